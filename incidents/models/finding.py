@@ -1,0 +1,96 @@
+"""What the rules said: each evaluation's report, the findings by their stable key, and people's objections."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from incidents.models.incident import Incident
+
+
+class Evaluation(models.Model):
+    """One run of all rules over the room. The newest one is what the room shows."""
+
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="evaluations")
+    number = models.PositiveIntegerField()
+    inputs_hash = models.CharField(max_length=64)  # of the case that was judged, evidence hashes included
+    version = models.CharField(max_length=64)  # of the rule library
+    report = models.JSONField()
+    # False: the room was closed when it was made; a lead has not taken it over yet.
+    accepted = models.BooleanField(default=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("incident", "-number")
+        constraints = (models.UniqueConstraint(name="evaluation_number_once", fields=("incident", "number")),)
+
+    def __str__(self) -> str:
+        return f"evaluation {self.number}"
+
+
+class Finding(models.Model):
+    """A claim that keeps its identity from one evaluation to the next; notes and disputes hang on `key`."""
+
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="findings")
+    key = models.CharField(max_length=16)
+    rule = models.CharField(max_length=80)
+    kind = models.CharField(max_length=8, choices=(("finding", "finding"), ("clear", "clearing finding")))
+    group = models.CharField(max_length=14)  # cause, along, contributing, cleared, quality
+    rank = models.PositiveIntegerField(default=0)  # its place in the newest report
+    current = models.ForeignKey("incidents.FindingVersion", on_delete=models.PROTECT, null=True, related_name="+")
+    first_seen = models.DateTimeField(auto_now_add=True)
+    gone_since = models.DateTimeField(null=True, blank=True)  # no longer found since; empty while it is found
+    withdrawn = models.BooleanField(default=False)  # it cites an artifact that was purged
+
+    class Meta:
+        ordering = ("rank", "id")
+        constraints = (
+            models.UniqueConstraint(name="finding_key_once", fields=("incident", "key")),
+            models.CheckConstraint(name="finding_key_hex", condition=Q(key__regex=r"^[0-9a-f]{16}$")),
+        )
+        indexes = (models.Index(fields=("incident", "gone_since", "rank"), name="finding_in_order"),)
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.key}"
+
+
+class FindingVersion(models.Model):
+    """What a finding said; a new one is written only when the words, numbers or citations changed."""
+
+    finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, related_name="+")
+    content = models.JSONField()  # the finding's object of the report
+    content_hash = models.CharField(max_length=64)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("finding", "number")
+        constraints = (models.UniqueConstraint(name="finding_version_once", fields=("finding", "number")),)
+
+    def __str__(self) -> str:
+        return f"version {self.number} of {self.finding_id}"
+
+
+class Dispute(models.Model):
+    """A member's objection to a finding, with its reason."""
+
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="disputes")
+    finding = models.ForeignKey(Finding, on_delete=models.PROTECT, related_name="disputes")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("created_at",)
+        constraints = (
+            models.UniqueConstraint(
+                name="dispute_one_open", fields=("finding", "author"), condition=Q(withdrawn_at__isnull=True)
+            ),
+            models.CheckConstraint(name="dispute_has_reason", condition=~Q(reason="")),
+        )
+
+    def __str__(self) -> str:
+        return f"dispute of {self.finding_id} by {self.author_id}"
