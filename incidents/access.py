@@ -1,0 +1,133 @@
+"""Who may see and do what: the only place that decides.
+
+A view begins with `enter(user, slug)`; what comes back is the room *as this person sees it*, and every action takes
+that instead of a bare incident. Whoever may not see a room gets `NotAMember`, which is answered exactly like an address
+that does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from incidents.errors import NotAllowed, NotAMember, RoomClosed
+from incidents.models.incident import Incident, Status
+from incidents.models.link import UploadToken, hash_secret
+from incidents.models.membership import Membership, Role
+
+
+class Right(StrEnum):
+    READ = "read"
+    UPLOAD = "upload evidence"
+    CORRECT = "correct, retry and re-read evidence"
+    NOTE = "write notes"
+    DISPUTE = "dispute findings"
+    CASE = "edit the case"
+    PEOPLE = "manage members, invitations and upload tokens"
+    ORIGINAL = "download originals"
+    PURGE = "purge evidence"
+    CLOSE = "close and open the room"
+
+
+_VIEWER = frozenset({Right.READ})
+_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE}
+RIGHTS: dict[str, frozenset[Right]] = {
+    Role.VIEWER: _VIEWER,
+    Role.INVESTIGATOR: _INVESTIGATOR,
+    Role.LEAD: frozenset(Right),
+}
+# What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
+_WHEN_CLOSED = frozenset({Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.CLOSE})
+_NEEDED = {right: "a lead" for right in Right} | {right: "an investigator or a lead" for right in _INVESTIGATOR}
+
+
+@dataclass(frozen=True)
+class Room:
+    """An incident as one person sees it. `role` is None for a site administrator who is no member and for a token."""
+
+    incident: Incident
+    user: User
+    role: str | None
+    rights: frozenset[Right]
+    token: UploadToken | None = field(default=None)
+
+    @property
+    def actor_name(self) -> str:
+        name = self.user.get_full_name() or self.user.get_username()
+        return f"{name} (token {self.token.label})" if self.token else name
+
+    def may(self, right: Right) -> bool:
+        return right in self.rights and (not self.incident.closed or right in _WHEN_CLOSED)
+
+    def require(self, right: Right) -> None:
+        """Raise `NotAllowed` or `RoomClosed` unless this person may do that here and now.
+
+        Looks the status up again: the room may have been closed since this object was made.
+        """
+        if right not in self.rights:
+            raise NotAllowed(_NEEDED[right])
+        if right not in _WHEN_CLOSED and Incident.objects.filter(pk=self.incident.pk, status=Status.CLOSED).exists():
+            raise RoomClosed
+
+
+def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
+    """Return the rooms that this person may know of; lists and searches start from here."""
+    if not user.is_active:  # False for AnonymousUser too
+        return Incident.objects.none()
+    if user.is_superuser:
+        return Incident.objects.all()
+    return Incident.objects.filter(memberships__user=user)
+
+
+def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> Room:
+    """Return the room as `user` sees it; `NotAMember` for strangers and for nonsense, `NotAllowed` below the right."""
+    if not isinstance(user, User):
+        user = getattr(user, "_wrapped", user)  # request.user is lazy
+    if not isinstance(user, User) or not user.is_active:
+        raise NotAMember
+    incident = Incident.objects.filter(slug=slug).first()
+    if incident is None:
+        raise NotAMember
+    room = _as_seen_by(user, incident)
+    if room is None:
+        raise NotAMember
+    if right is not Right.READ:
+        room.require(right)
+    return room
+
+
+def enter_by_id(user_id: int, incident_id: int) -> Room | None:
+    """Look again whether somebody still sees a room: for open streams and for work begun long ago."""
+    user = User.objects.filter(pk=user_id, is_active=True).first()
+    incident = Incident.objects.filter(pk=incident_id).first()
+    return _as_seen_by(user, incident) if user and incident else None
+
+
+def enter_with_token(slug: str, secret: str) -> Room:
+    """Return the room as the holder of an upload token sees it: a place to put evidence, nothing else."""
+    token = (
+        UploadToken.objects.select_related("incident", "created_by")
+        .filter(token_hash=hash_secret(secret), incident__slug=slug)
+        .first()
+    )
+    if token is None or not token.usable:
+        raise NotAMember
+    # The token dies with the rights of whoever made it: a removed lead leaves no door open.
+    maker = _as_seen_by(token.created_by, token.incident)
+    if maker is None or Right.PEOPLE not in maker.rights:
+        raise NotAMember
+    UploadToken.objects.filter(pk=token.pk).update(last_used_at=timezone.now())
+    return Room(token.incident, token.created_by, None, frozenset({Right.UPLOAD}), token)
+
+
+def _as_seen_by(user: User, incident: Incident) -> Room | None:
+    if not user.is_active:
+        return None
+    membership = Membership.objects.filter(incident=incident, user=user).first()
+    if user.is_superuser:
+        return Room(incident, user, membership.role if membership else None, frozenset(Right))
+    return Room(incident, user, membership.role, RIGHTS[membership.role]) if membership else None
