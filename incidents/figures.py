@@ -1,0 +1,108 @@
+"""Plotly figures of the room: distributions and comparisons. Colours are tokens of the page, set when it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from statistics import median
+from typing import Any
+
+import plotly.graph_objects as go
+
+SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
+MOST_POINTS = 4000
+
+Row = Mapping[str, Any]
+
+
+def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
+    """Draw connection times in their order, phase after phase, with the median of each; seconds on a log axis.
+
+    Rows: phase, artifact_id, line_no, elapsed_s (None where the attempt failed), series; in order. None if there is nothing to draw.
+    """
+    figure = go.Figure()
+    at = 0
+    notes: list[dict[str, Any]] = []
+    borders: list[float] = []
+    for number, ((phase, series, artifact), group) in enumerate(
+        groupby(rows, key=lambda row: (row["phase"], row["series"], row["artifact_id"]))
+    ):
+        timed = [row for row in group if row["elapsed_s"] is not None and row["elapsed_s"] > 0]
+        if not timed:
+            continue
+        if at:
+            borders.append(at - 0.5)
+        places = range(at, at + len(timed))
+        middle = median(row["elapsed_s"] for row in timed)
+        shown = extremes_kept([row["elapsed_s"] for row in timed], MOST_POINTS)
+        label = phase or series or f"list {artifact}"
+        figure.add_scatter(
+            x=[places[k] for k in shown],
+            y=[timed[k]["elapsed_s"] for k in shown],
+            customdata=[[timed[k]["artifact_id"], timed[k]["line_no"]] for k in shown],
+            mode="markers",
+            name=label,
+            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 6},
+            meta={"token": "--ink-2"},
+            hovertemplate="%{y:.3f} s, line %{customdata[1]}<extra>" + label.replace("<", "&lt;") + "</extra>",
+        )
+        figure.add_scatter(
+            x=[at, at + len(timed) - 1],
+            y=[middle, middle],
+            mode="lines",
+            line={"width": 1.5},
+            meta={"token": "--ink-3"},
+            hoverinfo="skip",
+        )
+        notes.append(
+            {
+                "x": at,
+                "y": 0,
+                "xref": "x",
+                "yref": "paper",
+                "yshift": -6,
+                "xanchor": "left",
+                "yanchor": "top",
+                "showarrow": False,
+                "text": f"{label.replace('<', '&lt;')} · n {len(timed)} · {middle:.2f} s",
+                "font": {"size": 11},
+            }
+        )
+        at += len(timed) + 1
+    if not at:
+        return None
+    figure.update_layout(
+        height=190,
+        margin={"l": 48, "r": 8, "t": 8, "b": 28},
+        showlegend=False,
+        hovermode="closest",
+        template="none",
+        xaxis={"showticklabels": False, "showgrid": False, "zeroline": False, "fixedrange": False},
+        yaxis={"type": "log", "ticksuffix": " s", "nticks": 6, "dtick": "D2"},
+        annotations=notes,
+        shapes=[
+            {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": {"width": 1, "dash": "dash"}}
+            for x in borders
+        ],
+    )
+    drawn: dict[str, Any] = figure.to_plotly_json()
+    return drawn
+
+
+def extremes_kept(values: Sequence[float], most: int) -> list[int]:
+    """Choose at most about `most` places of `values`, the smallest and the largest of each stretch among them.
+
+    >>> extremes_kept([1, 2, 9, 2, 1, 0], 4)
+    [0, 2, 3, 5]
+    >>> extremes_kept([1, 2], 10)
+    [0, 1]
+    """
+    if len(values) <= most:
+        return list(range(len(values)))
+    width = -(-len(values) * 2 // most)
+    kept: set[int] = set()
+    for start in range(0, len(values), width):
+        stretch = range(start, min(start + width, len(values)))
+        kept.add(min(stretch, key=values.__getitem__))
+        kept.add(max(stretch, key=values.__getitem__))
+    return sorted(kept)
