@@ -1,0 +1,31 @@
+"""The web process: large bodies go to the upload application, everything else to Django.
+
+Django takes in a whole body before a view runs; uploads must be judged by their head and resumed, so they have an application of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("EXHIBIT_PROCESS", "web")  # the one process that keeps a pool of database connections
+
+UPLOADS = re.compile(r"^/api/rooms/[^/]+/uploads(/|$)")
+
+pages = get_asgi_application()
+
+
+async def application(scope: Any, receive: Any, send: Any) -> None:
+    """Dispatch one connection. Started with `--lifespan off`: any scope but http is a mistake of the server's options."""
+    if scope["type"] != "http":
+        raise ValueError(f"cannot serve {scope['type']!r} connections; start the server with --lifespan off")
+    if UPLOADS.match(scope["path"]):
+        from incidents.uploads import application as uploads  # after Django's set-up: it reads models
+
+        await uploads(scope, receive, send)
+    else:
+        await pages(scope, receive, send)

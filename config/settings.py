@@ -1,0 +1,344 @@
+"""Every setting of Exhibit, all from the environment. The table in docs/operations.md explains each; a test compares the two."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import structlog
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from config import embedded
+from config.env import env_bool, env_int, env_list, env_path, env_secret, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- Where things lie ---------------------------------------------------------------------------------------------
+
+# Everything this installation writes: database, evidence, mail, logs, the secret key.
+EXHIBIT_VAR = env_path("EXHIBIT_VAR", BASE_DIR / "var")
+# Originals and tables. Files of one room may be large: put this on the big disk.
+EVIDENCE_ROOT = env_path("EXHIBIT_EVIDENCE_ROOT", EXHIBIT_VAR / "evidence")
+# Ordinary forms above 2.5 MB are spooled here; large uploads never are (incidents/uploads.py).
+FILE_UPLOAD_TEMP_DIR = EXHIBIT_VAR / "tmp"
+STATIC_ROOT = EXHIBIT_VAR / "static"
+EMAIL_FILE_PATH = EXHIBIT_VAR / "mail"
+# Made at start by config/apps.py.
+FOLDERS = [EXHIBIT_VAR, EVIDENCE_ROOT, FILE_UPLOAD_TEMP_DIR, STATIC_ROOT, EMAIL_FILE_PATH]
+
+# --- Address and secrets ------------------------------------------------------------------------------------------
+
+# The address people type, e.g. https://exhibit.example.com. Links in mails, host checks and cookies follow from it.
+EXHIBIT_URL = env_str("EXHIBIT_URL", "http://127.0.0.1:8000").rstrip("/")
+_address = urlsplit(EXHIBIT_URL)
+if _address.scheme not in {"http", "https"} or not _address.hostname:
+    raise ImproperlyConfigured(f"EXHIBIT_URL={EXHIBIT_URL!r}: an address like https://exhibit.example.com is needed")
+_https = _address.scheme == "https"
+
+# More names under which the server answers.
+ALLOWED_HOSTS = [_address.hostname, *env_list("EXHIBIT_ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [EXHIBIT_URL]
+# Pages of errors with source text and settings: never where others can reach the server.
+DEBUG = env_bool("EXHIBIT_DEBUG", False)
+
+
+def secret_key(path: Path) -> str:
+    """Return the key kept in `path`, mode 0600; the first process to start makes it."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(64))
+        try:
+            os.link(draft, path)  # two processes at once: only one link succeeds, and nobody sees half a key
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    return path.read_text()
+
+
+# Signs sessions and links. Without it a key is made once and kept in var/secret-key.
+SECRET_KEY = env_secret("SECRET_KEY") or secret_key(EXHIBIT_VAR / "secret-key")
+
+# --- Applications -------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "config",
+    "incidents",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+# --- Database and broker ------------------------------------------------------------------------------------------
+
+
+def database(url: str) -> dict[str, Any]:
+    """Turn postgresql://user:password@host:port/name?sslmode=... into Django's form. `?host=` names a folder of sockets."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise ImproperlyConfigured("DATABASE_URL: postgresql://user:password@host:port/name is needed")
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    host = options.pop("host", None) or unquote(parts.hostname or "")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.strip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": host,
+        "PORT": str(options.pop("port", None) or parts.port or ""),
+        "OPTIONS": options,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+# PostgreSQL 15 to 18. Without it: the embedded one, whose socket lies in a place that follows from EXHIBIT_VAR.
+DATABASE_URL = env_secret("DATABASE_URL")
+DATABASES = {"default": database(DATABASE_URL or embedded.database_url(EXHIBIT_VAR))}
+# Connections the web process keeps; 0 opens one per request. Workers and commands have one each and no pool.
+_pool = env_int("EXHIBIT_DB_POOL", 10)
+if env_str("EXHIBIT_PROCESS") == "web" and _pool:  # said by config/asgi.py, not by people
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10}
+
+# Redis or Valkey, redis://:password@host:6379/0 or unix:///path. Without it: the embedded one.
+REDIS_URL = env_secret("REDIS_URL") or embedded.broker_url(EXHIBIT_VAR)
+
+# In the database: sign-in and rate limits outlive the broker, and all web processes count together.
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
+
+# --- Work ---------------------------------------------------------------------------------------------------------
+
+# Celery writes unix sockets in its own way.
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+# A message is only a hint that a job waits in the database (incidents.tasks.sweep finds lost ones), so nothing is stored
+# in the broker, nothing is acknowledged late, and a broker that is away costs a request no more than a moment.
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1, "interval_max": 0.2}
+CELERY_BROKER_CONNECTION_TIMEOUT = 2
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
+# Reading small files, reading large files, judging rooms: the large ones have a worker of their own (config/processes.py).
+CELERY_TASK_DEFAULT_QUEUE = "small"
+CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge")}
+CELERY_TASK_CREATE_MISSING_QUEUES = False
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"expires": 25}}}
+# Files from this size on are read by the worker for large files.
+EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
+
+# --- Limits -------------------------------------------------------------------------------------------------------
+
+# One uploaded file.
+EXHIBIT_MAX_UPLOAD_BYTES = env_int("EXHIBIT_MAX_UPLOAD_BYTES", 20 * 2**30, minimum=1)
+# Uploads are refused when they would leave less than this on the disk of EVIDENCE_ROOT.
+EXHIBIT_MIN_FREE_BYTES = env_int("EXHIBIT_MIN_FREE_BYTES", 2**30)
+# A form with its pasted text.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("EXHIBIT_MAX_PASTE_BYTES", 8 * 2**20, minimum=2**16)
+
+# --- People -------------------------------------------------------------------------------------------------------
+
+# Anybody who reaches the server may make an account (which opens no room). Otherwise: by invitation only.
+EXHIBIT_OPEN_SIGNUP = env_bool("EXHIBIT_OPEN_SIGNUP", False)
+
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "rooms"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_ADAPTER = "config.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
+# An address is proven only where it decides something, which is at the identity provider. A team's server often sends no mail.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Exhibit"
+
+# Sign-in through the team's OpenID Connect provider: its address, and the client it gave to this server.
+_oidc_url = env_str("EXHIBIT_OIDC_URL")
+_oidc_client = env_str("EXHIBIT_OIDC_CLIENT_ID")
+_oidc_secret = env_secret("EXHIBIT_OIDC_SECRET")
+_oidc_name = env_str("EXHIBIT_OIDC_NAME", "Single sign-on")
+# Where its sign-in page lives, if that is another origin than EXHIBIT_OIDC_URL: the content policy must name it.
+_oidc_origins = env_list("EXHIBIT_OIDC_ORIGINS")
+if bool(_oidc_url) != bool(_oidc_client and _oidc_secret):
+    raise ImproperlyConfigured("EXHIBIT_OIDC_URL, EXHIBIT_OIDC_CLIENT_ID and EXHIBIT_OIDC_SECRET belong together")
+_oidc_app = {
+    "provider_id": "oidc",
+    "name": _oidc_name,
+    "client_id": _oidc_client,
+    "secret": _oidc_secret,
+    "settings": {"server_url": _oidc_url},
+}
+SOCIALACCOUNT_ADAPTER = "config.adapters.SocialAccountAdapter"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_oidc_app] if _oidc_url else [], "OAUTH_PKCE_ENABLED": True}}
+# An account is linked to the provider's only by an address that the provider says it has verified.
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+
+# --- Mail ---------------------------------------------------------------------------------------------------------
+
+# Without a mail server, mails are files in var/mail.
+EMAIL_HOST = env_str("EXHIBIT_EMAIL_HOST")
+EMAIL_PORT = env_int("EXHIBIT_EMAIL_PORT", 587, minimum=1)
+EMAIL_HOST_USER = env_str("EXHIBIT_EMAIL_USER")
+EMAIL_HOST_PASSWORD = env_secret("EXHIBIT_EMAIL_PASSWORD")
+EMAIL_USE_TLS = env_bool("EXHIBIT_EMAIL_TLS", True)
+EMAIL_TIMEOUT = 10
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EXHIBIT_EMAIL_FROM", f"exhibit@{_address.hostname}")
+
+# --- Files of the pages -------------------------------------------------------------------------------------------
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- What browsers are told ---------------------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],  # the QR code of the second factor, pictures made of a chart
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        # Browsers apply this to where a form is redirected, too: the way to the identity provider must be open.
+        "form-action": [
+            SELF,
+            *([f"{urlsplit(_oidc_url).scheme}://{urlsplit(_oidc_url).netloc}"] if _oidc_url else []),
+            *_oidc_origins,
+        ],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked from inside the container, where there is no TLS
+# How long browsers insist on https once they saw it, in seconds.
+SECURE_HSTS_SECONDS = env_int("EXHIBIT_HSTS_SECONDS", 30 * 86400) if _https else 0
+# Sub-domains and browsers' built-in lists are for the owner of the domain to decide, not for one server in it.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+# A proxy in front speaks TLS and sets X-Forwarded-Proto itself. Without such a proxy anybody could send that header.
+if env_bool("EXHIBIT_BEHIND_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# --- Log ----------------------------------------------------------------------------------------------------------
+
+_log_format = env_str("EXHIBIT_LOG_FORMAT", "console")
+if _log_format not in {"console", "json"}:
+    raise ImproperlyConfigured(f"EXHIBIT_LOG_FORMAT={_log_format!r}: console or json")
+_log_level = env_str("EXHIBIT_LOG_LEVEL", "INFO").upper()
+if _log_level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
+    raise ImproperlyConfigured(f"EXHIBIT_LOG_LEVEL={_log_level!r}: DEBUG, INFO, WARNING or ERROR")
+_log_steps: list[Any] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+]
+_log_renderers: list[Any] = (
+    [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    if _log_format == "json"
+    else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
+)
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_log_steps,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    wrapper_class=structlog.stdlib.BoundLogger,
+    cache_logger_on_first_use=False,
+)
+_through_root: dict[str, Any] = {"handlers": [], "level": "NOTSET", "propagate": True}
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "lines": {
+            "()": "structlog.stdlib.ProcessorFormatter",
+            "foreign_pre_chain": [*_log_steps, structlog.stdlib.ExtraAdder()],
+            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_log_renderers],
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "root": {"handlers": ["stderr"], "level": _log_level},
+    # One handler for all: these libraries bring their own.
+    "loggers": {name: _through_root for name in ("django", "uvicorn", "uvicorn.error", "celery")}
+    | {
+        name: _through_root | {"level": "WARNING"}
+        for name in ("django.server", "celery.beat", "celery.worker.strategy")
+    },
+}
