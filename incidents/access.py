@@ -85,8 +85,6 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
 
 def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> Room:
     """Return the room as `user` sees it; `NotAMember` for strangers and for nonsense, `NotAllowed` below the right."""
-    if not isinstance(user, User):
-        user = getattr(user, "_wrapped", user)  # request.user is lazy
     if not isinstance(user, User) or not user.is_active:
         raise NotAMember
     incident = Incident.objects.filter(slug=slug).first()

@@ -257,7 +257,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('kind', models.CharField(choices=[('ingest', 'read an artifact'), ('judge', 'judge the room')], max_length=8)),
-                ('queue', models.CharField(choices=[('small', 'small'), ('large', 'large')], max_length=8)),
+                ('queue', models.CharField(choices=[('small', 'small'), ('large', 'large'), ('judge', 'judge')], max_length=8)),
                 ('state', models.CharField(choices=[('queued', 'waiting'), ('running', 'running'), ('done', 'done'), ('failed', 'failed')], default='queued', max_length=8)),
                 ('attempt', models.PositiveIntegerField(default=0)),
                 ('worker', models.CharField(blank=True, max_length=100, null=True)),
