@@ -1,0 +1,433 @@
+"""One incident's tables, hosts and markers, read only: what derived tables are built from.
+
+Facts lie in the Parquet files of the readings; what a person may correct (host, phase, clock) is joined here from the CaseSpec, by
+*stretches*: runs of lines of a part that share all of it. The same stretches make the SQL views of the engine, so that both agree.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from parsers import schema
+from rules import registry
+from rules.case_yaml import dump_case_yaml, load_case_yaml
+from rules.errors import CaseInvalid
+from rules.model import CaseSpec, Clock, Marker, PartSpec
+
+__all__ = ["COMMON", "Case", "Stretch", "dump_case_yaml", "load_case_yaml"]
+
+COMMON: Mapping[str, pl.DataType] = {
+    "artifact_id": pl.Int64(),
+    "host": pl.String(),
+    "phase": pl.String(),
+    "clock": pl.String(),
+    "part": pl.Int64(),
+    "line_no": pl.Int64(),
+    "line_end": pl.Int64(),
+    "t_local": pl.Float64(),
+    "t": pl.Float64(),
+    "t_err": pl.Float64(),
+}
+"""Columns in front of every evidence table."""
+
+STORED = ("part", "line_no", "line_end", "t_local")
+"""Those of them that the files themselves hold."""
+
+FROM_CASE = ("artifacts", "hosts", "statements", "markers")
+"""Tables that are made of the case description (hosts: also of what parsers saw)."""
+
+RESTART = re.compile(
+    r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database",
+    re.I,
+)
+"""Changes of an Oracle instance that take effect at its next start only."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Lines of a part that share host, phase, role and clock. Rows belong to the stretch that holds their `line_no`."""
+
+    artifact: int
+    part: int
+    line_from: int
+    line_to: int
+    host: str | None
+    phase: str | None
+    role: str | None
+    clock: str | None
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Where a clock stands on the axis of its frame: t = t_local + add, give or take `err` seconds."""
+
+    frame: str
+    add: float
+    err: float
+
+
+class Case:
+    """The tables of one case. Frames are new objects over shared columns; nobody can change another's.
+
+    `table` gives an evidence table with the common columns in front, rows by artifact, part and line; a table that nothing filled is
+    an empty frame of its schema. `derived` builds a derived table once. `t` and `t_err` are NULL until `align` was called, since the
+    clock map is itself derived from these tables: derived tables work on `t_local` and `clock`.
+    """
+
+    def __init__(
+        self, spec: CaseSpec, cache: Path | None = None, *, frames: Mapping[str, pl.DataFrame] | None = None
+    ) -> None:
+        self.spec = spec
+        self.cache = cache
+        self.alignments: dict[str, Alignment] = {}
+        self._frames = dict(frames) if frames is not None else None
+        self._tables: dict[str, pl.DataFrame] = {}
+        self._derived: dict[str, pl.DataFrame] = {}
+
+    @classmethod
+    def of_tables(
+        cls, tables: Mapping[str, Iterable[Mapping[str, Any]] | pl.DataFrame], spec: CaseSpec | None = None
+    ) -> Case:
+        """Make a case of rows in memory, for tests: any subset of columns, also common ones; `artifact_id` and `part` default to 1.
+
+        Names of derived tables are taken too and then not built. KeyError for a table or column that does not exist.
+        """
+        frames = {}
+        for name, rows in tables.items():
+            columns = columns_of(name)
+            given = rows.to_dicts() if isinstance(rows, pl.DataFrame) else [dict(r) for r in rows]
+            unknown = {c for row in given for c in row} - set(columns)
+            if unknown:
+                raise KeyError(f"{name} has no column {', '.join(sorted(unknown))}")
+            if "line_end" in columns:
+                given = [{"artifact_id": 1, "part": 1, "line_end": row.get("line_no"), **row} for row in given]
+            frames[name] = pl.DataFrame(
+                {c: [row.get(c) for row in given] for c in columns}, schema=columns, strict=False
+            )
+        return cls(spec or CaseSpec(), frames=frames)
+
+    # --- what the readings hold --------------------------------------------------------------------------------------
+
+    @cached_property
+    def manifests(self) -> Mapping[int, dict[str, Any]]:
+        """The manifest of each artifact that was read, by artifact number."""
+        found = {}
+        for artifact in self.spec.artifacts:
+            path = Path(artifact.reading) / "manifest.json" if artifact.reading else None
+            if path and path.exists():
+                found[artifact.id] = json.loads(path.read_text("utf-8"))
+        return found
+
+    @property
+    def in_memory(self) -> bool:
+        return self._frames is not None
+
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """All stretches, by artifact, part and line; together they cover every part exactly once."""
+        found: list[Stretch] = []
+        for artifact in self.spec.artifacts:
+            manifest = self.manifests.get(artifact.id, {})
+            domains = {p["part"]: p.get("domains") or [] for p in manifest.get("parts", [])}
+            for part in artifact.parts:
+                found += self._cut(artifact.id, part, domains.get(part.part, []))
+        return tuple(found)
+
+    def _cut(self, artifact: int, part: PartSpec, domains: Sequence[Mapping[str, Any]]) -> list[Stretch]:
+        phases = [
+            p
+            for p in self.spec.phases
+            if p.artifact == artifact and p.line_from <= part.line_to and p.line_to >= part.line_from
+        ]
+        ranges = [
+            (first, last, part.clock or f"{artifact}.{part.part}:{d['domain']}")
+            for d in domains
+            for first, last in d["lines"]
+        ]
+        borders = {part.line_from}
+        for first, last in [*((a, b) for a, b, _ in ranges), *((p.line_from, p.line_to) for p in phases)]:
+            borders |= {b for b in (first, last + 1) if part.line_from < b <= part.line_to}
+        starts = sorted(borders)
+        made: list[Stretch] = []
+        for first, last in zip(starts, [*(s - 1 for s in starts[1:]), part.line_to], strict=True):
+            phase = next((p.phase for p in reversed(phases) if p.line_from <= first <= p.line_to), part.phase)
+            clock = next((c for a, b, c in ranges if a <= first <= b), None)
+            piece = Stretch(artifact, part.part, first, last, part.host, phase, part.role, clock)
+            if made and replace(made[-1], line_from=first, line_to=last) == piece:
+                made[-1] = replace(made[-1], line_to=last)
+            else:
+                made.append(piece)
+        return made
+
+    @cached_property
+    def clocks(self) -> tuple[Clock, ...]:
+        """All clock domains of all parts; a part without one has none. `frame` is the clock itself until `align` was called."""
+        found = []
+        for artifact in self.spec.artifacts:
+            for part in self.manifests.get(artifact.id, {}).get("parts", []):
+                of_spec = next((p for p in artifact.parts if p.part == part["part"]), None)
+                for d in part.get("domains") or []:
+                    name = (of_spec.clock if of_spec else None) or f"{artifact.id}.{part['part']}:{d['domain']}"
+                    found.append(
+                        Clock(name, artifact.id, part["part"], d["kind"], d.get("base"), d.get("zone") or self._zone(of_spec), of_spec.host if of_spec else None,
+                              tuple((a, b) for a, b in d["lines"]), d.get("t_begin"), d.get("t_end"), name)
+                    )  # fmt: skip
+        return tuple(found)
+
+    def _zone(self, part: PartSpec | None) -> str | None:
+        host = self.spec.hosts.get(part.host) if part and part.host else None
+        return host.tz if host else None
+
+    def role_of(self, artifact: int, line_no: int) -> str | None:
+        """Return the role of the part that holds a line, None if unknown."""
+        of_artifact = [s for s in self.stretches if s.artifact == artifact]
+        at = bisect.bisect_right([s.line_from for s in of_artifact], line_no) - 1
+        return of_artifact[at].role if at >= 0 and line_no <= of_artifact[at].line_to else None
+
+    def align(self, alignments: Mapping[str, Alignment]) -> None:
+        """Take over where clocks stand; tables given from now on have `t` and `t_err`, derived tables keep what they were built of."""
+        self.alignments = dict(alignments)
+        self._tables.clear()
+
+    # --- tables ------------------------------------------------------------------------------------------------------
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return an evidence table; KeyError for a name that is none. See the class for order, empty tables and `t`."""
+        if name not in self._tables:
+            self._tables[name] = self._load(name)
+        return self._tables[name]
+
+    def has(self, name: str) -> bool:
+        """Tell whether an evidence or derived table has any row."""
+        return not (self.table(name) if name in schema.TABLES else self.derived(name)).is_empty()
+
+    def derived(self, name: str) -> pl.DataFrame:
+        """Return a derived table, built once; KeyError for a name that is none. With a cache folder it is kept there by its inputs."""
+        if name not in self._derived:
+            if self._frames is not None and name in self._frames:
+                self._derived[name] = self._frames[name]
+            else:
+                self._derived[name] = self._build(name)
+        return self._derived[name]
+
+    def _build(self, name: str) -> pl.DataFrame:
+        module = registry.derived()[name]
+        kept = (
+            self.cache / "derived" / f"{name}-{self.hash_of(name)}.parquet"
+            if self.cache and not self.in_memory
+            else None
+        )
+        if kept and kept.exists():
+            return pl.read_parquet(kept)
+        frame = module.build(self)
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            beside = kept.with_suffix(".new")
+            frame.write_parquet(beside)
+            beside.rename(kept)
+        return frame
+
+    def _load(self, name: str) -> pl.DataFrame:
+        types = columns_of(name)
+        frames: list[pl.DataFrame] = []
+        if self._frames is not None:
+            frames = [self._frames[name]] if name in self._frames else []
+        elif name != "artifacts":
+            from parsers import parquet
+
+            for artifact in self.spec.artifacts:
+                if artifact.id in self.manifests and name in parquet.tables(Path(artifact.reading or "")):
+                    frames.append(
+                        self._join(artifact.id, parquet.scan(Path(artifact.reading or ""), name).collect(), types)
+                    )
+        if name in FROM_CASE:
+            frames.append(
+                pl.DataFrame(self._rows(name), schema=types, orient="row")
+                if self._rows(name)
+                else pl.DataFrame(schema=types)
+            )
+        if not frames:
+            return pl.DataFrame(schema=types)
+        frame = pl.concat(frames)
+        return (
+            frame
+            if self._frames is not None
+            else frame.sort("artifact_id", "part", "line_no", "line_end", maintain_order=True, nulls_last=True)
+        )
+
+    def _join(self, artifact: int, frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """Put the common columns in front of the rows of one artifact."""
+        own = [s for s in self.stretches if s.artifact == artifact]
+        stretch: pl.Expr = pl.lit(None, pl.Int64)
+        for number, s in enumerate(own):
+            here = (
+                pl.lit(True)
+                if len(own) == 1
+                else (pl.col("part") == s.part) & pl.col("line_no").is_between(s.line_from, s.line_to)
+            )
+            stretch = pl.when(here).then(pl.lit(number, pl.Int64)).otherwise(stretch)
+        joined = pl.DataFrame(
+            {
+                "stretch": range(len(own)),
+                "host": [s.host for s in own],
+                "phase": [s.phase for s in own],
+                "clock": [s.clock for s in own],
+                "add": [self.alignments[s.clock].add if s.clock in self.alignments else None for s in own],
+                "t_err": [self.alignments[s.clock].err if s.clock in self.alignments else None for s in own],
+            },
+            schema={
+                "stretch": pl.Int64,
+                "host": pl.String,
+                "phase": pl.String,
+                "clock": pl.String,
+                "add": pl.Float64,
+                "t_err": pl.Float64,
+            },
+        )
+        frame = frame.drop("host", "phase", "clock", strict=False)
+        missing = [
+            pl.lit(None).cast(t).alias(c)
+            for c, t in types.items()
+            if c not in {*frame.columns, "host", "phase", "clock", "t_err"}
+        ]
+        return (
+            frame.with_columns(missing)
+            .with_columns(stretch.alias("stretch"), pl.lit(artifact, pl.Int64).alias("artifact_id"))
+            .join(joined, on="stretch", how="left", maintain_order="left")
+            .with_columns((pl.col("t_local") + pl.col("add")).alias("t"))
+            .select([pl.col(c).cast(t) for c, t in types.items()])
+        )
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        rows: dict[str, Callable[[], list[dict[str, Any]]]] = {
+            "artifacts": self._artifact_rows, "hosts": self._host_rows, "statements": self._statement_rows, "markers": self._marker_rows,
+        }  # fmt: skip
+        blank = dict.fromkeys(columns_of(name))
+        return [{**blank, **row} for row in rows[name]()]
+
+    def _artifact_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for artifact in self.spec.artifacts:
+            manifest = self.manifests.get(artifact.id, {})
+            read = {p["part"]: p for p in manifest.get("parts", [])}
+            for part in artifact.parts:
+                seen = read.get(part.part, {})
+                facts, account = seen.get("facts") or {}, seen.get("account") or {}
+                domain: Mapping[str, Any] = next(iter(seen.get("domains") or []), {})
+                host = self.spec.hosts.get(part.host) if part.host else None
+                rows.append({
+                    "artifact_id": artifact.id, "host": part.host, "phase": part.phase, "part": part.part, "line_no": part.line_from, "line_end": part.line_to,
+                    "kind": seen.get("kind"), "variant": seen.get("variant"), "tool_opts": facts.get("tool_opts"), "role": part.role, "label": facts.get("label"),
+                    "os": (host.os if host else None) or facts.get("os") or seen.get("system"), "os_release": facts.get("os_release"),
+                    "n_lines": part.line_to - part.line_from + 1, **{f"n_{k}": v for k, v in account.items()},
+                    "clock_kind": domain.get("kind"), "stamp": facts.get("stamp"), "t_begin": domain.get("t_begin"), "t_end": domain.get("t_end"),
+                    "interval_s": facts.get("interval_s"), "tz": facts.get("tz") or self._zone(part), "sha256": artifact.sha256,
+                })  # fmt: skip
+        return rows
+
+    def _host_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"host": name, "os": h.os, "os_release": h.os_release, "model": h.model, "role": h.role, "ncpu": h.ncpu,
+             "mem_kb": None if h.mem_gib is None else h.mem_gib * 1024 * 1024}
+            for name, h in self.spec.hosts.items()
+        ]  # fmt: skip
+
+    def _statement_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"author": s.author, "name": s.name, "num": s.num, "unit": s.unit, "text": s.text}
+            for s in self.spec.statements
+        ]
+
+    def _marker_rows(self) -> list[dict[str, Any]]:
+        return [
+            {"t": self._since_zero(m.at), "kind": m.kind, "label": m.label, "hypothesis": m.hypothesis, "changed": with_restart(m),
+             "from_phase": m.between[0] if m.between else None, "to_phase": m.between[1] if m.between else None}
+            for m in self.spec.markers
+        ]  # fmt: skip
+
+    def _since_zero(self, at: str | None) -> float | None:
+        if at is None or self.spec.t_zero is None:
+            return None
+        return instant(at, "markers").timestamp() - instant(self.spec.t_zero, "t_zero").timestamp()
+
+    # --- identity ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _input_hashes(self) -> dict[str, str]:
+        return {}
+
+    def hash_of(self, name: str) -> str:
+        """Return a hash of everything a table's rows depend on: files, joined hosts, phases and clocks; for a derived one its inputs."""
+        if name not in self._input_hashes:
+            self._input_hashes[name] = self._hash(name)
+        return self._input_hashes[name]
+
+    def _hash(self, name: str) -> str:
+        made = hashlib.sha256(name.encode())
+        if name not in schema.TABLES:
+            module = registry.derived()[name]
+            made.update(
+                repr(
+                    (
+                        module.VERSION,
+                        sorted(self.hash_of(n) for n in module.NEEDS),
+                        self.spec.statements,
+                        self.spec.markers,
+                    )
+                ).encode()
+            )
+            return made.hexdigest()[:32]
+        if self._frames is not None:
+            made.update(self.table(name).write_json().encode())
+            return made.hexdigest()[:32]
+        for artifact in self.spec.artifacts:
+            manifest = self.manifests.get(artifact.id)
+            counted = [
+                (b["batch"], b["tables"][name]) for b in (manifest or {}).get("batches", []) if b["tables"].get(name)
+            ]
+            if counted and manifest:
+                own = [s for s in self.stretches if s.artifact == artifact.id]
+                made.update(
+                    repr(
+                        (artifact.id, artifact.sha256, manifest.get("version"), manifest.get("hints"), counted, own)
+                    ).encode()
+                )
+                made.update(repr([self.alignments.get(s.clock or "") for s in own]).encode())
+        if name in FROM_CASE:
+            made.update(repr(self._rows(name)).encode())
+        return made.hexdigest()[:32]
+
+
+def columns_of(name: str) -> dict[str, pl.DataType]:
+    """Return the columns of an evidence or derived table with their types, common ones in front; KeyError for an unknown name."""
+    if name in schema.TABLES:
+        return {**COMMON, **{c.name: c.dtype for c in schema.TABLES[name].columns}}
+    return dict(registry.derived()[name].TABLE.columns)
+
+
+def with_restart(marker: Marker) -> list[str]:
+    """Return all that changed at a marker; `restart` is added where the change needs one and nobody named it."""
+    changed = list(marker.changed)
+    if any(RESTART.search(c) for c in changed) and not any("restart" in c.lower() for c in changed):
+        changed.append("restart")
+    return changed
+
+
+def instant(text: str, where: str) -> datetime:
+    """Return an aware datetime of an ISO text; without a zone it is UTC. CaseInvalid if it is none."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise CaseInvalid(where, f"is no time: {text!r}") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,0 +1,430 @@
+"""The nouns of judgement: a case as people describe it, a rule, what it found, and the report. Plain frozen data, JSON both ways.
+
+Nothing here imports Polars or DuckDB, so a web process may use it. Times are seconds unless the name says otherwise; `None` is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rules.decoding import decode, encode
+from rules.errors import CaseInvalid
+
+Severity = Literal["info", "minor", "major", "critical"]
+Tier = Literal["base", "corroborated", "contradicted"]
+Layer = Literal[
+    "client_app", "client_host", "network", "listener", "name_service", "os_kernel", "database", "storage", "configuration", "measurement"
+]  # fmt: skip
+Contiguous = Literal["proven", "assumed", "broken"]
+State = Literal["cause", "suspect", "undecided", "cannot tell", "nothing wrong seen"]
+Group = Literal["cause", "along", "contributing", "cleared", "quality"]
+
+SEVERITIES: tuple[Severity, ...] = ("info", "minor", "major", "critical")
+CLASSES: Mapping[str, int] = {"counter": 3, "shape": 6, "signature": 10, "mechanism": 15, "mechanism_and_artefact": 20}
+"""Decibans of each strength class; `-` before a class in a rule negates it."""
+
+
+# --- a case, as a room or a case.yaml describes it --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """What is slow. `bad` and `normal` are in `unit`; severity by share needs both and the unit `s`."""
+
+    text: str | None = None
+    unit: str | None = None
+    bad: float | None = None
+    normal: float | None = None
+
+    @property
+    def excess_s(self) -> float | None:
+        """Seconds to explain: bad minus normal, or None where that says nothing."""
+        if self.unit != "s" or self.bad is None or self.normal is None or self.bad <= self.normal:
+            return None
+        return self.bad - self.normal
+
+
+@dataclass(frozen=True)
+class HostSpec:
+    """What people say of a host; `role` is client, db or app."""
+
+    os: str | None = None
+    os_release: str | None = None
+    model: str | None = None
+    ncpu: int | None = None
+    mem_gib: float | None = None
+    role: str | None = None
+    tz: str | None = None
+
+
+@dataclass(frozen=True)
+class PartSpec:
+    """A part of an artifact and what a person may correct about it. `clock` ties its domains to another clock id by a person's word."""
+
+    part: int
+    line_from: int
+    line_to: int
+    host: str | None = None
+    phase: str | None = None
+    role: str | None = None
+    clock: str | None = None
+
+
+@dataclass(frozen=True)
+class ArtifactSpec:
+    """One file: its number in the room, its original bytes and the directory of its reading."""
+
+    id: int
+    file: str
+    sha256: str | None = None
+    original: str | None = None
+    reading: str | None = None
+    parts: tuple[PartSpec, ...] = ()
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A typed instant (`at`) or a border between two phases (`between`). `changed` lists everything that changed."""
+
+    kind: str = "change"
+    label: str | None = None
+    at: str | None = None
+    between: tuple[str, str] | None = None
+    changed: tuple[str, ...] = ()
+    hypothesis: str | None = None
+
+
+@dataclass(frozen=True)
+class PhaseSpec:
+    """Lines of an artifact that belong to another phase than their part."""
+
+    artifact: int
+    line_from: int
+    line_to: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact typed in by a person; what leans on it is marked *by statement*."""
+
+    name: str
+    num: float | None = None
+    unit: str | None = None
+    text: str | None = None
+    author: str | None = None
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A person's word on two clocks: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
+
+    clock: str
+    ref: str
+    lo: float
+    hi: float
+    author: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Override:
+    """Another value for a rule's parameter. `scope` is pack, site, team or room; the last of this order wins, then the last in the list."""
+
+    rule: str
+    param: str
+    value: float | int | str
+    reason: str
+    author: str
+    scope: Literal["pack", "site", "team", "room"] = "room"
+    expires: str | None = None
+
+
+@dataclass(frozen=True)
+class RuleChoices:
+    overrides: tuple[Override, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """A whole case: what `evaluate` judges. `from_json` and `as_json` are inverse; unknown keys raise CaseInvalid."""
+
+    schema: Literal[1] = 1
+    title: str | None = None
+    symptom: Symptom | None = None
+    hosts: Mapping[str, HostSpec] = field(default_factory=dict)
+    artifacts: tuple[ArtifactSpec, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    phases: tuple[PhaseSpec, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    offsets: tuple[Offset, ...] = ()
+    t_zero: str | None = None
+    rules: RuleChoices = field(default_factory=RuleChoices)
+
+    @classmethod
+    def from_json(cls, value: object) -> CaseSpec:
+        """Check and take over a JSON object; raise CaseInvalid with the dotted path of what is wrong."""
+        return decode(cls, value, CaseInvalid)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON object that `from_json` reads."""
+        made: dict[str, Any] = encode(self)
+        return made
+
+
+# --- what rules found -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Lines of an original that carry a claim, with their text. A long range keeps its first and last lines."""
+
+    artifact: int
+    file: str
+    line_from: int
+    line_to: int
+    role: str
+    text: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Seconds of requests for which a layer is bounded out; it holds for these seconds only."""
+
+    layer: str
+    seconds: float
+    requests: int
+    scope: str
+    because: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to collect: needs, the exact command, for which system, by whom, and the decibans it may be worth."""
+
+    needs: tuple[str, ...]
+    ask: str
+    os: str | None
+    who: str
+    worth: int
+
+
+@dataclass(frozen=True)
+class ParamUsed:
+    """A parameter's value at the time of the finding and where it came from (`rule`, or scope and author of an override)."""
+
+    value: float | int | str
+    unit: str | None
+    origin: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One claim of one rule about one subject, with everything a page or a printout needs."""
+
+    key: str
+    rule: str
+    version: str
+    title: str
+    kind: Literal["finding", "clear"]
+    group: Group
+    layer: str
+    contributing: tuple[str, ...]
+    host: str | None
+    subject: str
+    tier: str
+    support: str
+    decibans: int
+    severity: str
+    by_statement: bool
+    contiguous: str | None
+    magnitude: float
+    unit: str
+    t_from: float | None
+    t_to: float | None
+    clock: str | None
+    headline: str
+    expert: str
+    manager: str
+    facts: Mapping[str, Any]
+    params: Mapping[str, ParamUsed]
+    clears: tuple[Clear, ...]
+    against: tuple[str, ...]
+    would_help: tuple[Request, ...]
+    remedy: tuple[str, ...]
+    contraindications: tuple[str, ...]
+    false_positives: tuple[str, ...]
+    verify: str
+    status: str
+    evidence_group: str
+    query_hash: str
+    engine_version: str
+    more: int
+    citations: tuple[Citation, ...]
+    cells: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cleared:
+    layer: str
+    rule: str
+    host: str | None
+    seconds: float
+    requests: int
+    scope: str
+    bound: str
+    decibans: int
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class NotEvaluable:
+    rule: str
+    title: str
+    host: str | None
+    needs: tuple[str, ...]
+    ask: str
+    os: str | None
+    who: str
+    worth: int
+
+
+@dataclass(frozen=True)
+class Failed:
+    rule: str
+    error: str
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead."""
+
+    code: str
+    cause: str
+    score: int
+    cells: Mapping[str, int]
+    rests_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    state: State
+    rules: tuple[str, ...]
+    layer: str | None
+    hypothesis: str | None
+    support: str
+    sentence: str
+    missing: tuple[str, ...]
+    margin: int | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One stretch of the traced request. `at_most`: the seconds are an upper bound of what the label names."""
+
+    label: str
+    seconds: float
+    at_most: bool
+    kind: Literal["traced", "untraced", "wait", "culprit", "rest"]
+    layer: str | None
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class WhoseSeconds:
+    """The pieces of one traced request; their seconds add up to `total_s`."""
+
+    title: str
+    total_s: float
+    host: str | None
+    subject: str
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class ClockRow:
+    """One line of the clock map as reported. `off_lo..off_hi`: how much more `clock` shows than `ref`."""
+
+    clock: str
+    ref: str
+    off_lo: float | None
+    off_hi: float | None
+    accepted: bool
+    method: str
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Clock:
+    clock: str
+    artifact: int
+    part: int
+    kind: str
+    base: str | None
+    zone: str | None
+    host: str | None
+    lines: tuple[tuple[int, int], ...]
+    t_begin: float | None
+    t_end: float | None
+    frame: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    series: str
+    phase_from: str = field(metadata={"json": "from"})
+    phase_to: str = field(metadata={"json": "to"})
+    n: tuple[int, int]
+    median: tuple[float, float]
+    hl_shift: float
+    ci: tuple[float, float]
+    text: str
+
+
+@dataclass(frozen=True)
+class ReportArtifact:
+    id: int
+    file: str
+    kind: str | None
+    host: str | None
+    phase: str | None
+    lines: int
+    account: Mapping[str, int]
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer about a case. Every rule stands, per host, in exactly one of findings/cleared, quiet, not_evaluable, failed."""
+
+    artifacts: tuple[ReportArtifact, ...]
+    clock_map: tuple[ClockRow, ...]
+    clocks: tuple[Clock, ...]
+    verdict: Verdict
+    whose_seconds: WhoseSeconds | None
+    findings: tuple[Finding, ...]
+    cleared: tuple[Cleared, ...]
+    not_evaluable: tuple[NotEvaluable, ...]
+    compared: tuple[Compared, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    quiet: tuple[str, ...]
+    failed: tuple[Failed, ...]
+    seconds: float
+    schema: Literal[1] = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON object of `python -m rules --json`."""
+        made: dict[str, Any] = encode(self)
+        return {"schema": made.pop("schema"), **made}
+
+
+def support_word(decibans: int) -> str:
+    """Return the word for a weight of evidence: none, weak, fair, good, strong; `against` is added below zero."""
+    size = abs(decibans)
+    word = "none" if size == 0 else "weak" if size < 10 else "fair" if size < 20 else "good" if size < 30 else "strong"
+    return f"{word} against" if decibans < 0 else word

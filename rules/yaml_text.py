@@ -1,0 +1,73 @@
+"""YAML as safe plain values: no tags, no duplicate keys, bounded size and aliases. Mappings know the line of each key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import yaml
+from yaml.constructor import ConstructorError
+from yaml.events import AliasEvent
+from yaml.nodes import MappingNode, Node
+
+MAX_ALIASES = 100
+
+Fail = Callable[[str, str], Exception]
+
+
+class Lined(dict[str, Any]):
+    """A mapping that remembers where each key stood, for messages."""
+
+    lines: dict[str, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, but stricter: dates stay text, `on` and `off` stay text, keys are texts and unique."""
+
+
+def _mapping(loader: _Loader, node: MappingNode) -> Lined:
+    loader.flatten_mapping(node)
+    made, lines = Lined(), {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        line = key_node.start_mark.line + 1
+        if not isinstance(key, str):
+            raise ConstructorError(None, None, f"a key must be text, not {key!r}", key_node.start_mark)
+        if key in made:
+            raise ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
+        made[key] = loader.construct_object(value_node, deep=True)
+        lines[key] = line
+    made.lines = lines
+    return made
+
+
+def _refuse(loader: _Loader, node: Node) -> None:
+    raise ConstructorError(None, None, f"the tag {node.tag!r} is not allowed", node.start_mark)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", _mapping)
+_Loader.yaml_implicit_resolvers = {
+    first: [
+        (tag, pattern) for tag, pattern in pairs if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
+    ]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+for _tag in ("binary", "timestamp", "omap", "pairs", "set"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _refuse)
+
+
+def load_yaml(text: str, fail: Fail, *, limit: int) -> Any:
+    """Return plain values; mappings are `Lined`. Raises `fail(where, why)` beyond `limit` bytes, 100 aliases, or on any fault."""
+    if len(text.encode()) > limit:
+        raise fail("", f"is larger than {limit // 1024} KiB")
+    try:
+        if sum(isinstance(e, AliasEvent) for e in yaml.parse(text, _Loader)) > MAX_ALIASES:
+            raise fail("", f"has more than {MAX_ALIASES} aliases")
+        return yaml.load(text, _Loader)  # a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise fail(f"line {line}", error.problem or "is no YAML") from None
+    except yaml.YAMLError as error:
+        raise fail("", str(error)) from None
