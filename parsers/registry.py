@@ -1,0 +1,121 @@
+"""Find the formats and let them claim a file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+
+import parsers.formats
+from parsers.errors import AmbiguousFormat, UnknownFormat
+from parsers.source import Head, Hints
+
+ENOUGH = 0.3
+"""A claim below this strength does not take a file."""
+
+RACE = 0.05
+"""Claims of two kinds nearer than this are a question to a person."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """What a module of `parsers/formats` reads: one variant of a kind.
+
+    `split`: may byte ranges be read independently ("lines") or not ("none"). `clocks`: their kinds, the usual one first.
+    """
+
+    kind: str
+    variant: str
+    version: str
+    systems: tuple[str, ...]
+    tables: tuple[str, ...]
+    man: str
+    example: str
+    split: str = "none"
+    clocks: tuple[str, ...] = ("none",)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A format's statement "this is mine": strength 0 to 1, reason in words, variant if the module has several."""
+
+    strength: float
+    reason: str
+    variant: str | None = None
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A claim together with the format it names and the module that will parse."""
+
+    format: Format
+    claim: Claim
+    module: ModuleType
+
+    @property
+    def variant(self) -> str:
+        return self.format.variant
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """Import every module of `parsers/formats` that declares FORMAT or FORMATS, by name."""
+    names = sorted(m.name for m in pkgutil.iter_modules(parsers.formats.__path__))
+    found = [importlib.import_module(f"parsers.formats.{name}") for name in names]
+    return tuple(m for m in found if hasattr(m, "FORMAT") or hasattr(m, "FORMATS"))
+
+
+def formats_of(module: ModuleType) -> tuple[Format, ...]:
+    """Give the formats that a module declares."""
+    formats: tuple[Format, ...] = module.FORMATS if hasattr(module, "FORMATS") else (module.FORMAT,)
+    return formats
+
+
+def all_formats() -> list[tuple[Format, ModuleType]]:
+    """Give every format with its module, sorted by kind and variant."""
+    pairs = [(f, m) for m in modules() for f in formats_of(m)]
+    return sorted(pairs, key=lambda pair: (pair[0].kind, pair[0].variant))
+
+
+def rank(head: Head) -> tuple[Ranked, ...]:
+    """Collect the claims of all formats on a head, strongest first; ties by kind and variant."""
+    ranked = []
+    for module in modules():
+        claim: Claim | None = module.claim(head)
+        if claim is None or claim.strength <= 0:
+            continue
+        formats = formats_of(module)
+        named = [f for f in formats if f.variant == claim.variant]
+        ranked.append(Ranked((named or list(formats))[0], claim, module))
+    return tuple(sorted(ranked, key=lambda r: (-r.claim.strength, r.format.kind, r.variant)))
+
+
+def choose(claims: Sequence[Ranked], hints: Hints) -> Ranked:
+    """Pick the format to read with: the one a person named, else the strongest claim.
+
+    Raises UnknownFormat when nobody claims enough or the named kind does not exist, AmbiguousFormat in a close race.
+    """
+    if hints.kind is not None:
+        return _named(claims, hints.kind, hints.variant)
+    strong = [c for c in claims if c.claim.strength >= ENOUGH]
+    if not strong:
+        raise UnknownFormat(tuple(claims))
+    best = strong[0]
+    rivals = [c for c in strong[1:] if c.format.kind != best.format.kind]
+    if rivals and best.claim.strength - rivals[0].claim.strength < RACE:
+        raise AmbiguousFormat((best, rivals[0], *[c for c in claims if c not in (best, rivals[0])]))
+    return best
+
+
+def _named(claims: Sequence[Ranked], kind: str, variant: str | None) -> Ranked:
+    known = [(f, m) for f, m in all_formats() if f.kind == kind and variant in (None, f.variant)]
+    if not known:
+        raise UnknownFormat(tuple(claims))
+    claimed = [c for c in claims if c.format.kind == kind and variant in (None, c.variant)]
+    if claimed:
+        return claimed[0]
+    # A person's word outranks the claims; the reading will show the first line that does not fit.
+    return Ranked(known[0][0], Claim(0.0, "named by a person", known[0][0].variant), known[0][1])

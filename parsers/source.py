@@ -1,0 +1,374 @@
+"""Bytes to blocks of numbered lines: encodings, line ends, damage, the line index.
+
+Lines are physical lines of the stored original, counted by LF (by CR where the head has CR and no LF). The text of a line
+comes without its line end and without trailing blanks, so that no format has to think of CR/LF or of what a mail program
+appended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from parsers.errors import LimitExceeded, NotText
+from parsers.notes import ELISION
+
+HEAD_BYTES = 64 * 1024
+INDEX_STEP = 1000
+"""Every so many lines the byte offset is kept (lines 1, 1001, 2001 ...)."""
+
+Longs = npt.NDArray[np.int64]
+
+_ARCHIVES = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"PK\x03\x04", "zip"),
+    (b"PK\x05\x06", "zip"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"\x1f\x9d", "compress"),
+    (b"Rar!", "rar"),
+)
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a person knows about a file; None means unknown. `tz` is a zone name, `interval_s` the sampling interval."""
+
+    kind: str | None = None
+    variant: str | None = None
+    host: str | None = None
+    os: str | None = None
+    tz: str | None = None
+    interval_s: float | None = None
+    year: int | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds a reading, in bytes unless said. `line_bytes`: a longer line is cut there, keeps its number, is noted."""
+
+    file_bytes: int = 64 * 1024**3
+    line_bytes: int = 1024 * 1024
+    block_bytes: int = 2 * 1024 * 1024
+    run_bytes: int = 32 * 1024 * 1024
+    notes_per_batch: int = 2000
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first 64 KiB as decoded lines (a last line cut by that border is left out unless it is the only one)."""
+
+    lines: list[str]
+    name: str = ""
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Block:
+    """About 2 MB of whole lines. `frame`: line_no Int64, line String; `first` line number, `offset` of the first byte."""
+
+    frame: pl.DataFrame
+    first: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Whole lines of a file: text, start of each relative to `offset`, what was wrong (index of line, note kind, words)."""
+
+    offset: int
+    size: int
+    lines: pl.Series
+    starts: Longs
+    damage: list[tuple[int, str, str]]
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where reading goes on: 1-based number of the next line and its byte offset."""
+
+    line: int
+    offset: int
+
+
+class TextFile:
+    """An open text file: its encoding, its size, and how to cut it into lines. Made by `open_text`."""
+
+    def __init__(self, stream: io.BufferedReader, name: str, limits: Limits) -> None:
+        self.stream = stream
+        self.name = name
+        self.limits = limits
+        self.size = stream.seek(0, 2)
+        stream.seek(0)
+        self._head = stream.read(HEAD_BYTES)
+        self.encoding, self.start = encoding_of(self._head)
+        self.eol = "\n"
+        if not len(self._ends(self._head[self.start :])):
+            self.eol = "\r"
+            if not len(self._ends(self._head[self.start :])):
+                self.eol = "\n"
+
+    @property
+    def width(self) -> int:
+        """Bytes per code unit: 2 for UTF-16, else 1."""
+        return 2 if self.encoding.startswith("utf-16") else 1
+
+    def sha256(self) -> str:
+        self.stream.seek(0)
+        return hashlib.file_digest(self.stream, "sha256").hexdigest()
+
+    def head(self) -> Head:
+        """Give the first 64 KiB as lines; a last line cut by that border is left out unless it is the only one."""
+        whole = self.size <= HEAD_BYTES
+        data = self._head[self.start :]
+        ends = self._ends(data)
+        if not whole and len(ends):
+            data = data[: ends[-1]]
+        return Head(self._piece(self.start, data, len(data)).lines.to_list(), self.name, whole)
+
+    def pieces(self, start: int, end: int) -> Iterator[Piece]:
+        """Cut [start, end) into whole lines of about `limits.block_bytes` together; a line over `line_bytes` is cut."""
+        cap, size = self.limits.line_bytes, max(self.limits.block_bytes // 2 * 2, 2)
+        at, carry = start, b""
+        while at < end:
+            self.stream.seek(at + len(carry))
+            chunk = self.stream.read(min(size, end - at - len(carry)))
+            carry += chunk
+            behind = len(carry)
+            if chunk and at + behind < end:
+                ends = self._ends(carry[-len(chunk) :])
+                if len(ends):
+                    behind = len(carry) - len(chunk) + int(ends[-1])
+                elif len(carry) > cap:
+                    skipped = self.next_line(at + len(carry), end)
+                    yield self._piece(at, carry, skipped - at)
+                    at, carry = skipped, b""
+                    continue
+                else:
+                    continue
+            yield self._piece(at, carry[:behind], behind)
+            at, carry = at + behind, carry[behind:]
+            if not chunk:
+                return
+
+    def piece(self, offset: int, size: int) -> Piece:
+        """Read one piece again; of a line without end only the part that is kept."""
+        self.stream.seek(offset)
+        return self._piece(offset, self.stream.read(min(size, self.limits.line_bytes + self.limits.block_bytes)), size)
+
+    def next_line(self, offset: int, end: int | None = None) -> int:
+        """Give the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
+        end = self.size if end is None else end
+        size = max(self.limits.block_bytes // 2 * 2, 2)
+        while offset < end:
+            self.stream.seek(offset)
+            chunk = self.stream.read(min(size, end - offset))
+            ends = self._ends(chunk)
+            if len(ends):
+                return offset + int(ends[0])
+            offset += max(len(chunk), 1)
+        return end
+
+    def line_offset(self, begin: Position, line: int) -> int:
+        """Give the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""
+        number = begin.line
+        for piece in self.pieces(begin.offset, self.size):
+            if line < number + len(piece.starts):
+                return piece.offset + int(piece.starts[line - number])
+            number += len(piece.starts)
+        return self.size
+
+    def _ends(self, data: bytes) -> Longs:
+        """Give the positions just behind each line end, ascending."""
+        if self.width == 1:
+            return np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.eol)) + 1
+        units = np.frombuffer(data[: len(data) // 2 * 2], "<u2" if self.encoding == "utf-16-le" else ">u2")
+        return (np.flatnonzero(units == ord(self.eol)) + 1) * 2
+
+    def _piece(self, offset: int, data: bytes, size: int) -> Piece:
+        ends = self._ends(data)
+        if data and (not len(ends) or ends[-1] != len(data)):
+            ends = np.append(ends, len(data))
+        starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
+        lengths = ends - starts
+        damage: list[tuple[int, str, str]] = []
+        cap = self.limits.line_bytes
+        if size > len(data):
+            lengths = np.array([size])
+        if len(lengths) and lengths.max() > cap:
+            eol = self.eol.encode(self.encoding)
+            whole = [
+                data[s:e] if e - s <= cap else _whole_chars(data[s : s + cap], self.width) + eol
+                for s, e in zip(starts, ends, strict=True)
+            ]
+            damage += [
+                (int(i), "damaged", f"line of {lengths[i]} bytes, cut at {cap}") for i in np.flatnonzero(lengths > cap)
+            ]
+            data = b"".join(whole)
+        text = self._utf8(data)
+        if b"\0" in text:
+            nul = np.flatnonzero(np.frombuffer(text, np.uint8) == 0)
+            line_of = np.searchsorted(np.flatnonzero(np.frombuffer(text, np.uint8) == ord(self.eol)), nul)
+            damage += [(int(i), "repaired", "NUL bytes dropped") for i in np.unique(line_of)]
+            text = text.replace(b"\0", b"")
+        if text is not data or damage:
+            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord(self.eol)) + 1
+            if len(ends) < len(starts):
+                ends = np.append(ends, len(text))
+        offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), ends]))
+        array = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(text))
+        lines = pl.Series("line", array, dtype=pl.String).str.strip_chars_end(" \t\r\n")
+        return Piece(offset, size, lines, starts, damage)
+
+    def _utf8(self, data: bytes) -> bytes:
+        """Give valid UTF-8. A line that is none is Windows-1252, whose five undefined bytes become `\\x81` and so on."""
+        if self.width == 2:
+            return data.decode(self.encoding, errors="replace").encode()
+        if data.isascii():
+            return data
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            eol = self.eol.encode()
+            return eol.join(map(_line_utf8, data.split(eol)))
+        return data
+
+
+def encoding_of(head: bytes) -> tuple[str, int]:
+    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, which names what it is instead."""
+    if not head:
+        raise NotText("the file is empty")
+    for magic, name in _ARCHIVES:
+        if head.startswith(magic):
+            raise NotText(f"a {name} archive: archives cannot be opened yet (they come later); nothing was unpacked")
+    if head[257:262] == b"ustar":
+        raise NotText("a tar archive: archives cannot be opened yet (they come later); nothing was unpacked")
+    for mark, name in _BOMS:
+        if head.startswith(mark):
+            return name, len(mark)
+    controls = np.bincount(np.frombuffer(head, np.uint8), minlength=256)[:32]
+    strange = int(controls.sum()) - sum(int(controls[c]) for c in _TEXT_CONTROLS)
+    if strange * 20 > len(head):
+        if int(controls[0]) * 3 > len(head):
+            raise NotText("not text: NUL bytes everywhere (UTF-16 without a byte order mark, or binary)")
+        raise NotText(f"not text: {strange} control bytes in the first {len(head)} bytes")
+    return "utf-8", 0
+
+
+@contextmanager
+def open_text(path: Path, limits: Limits | None = None, name: str | None = None) -> Iterator[TextFile]:
+    """Open a file as text. Raises NotText (empty, binary, an archive), LimitExceeded (too large), OSError."""
+    limits = limits or Limits()
+    with path.open("rb") as stream:
+        size = stream.seek(0, 2)
+        if size > limits.file_bytes:
+            raise LimitExceeded(f"{limits.file_bytes} bytes a file", f"{size} bytes")
+        yield TextFile(stream, name or path.name, limits)
+
+
+class Source:
+    """One block run of one part: about 32 MB of whole lines, given to a format as blocks.
+
+    `last`: no bytes of the part follow this run; `whole`: this run is the whole part, so sorting and repairing may happen
+    at once.
+    """
+
+    def __init__(
+        self, text: TextFile, begin: Position, end: int, *, part: int, hints: Hints, last: bool, whole: bool
+    ) -> None:
+        self.text = text
+        self.begin = self.at = begin
+        self.end = end
+        self.part = part
+        self.hints = hints
+        self.last = last
+        self.whole = whole
+        self.index: list[tuple[int, int]] = []
+        self.damage: list[tuple[int, str, str]] = []
+        self.blank: list[Longs] = []
+        self.elided: list[Longs] = []
+        self._spans: list[tuple[int, int, int, int]] = []
+        self._current: Block | None = None
+        self._blocks = self._read()
+
+    @property
+    def first_line(self) -> int:
+        return self.begin.line
+
+    @property
+    def next_line(self) -> int:
+        """Number of the line behind what `blocks` has given so far."""
+        return self.at.line
+
+    def blocks(self) -> Iterator[Block]:
+        """Give the blocks in file order; a second call goes on where the first one stopped."""
+        return self._blocks
+
+    def _read(self) -> Iterator[Block]:
+        for piece in self.text.pieces(self.begin.offset, self.end):
+            first, count = self.at.line, len(piece.lines)
+            self._spans.append((first, count, piece.offset, piece.size))
+            self.damage += [(first + i, kind, what) for i, kind, what in piece.damage]
+            due = range(-(first - 1) % INDEX_STEP, count, INDEX_STEP)
+            self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
+            frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": piece.lines})
+            size = pl.col("line").str.len_bytes()
+            self.blank.append(frame.filter(size == 0)["line_no"].to_numpy())
+            short = frame.filter(size.is_between(2, 40))
+            self.elided.append(short.filter(pl.col("line").str.contains(ELISION))["line_no"].to_numpy())
+            self.at = Position(first + count, piece.offset + piece.size)
+            self._current = Block(frame, first, piece.offset)
+            yield self._current
+        self._current = None
+
+    def text_of(self, line_no: int) -> str:
+        """Give one line of this run; cheap for the block given last."""
+        block = self._current
+        if block is not None and block.first <= line_no < block.first + len(block.frame):
+            text: str = block.frame["line"][line_no - block.first]
+            return text
+        return dict(self.texts(np.array([line_no])))[line_no]
+
+    def texts(self, line_nos: Longs) -> Iterator[tuple[int, str]]:
+        """Read lines of this run again (`line_nos` ascending); one block at a time is in memory."""
+        for first, count, offset, size in self._spans:
+            lo, hi = np.searchsorted(line_nos, [first, first + count])
+            if lo < hi:
+                lines = self.text.piece(offset, size).lines
+                for number in line_nos[lo:hi]:
+                    yield int(number), lines[int(number) - first]
+
+
+def _line_utf8(line: bytes) -> bytes:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="backslashreplace").encode()
+    return line
+
+
+def _whole_chars(data: bytes, width: int) -> bytes:
+    """Leave out the bytes of a character that the cut went through."""
+    if width == 2:
+        return data[: len(data) // 2 * 2]
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte < 0x80:
+            break
+        if byte >= 0xC0:
+            need = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+            return data[:-back] if need > back else data
+    return data

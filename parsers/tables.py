@@ -1,0 +1,307 @@
+"""Where rows go: frames of the schema in, row groups and a line account out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from parsers.masks import Masks
+from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
+from parsers.schema import schema
+from parsers.source import Longs, Source
+
+JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
+State = dict[str, Any]
+"""A format's small carry between block runs; JSON-able, saved with each batch."""
+
+Lines = Iterable[int] | pl.Series | npt.NDArray[np.int64]
+
+_NOTES = pl.Schema({"line_no": pl.Int64(), "line_end": pl.Int64(), "kind": pl.String(), "text": pl.String()})
+_NOTED = {"unknown", "elided", "damaged"}
+_ROW = 1
+_CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A source of time within a part: `kind` of clock, `base` = ISO time of its zero, `zone` = its name; times in seconds.
+
+    `lines`: the ranges of lines whose rows belong to it. Reported again under the same number, the two are united.
+    """
+
+    domain: int
+    kind: str
+    base: str | None = None
+    zone: str | None = None
+    t_begin: float | None = None
+    t_end: float | None = None
+    lines: list[tuple[int, int]] = field(default_factory=list)
+
+    def unite(self, later: Domain) -> Domain:
+        begins = [t for t in (self.t_begin, later.t_begin) if t is not None]
+        ends = [t for t in (self.t_end, later.t_end) if t is not None]
+        lines: list[tuple[int, int]] = []
+        for first, last in sorted([*self.lines, *later.lines]):
+            if lines and first <= lines[-1][1] + 1:
+                lines[-1] = (lines[-1][0], max(last, lines[-1][1]))
+            else:
+                lines.append((first, last))
+        return replace(
+            later,
+            base=self.base or later.base,
+            zone=self.zone or later.zone,
+            t_begin=min(begins, default=None),
+            t_end=max(ends, default=None),
+            lines=lines,
+        )
+
+
+class Sink(Protocol):
+    """Where row groups go; see `parsers/parquet.py`."""
+
+    def write(self, table: str, rows: pa.Table) -> None: ...
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one block run gave, beside the rows that went to the sink."""
+
+    account: LineAccount
+    tables: dict[str, int]
+    notes: list[Note]
+
+
+class Tables:
+    """What a format fills while it parses one block run."""
+
+    def __init__(self, source: Source, sink: Sink | None = None) -> None:
+        self._source = source
+        self._sink = sink
+        self._masks = Masks()
+        self._codes = np.zeros(4096, np.uint8)
+        self._depth = np.zeros(4097, np.int32)
+        self._notes: list[pl.DataFrame] = []
+        self._single: list[Note] = []
+        self.rows: dict[str, int] = {}
+        self.facts: dict[str, JSON] = {}
+        self.domains: dict[int, Domain] = {}
+
+    def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends"] = "all") -> None:
+        """Add rows: any subset of the table's columns, `line_no` among them; `line_end` defaults to it, NaN becomes NULL.
+
+        Lines `line_no` to `line_end` count as read; with span "ends" only these two (halves with strangers between them).
+        Raises ValueError for a column that the table does not have, a missing `line_no` or a type that does not cast.
+        """
+        if frame.is_empty():
+            return
+        full = self._conform(table, frame)
+        self._mark(full["line_no"].to_numpy(), full["line_end"].to_numpy(), span)
+        self._write(table, full)
+
+    def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
+        """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and `read`)."""
+        self._check_kind(kind)
+        self._single.append(Note(line_from, line_to, kind, clip(text)))
+
+    def notes(self, frame: pl.DataFrame) -> None:
+        """Remark on many lines: columns line_no, line_end (default line_no), kind, text."""
+        if "line_end" not in frame.columns:
+            frame = frame.with_columns(line_end=pl.col("line_no"))
+        frame = frame.select(pl.col(c).cast(t) for c, t in _NOTES.items())
+        for kind in frame["kind"].unique():
+            self._check_kind(kind)
+        self._notes.append(frame)
+
+    def read(self, line_nos: Lines) -> None:
+        """Count lines as read that belong to rows without being one: headers, details, open halves kept in the state."""
+        self._set(line_nos, _CODE["read"])
+
+    def account(self, kind: str, line_nos: Lines) -> None:
+        """Count lines as blank, prose, elided, damaged (or unknown), unless they are part of a row."""
+        self._set(line_nos, _CODE[kind])
+
+    def secret(self, line_no: int, begin: int, end: int, kind: str) -> None:
+        """Mask characters [begin, end) of a line everywhere. Call it before rows of that line are added, else ValueError."""
+        index = line_no - self._source.first_line
+        if index < 0:
+            raise ValueError(f"line {line_no} lies before this run")
+        covered = index < len(self._codes) and (self._codes[index] == _ROW or self._depth[: index + 1].sum() > 0)
+        if covered:
+            raise ValueError(f"secret in line {line_no} named after its rows were added")
+        self._masks.keep(line_no, begin, end, kind, self._source.text_of(line_no))
+
+    def domain(self, domain: Domain) -> None:
+        """Report a clock domain of the part."""
+        old = self.domains.get(domain.domain)
+        self.domains[domain.domain] = old.unite(domain) if old else domain
+
+    def fact(self, name: str, value: JSON) -> None:
+        """Report a fact about the part: tool_opts, os, os_release, label, tz, interval_s, stamp, role ..."""
+        self.facts[name] = value
+
+    def finish(self, state: State) -> tuple[Batch, State]:
+        """Close the run: judge the lines that nobody named, write notes and secrets, mask the state."""
+        source = self._source
+        codes = self._judge()
+        counts = np.bincount(codes, minlength=8)
+        account = LineAccount(**{k: int(counts[_CODE[k]]) for k in LINE_ACCOUNT})
+        notes = self._all_notes(codes)
+        if len(notes):
+            self._write("notes", self._conform("notes", notes))
+        if self._masks and self._sink:
+            self._sink.write("secrets", self._masks.frame().to_arrow(compat_level=pl.CompatLevel.oldest()))
+        if source.index and self._sink:
+            index = pa.table({"line_no": [i[0] for i in source.index], "offset": [i[1] for i in source.index]})
+            self._sink.write("line_index", index)
+        self.facts = self._masks.apply_json(self.facts)
+        shown = self._masks.apply(notes) if self._masks else notes
+        listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
+        return Batch(account, self.rows, listed), self._masks.apply_json(state)
+
+    def _check_kind(self, kind: str) -> None:
+        if kind not in NOTE_KINDS:
+            raise ValueError(f"no such kind of note: {kind!r}")
+
+    def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+        columns = schema(table)
+        strange = [c for c in frame.columns if c not in columns]
+        if strange:
+            raise ValueError(f"table {table} has no column {', '.join(strange)}")
+        if "line_no" not in frame.columns or frame["line_no"].null_count():
+            raise ValueError(f"rows of {table} without line_no")
+        exprs = []
+        for name, dtype in columns.items():
+            if name == "part":
+                expr = pl.lit(self._source.part, dtype)
+            elif name == "line_end":
+                expr = pl.coalesce([c for c in ("line_end", "line_no") if c in frame.columns]).cast(dtype)
+            elif name not in frame.columns:
+                expr = pl.lit(None, dtype)
+            else:
+                expr = pl.col(name) if frame.schema[name] == dtype else pl.col(name).cast(dtype)
+                if dtype == pl.Float64:
+                    expr = expr.fill_nan(None)
+            exprs.append(expr.alias(name))
+        try:
+            return frame.select(exprs)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"rows of {table} do not fit its columns: {error}") from error
+
+    def _write(self, table: str, frame: pl.DataFrame) -> None:
+        if self._masks:
+            frame = self._masks.apply(frame)
+        self.rows[table] = self.rows.get(table, 0) + frame.height
+        if self._sink:
+            # At once: text views of Polars keep the whole block alive.
+            self._sink.write(table, frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+
+    def _room(self, size: int) -> None:
+        if size > len(self._codes):
+            size = max(size, 2 * len(self._codes))
+            self._codes = np.concatenate([self._codes, np.zeros(size - len(self._codes), np.uint8)])
+            self._depth = np.concatenate([self._depth, np.zeros(size + 1 - len(self._depth), np.int32)])
+
+    def _mark(self, first: Longs, last: Longs, span: str) -> None:
+        """Count rows' lines as read. Lines of earlier runs were accounted there."""
+        base = self._source.first_line
+        first, last = np.asarray(first) - base, np.asarray(last) - base
+        self._room(int(max(first.max(), last.max())) + 1)
+        single = first == last
+        ends = first[single] if span == "all" else np.concatenate([first, last])
+        self._codes[ends[ends >= 0]] = _ROW
+        if span == "all" and not single.all():
+            wide = ~single & (last >= 0)
+            np.add.at(self._depth, np.maximum(first[wide], 0), 1)
+            np.add.at(self._depth, last[wide] + 1, -1)
+
+    def _set(self, line_nos: Lines, code: int) -> None:
+        numbers = line_nos.to_numpy() if isinstance(line_nos, pl.Series) else np.fromiter(line_nos, np.int64)
+        index = numbers - self._source.first_line
+        index = index[index >= 0]
+        if len(index):
+            self._room(int(index.max()) + 1)
+            here = self._codes[index]
+            self._codes[index] = np.where((here == _ROW) | (here == _CODE["read"]), here, code)
+
+    def _judge(self) -> npt.NDArray[np.uint8]:
+        """Give the final code of each line of the run: rows first, then a format's word, then damage, marks of elision, blanks."""
+        source = self._source
+        count = source.next_line - source.first_line
+        self._room(count)
+        if self._codes[count:].any():
+            raise ValueError("lines were named that the run does not have")
+        codes = self._codes[:count].copy()
+        codes[(np.cumsum(self._depth[:count]) > 0) | (codes == _ROW)] = _CODE["read"]
+        fallbacks = (
+            ([np.array([n for n, kind, _ in source.damage if kind == "damaged"], np.int64)], "damaged"),
+            (source.elided, "elided"),
+            (source.blank, "blank"),
+        )
+        for groups, kind in fallbacks:
+            for numbers in groups:
+                index = numbers - source.first_line
+                codes[index[codes[index] == 0]] = _CODE[kind]
+        codes[codes == 0] = _CODE["unknown"]
+        return codes
+
+    def _all_notes(self, codes: npt.NDArray[np.uint8]) -> pl.DataFrame:
+        """Join the notes of source and format with one for each stretch of lines that has none; bounded in number."""
+        source, cap = self._source, self._source.text.limits.notes_per_batch
+        single = [*self._single, *(Note(n, n, kind, text) for n, kind, text in source.damage)]
+        rows = [(n.line_from, n.line_to, n.kind, n.text) for n in single]
+        given = pl.concat([pl.DataFrame(rows, schema=_NOTES, orient="row"), *self._notes])
+        covered = np.zeros(len(codes) + 1, np.int32)
+        for first, last in given.filter(pl.col("kind").is_in(_NOTED)).select("line_no", "line_end").iter_rows():
+            lo, hi = first - source.first_line, last - source.first_line + 1
+            covered[min(max(lo, 0), len(codes))] += 1
+            covered[min(max(hi, 0), len(codes))] -= 1
+        bare = np.isin(codes, [_CODE[k] for k in _NOTED]) & (np.cumsum(covered[:-1]) == 0)
+        given = given.with_columns(pl.col("text").str.slice(0, NOTE_CHARS))
+        notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
+        if len(notes) > cap:
+            rest = notes[cap:]
+            last = (rest["line_no"].min(), rest["line_end"].max(), rest["kind"][0], f"{len(rest)} further notes")
+            notes = pl.concat([notes[:cap], pl.DataFrame([last], schema=_NOTES, orient="row")])
+        return notes
+
+    def _stretches(self, index: Longs, codes: npt.NDArray[np.uint8], cap: int) -> pl.DataFrame:
+        """Make one note for each stretch of adjacent lines with the same code; the text is that of its first lines."""
+        if not len(index):
+            return pl.DataFrame(schema=_NOTES)
+        base = self._source.first_line
+        breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(codes[index]) != 0)) + 1
+        groups = np.split(index, breaks) if len(breaks) <= cap else np.split(index, breaks[: cap + 1])
+        kinds = {v: k for k, v in _CODE.items()}
+        # The first lines of a stretch fill the note; more than a few dozen cannot show in 300 characters.
+        wanted = np.concatenate([g[:40] for g in groups]) + base
+        texts = dict(self._source.texts(wanted))
+        rows = [
+            (
+                int(g[0]) + base,
+                int(g[-1]) + base,
+                kinds[int(codes[g[0]])],
+                clip("\n".join(texts[int(i) + base] for i in g[:40])),
+            )
+            for g in groups
+        ]
+        return pl.DataFrame(rows, schema=_NOTES, orient="row")
+
+
+def _merged(notes: pl.DataFrame) -> pl.DataFrame:
+    """Sort notes by line; neighbours that say the same become one."""
+    notes = notes.sort("line_no", "line_end", maintain_order=True)
+    same = (
+        (pl.col("kind") == pl.col("kind").shift())
+        & (pl.col("text") == pl.col("text").shift())
+        & (pl.col("line_no") <= pl.col("line_end").shift() + 1)
+    )
+    grouped = notes.with_columns(group=(~same.fill_null(False)).cum_sum()).group_by("group", maintain_order=True)
+    return grouped.agg(
+        pl.col("line_no").first(), pl.col("line_end").max(), pl.col("kind").first(), pl.col("text").first()
+    ).drop("group")
