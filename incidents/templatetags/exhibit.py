@@ -1,0 +1,82 @@
+"""What templates need to show names, times and counts the same way everywhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django import template
+from django.contrib.auth.models import User
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from incidents.visible import visible
+
+register = template.Library()
+
+
+@register.filter
+def seen(text: object) -> str:
+    """Make control and format characters of a name or line visible; autoescaping still follows."""
+    return visible(str(text)) if text is not None else ""
+
+
+@register.filter
+def seen_lines(text: object) -> str:
+    """Like `seen`, for texts that people wrote: their line breaks and tabs stay."""
+    return visible(str(text), keep="\n\t") if text is not None else ""
+
+
+@register.filter
+def thin(number: int | float | None) -> str:
+    """Write a count with thin spaces between thousands; unknown stays empty."""
+    return "" if number is None else f"{number:,}".replace(",", "\u2009")
+
+
+@register.filter
+def size(count: int | None) -> str:
+    """Write a number of bytes in the largest unit that keeps it at or above one."""
+    if count is None:
+        return ""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+@register.filter
+def initials(user: User) -> str:
+    """Return two letters for an avatar, of the full name where there is one."""
+    words = (user.get_full_name() or user.get_username()).replace(".", " ").replace("_", " ").replace("-", " ").split()
+    letters = "".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]
+    return visible(letters.upper())
+
+
+@register.filter
+def person(user: User | None) -> str:
+    """Name a person as pages do: the full name, else the user name; the program itself is Exhibit."""
+    return visible(user.get_full_name() or user.get_username()) if user else "Exhibit"
+
+
+@register.simple_tag
+def stamp(moment: datetime | None, form: str = "time") -> SafeString | str:
+    """Write a moment as UTC; the page's script adds the viewer's zone and keeps this raw stamp beside it.
+
+    `form` is `time` (hour and minute), `day` (date too) or `both` (viewer's zone with the raw stamp beside).
+    """
+    if moment is None:
+        return ""
+    utc = moment.astimezone(UTC)
+    raw = utc.strftime("%Y-%m-%d %H:%M:%S UTC")
+    shown = {"time": utc.strftime("%H:%M UTC"), "day": utc.strftime("%Y-%m-%d %H:%M UTC")}.get(form, raw)
+    return format_html(
+        '<time datetime="{}" data-form="{}" title="{}">{}</time>', utc.isoformat(timespec="seconds"), form, raw, shown
+    )
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """Draw an icon of the sprite. It carries no meaning of its own: the text beside it does."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)

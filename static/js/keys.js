@@ -1,0 +1,44 @@
+// Keys: ? lists them, / searches, g and a letter goes to a page, Esc closes; nothing fires while somebody types.
+(() => {
+  "use strict";
+  const typing = (target) => target.closest?.("input, textarea, select, [contenteditable], dialog[open]");
+  const list = document.getElementById("keys");
+  let prefix = 0;
+
+  function step(way) {
+    const links = [...document.querySelectorAll(".findings details[open] .claim > a, [data-step]")];
+    if (!links.length) return;
+    const at = links.findIndex((link) => link === document.activeElement || link.getAttribute("aria-current") === "true");
+    const next = links[Math.min(Math.max(at + way, 0), links.length - 1)];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  }
+  document.querySelectorAll("[data-keys]").forEach((button) => button.addEventListener("click", () => list?.showModal()));
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      if (typing(event.target)) { event.target.blur?.(); return; }
+      document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
+      document.body.dispatchEvent(new CustomEvent("drawer:close"));
+      return;
+    }
+    if (typing(event.target)) return;
+    const now = Date.now();
+    if (prefix && now - prefix < 1200) {
+      prefix = 0;
+      const target = event.key === "h" ? document.querySelector(".logo") : document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+      if (target) { event.preventDefault(); location.href = target.href; }
+      return;
+    }
+    const known = {
+      "?": () => list?.showModal(),
+      "/": () => document.querySelector("input[type=search], [data-search]")?.focus(),
+      g: () => { prefix = now; },
+      j: () => step(1),
+      k: () => step(-1),
+      u: () => document.getElementById("add")?.click(),
+      n: () => document.querySelector('[data-open="note-here"]')?.click() ?? document.querySelector("#note-new > summary")?.click(),
+    };
+    if (Object.hasOwn(known, event.key)) { event.preventDefault(); known[event.key](); }
+  });
+})();

@@ -1,0 +1,85 @@
+// What the room hears. One stream per browser: the tab that holds the lock listens, the others hear it from that tab.
+// Every event becomes `room:<kind>` on the body, and the parts of the page that hang on it fetch themselves again.
+(() => {
+  "use strict";
+  const { stream, slug, seq } = document.body.dataset;
+  if (!stream) return;
+  const KINDS = ["artifact", "finding", "note", "dispute", "case", "member", "activity", "presence", "progress", "reload"];
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
+  const light = document.getElementById("live");
+  const strip = document.getElementById("lost");
+  let last = Number(seq) || 0;
+  let off = 0;
+
+  function show(connected) {
+    clearTimeout(off);
+    if (connected) {
+      light.dataset.state = "on";
+      light.textContent = "live";
+      strip.hidden = true;
+    } else {
+      off = setTimeout(() => {
+        light.dataset.state = "off";
+        light.textContent = "not live";
+        strip.hidden = false;
+      }, 1500);
+    }
+  }
+  function everything() {
+    for (const kind of KINDS.slice(0, 8)) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
+  }
+  function hear(message) {
+    if (message.ask) return;
+    if (message.state !== undefined) return show(message.state);
+    if (message.gone) return void location.reload();
+    if (message.seq) {
+      if (message.seq <= last) return;
+      if (message.seq > last + 1) { last = message.seq; return everything(); }
+      last = message.seq;
+    }
+    if (message.kind === "reload") return everything();
+    document.body.dispatchEvent(new CustomEvent("room:" + message.kind, { detail: message.what || {} }));
+  }
+  function tell(message) {
+    hear(message);
+    channel?.postMessage(message);
+  }
+  async function gone() {
+    try {
+      const answer = await fetch(location.href, { method: "HEAD", credentials: "same-origin", redirect: "manual" });
+      return answer.type === "opaqueredirect" || answer.status === 404 || answer.status === 403;
+    } catch {
+      return false;
+    }
+  }
+  function listen() {
+    const source = new EventSource(`${stream}?after=${last}`);
+    source.onopen = () => tell({ state: true });
+    source.onerror = async () => {
+      tell({ state: false });
+      if (await gone()) { source.close(); tell({ gone: true }); }
+      else if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+    };
+    for (const kind of KINDS) {
+      source.addEventListener(kind, (event) => {
+        let what = {};
+        try { what = JSON.parse(event.data || "{}"); } catch { what = {}; }
+        const numbered = kind !== "presence" && kind !== "progress" && kind !== "reload";
+        tell({ kind, what, seq: numbered ? Number(event.lastEventId) || 0 : 0 });
+        if (kind === "reload") last = Number(event.lastEventId) || last;
+      });
+    }
+    source.addEventListener("end", () => { source.close(); tell({ gone: true }); });
+    addEventListener("pagehide", () => source.close());
+  }
+  if (channel) channel.onmessage = (event) => hear(event.data);
+  if (channel && navigator.locks) {
+    let leads = false;
+    navigator.locks.request("exhibit:" + slug, () => { leads = true; listen(); return new Promise(() => {}); });
+    channel.addEventListener("message", (event) => { if (leads && event.data.ask) channel.postMessage({ state: light.dataset.state === "on" }); });
+    channel.postMessage({ ask: true });
+  } else {
+    listen();
+  }
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+})();

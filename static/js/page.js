@@ -1,0 +1,98 @@
+// Every page: marks that scripts run, keeps the chosen theme, shows times in the reader's zone, copies, says refusals.
+(() => {
+  "use strict";
+  const root = document.documentElement;
+  root.classList.add("js");
+  const same = (a, b) => a.toDateString() === b.toDateString();
+
+  function zone(time) {
+    const at = new Date(time.dateTime);
+    if (Number.isNaN(at.getTime()) || time.dataset.shown) return;
+    const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hour12: false }).format(at);
+    const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short", ...(at.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }) }).format(at);
+    const form = time.dataset.form;
+    const raw = time.title;
+    const full = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "long" }).format(at);
+    if (form === "both") {
+      const beside = document.createElement("span");
+      beside.className = "meta";
+      beside.textContent = " " + raw;
+      time.textContent = `${day} ${new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format(at)}`;
+      time.append(beside);
+    } else {
+      time.textContent = form === "time" && same(at, new Date()) ? clock : `${day} ${clock}`;
+    }
+    time.title = `${full} (${raw})`;
+    time.dataset.shown = "1";
+  }
+  const times = (part) => part.querySelectorAll?.("time[datetime]").forEach(zone);
+
+  function refuse(text) {
+    const strip = document.getElementById("refused");
+    if (!strip) return;
+    strip.textContent = text;
+    strip.hidden = !text;
+    if (text) setTimeout(() => { if (strip.textContent === text) strip.hidden = true; }, 12000);
+  }
+  function say(text) {
+    const place = document.getElementById("said");
+    if (place) place.textContent = text;
+  }
+  async function copy(text, button) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    say("Copied");
+    const old = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = old; }, 1500);
+  }
+  window.exhibit = { times, refuse, say, csrf: () => JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "" };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    times(document);
+    document.addEventListener("click", async (event) => {
+      const theme = event.target.closest("[data-theme-set]");
+      if (theme) {
+        const value = theme.dataset.themeSet;
+        if (value) root.dataset.theme = value; else delete root.dataset.theme;
+        document.cookie = `theme=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${location.protocol === "https:" ? ";secure" : ""}`;
+        return;
+      }
+      const text = event.target.closest("[data-copy-text]");
+      if (text) return void copy(text.dataset.copyText, text);
+      const link = event.target.closest("a[data-copy]");
+      if (link && !event.metaKey && !event.ctrlKey) {
+        event.preventDefault();
+        const answer = await fetch(link.href, { credentials: "same-origin" });
+        if (answer.ok) copy(await answer.text(), link); else refuse("That could not be copied: the server answered " + answer.status + ".");
+      }
+      const opener = event.target.closest("[data-open]");
+      if (opener) {
+        const box = document.getElementById(opener.dataset.open);
+        if (box) {
+          event.preventDefault();
+          box.open = true;
+          box.querySelector("textarea, input:not([type=hidden])")?.focus();
+          box.scrollIntoView({ block: "nearest" });
+        }
+      }
+      document.querySelectorAll("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+    });
+    document.body.addEventListener("htmx:afterSettle", (event) => times(event.detail.elt));
+    document.body.addEventListener("htmx:oobAfterSwap", (event) => times(event.detail.target));
+    document.body.addEventListener("htmx:responseError", (event) => {
+      const page = new DOMParser().parseFromString(event.detail.xhr.responseText || "", "text/html");
+      const words = page.querySelector("[data-refusal]")?.textContent.trim();
+      refuse(words || `The server answered ${event.detail.xhr.status}. What you typed is still here.`);
+    });
+    document.body.addEventListener("htmx:sendError", () => refuse("The server could not be reached. What you typed is still here; try again when the connection is back."));
+  });
+})();

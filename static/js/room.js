@@ -1,0 +1,117 @@
+// The room: the drawer, glow of what changed, people now here, progress of readings, nothing moves under a caret.
+(() => {
+  "use strict";
+  const { times, say } = window.exhibit;
+  const body = document.body;
+  const columns = document.querySelector(".columns");
+  const drawer = document.getElementById("drawer");
+  let waiting = new Set();
+
+  // A part that somebody types in is fetched again once the caret has left it; half-written text is never swapped away.
+  function typedIn(part) {
+    const active = document.activeElement;
+    if (active && part.contains(active) && active.matches("input, textarea, select")) return true;
+    return [...part.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue);
+  }
+  body.addEventListener("htmx:beforeRequest", (event) => {
+    const { elt, target, requestConfig } = event.detail;
+    if (requestConfig.verb !== "get" || !requestConfig.triggeringEvent?.type?.startsWith("room:")) return;
+    const part = target || elt;
+    if (part.id !== "judged" && typedIn(part)) {
+      event.preventDefault();
+      waiting.add(requestConfig.triggeringEvent.type);
+    }
+  });
+  document.addEventListener("focusout", () => setTimeout(() => {
+    const kinds = waiting;
+    waiting = new Set();
+    kinds.forEach((kind) => body.dispatchEvent(new CustomEvent(kind)));
+  }, 300));
+
+  // What changed glows once, told by the text of each row before and after.
+  const texts = () => new Map([...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, row.textContent.replace(/\s+/g, " ")]));
+  let before = texts();
+  let verdict = document.querySelector("#verdict .say")?.textContent;
+  function glow() {
+    const now = texts();
+    for (const [id, text] of now) {
+      if (before.get(id) !== text && !id.endsWith("-")) {
+        const row = document.getElementById(id);
+        row?.classList.remove("glow");
+        void row?.offsetWidth;
+        row?.classList.add("glow");
+      }
+    }
+    before = now;
+    const sentence = document.querySelector("#verdict .say")?.textContent;
+    if (sentence && sentence !== verdict) {
+      verdict = sentence;
+      say([sentence, document.getElementById("changed")?.textContent].filter(Boolean).join(". "));
+    }
+  }
+  let soon = 0;
+  const settle = () => { clearTimeout(soon); soon = setTimeout(glow, 60); };
+  body.addEventListener("htmx:afterSettle", settle);
+  body.addEventListener("htmx:oobAfterSwap", settle);
+
+  // The drawer.
+  function mark(key) {
+    document.querySelectorAll(".claim.on").forEach((row) => row.classList.remove("on"));
+    document.querySelectorAll(".claim > a[aria-current]").forEach((link) => link.removeAttribute("aria-current"));
+    const row = key && document.getElementById("claim-" + key);
+    row?.classList.add("on");
+    row?.querySelector("a")?.setAttribute("aria-current", "true");
+    const judged = document.getElementById("judged");
+    if (judged) judged.setAttribute("hx-get", judged.getAttribute("hx-get").split("?")[0] + (key ? "?selected=" + key : ""));
+    body.dispatchEvent(new CustomEvent("finding:selected", { detail: { key: key || null } }));
+  }
+  body.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target !== drawer) return;
+    columns.classList.add("chosen");
+    mark(event.detail.pathInfo.requestPath.split("/findings/")[1]?.split("/")[0]);
+    drawer.scrollTop = 0;
+    times(drawer);
+  });
+  body.addEventListener("htmx:beforeRequest", (event) => {
+    // The drawer keeps half-written text: another finding waits until it is saved or thrown away.
+    if (event.detail.target === drawer && event.detail.requestConfig.verb === "get" && typedIn(drawer) && !confirm("Throw away the text you began in the drawer?")) event.preventDefault();
+  });
+  function close(event) {
+    if (!drawer || !columns?.classList.contains("chosen")) return;
+    if (typedIn(drawer) && event?.type === "drawer:close") return;
+    columns.classList.remove("chosen");
+    const row = document.querySelector(".claim.on > a");
+    history.replaceState(null, "", document.querySelector('nav a[data-key="r"]').href);
+    row?.focus();
+  }
+  body.addEventListener("drawer:close", close);
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("#drawer-close") && columns) { event.preventDefault(); close(event); }
+  });
+
+  // Progress of a reading, without fetching the row.
+  const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  body.addEventListener("room:progress", (event) => {
+    const { artifact, lines, bytes, bytes_total: total } = event.detail;
+    document.querySelectorAll(`[data-progress="${CSS.escape(String(artifact))}"]`).forEach((place) => {
+      place.hidden = false;
+      const bar = place.querySelector("progress");
+      if (bar && total) { bar.max = total; bar.value = bytes; }
+      const words = place.querySelector("[data-words]");
+      if (words) words.textContent = `${thin(lines)} lines read${total ? `, ${Math.floor((100 * bytes) / total)} %` : ""}`;
+    });
+  });
+
+  // A range of the timeline becomes the place of a note.
+  body.addEventListener("timeline:range", (event) => {
+    const box = document.getElementById("note-new");
+    if (!box) return;
+    const { clock, from, to } = event.detail;
+    for (const [name, value] of Object.entries({ clock, t_from: from, t_to: to })) box.querySelector(`[name=${name}]`).value = value;
+    const range = box.querySelector("[data-note-range]");
+    range.textContent = `on ${clock}, ${from.toFixed(3)} to ${to.toFixed(3)} s`;
+    range.hidden = false;
+    box.open = true;
+    box.querySelector("textarea").focus();
+  });
+})();
