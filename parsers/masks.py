@@ -30,6 +30,7 @@ class Masks:
 
     def __init__(self) -> None:
         self.spans: list[tuple[int, int, int, str]] = []
+        self._places: list[pl.DataFrame] = []
         self._everywhere: dict[str, str] = {}
         self._in_line: list[tuple[int, str]] = []
 
@@ -44,6 +45,15 @@ class Masks:
             self._everywhere[secret] = "*" * len(secret)
         elif secret:
             self._in_line.append((line_no, secret))
+
+    @property
+    def found(self) -> bool:
+        return bool(self.spans or self._places)
+
+    def keep_places(self, frame: pl.DataFrame) -> None:
+        """Note secrets that are masked where they stand and nowhere else; columns of `SECRETS`."""
+        if len(frame):
+            self._places.append(frame.select(pl.col(c).cast(t) for c, t in SECRETS.items()))
 
     def apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Mask all text columns of rows that have `line_no` and `line_end`."""
@@ -89,4 +99,5 @@ class Masks:
         return value
 
     def frame(self) -> pl.DataFrame:
-        return pl.DataFrame(self.spans, schema=SECRETS, orient="row").unique(maintain_order=True)
+        single = pl.DataFrame(self.spans, schema=SECRETS, orient="row")
+        return pl.concat([single, *self._places]).unique(maintain_order=True)

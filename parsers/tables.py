@@ -136,6 +136,13 @@ class Tables:
             raise ValueError(f"secret in line {line_no} named after its rows were added")
         self._masks.keep(line_no, begin, end, kind, self._source.text_of(line_no))
 
+    def secrets(self, frame: pl.DataFrame) -> None:
+        """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are half a trace.
+
+        What the format puts into tables and notes of these lines it has masked itself.
+        """
+        self._masks.keep_places(frame)
+
     def domain(self, domain: Domain) -> None:
         """Report a clock domain of the part."""
         old = self.domains.get(domain.domain)
@@ -154,7 +161,7 @@ class Tables:
         notes = self._all_notes(codes)
         if len(notes):
             self._write("notes", self._conform("notes", notes))
-        if self._masks and self._sink:
+        if self._masks.found and self._sink:
             self._sink.write("secrets", self._masks.frame().to_arrow(compat_level=pl.CompatLevel.oldest()))
         if source.index and self._sink:
             index = pa.table({"line_no": [i[0] for i in source.index], "offset": [i[1] for i in source.index]})
