@@ -12,7 +12,10 @@ from django.http import HttpRequest
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """By invitation: the page behind an invitation link puts `invitation` into the session before it sends a newcomer here."""
+        """By invitation.
+
+        The page behind an invitation link puts `invitation` into the session before it sends a newcomer here.
+        """
         return settings.EXHIBIT_OPEN_SIGNUP or "invitation" in request.session
 
 

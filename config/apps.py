@@ -11,7 +11,8 @@ class ExhibitConfig(AppConfig):
     verbose_name = "Exhibit"
 
     def ready(self) -> None:
-        # Here and not in config/__init__.py, which stays empty. Without it the web process would talk to Celery's default broker.
+        # Here and not in config/__init__.py, which stays empty. Without it the web process would talk to Celery's
+        # default broker.
         importlib.import_module("config.celery")
         # Django's checks and WhiteNoise complain about folders that are missing at start.
         for folder in settings.FOLDERS:

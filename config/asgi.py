@@ -1,6 +1,7 @@
 """The web process: large bodies go to the upload application, everything else to Django.
 
-Django takes in a whole body before a view runs; uploads must be judged by their head and resumed, so they have an application of their own.
+Django takes in a whole body before a view runs; uploads must be judged by their head and resumed, so they have an
+application of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ pages = get_asgi_application()
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Dispatch one connection. Started with `--lifespan off`: any scope but http is a mistake of the server's options."""
+    """Dispatch one connection.
+
+    Started with `--lifespan off`: any scope but http is a mistake of the server's options.
+    """
     if scope["type"] != "http":
         raise ValueError(f"cannot serve {scope['type']!r} connections; start the server with --lifespan off")
     if UPLOADS.match(scope["path"]):

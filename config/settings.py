@@ -1,4 +1,7 @@
-"""Every setting of Exhibit, all from the environment. The table in docs/operations.md explains each; a test compares the two."""
+"""Every setting of Exhibit, all from the environment.
+
+The table in docs/operations.md explains each; a test compares the two.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-import structlog
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import embedded
+from config import embedded, logs
 from config.env import env_bool, env_int, env_list, env_path, env_secret, env_str
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -124,7 +126,10 @@ USE_TZ = True
 
 
 def database(url: str) -> dict[str, Any]:
-    """Turn postgresql://user:password@host:port/name?sslmode=... into Django's form. `?host=` names a folder of sockets."""
+    """Turn postgresql://user:password@host:port/name?sslmode=...
+
+    into Django's form. `?host=` names a folder of sockets.
+    """
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
         raise ImproperlyConfigured("DATABASE_URL: postgresql://user:password@host:port/name is needed")
@@ -151,7 +156,9 @@ if env_str("EXHIBIT_PROCESS") == "web" and _pool:  # said by config/asgi.py, not
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10}
 
 # Redis or Valkey, redis://:password@host:6379/0 or unix:///path. Without it: the embedded one.
-REDIS_URL = env_secret("REDIS_URL") or embedded.broker_url(EXHIBIT_VAR)
+REDIS_URL = env_secret("REDIS_URL")
+EMBEDDED = {"database": not DATABASE_URL, "broker": not REDIS_URL}  # what `up` starts
+REDIS_URL = REDIS_URL or embedded.broker_url(EXHIBIT_VAR)
 
 # In the database: sign-in and rate limits outlive the broker, and all web processes count together.
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
@@ -161,9 +168,11 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", 
 
 # Celery writes unix sockets in its own way.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
-# A message is only a hint that a job waits in the database (incidents.tasks.sweep finds lost ones), so nothing is stored
+# A message is only a hint that a job waits in the database (incidents.tasks.sweep finds lost ones), so nothing is
+# stored
 # in the broker, nothing is acknowledged late, and a broker that is away costs a request no more than a moment.
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0.1, "interval_step": 0.1, "interval_max": 0.2}
 CELERY_BROKER_CONNECTION_TIMEOUT = 2
@@ -172,7 +181,8 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
-# Reading small files, reading large files, judging rooms: the large ones have a worker of their own (config/processes.py).
+# Reading small files, reading large files, judging rooms: the large ones have a worker of their own
+# (config/processes.py).
 CELERY_TASK_DEFAULT_QUEUE = "small"
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge")}
 CELERY_TASK_CREATE_MISSING_QUEUES = False
@@ -209,7 +219,8 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "config.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
-# An address is proven only where it decides something, which is at the identity provider. A team's server often sends no mail.
+# An address is proven only where it decides something, which is at the identity provider. A team's server often sends
+# no mail.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
@@ -293,52 +304,5 @@ if env_bool("EXHIBIT_BEHIND_PROXY", False):
 
 # --- Log ----------------------------------------------------------------------------------------------------------
 
-_log_format = env_str("EXHIBIT_LOG_FORMAT", "console")
-if _log_format not in {"console", "json"}:
-    raise ImproperlyConfigured(f"EXHIBIT_LOG_FORMAT={_log_format!r}: console or json")
-_log_level = env_str("EXHIBIT_LOG_LEVEL", "INFO").upper()
-if _log_level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
-    raise ImproperlyConfigured(f"EXHIBIT_LOG_LEVEL={_log_level!r}: DEBUG, INFO, WARNING or ERROR")
-_log_steps: list[Any] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.StackInfoRenderer(),
-]
-_log_renderers: list[Any] = (
-    [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
-    if _log_format == "json"
-    else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
-)
-structlog.configure(
-    processors=[
-        structlog.stdlib.filter_by_level,
-        *_log_steps,
-        structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-    ],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    wrapper_class=structlog.stdlib.BoundLogger,
-    cache_logger_on_first_use=False,
-)
-_through_root: dict[str, Any] = {"handlers": [], "level": "NOTSET", "propagate": True}
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "lines": {
-            "()": "structlog.stdlib.ProcessorFormatter",
-            "foreign_pre_chain": [*_log_steps, structlog.stdlib.ExtraAdder()],
-            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_log_renderers],
-        },
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
-    "root": {"handlers": ["stderr"], "level": _log_level},
-    # One handler for all: these libraries bring their own.
-    "loggers": {name: _through_root for name in ("django", "uvicorn", "uvicorn.error", "celery")}
-    | {
-        name: _through_root | {"level": "WARNING"}
-        for name in ("django.server", "celery.beat", "celery.worker.strategy")
-    },
-}
+# To stderr: lines for people, or one JSON object a line for machines.
+LOGGING = logs.logging(env_str("EXHIBIT_LOG_FORMAT", "console"), env_str("EXHIBIT_LOG_LEVEL", "INFO").upper())

@@ -8,8 +8,8 @@ import os
 os.environ.setdefault("SECRET_KEY", "only-for-tests-" + "x" * 50)
 os.environ.setdefault("EXHIBIT_LOG_FORMAT", "console")
 
-from config.settings import *  # noqa: E402, F403
-from config.settings import STORAGES  # noqa: E402
+from config.settings import *  # noqa: F403
+from config.settings import STORAGES
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"

@@ -31,6 +31,6 @@ def test_the_suite_runs_on_postgresql_and_writes_into_a_folder_of_its_own():
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version_num")
         assert int(cursor.fetchone()[0]) >= 150000
-    assert settings.EXHIBIT_VAR == Path(os.environ["EXHIBIT_VAR"])
+    assert Path(os.environ["EXHIBIT_VAR"]) == settings.EXHIBIT_VAR
     assert settings.EXHIBIT_VAR.is_relative_to("/tmp")
     assert "pool" not in settings.DATABASES["default"]["OPTIONS"]

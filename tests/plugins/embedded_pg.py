@@ -1,7 +1,7 @@
 """Start PostgreSQL for a test run before pytest-django reads the settings; leave no process and no folder behind.
 
-Loaded by `-p tests.plugins.embedded_pg`. A DATABASE_URL that is set already is used as it is. A run that names only folders of the
-libraries (tests/parsers, tests/rules) starts nothing: they know no database.
+Loaded by `-p tests.plugins.embedded_pg`. A DATABASE_URL that is set already is used as it is. A run that names only
+folders of the libraries (tests/parsers, tests/rules) starts nothing: they know no database.
 """
 
 from __future__ import annotations

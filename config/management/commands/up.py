@@ -1,0 +1,219 @@
+"""Run everything on this machine: PostgreSQL, the broker, workers, beat, web.
+
+It ends when told to, or when one of them ends by itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, CommandParser, call_command
+from django.db import connections
+
+from config import embedded, processes
+from config.children import command_line, spawn, stop_process, wait_until
+
+# What each hears when it is told to stop, and how long it may take. A worker that reads a large file is not waited for:
+# the job's row says how far it came, and the next start goes on from there.
+STOP = {
+    "web": [(signal.SIGTERM, processes.GRACE_S + 2.0)],
+    "worker": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
+    "worker-large": [(signal.SIGTERM, 3.0), (signal.SIGQUIT, 3.0)],
+    "beat": [(signal.SIGTERM, 3.0)],
+}
+
+
+@contextmanager
+def only_one(file: Path) -> Iterator[None]:
+    """Hold the lock of this folder for life. The kernel gives it back however the process ends."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file.open("a+") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held.seek(0)
+            text = held.read()
+            other = json.loads(text) if text else {"url": "an address not known yet", "pid": "?"}
+            raise CommandError(f"already running here: {other['url']} (pid {other['pid']})") from None
+        yield
+
+
+def free_port(host: str, wanted: int | None) -> int:
+    """Return the wanted port, or without a wish the first free one from 8000 on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in [wanted] if wanted is not None else range(8000, 8100):
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if wanted is not None or error.errno != errno.EADDRINUSE:
+                    raise CommandError(f"{host} port {port}: {error.strerror}") from None
+                continue
+            return int(probe.getsockname()[1])
+    raise CommandError(f"{host}: every port from 8000 to 8099 is taken; name one with --port")
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Command(BaseCommand):
+    help = (
+        "Start PostgreSQL and the broker (unless DATABASE_URL and REDIS_URL name others), workers and the web server."
+    )
+    requires_system_checks = ()  # the database they look at is not running yet
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+        parser.add_argument("--port", type=int, help="port to listen on (default: the first free one from 8000 on)")
+
+    def handle(self, *args: Any, host: str, port: int | None, **options: Any) -> None:
+        var: Path = settings.EXHIBIT_VAR
+        self.children: dict[str, subprocess.Popen[bytes]] = {}
+        self.wake = threading.Event()
+        self.asked_to_stop = False
+        with ExitStack() as stack:
+            stack.enter_context(only_one(var / "up.lock"))
+            self.end_leftovers(var / "children.json")
+            port = free_port(host, port)
+            url = os.environ.get("EXHIBIT_URL") or f"http://{host if is_loopback(host) else socket.getfqdn()}:{port}"
+            (var / "up.lock").write_text(json.dumps({"url": url, "pid": os.getpid()}))
+            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(sig, self.on_stop)
+            try:
+                self.start_servers(stack, var)
+                call_command("prepare", verbosity=1)
+                link = self.first_link(url)
+                stack.callback(self.stop_children)
+                signal.signal(signal.SIGCHLD, lambda *_: self.wake.set())
+                for name, command in processes.all_of(host, port).items():
+                    self.children[name] = spawn(
+                        [sys.executable, *command[1:]],
+                        death=signal.SIGQUIT if name.startswith("worker") else signal.SIGTERM,
+                        env={"EXHIBIT_URL": url, "EXHIBIT_ALLOWED_HOSTS": self.hosts(host)},
+                    )
+                self.remember(var / "children.json")
+                self.wait_for_web(host, port)
+                self.say(f"\n  Exhibit is at {url}\n")
+                if link:
+                    self.say(f"  First administrator, once: {link}\n")
+                self.say(f"  Data: {var}    Stop: Ctrl-C\n")
+                self.watch()
+            except embedded.EmbeddedError as error:
+                raise CommandError(str(error)) from None
+            except KeyboardInterrupt:
+                self.say("stopping")
+
+    # --- start ---
+
+    def start_servers(self, stack: ExitStack, var: Path) -> None:
+        servers: list[embedded.Postgres | embedded.Broker] = []
+        if settings.EMBEDDED["broker"]:
+            servers.append(embedded.broker(var))  # stops last: everything talks to it
+        if settings.EMBEDDED["database"]:
+            servers.append(embedded.postgres(var))
+        stack.enter_context(embedded.running(*servers))
+
+    def first_link(self, url: str) -> str | None:
+        from incidents.actions.accounts import first_admin_link
+
+        token = first_admin_link()
+        connections.close_all()  # none is held while the others work
+        return f"{url}/first/{token}/" if token else None
+
+    def hosts(self, host: str) -> str:
+        """Beyond loopback people type this machine's name or the address itself."""
+        known = os.environ.get("EXHIBIT_ALLOWED_HOSTS", "")
+        return (
+            known
+            if is_loopback(host)
+            else ",".join(filter(None, [known, host, socket.gethostname(), socket.getfqdn()]))
+        )
+
+    def wait_for_web(self, host: str, port: int) -> None:
+        target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+        def answers() -> bool:
+            self.fail_if_dead()
+            try:
+                socket.create_connection((target, port), timeout=1).close()
+            except OSError:
+                return False
+            return True
+
+        if not wait_until(answers, 60):
+            raise CommandError("the web server does not answer after 60 s")
+
+    # --- life ---
+
+    def on_stop(self, _sig: int, _frame: FrameType | None) -> None:
+        if not self.asked_to_stop:  # a second Ctrl-C must not cut the stopping short
+            self.asked_to_stop = True
+            raise KeyboardInterrupt
+
+    def fail_if_dead(self) -> None:
+        for name, child in self.children.items():
+            if (status := child.poll()) is not None:
+                raise CommandError(f"{name} ended by itself with status {status}; everything else is being stopped")
+
+    def watch(self) -> None:
+        while True:
+            self.wake.wait()
+            self.wake.clear()
+            self.fail_if_dead()
+
+    # --- end ---
+
+    def stop_children(self) -> None:
+        """Web first, so that nothing new comes in; then all workers at once, since each may take its seconds."""
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.asked_to_stop = True
+        groups = [["web"], ["beat", "worker", "worker-large"]]
+        for group in groups:
+            threads = [
+                threading.Thread(target=stop_process, args=(self.children[name], STOP[name]))
+                for name in group
+                if name in self.children
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    def remember(self, file: Path) -> None:
+        file.write_text(json.dumps({name: child.pid for name, child in self.children.items()}))
+
+    def end_leftovers(self, file: Path) -> None:
+        """Where the kernel sends no signal at a parent's death, children of a killed supervisor still run: end them."""
+        if not file.exists():
+            return
+        for pid in json.loads(file.read_text()).values():
+            line = command_line(pid)
+            if "config.asgi:application" in line or "config.celery" in line:
+                os.killpg(pid, signal.SIGTERM)
+                if not wait_until(lambda pid=pid: not command_line(pid), 10):  # type: ignore[misc]
+                    os.killpg(pid, signal.SIGKILL)
+        file.unlink()
+
+    def say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
