@@ -7,7 +7,7 @@ if (box) {
     box.querySelector("[data-figure-message]").textContent = `The figure could not be drawn: ${error.message}`;
   });
   draw();
-  document.addEventListener("exhibit:changed", draw);
+  for (const kind of ["verdict", "case"]) document.body.addEventListener(`room:${kind}`, draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 }
@@ -28,7 +28,7 @@ async function paint(box) {
   const answer = await fetch(box.dataset.figure, { headers: { Accept: "application/json" }, credentials: "same-origin" });
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const { figure, lines } = await answer.json();
-  const section = box.closest("section");
+  const section = box.closest(".figure");
   section.hidden = !figure;
   if (!figure) return;
   const style = getComputedStyle(document.documentElement), token = (name) => style.getPropertyValue(name).trim();

@@ -4,7 +4,7 @@
 const LANE = 26, BAR = 18, AXIS = 22, GUTTER = 8, MIN_SPAN = 1e-6;
 const S = { start: 0, end: 1, label: 2, cls: 3, artifact: 4, from: 5, to: 6, atMost: 7, n: 8, total: 9, worst: 10 };
 
-const root = document.getElementById("timeline");
+const root = document.querySelector("[data-timeline]");
 if (root) start(root);
 
 function start(root) {
@@ -47,11 +47,12 @@ function start(root) {
     ({ fit: () => all.forEach((f) => f.fit()), in: () => all.forEach((f) => f.zoom(0.5)), out: () => all.forEach((f) => f.zoom(2)), again: load })[tool.dataset.tool]?.();
   });
   // A finding chosen in the column is brought out here; new evidence redraws.
-  document.addEventListener("exhibit:finding", (event) => {
+  document.body.addEventListener("finding:selected", (event) => {
     state.selected = event.detail?.key ?? null;
     frames.forEach((frame) => frame.draw());
   });
-  document.addEventListener("exhibit:changed", debounce(load, 300));
+  const again = debounce(load, 300);
+  for (const kind of ["verdict", "note", "case"]) document.body.addEventListener(`room:${kind}`, again);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => frames.forEach((f) => f.draw()));
   new MutationObserver(() => frames.forEach((f) => f.draw())).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   new ResizeObserver(debounce(() => frames.forEach((f) => f.resize()), 120)).observe(box);
@@ -244,7 +245,7 @@ class Frame {
         g.beginPath();
         g.rect(x0, top, width - 3, BAR);
         g.clip();
-        g.fillStyle = cls === "untraced" ? ink.ink : ink.onSpan;
+        g.fillStyle = cls === "untraced" ? ink.ink : cls === "culprit" ? ink.onCulprit : ink.onSpan;
         if (cls === "culprit") g.font = `600 11.5px ${ink.sans}`;
         g.fillText(label, x0 + 4, top + BAR / 2 + 0.5);
         g.restore();
@@ -468,7 +469,7 @@ function colours() {
   const v = (name) => style.getPropertyValue(name).trim();
   inkTheme = theme;
   inks = { ink: v("--ink"), ink2: v("--ink-2"), ink3: v("--ink-3"), rule: v("--rule"), accent: v("--accent"), sans: v("--sans") || "sans-serif",
-    culprit: v("--span-culprit"), wait: v("--span-wait"), rest: v("--span-rest"), untraced: v("--span-untraced"), density: v("--span-density"), onSpan: v("--span-ink"), hatch: v("--span-hatch"),
+    culprit: v("--h-hot"), wait: v("--h-wait2"), rest: v("--h-call"), untraced: v("--hatch-1"), hatch: v("--hatch-2"), density: v("--ink-3"), onSpan: v("--h-ink"), onCulprit: v("--h-hot-ink"),
     "sev-info": v("--sev-info"), "sev-minor": v("--sev-minor"), "sev-major": v("--sev-major"), "sev-critical": v("--sev-critical") };
   return inks;
 }
