@@ -26,6 +26,7 @@ class UnknownFormat(ParserError):
     """No format claims the file strongly enough; weak claims are in `claims`."""
 
     exit_status = 3
+    claims: tuple[Ranked, ...] = ()
 
     def __init__(self, claims: tuple[Ranked, ...]) -> None:
         weak = "; ".join(f"{c.format.kind}/{c.variant} {c.claim.strength:.2f} ({c.claim.reason})" for c in claims[:3])
@@ -39,6 +40,7 @@ class AmbiguousFormat(ParserError):
     """Two kinds claim the file about equally; `claims` are all of them, strongest first."""
 
     exit_status = 3
+    claims: tuple[Ranked, ...] = ()
 
     def __init__(self, claims: tuple[Ranked, ...]) -> None:
         rivals = " or ".join(f"{c.format.kind} {c.claim.strength:.2f} ({c.claim.reason})" for c in claims[:2])
@@ -50,6 +52,8 @@ class WrongFormat(ParserError):
     """The file is not of the kind it was said to be; `first_line` shows it."""
 
     exit_status = 4
+    kind: str | None = None
+    first_line: int | None = None
 
     def __init__(self, kind: str, first_line: int, text: str) -> None:
         super().__init__(f"not of kind {kind}: line {first_line} does not fit: {text[:200]!r}")

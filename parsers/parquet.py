@@ -46,6 +46,11 @@ class Writer:
         self._thread.join()
         self._raise()
 
+    def abandon(self) -> None:
+        """Stop without promising anything: the manifest will not count this batch."""
+        self._queue.put(None)
+        self._thread.join()
+
     def _raise(self) -> None:
         if self._error is not None:
             raise self._error

@@ -113,13 +113,12 @@ class TextFile:
         self.limits = limits
         self.size = stream.seek(0, 2)
         stream.seek(0)
-        self._head = stream.read(HEAD_BYTES)
-        self.encoding, self.start = encoding_of(self._head)
+        head = stream.read(HEAD_BYTES)
+        self.encoding, self.start = encoding_of(head)
         self.eol = "\n"
-        if not len(self._ends(self._head[self.start :])):
+        if not len(self._ends(head)):
             self.eol = "\r"
-            if not len(self._ends(self._head[self.start :])):
-                self.eol = "\n"
+            self.eol = "\r" if len(self._ends(head)) else "\n"
 
     @property
     def width(self) -> int:
@@ -130,14 +129,16 @@ class TextFile:
         self.stream.seek(0)
         return hashlib.file_digest(self.stream, "sha256").hexdigest()
 
-    def head(self) -> Head:
-        """Give the first 64 KiB as lines; a last line cut by that border is left out unless it is the only one."""
-        whole = self.size <= HEAD_BYTES
-        data = self._head[self.start :]
+    def head(self, start: int | None = None, end: int | None = None) -> Head:
+        """Give the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is alone."""
+        start, end = self.start if start is None else start, self.size if end is None else end
+        self.stream.seek(start)
+        data = self.stream.read(min(HEAD_BYTES, end - start))
+        whole = end - start <= HEAD_BYTES
         ends = self._ends(data)
         if not whole and len(ends):
             data = data[: ends[-1]]
-        return Head(self._piece(self.start, data, len(data)).lines.to_list(), self.name, whole)
+        return Head(self._piece(start, data, len(data)).lines.to_list(), self.name, whole)
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """Cut [start, end) into whole lines of about `limits.block_bytes` together; a line over `line_bytes` is cut."""

@@ -1,0 +1,238 @@
+r"""Connection-time lists: seconds measured one by one, and tnsping.
+
+Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (11.2, 12.1 seen; English, Korean).
+Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
+
+Samples::
+
+    time elapsed : 0,31
+    time elapsed : 3,94
+    ...........
+    Elapsed: 00:00:03.94
+    connect: 30 ms
+    OK (30 msec)
+    TNS-12541: TNS:no listener
+
+Tables: conn_times. `series` is the label (without a running number) or the target of tnsping, `seq` counts within it.
+Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share.
+Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives no
+number. `00:00:03.94` has hours in front. Dots are an author's mark of elision: the next value is `contiguous` broken.
+Without a clock the position is all there is; the spacing of the values is unknown.
+Known gaps: values with a stamp in front of the label; tables with several numbers in a line.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.notes import ELISION
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import WALL_BASE, decimal, decimal_sign, month, wall_seconds
+
+FORMATS = (
+    Format(
+        kind="conntime",
+        variant="list",
+        version="1",
+        systems=("solaris", "linux", "aix", "hpux", "macos", "windows"),
+        tables=("conn_times",),
+        man="sqlplus SET TIMING, curl(1) -w",
+        example="curl -so /dev/null -w 'connect: %{time_connect}\\n' URL",
+    ),
+    Format(
+        kind="conntime",
+        variant="tnsping",
+        version="1",
+        systems=("solaris", "linux", "aix", "hpux", "windows"),
+        tables=("conn_times",),
+        man="tnsping",
+        example="tnsping ALIAS 20",
+        clocks=("wall-local", "none"),
+    ),
+)
+
+_UNITS = {
+    1.0: "s sec secs second seconds sek sekunde sekunden seconde secondes segundos 초",
+    1e-3: "ms msec msecs millis millisecond milliseconds millisekunden 밀리초",
+    1e-6: "us µs usec usecs microsecond microseconds",
+}
+UNITS = {name: factor for factor, names in _UNITS.items() for name in names.split()}
+_UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
+
+LINE = (
+    r"(?i)^[ \t]*(?:([^:=0-9][^:=]{0,79}?)[ \t]*[:=][ \t]*)?"
+    r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
+)
+"""Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
+
+TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
+BANNER = (
+    r"TNS Ping Utility for ([^:]*): Version ([0-9.]+)"
+    r"(?:.*?([0-9]{1,2})-([^- ]+) *-([0-9]{4}) +([0-9]{2}):([0-9]{2}):([0-9]{2}))?"
+)
+ANSWER = r"^[^()]{1,30}\(([0-9]+)[^()0-9]*\)$"
+FAILURE = r"^(TNS|ORA)-0*([0-9]+)\b"
+
+
+def claim(head: Head) -> Claim | None:
+    """tnsping by its banner; a list if most lines are a number behind one and the same label."""
+    for number, line in enumerate(head.lines, start=1):
+        if re.search(BANNER, line):
+            return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
+    lines = [x for x in head.lines if x and not re.match(ELISION, x)]
+    found = [m for m in (re.match(LINE, x) for x in lines) if m and not (m[2] and not m[1])]
+    if not found or len(found) * 2 < len(lines):
+        return None
+    labels = [_label(m[1]) for m in found if m[1]]
+    common = max(set(labels), key=labels.count) if labels else None
+    share = len(found) / len(lines)
+    if common is None:
+        return (
+            Claim(0.4 * share, f"{len(found)} bare numbers in {len(lines)} lines", "list") if len(found) >= 3 else None
+        )
+    same = labels.count(common)
+    if same * 2 < len(found):
+        return None
+    timely = re.search(TIME_WORDS, common) is not None
+    strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
+    return Claim(strength, f"{same} lines `{common} : number`", "list")
+
+
+def _label(text: str) -> str:
+    return re.sub(r"[ \t]*#?[0-9]*[ \t]*$", "", text)
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the decimal sign, the last position of each series and whether an elision stands open."""
+    frame = pl.concat(
+        [pl.DataFrame(schema={"line_no": pl.Int64, "line": pl.String}), *(b.frame for b in source.blocks())]
+    )
+    return _tnsping(frame, source, out, state) if state["variant"] == "tnsping" else _list(frame, out, state)
+
+
+def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
+    groups = (
+        pl.col("line").str.extract_groups(LINE).struct.rename_fields(["label", "hours", "minutes", "number", "unit"])
+    )
+    lines = frame.with_columns(elided=pl.col("line").str.contains(ELISION), g=groups).unnest("g")
+    lines = lines.with_columns(marks=pl.col("elided").cum_sum())
+    values = lines.filter(pl.col("number").is_not_null() & (pl.col("hours").is_null() | pl.col("label").is_not_null()))
+    sign = state.get("sign") or decimal_sign(values["number"])
+    factor = pl.col("unit").str.to_lowercase().replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
+    in_label = pl.when(pl.col("label").str.contains(r"(?i)[(\[ ]ms(?:ec)?\b")).then(1e-3).otherwise(1.0)
+    hours = pl.col("hours").cast(pl.Float64).fill_null(0) * 3600 + pl.col("minutes").cast(pl.Float64).fill_null(0) * 60
+    rows = values.with_columns(
+        series=pl.col("label").str.replace(r"[ \t]*#?[0-9]*[ \t]*$", ""),
+        elapsed_s=hours + decimal("number", sign) * pl.when(pl.col("unit").is_null()).then(in_label).otherwise(factor),
+    )
+    undecided = rows.filter(pl.col("elapsed_s").is_null())
+    if sign is None and not undecided.is_empty():
+        out.notes(
+            undecided.select(
+                "line_no", kind=pl.lit("unknown"), text="decimal sign cannot be decided: " + pl.col("line")
+            )
+        )
+    rows = _numbered(rows.filter(pl.col("elapsed_s").is_not_null()), state)
+    out.add("conn_times", rows.select("line_no", "series", "seq", "elapsed_s", "contiguous", ok=pl.lit(True)))
+    left = lines["marks"].max()
+    open_mark = bool(lines["elided"].any()) and (rows.is_empty() or left != rows["marks"].max())
+    return state | {"sign": sign, "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark")))}
+
+
+def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Number the values of each series and say where an author's mark stands before a value; `state` is brought up to date."""
+    before = 1 if state.get("open_mark") else 0
+    counts: dict[str, int] = state.setdefault("counts", {})
+    key = pl.col("series").fill_null("")
+    past = key.replace_strict(counts, default=0, return_dtype=pl.Int64) if counts else pl.lit(0, pl.Int64)
+    rows = rows.with_columns(
+        seq=pl.int_range(pl.len()).over("series") + 1 + past,
+        contiguous=pl.when(pl.col("marks") > pl.col("marks").shift(fill_value=-before))
+        .then(pl.lit("broken"))
+        .otherwise(pl.lit("assumed")),
+    )
+    for series, seq in rows.group_by(key.alias("series")).agg(pl.col("seq").max()).iter_rows():
+        counts[series] = seq
+    return rows
+
+
+def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:
+    """A ping is its banner, the address and one answer, or the first TNS code; all lines between belong to it."""
+    names = ["system", "release", "day", "month", "year", "hour", "minute", "second"]
+    lines = frame.with_columns(pl.col("line").str.extract_groups(BANNER).struct.rename_fields(names).alias("b")).unnest(
+        "b"
+    )
+    banners = lines.filter(pl.col("release").is_not_null())
+    stamps = []
+    for row in banners.iter_rows(named=True):
+        number = month(row["month"]) if row["month"] else None
+        parts = [int(row[k]) for k in ("hour", "minute", "second")] if number else []
+        stamps.append(wall_seconds(int(row["year"]), number, int(row["day"]), *parts) if number else None)
+    lines = lines.join(
+        pl.DataFrame(
+            {"line_no": banners["line_no"], "stamp": stamps}, schema={"line_no": pl.Int64, "stamp": pl.Float64}
+        ),
+        on="line_no",
+        how="left",
+        maintain_order="left",
+    )
+    host = pl.col("line").str.extract(r"(?i)\(HOST *= *([^)]+?) *\)")
+    port = pl.col("line").str.extract(r"(?i)\(PORT *= *([0-9]+) *\)")
+    asked = pl.col("line").str.extract(r"(?i)\bcontact +([^( ][^ ]*)$")
+    lines = lines.with_columns(
+        target=pl.coalesce(pl.concat_str(host, pl.lit(":"), port), host, asked)
+        .forward_fill()
+        .fill_null(state.get("target")),
+        # A banner without a stamp that can be read ends the one before.
+        t_local=pl.when(pl.col("release").is_not_null()).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
+        ping=pl.col("release").is_not_null().cum_sum() + state.get("pings", 0),
+        millis=pl.col("line").str.extract(ANSWER).cast(pl.Float64),
+        err=pl.concat_str(pl.col("line").str.extract(FAILURE, 1), pl.lit("-"), pl.col("line").str.extract(FAILURE, 2)),
+        elided=pl.col("line").str.contains(ELISION),
+    )
+    lines = lines.with_columns(
+        t_local=pl.col("t_local").fill_null(state.get("t_local")).fill_nan(None), marks=pl.col("elided").cum_sum()
+    )
+    first_code = pl.col("err").is_not_null() & pl.col("err").is_first_distinct().over("ping")
+    first_code &= pl.col("err").is_not_null().cum_sum().over("ping") == 1
+    rows = lines.filter(pl.col("millis").is_not_null() | first_code).with_columns(series=pl.col("target"))
+    rows = _numbered(rows, state)
+    out.add(
+        "conn_times",
+        rows.select(
+            "line_no",
+            "t_local",
+            "series",
+            "seq",
+            "err",
+            "contiguous",
+            elapsed_s=pl.col("millis") / 1000,
+            ok=pl.col("err").is_null(),
+        ),
+    )
+    details = (
+        r"^TNS Ping Utility|^Copyright|^Used |^Attempting|^\(?.*(?:\(DESCRIPTION|\(ADDRESS|\(HOST) *=|^\S+(?:ora|ORA)$|"
+        + FAILURE
+    )
+    out.read(lines.filter(pl.col("line").str.contains(details))["line_no"])
+    known = rows["t_local"].drop_nulls()
+    if len(known):
+        spans = [(source.first_line, source.next_line - 1)]
+        begin, end = [float(t) for t in (known.min(), known.max()) if isinstance(t, float)]
+        out.domain(Domain(1, "wall-local", base=WALL_BASE, zone=source.hints.tz, t_begin=begin, t_end=end, lines=spans))
+    if not banners.is_empty():
+        out.fact("tool_version", banners["release"][0])
+        out.fact("tool_system", banners["system"][0])
+    if lines.is_empty():
+        return state
+    open_mark = bool(lines["elided"].any()) and (rows.is_empty() or lines["marks"].max() != rows["marks"].max())
+    return state | {
+        "target": lines["target"][-1],
+        "t_local": lines["t_local"][-1],
+        "pings": int(lines["ping"][-1]),
+        "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark"))),
+    }

@@ -1,0 +1,121 @@
+"""Time texts: localised months, decimal commas, wall clocks, hours that a zone has twice or never.
+
+A wall clock counts seconds of its own reading since 1970-01-01T00:00:00 (`WALL_BASE`): what the digits say, whatever the zone.
+So times of one host can be subtracted, and a zone is a property of the domain, never of the rows.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+WALL_BASE = "1970-01-01T00:00:00"
+
+_MONTHS = {
+    1: "jan january januar januari janvier janv janeiro gennaio gen enero ene ocak oca styczeń sty янв января led leden",
+    2: "feb february februar februari février févr fevrier fev fevereiro febbraio febrero şubat şub luty lut фев февраля úno",
+    3: "mar march märz mär mrz maart mrt mars março marzo mart marzec марта bře",
+    4: "apr april avril avr abril abr aprile nisan nis kwiecień kwi апр апреля dub",
+    5: "may mai mei maio mag maggio mayo mayıs maj мая май kvě",
+    6: "jun june juni juin junho jun giugno giu junio haziran haz czerwiec cze июн июня čvn",
+    7: "jul july juli juillet juil julho luglio lug julio temmuz tem lipiec lip июл июля čvc",
+    8: "aug august augustus août aou agosto ago ağustos ağu sierpień sie авг августа srp",
+    9: "sep sept september septembre setembro set settembre septiembre eylül eyl wrzesień wrz сен сентября zář",
+    10: "oct october oktober okt octobre outubro out ottobre ott octubre ekim eki październik paź окт октября říj",
+    11: "nov november novembre novembro noviembre kasım kas listopad lis ноя ноября",
+    12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря pro",
+}
+MONTHS: dict[str, int] = {name: number for number, names in _MONTHS.items() for name in names.split()}
+"""Month names in lower case without dots, to 1..12."""
+
+
+def month(text: str) -> int | None:
+    """Read a month: English and other names in any case, numbers, `2월` and `2月`.
+
+    >>> month("AUG"), month("2월 "), month("Mär."), month("13"), month("xyz")
+    (8, 2, 3, None, None)
+    """
+    word = text.strip().strip(".").rstrip("월月").strip().lower()
+    number = int(word) if word.isdecimal() else MONTHS.get(word)
+    return number if number is not None and 1 <= number <= 12 else None
+
+
+def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: float = 0.0) -> float | None:
+    """Give the seconds of a wall clock since WALL_BASE, None where there is no such date or time.
+
+    >>> wall_seconds(1970, 1, 2, 0, 0, 1.5), wall_seconds(2015, 2, 30)
+    (86401.5, None)
+    """
+    try:
+        at = datetime(year, month, day, hour, minute)
+    except ValueError:
+        return None
+    return (at - datetime(1970, 1, 1)).total_seconds() + second if 0 <= second < 61 else None
+
+
+def wall_text(seconds: float) -> str:
+    """Write the seconds of a wall clock as ISO text without a zone.
+
+    >>> wall_text(86401.5)
+    '1970-01-02T00:00:01.500000'
+    """
+    return (datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat()
+
+
+def zone_trouble(seconds: float, zone: str) -> str | None:
+    """Say whether a wall clock's reading is `ambiguous` (the hour comes twice) or `missing` (it was skipped) in a zone.
+
+    Raises zoneinfo.ZoneInfoNotFoundError for a zone that is unknown.
+
+    >>> zone_trouble(wall_seconds(2016, 10, 30, 2, 30), "Europe/Warsaw")
+    'ambiguous'
+    >>> zone_trouble(wall_seconds(2016, 3, 27, 2, 30), "Europe/Warsaw")
+    'missing'
+    """
+    at = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    first = at.replace(tzinfo=ZoneInfo(zone), fold=0).utcoffset()
+    second = at.replace(tzinfo=ZoneInfo(zone), fold=1).utcoffset()
+    if first is None or second is None or first == second:
+        return None
+    return "ambiguous" if first > second else "missing"
+
+
+SIGN_CLEAR = {
+    # What settles a single number: both signs, another count of digits than three behind, or a leading zero.
+    ",": r"^(?:[0-9]+(?:\.[0-9]{3})+,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]+(?:\.[0-9]{3}){2,})$",
+    ".": r"^(?:[0-9]+(?:,[0-9]{3})+\.[0-9]+|[0-9]+\.(?:[0-9]{1,2}|[0-9]{4,})|0+\.[0-9]+|[0-9]+(?:,[0-9]{3}){2,})$",
+}
+
+
+def decimal_sign(numbers: pl.Series) -> str | None:
+    """Decide a file's decimal sign once from all its numbers: "," or "."; None if only `1,234` and the like are there.
+
+    Where both signs are shown, the more frequent one decides what is ambiguous. Numbers without any sign, or like `1.234`
+    with no comma about, mean ".".
+
+    >>> decimal_sign(pl.Series(["1,234", "0,31"])), decimal_sign(pl.Series(["1,234"])), decimal_sign(pl.Series(["1.234"]))
+    (',', None, '.')
+    """
+    votes = {sign: int(numbers.str.contains(clear).sum()) for sign, clear in SIGN_CLEAR.items()}
+    if votes["."] == votes[","] == 0:
+        return None if numbers.str.contains(",", literal=True).any() else "."
+    return "," if votes[","] > votes["."] else "."
+
+
+def decimal(column: str, sign: str | None) -> pl.Expr:
+    """Turn number texts into Float64: a clear number by its own sign, an ambiguous one by `sign` (NULL if that is None)."""
+    text = pl.col(column)
+    comma = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    point = text.str.replace_all(",", "", literal=True)
+    open_one = text if sign is None else comma if sign == "," else point
+    by_sign = (
+        pl.when(text.str.contains(SIGN_CLEAR[","]))
+        .then(comma)
+        .when(text.str.contains(SIGN_CLEAR["."]))
+        .then(point)
+        .otherwise(open_one)
+    )
+    # The caller's pattern proves digits and signs only: `1,2,3` stays NULL and is left to the notes.
+    return by_sign.cast(pl.Float64, strict=False)
