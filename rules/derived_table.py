@@ -1,0 +1,72 @@
+"""What every derived table declares, and what it may ask of a case.
+
+A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of tables, derived ones included), `SCOPE`,
+`VERSION` and `build(case)`. Nothing is registered: the folder is scanned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import polars as pl
+
+from rules.model import Clock
+
+Scope = Literal["artifact", "host", "room"]
+
+PLACE: Mapping[str, pl.DataType] = {
+    "artifact_id": pl.Int64(),
+    "host": pl.String(),
+    "phase": pl.String(),
+    "clock": pl.String(),
+}
+PLACE_COLUMNS = list(PLACE)
+
+
+class CaseTables(Protocol):
+    """The part of `rules.case.Case` that a derived table sees: whole frames, common columns first, missing tables empty."""
+
+    def table(self, name: str) -> pl.DataFrame: ...
+
+    def derived(self, name: str) -> pl.DataFrame: ...
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]: ...
+
+
+@dataclass(frozen=True)
+class DerivedTable:
+    """Name and columns in order; the types are those that `build` returns."""
+
+    name: str
+    columns: Mapping[str, pl.DataType]
+
+    def shape(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return exactly the declared columns in their order and types; columns that the frame lacks are NULL."""
+        return frame.select(
+            (pl.col(column) if column in frame.columns else pl.lit(None)).cast(kind).alias(column)
+            for column, kind in self.columns.items()
+        )
+
+    def rows(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+        """Return a frame of the declared columns from row mappings; keys left out are NULL."""
+        found = [{column: row.get(column) for column in self.columns} for row in rows]
+        return pl.DataFrame(found, schema=dict(self.columns), orient="row")
+
+
+def number(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
+    """Add a dense UInt32 number per combination of `keys` (NULL counts as a value), so that later joins need one column."""
+    groups = frame.select(keys).unique(maintain_order=True).with_row_index(name)
+    return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
+def seconds(ns: pl.Expr) -> pl.Expr:
+    """Turn whole nanoseconds into seconds."""
+    return ns.cast(pl.Float64) / 1e9
+
+
+def nanoseconds(s: pl.Expr) -> pl.Expr:
+    """Turn seconds into whole nanoseconds, in which sums and differences are exact."""
+    return (s * 1e9).round().cast(pl.Int64)
