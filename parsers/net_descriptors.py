@@ -1,0 +1,97 @@
+"""Connect descriptors of Oracle Net: `(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=..)(PORT=..))(CONNECT_DATA=..))`.
+
+Shared by whatever prints them: traces, sqlnet.log, trcasst reports, listener logs. Keywords come in any case, blanks may stand
+around the equals sign, and the order of keywords inside one bracket is free.
+Traps: `SERVICE=` is the name of a listener in an lsnrctl command, not a database service; `PROGRAM=` also stands in bequeath
+addresses, where it is what the listener will start, so only a PROGRAM beside `CID` or `USER` is the caller; a PROGRAM may hold
+brackets itself (`C:\\Program Files (x86)\\..`); the HOST inside `CID` is the caller's own name, not the peer.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.masks import mask_text
+
+_SERVICE = r"(?i)\(SERVICE_NAME *= *([^()]*[^() ])"
+_SID = r"(?i)\(SID *= *([^()]*[^() ])"
+_PROGRAM = r"(?i)\((?:CID *= *\()?PROGRAM *= *(.*?) *\) *\((?:HOST|USER) *="
+_BEQUEATH_PROGRAM = r"(?i)PROTOCOL *= *BEQ"
+_HOST = r"(?i)\(PROTOCOL *= *TCPS? *\)[^/]*?\(HOST *= *([0-9a-fA-F.:]+) *\)"
+_PORT = r"(?i)\(PORT *= *[0-9]+ *\)"
+_ERR = r"(?i)\(ERR *= *([1-9][0-9]*) *\)"
+
+_SECRET = re.compile(
+    r"\((?P<key>USER|PASSWORD|WALLET_LOCATION|MY_WALLET_DIRECTORY|DIRECTORY) *= *(?P<value>[^()\s][^()]*)"
+    r"|(?:^|[\s=\"'])(?P<login>[\w$#.]+/[^\s/@\"']+)@(?=[\w/(])"
+    r"|(?:oradiag_|clients/user_)(?P<name>[^/\s_]+)",
+    re.IGNORECASE,
+)
+_LOOKS_SECRET = r"(?i)\((?:USER|PASSWORD|WALLET_LOCATION|MY_WALLET_DIRECTORY|DIRECTORY) *=|@|oradiag_|clients/user_"
+
+
+def service(text: pl.Expr) -> pl.Expr:
+    """Take the database service that a descriptor asks for, else its SID; NULL for lsnrctl commands."""
+    return pl.coalesce(text.str.extract(_SERVICE), text.str.extract(_SID))
+
+
+def program(text: pl.Expr) -> pl.Expr:
+    """Take the calling program's name; NULL where it is empty (lsnrctl) or names what a bequeath address starts."""
+    named = text.str.extract(_PROGRAM)
+    return pl.when((named != "") & ~text.str.contains(_BEQUEATH_PROGRAM)).then(named)
+
+
+def peer_ip(text: pl.Expr) -> pl.Expr:
+    """Take the numeric address of a descriptor; NULL for host names and where several addresses differ (nobody knows which
+    one was called)."""
+    return _only(text.str.replace_all(r"(?i)\(CID *= *\(.*?\)\)", "").str.extract_all(_HOST), r"([0-9a-fA-F.:]+) *\)$")
+
+
+def peer_port(text: pl.Expr) -> pl.Expr:
+    """Take the port of a descriptor's address as Int64; NULL where several addresses differ."""
+    return _only(text.str.extract_all(_PORT), "([0-9]+)").cast(pl.Int64)
+
+
+def error(text: pl.Expr) -> pl.Expr:
+    """Take the code of `(ERR=12514)` as Int64; `(ERR=0)` is success and gives NULL."""
+    return text.str.extract(_ERR).cast(pl.Int64, strict=False)
+
+
+def _only(found: pl.Expr, pattern: str) -> pl.Expr:
+    values = found.list.eval(pl.element().str.extract(pattern)).list.unique()
+    return pl.when(values.list.len() == 1).then(values.list.first())
+
+
+def looks_secret(text: pl.Expr) -> pl.Expr:
+    """Tell rows that `secret_spans` must look at: cheap, and true for every text in which it finds something."""
+    return text.str.contains(_LOOKS_SECRET)
+
+
+def secret_spans(text: str) -> list[tuple[int, int, str]]:
+    """Find what nobody may read: accounts, passwords, wallet places, `user/password@`. Half-open character ranges, ascending.
+
+    >>> secret_spans("(CID=(PROGRAM=sqlplus)(USER=scott))")
+    [(28, 33, 'user')]
+    >>> secret_spans("connect scott/tiger@db1")
+    [(8, 19, 'password')]
+    """
+    spans = []
+    for found in _SECRET.finditer(text):
+        group = found.lastgroup if found.lastgroup != "value" else "value"
+        kind = {"login": "password", "name": "user"}.get(str(group), "")
+        if group == "value":
+            key = found["key"].upper()
+            kind = {"USER": "user", "PASSWORD": "password"}.get(key, "wallet")
+        spans.append((found.start(str(group)), found.end(str(group)), kind))
+    return spans
+
+
+def masked(text: str) -> str:
+    """Give the text with asterisks over each secret, keywords and brackets left.
+
+    >>> masked("(CID=(PROGRAM=sqlplus)(USER=scott))")
+    '(CID=(PROGRAM=sqlplus)(USER=*****))'
+    """
+    return mask_text(text, [(start, end) for start, end, _ in secret_spans(text)])

@@ -1,0 +1,157 @@
+"""Packet dumps of Oracle Net traces: rows of eight bytes in hex and as text, joined into packets, secrets found and masked.
+
+A dump of a data packet (type 6) holds the login, every SQL statement and every value fetched, and the names of the login's keys
+are split over rows, so a search row by row finds nothing. Only the first ten bytes (length, type, flags) of such a packet are kept.
+Connect, accept, refuse and redirect packets keep their descriptor without account and password. A dump without its head line may be
+the middle of anything and is masked as a whole. The text column prints a blank as a point, so descriptors are read from the hex.
+Length is the first two bytes, or the first four where those two are zero (large packets of version 315 on).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from parsers.net_descriptors import masked, secret_spans
+
+PACKET_TYPES = {
+    1: "connect", 2: "accept", 3: "ack", 4: "refuse", 5: "redirect", 6: "data", 7: "null", 9: "abort", 11: "resend", 12: "marker",
+    13: "attention", 14: "control",
+}  # fmt: skip
+_BYTES = r"[0-9A-Fa-f*]{2}(?:[ *][0-9A-Fa-f*]{2}){0,7}"
+"""Asterisks: what an earlier reading masked."""
+DUMP_ROW = rf"^{_BYTES} +\|.{{0,8}}\|$"
+
+_ROW = rf"^({_BYTES}) +\|(.{{0,8}})\|$"
+_WITH_DESCRIPTOR = (1, 2, 4, 5)
+_PUBLIC = (3, 7, 9, 11, 12, 13, 14)
+_KEPT = 10
+"""Bytes of a data packet that are no payload: eight of the packet header, two of data flags."""
+
+_CLIENT_CALLS = ("01", "02", "03", "11")
+"""First payload byte of what a client sends: protocol, data types, function call, piggyback."""
+_SERVER_ANSWERS = ("04", "06", "07", "08", "09", "0b", "10", "0e")
+"""First payload byte of what a server sends: error, row header, row, parameters, status, I/O vector, description."""
+
+
+def is_dump_row(text: pl.Expr) -> pl.Expr:
+    """Tell rows of a dump. The cheap test of the last character comes first: most records of a trace fail it."""
+    return pl.when(text.str.ends_with("|")).then(text).str.contains(DUMP_ROW).fill_null(False)
+
+
+def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Join dump rows into packets.
+
+    `rows`: packet (any key), text, headed (the dump began with its head line), in file order. Gives per packet, in order of first
+    appearance: shown (bytes dumped), bytes (announced), type_no, hex (without blanks), auth (keys of a login), speaker
+    (client or server, from the first payload byte and `direction`, else NULL).
+    """
+    parts = pl.col("text").str.extract_groups(_ROW).struct
+    packets = (
+        rows.select("packet", "headed", "direction", hex=parts.field("1"), ascii=parts.field("2"))
+        .group_by("packet", maintain_order=True)
+        .agg(pl.col("headed", "direction").first(), pl.col("hex").str.join(" "), pl.col("ascii").str.join(""))
+        .with_columns(shown=(pl.col("hex").str.len_bytes() + 1) // 3, hex=_without_blanks(pl.col("hex")))
+    )
+    headed = pl.col("headed") & (pl.col("shown") >= 5)
+    short, long = (pl.col("hex").str.slice(0, n).str.to_integer(base=16, dtype=pl.Int64, strict=False) for n in (4, 8))
+    type_no = pl.col("hex").str.slice(8, 2).str.to_integer(base=16, dtype=pl.Int64, strict=False)
+    call = pl.when(headed & (type_no == 6)).then(pl.col("hex").str.slice(2 * _KEPT, 2).str.to_lowercase())
+    asks, answers = call.is_in(_CLIENT_CALLS), call.is_in(_SERVER_ANSWERS)
+    out = pl.col("direction") == "out"
+    return packets.with_columns(
+        bytes=pl.when(headed).then(pl.when(short > 0).then(short).otherwise(long)),
+        type_no=pl.when(headed & type_no.is_in(list(PACKET_TYPES))).then(type_no),
+        auth=pl.col("ascii").str.extract_all("AUTH_[A-Z][A-Z_]*[A-Z]").list.unique(maintain_order=True),
+        speaker=pl.when((asks & out) | (answers & ~out)).then(pl.lit("client")).when((answers & out) | (asks & ~out)).then(pl.lit("server")),
+    ).drop("ascii")
+
+
+def _without_blanks(bytes_: pl.Expr) -> pl.Expr:
+    plain = bytes_.str.replace_all(" ", "", literal=True)
+    masked_too = bytes_.str.replace_all("***", "2A ", literal=True).str.replace_all("**", "2A", literal=True)
+    return pl.when(bytes_.str.contains("*", literal=True)).then(masked_too.str.replace_all(" ", "", literal=True)).otherwise(plain)
+
+
+def say(packets: pl.DataFrame) -> pl.DataFrame:
+    """Add `said` (descriptor of the packet, secrets masked, NULL for other packets) and `text` (what the trace's row shows)."""
+    said = [_descriptor(*row) for row in packets.select("type_no", "hex").iter_rows()] if len(packets) else []
+    kind = pl.col("type_no").replace_strict(PACKET_TYPES, default="", return_dtype=pl.String)
+    shown = pl.format("{} of {} bytes", "shown", pl.col("bytes").cast(pl.String).fill_null("?"))
+    keys = pl.when(pl.col("auth").list.len() > 0).then(pl.format("; keys {}", pl.col("auth").list.join(", "))).otherwise(pl.lit(""))
+    secret = pl.when(_is_secret()).then(pl.lit(", payload masked")).otherwise(pl.lit(""))
+    return packets.with_columns(said=pl.Series(said, dtype=pl.String)).with_columns(
+        text=pl.concat_str(
+            pl.lit("packet dump ["), kind, pl.when(kind != "").then(pl.lit(", ")).otherwise(pl.lit("")), shown, secret, keys, pl.lit("]"),
+            pl.concat_str(pl.lit(" "), "said").fill_null(""),
+        )
+    )  # fmt: skip
+
+
+def _is_secret() -> pl.Expr:
+    return ~pl.col("type_no").is_in([*_WITH_DESCRIPTOR, *_PUBLIC]).fill_null(False)
+
+
+def _descriptor(type_no: int | None, hexed: str) -> str | None:
+    if type_no not in _WITH_DESCRIPTOR:
+        return None
+    body = bytes.fromhex(hexed)[8:]
+    start = body.find(b"(")
+    if start < 0:
+        return None
+    # Bytes that are no text belong to the packet, not to its descriptor; an account may still be split off by them.
+    return masked("".join(c if c.isprintable() else "." for c in body[start:].decode("latin-1")))
+
+
+def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
+    """Give what must be masked in the lines of the dumps: line_no, from, to (0-based characters, half-open), kind.
+
+    `rows`: as for `join_rows` and line_no, line (the whole line as it stands in the file); `packets`: from `join_rows`.
+    """
+    nth = pl.int_range(pl.len()).over("packet")
+    # Where the row's text begins in its line; a line that was repaired (tags taken off) no longer ends with it: masked from its start.
+    start = pl.when(pl.col("line").str.ends_with(pl.col("text"))).then(pl.col("line").str.len_chars() - pl.col("text").str.len_chars())
+    placed = rows.join(packets.select("packet", "type_no"), on="packet", how="left").with_columns(
+        nth=nth, start=start.cast(pl.Int64), end=pl.col("line").str.len_chars().cast(pl.Int64)
+    )
+    hidden = placed.filter(_is_secret())
+    kept = pl.when(pl.col("type_no").is_null()).then(0).otherwise((_KEPT - 8 * pl.col("nth")).clip(0, 8)).cast(pl.Int64)
+    bar = pl.col("start") + pl.col("text").str.find("|", literal=True).cast(pl.Int64) + 1
+    shown = ((pl.col("text").str.extract(_ROW).str.len_bytes() + 1) // 3).cast(pl.Int64)
+    body = hidden.with_columns(kept=kept, bar=bar, shown=shown).filter(pl.col("kept") < pl.col("shown"))
+    hexes = body.select(
+        "line_no",
+        pl.coalesce(pl.col("start") + 3 * pl.col("kept"), 0).alias("from"),
+        pl.coalesce(pl.col("start") + 3 * pl.col("shown") - 1, pl.col("end")).alias("to"),
+    )
+    texts = body.filter(pl.col("start").is_not_null()).select(
+        "line_no", (pl.col("bar") + pl.col("kept")).alias("from"), (pl.col("end") - 1).alias("to")
+    )
+    frames = [hexes, texts.filter(pl.col("from") < pl.col("to")), _named(placed, packets)]
+    return pl.concat(frames, how="diagonal").with_columns(pl.col("kind").fill_null("payload")).sort("line_no", "from")
+
+
+def _named(placed: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
+    """Accounts and passwords inside the dumps of descriptors: packets of a handshake, so a loop over them is cheap."""
+    spans: list[tuple[int, int, int, str]] = []
+    talks = packets.filter(pl.col("type_no").is_in(list(_WITH_DESCRIPTOR))).select("packet", "hex")
+    for packet, hexed in talks.iter_rows():
+        text = bytes.fromhex(hexed).decode("latin-1")
+        secrets = secret_spans(text)
+        if not secrets:
+            continue
+        lines = placed.filter(pl.col("packet") == packet).select("line_no", "start", "end", "text").rows()
+        offset = 0
+        for line_no, start, end, row in lines:
+            count = len(row.split("|", 1)[0].split())
+            for begin, stop, kind in secrets:
+                a, b = max(begin - offset, 0), min(stop - offset, count)
+                if a >= b:
+                    continue
+                if start is None:
+                    spans.append((line_no, 0, end, kind))
+                else:
+                    bar = start + row.index("|") + 1
+                    spans += [(line_no, start + 3 * a, start + 3 * b - 1, kind), (line_no, bar + a, bar + b, kind)]
+            offset += count
+    schema = {"line_no": pl.Int64, "from": pl.Int64, "to": pl.Int64, "kind": pl.String}
+    return pl.DataFrame(spans, schema=schema, orient="row")

@@ -1,0 +1,192 @@
+"""Records of Oracle Net traces: one line `PREFIX FUNCTION: TEXT`, and the lines below it that carry no stamp.
+
+    [14-APR-2016 05:58:39:329] nttrd: entry                            milliseconds behind a colon (10g to 12c)
+    (5304) [12-FEB-2019 17:25:10:647] nttrd: entry                     with the thread (Windows, HP-UX, threaded clients)
+    [000001 12-OCT-2009 10:03:39:116] nttrd: entry                     with six digits that are no part of the date
+    2014-11-15 16:12:24.300524 : nlstdipi:entry                        ADR, six or three digits behind a point, no blank
+    nttbnd2addr: using ::1                                             time stamps switched off
+
+Lines of a function without blank, pasted indentation, tags of a page and Markdown's quoting are understood. Two records may
+stand on one physical line (`nsglcrstrc` writes without a line end): they become two rows with the same number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from parsers.net_packets import is_dump_row
+from parsers.times import month, wall_seconds
+
+FUNCTION = r"[a-z][a-z0-9_]{2}[A-Za-z0-9_]{0,37}"
+"""Capitals only behind the third letter, so that `Attempted load of ...:` or `LISTENER = (...` name no function."""
+LAYERED = r"(?:ni[a-z]|n[ns][a-z]|na[cemgsui_]|nt[a-z]|nr[a-z]|nl[a-z]|nz[a-z]|sn[lsit])[A-Za-z0-9_]{1,37}"
+"""Function of one of the layers; asked of records without a stamp, since any prose has a word before a colon."""
+
+_DAY = r"([0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4}) ([0-9]{2}:[0-9]{2}:[0-9]{2}[:.][0-9]{3,6})"
+_ISO = r"([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3,6})"
+_THREAD = r"\(?(-?[0-9]+)\) "
+_NO_THREAD = "()"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One form of the prefix; `pattern` has the groups thread, date, time."""
+
+    name: str
+    pattern: str
+
+
+SHAPES = (
+    Shape("bracket", rf"{_NO_THREAD}\[{_DAY}\] ?"),
+    Shape("thread", rf"{_THREAD}\[{_DAY}\] ?"),
+    Shape("numbered", rf"{_NO_THREAD}\[[0-9]{{6}} {_DAY}\] ?"),
+    Shape("thread_numbered", rf"{_THREAD}\[[0-9]{{6}} {_DAY}\] ?"),
+    Shape("adr", rf"{_NO_THREAD}{_ISO} ?: ?"),
+    Shape("adr_thread", rf"{_THREAD}{_ISO} ?: ?"),
+)
+BARE = "bare"
+
+_TAG = r"(?i)</?(?:span|strong|em|b|i|u|code|pre|font|mark|tt|p|div|br|a|li)(?: [^<>]*)?/?>"
+_QUOTED = r"^(?:> ?)+"
+_ESCAPED = r"\\([\[\]_*(){}#.|>-])"
+_GLUED = {
+    "[": r"^(.+?)((?:\([0-9]+\) )?\[(?:[0-9]{6} )?[0-9]{1,2}-[^-\] ]{1,12}-[0-9]{4} [0-9:.]{12,15}\] ?[a-z].*)$",
+    "-": r"^(.+?)([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3,6} ?: ?[a-z].*)$",
+}
+EVENTS = r"N[TS] events set:$"
+_FIELDS = ("head", "thread", "date", "time", "func")
+
+
+def shape_of(lines: pl.Series) -> str:
+    """Name the prefix that most of the lines have; `bare` if no line is stamped."""
+    hits = {shape.name: int(lines.str.contains(rf"^[\t ]*{shape.pattern}").sum()) for shape in SHAPES}
+    best = max(hits, key=lambda name: hits[name])
+    return best if hits[best] else BARE
+
+
+def clean(lines: pl.DataFrame) -> pl.DataFrame:
+    """Take page tags and Markdown's quoting off; adds `text` (the cleaned line) and `repaired`.
+
+    Rows of a dump are left alone: their right column may well hold a piece of a page that went over the wire.
+    """
+    line = pl.col("line")
+    dirty = (line.str.contains(_TAG) | line.str.contains(r"\\[\[\]_(]|^>")) & ~line.str.ends_with("|")
+    column = lines["line"]
+    if not any(bool(column.str.contains(sign, literal=True).any()) for sign in ("<", ">", "\\")):
+        return lines.with_columns(text=line, repaired=pl.lit(False))
+    cleaned = line.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
+    return lines.with_columns(repaired=dirty).with_columns(text=pl.when("repaired").then(cleaned).otherwise(line))
+
+
+def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
+    """Split lines into records and others, in file order.
+
+    `lines`: line_no, line. Gives line_no, sub (0, or 1 ... for further records on the line), line, repaired, stamped, thread, day
+    (days since 1970), micro (microseconds of the day), func, text. What is no record has stamped False and func NULL; its text is the
+    line as it stands, indentation included.
+    """
+    whole = clean(lines).with_columns(sub=pl.lit(0, pl.Int32))
+    if shape == BARE:
+        return _bare(whole)
+    order = sorted(SHAPES, key=lambda s: s.name != shape)
+    done = []
+    rest = whole
+    while len(rest):
+        found, rest = _stamped(rest, order)
+        found, glued = _unglue(found)
+        rest, more = _unglue(rest)
+        done += [found, rest]
+        rest = pl.concat([glued, more])
+    if not done:
+        return _timed(_empty(whole))
+    return _timed(pl.concat(done, how="diagonal")).sort("line_no", "sub", maintain_order=True)
+
+
+def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take the records with a stamp out of `lines`: with a function first, by the commonest prefix first."""
+    found = []
+    rest = lines
+    for shape in order:
+        for tail in (rf"(?:({FUNCTION}):)", "()"):
+            if not len(rest):
+                break
+            tried = rest.with_columns(
+                pl.col("text").str.extract_groups(rf"^([\t ]*{shape.pattern}{tail})").struct.rename_fields(list(_FIELDS)).alias("g")
+            ).unnest("g")
+            hit = tried.filter(pl.col("head").is_not_null())
+            rest = tried.filter(pl.col("head").is_null()).drop(_FIELDS) if len(hit) < len(tried) else rest.clear()
+            if len(hit):
+                found.append(hit)
+    if not found:
+        return _empty(lines), rest
+    text = pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars()
+    records = pl.concat(found).with_columns(
+        text=text, func=_filled("func"), thread=_filled("thread").cast(pl.Int64, strict=False), stamped=pl.lit(True)
+    )
+    return records.drop("head"), rest
+
+
+def _filled(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) != "").then(pl.col(name))
+
+
+def _empty(like: pl.DataFrame) -> pl.DataFrame:
+    return like.clear().with_columns(
+        thread=pl.lit(None, pl.Int64), date=pl.lit(None, pl.String), time=pl.lit(None, pl.String), func=pl.lit(None, pl.String),
+        stamped=pl.lit(None, pl.Boolean),
+    )  # fmt: skip
+
+
+def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
+    text = pl.col("text")
+    may = text.str.contains(" : ", literal=True) | text.str.contains("] ", literal=True)
+    glued = lines.filter(may).with_columns(
+        pl.coalesce(text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()).alias("b")
+    )
+    glued = glued.filter(pl.col("b").is_not_null()).select(*lines.columns, "b")
+    if not len(glued):
+        return lines, lines.clear().select("line_no", "line", "text", "repaired", "sub")
+    further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
+    cut = lines.join(glued.select("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
+    return cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end()).drop("b"), further
+
+
+def _bare(lines: pl.DataFrame) -> pl.DataFrame:
+    pattern = rf"^([\t ]*({LAYERED}):)"
+    got = lines.with_columns(pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")).unnest("g")
+    text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
+    none = _empty(lines)
+    return _timed(
+        pl.concat([none, got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")], how="diagonal")
+    )
+
+
+def _timed(records: pl.DataFrame) -> pl.DataFrame:
+    dates = {text: _days(text) for text in records["date"].unique() if text is not None}
+    clock = pl.col("time")
+    number = [clock.str.slice(start, length).cast(pl.Int64) for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))]
+    fraction = number[3] * pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
+    return records.with_columns(
+        stamped=pl.col("stamped").fill_null(False),
+        day=pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64),
+        micro=((number[0] * 60 + number[1]) * 60 + number[2]) * 1_000_000 + fraction,
+    ).drop("date", "time")
+
+
+def _days(text: str) -> int | None:
+    """Days since 1970 of `14-APR-2016` (month in any language that `parsers.times` knows) or `2014-11-15`; None if no such day."""
+    first, middle, last = text.split("-")
+    number = month(middle)
+    if number is None:
+        return None
+    year, day = (last, first) if len(last) == 4 else (first, last)
+    seconds = wall_seconds(int(year), number, int(day))
+    return None if seconds is None else int(seconds) // 86_400
+
+
+def with_dumps(records: pl.DataFrame) -> pl.DataFrame:
+    """Add `dump`: the record is a row of a packet dump."""
+    return records.with_columns(dump=pl.col("func").is_not_null() & is_dump_row(pl.col("text")))
