@@ -7,6 +7,7 @@ them for good; the test suite starts a PostgreSQL that need not survive a crash 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -18,7 +19,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,10 @@ _FIT_FOR_SOCKETS = re.compile(r"[A-Za-z0-9/_.+-]{1,81}")
 
 class EmbeddedError(Exception):
     """A service cannot run here. The text is for the person at the terminal: what is wrong and what to do."""
+
+
+class AlreadyRunning(EmbeddedError):
+    """Another process has this folder."""
 
 
 # --- Where ---------------------------------------------------------------------------------------------------------
@@ -72,6 +77,29 @@ def database_url(var: Path) -> str:
 
 def broker_url(var: Path) -> str:
     return f"unix://{run_dir(var)}/broker.sock"
+
+
+@contextmanager
+def only_one(var: Path, who: str) -> Iterator[Callable[[str], None]]:
+    """Hold the folder's lock for life, telling others `who` has it; yields a function that changes what they are told.
+
+    The kernel gives the lock back however the process ends. Raises AlreadyRunning.
+    """
+    var.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (var / "up.lock").open("a+") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held.seek(0)
+            raise AlreadyRunning(f"already running here: {held.read()}") from None
+
+        def tell(text: str) -> None:
+            held.truncate(0)
+            held.write(text)
+            held.flush()
+
+        tell(who)
+        yield tell
 
 
 def _carrier(module: str, *path: str) -> Path | None:

@@ -20,7 +20,7 @@ def web(host: str, port: int) -> list[str]:
         *("python", "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)),
         *("--lifespan", "off", "--timeout-graceful-shutdown", str(GRACE_S)),
         # Addresses of invitations and of the first administrator are secrets: they must not stand in a log.
-        *("--no-access-log", "--no-server-header", "--log-level", "warning"),
+        *("--no-access-log", "--no-server-header"),
     ]
 
 

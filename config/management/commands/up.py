@@ -6,7 +6,6 @@ It ends when told to, or when one of them ends by itself.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import signal
@@ -14,8 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -36,21 +34,6 @@ STOP = {
     "worker-large": [(signal.SIGTERM, 3.0), (signal.SIGQUIT, 3.0)],
     "beat": [(signal.SIGTERM, 3.0)],
 }
-
-
-@contextmanager
-def only_one(file: Path) -> Iterator[None]:
-    """Hold the lock of this folder for life. The kernel gives it back however the process ends."""
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with file.open("a+") as held:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            held.seek(0)
-            text = held.read()
-            other = json.loads(text) if text else {"url": "an address not known yet", "pid": "?"}
-            raise CommandError(f"already running here: {other['url']} (pid {other['pid']})") from None
-        yield
 
 
 def free_port(host: str, wanted: int | None) -> int:
@@ -92,11 +75,14 @@ class Command(BaseCommand):
         self.wake = threading.Event()
         self.asked_to_stop = False
         with ExitStack() as stack:
-            stack.enter_context(only_one(var / "up.lock"))
+            try:
+                tell = stack.enter_context(embedded.only_one(var, f"starting (pid {os.getpid()})"))
+            except embedded.AlreadyRunning as error:
+                raise CommandError(str(error)) from None
             self.end_leftovers(var / "children.json")
             port = free_port(host, port)
             url = os.environ.get("EXHIBIT_URL") or f"http://{host if is_loopback(host) else socket.getfqdn()}:{port}"
-            (var / "up.lock").write_text(json.dumps({"url": url, "pid": os.getpid()}))
+            tell(f"{url} (pid {os.getpid()})")
             for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(sig, self.on_stop)
             try:

@@ -1,0 +1,198 @@
+"""Database and evidence as one set: a folder with a dump, a copy of the files, and a manifest of what must be there.
+
+    DIR/manifest.json      written last: a folder without it is not a backup
+    DIR/database.dump      pg_dump's custom format
+    DIR/evidence/...       originals and tables, as they lie in EVIDENCE_ROOT
+
+The dump is taken first. What it names lies on disk already and never changes; only a purge takes files away, so a file
+that vanishes between dump and copy makes the set begin again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+from psycopg.conninfo import make_conninfo
+
+from config import embedded
+
+MANIFEST = "manifest.json"
+DUMP = "database.dump"
+EVIDENCE = "evidence"
+FORMAT = 1
+ATTEMPTS = 3
+
+
+class BackupError(Exception):
+    """The text is for the person at the terminal."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    path: str
+    bytes: int
+    sha256: str
+
+
+@contextmanager
+def reachable_database() -> Iterator[None]:
+    """Start the embedded PostgreSQL if it is ours and asleep; else use the one that `up` or DATABASE_URL runs."""
+    try:
+        with alone():
+            yield
+    except embedded.AlreadyRunning:
+        yield
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Have the folder for ourselves, with its PostgreSQL running. Raises AlreadyRunning while `up` works here."""
+    with embedded.only_one(settings.EXHIBIT_VAR, f"a backup or restore (pid {os.getpid()})"):
+        servers = [embedded.postgres(settings.EXHIBIT_VAR)] if settings.EMBEDDED["database"] else []
+        with embedded.running(*servers):
+            try:
+                yield
+            finally:
+                connection.close()
+
+
+def make(folder: Path) -> list[Entry]:
+    """Write a set into `folder`, which must not exist or be empty. Returns what it holds."""
+    if folder.exists() and any(folder.iterdir()):
+        raise BackupError(f"{folder} is not empty: name a new folder")
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for _ in range(ATTEMPTS):
+        _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={folder / DUMP}", *_database())
+        entries = [Entry(DUMP, (folder / DUMP).stat().st_size, _digest(folder / DUMP))]
+        try:
+            entries += [_copy(source, folder, name) for source, name in _evidence(settings.EVIDENCE_ROOT)]
+        except FileNotFoundError:
+            shutil.rmtree(folder / EVIDENCE)
+            continue
+        break
+    else:
+        raise BackupError("evidence was purged again and again while it was copied: try later")
+    manifest = {"format": FORMAT, "made": datetime.now(UTC).isoformat(), "files": [asdict(entry) for entry in entries]}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
+    return entries
+
+
+def verify(folder: Path) -> list[Entry]:
+    """Compare every file of the set with the manifest; raise BackupError at the first difference."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+    except FileNotFoundError:
+        raise BackupError(f"{folder} holds no {MANIFEST}: not a backup, or one that was not finished") from None
+    if manifest["format"] != FORMAT:
+        raise BackupError(f"{folder} has format {manifest['format']}, this release reads {FORMAT}")
+    entries = [Entry(**entry) for entry in manifest["files"]]
+    for entry in entries:
+        file = folder / entry.path
+        if ".." in Path(entry.path).parts or Path(entry.path).is_absolute():
+            raise BackupError(f"{entry.path} points out of the backup")
+        if not file.is_file() or file.stat().st_size != entry.bytes or _digest(file) != entry.sha256:
+            raise BackupError(f"{file} is missing or not what was backed up")
+    return entries
+
+
+def restore(folder: Path, replace: bool = False) -> list[Entry]:
+    """Put a set back. Refuses a place that holds accounts or evidence, unless told to `replace` them."""
+    entries = verify(folder)
+    root: Path = settings.EVIDENCE_ROOT
+    if not replace and (_has_people() or any(_evidence(root))):
+        raise BackupError("there are accounts or evidence here already; --replace puts the backup in their place")
+    with connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA public CASCADE")
+        cursor.execute("CREATE SCHEMA public")
+    connection.close()
+    _run(
+        "pg_restore",
+        "--single-transaction",
+        "--exit-on-error",
+        "--no-owner",
+        "--no-privileges",
+        *_database(),
+        str(folder / DUMP),
+    )
+    for old in list(root.iterdir()) if root.exists() else []:
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for entry in entries[1:]:
+        _copy(folder / entry.path, root.parent, str(Path(root.name, *Path(entry.path).parts[1:])))
+    return entries
+
+
+def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each file that counts, a reading's manifest before the tables it counts.
+
+    Not what can be made again (a room's cache), not uploads under way, which nobody was promised, and not drafts (.new)
+    that are about to be renamed.
+    """
+    for parent, folders, files in os.walk(root):
+        depth = len(Path(parent).relative_to(root).parts)
+        folders[:] = sorted(name for name in folders if (depth, name) not in {(0, "incoming"), (1, "cache")})
+        for name in sorted(files, key=lambda name: (name != "manifest.json", name)):
+            if name.endswith(".new"):
+                continue
+            source = Path(parent, name)
+            yield source, str(Path(EVIDENCE, source.relative_to(root)))
+
+
+def _copy(source: Path, folder: Path, name: str) -> Entry:
+    """Copy while hashing, to disk and not only to memory."""
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    digest, size = hashlib.sha256(), 0
+    with source.open("rb") as there, target.open("wb") as here:
+        while block := there.read(2**20):
+            digest.update(block)
+            size += here.write(block)
+        here.flush()
+        os.fsync(here.fileno())
+    return Entry(name, size, digest.hexdigest())
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _has_people() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass('public.auth_user') IS NOT NULL")
+        row = cursor.fetchone()
+        if row is None or not row[0]:
+            return False
+        cursor.execute("SELECT EXISTS (SELECT 1 FROM auth_user)")
+        row = cursor.fetchone()
+        return row is not None and bool(row[0])
+
+
+def _database() -> list[str]:
+    """Name the database as Django knows it, without its password, which would stand in the list of processes."""
+    known = connection.settings_dict
+    words = {"host": known["HOST"], "port": known["PORT"], "user": known["USER"], "dbname": known["NAME"]}
+    options = {name: value for name, value in known["OPTIONS"].items() if name.startswith("ssl")}
+    return [f"--dbname={make_conninfo(**{key: str(value) for key, value in words.items() if value}, **options)}"]
+
+
+def _run(program: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [embedded.postgres_program(program), *arguments],
+        env={**os.environ, "PGPASSWORD": str(connection.settings_dict["PASSWORD"])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BackupError(f"{program} failed: {done.stderr.strip()}")

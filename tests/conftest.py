@@ -1,0 +1,43 @@
+"""Services for all tests. PostgreSQL is started before this is read, by tests/plugins/embedded_pg.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SKIPS = Path(__file__).with_name("skips.txt")
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[str]:
+    """Run a real broker where the settings look for it, and return its address. For tests marked `services`."""
+    from django.conf import settings
+
+    from config import embedded
+
+    if not settings.EMBEDDED["broker"]:
+        yield settings.REDIS_URL
+        return
+    with embedded.running(embedded.broker(settings.EXHIBIT_VAR)):
+        yield settings.REDIS_URL
+
+
+def listed_skips() -> list[str]:
+    """Return the reasons that may skip a test on the build machine."""
+    lines = SKIPS.read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """On the build machine a skip fails unless its reason is listed: a test that never runs proves nothing."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(listed in reason for listed in listed_skips()):
+            report.outcome = "failed"
+            report.longrepr = f"skipped, but the reason is not listed in {SKIPS.name}: {reason}"
+    return report
