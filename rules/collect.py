@@ -1,0 +1,103 @@
+"""How to collect what a rule lacks: for each table the exact command by system, and who usually may run it.
+
+Names in capitals are to be filled in. A command that slows its target says so on the page of the format, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rules.model import Request
+from rules.rule import Need
+
+SYSADMIN, DBA, NETWORK, TEAM = "system administrator", "DBA", "network engineer", "the team that reported it"
+
+_TRACE = {
+    "solaris": "truss -f -d -D -E -o FILE -p PID",
+    "linux": "strace -f -ttt -T -o FILE -p PID",
+    "aix": "truss -f -d -D -o FILE -p PID",
+}
+_PMAP = {"solaris": "pmap -xs PID", "linux": "pmap -x PID", "aix": "procmap -X PID"}
+_CAPTURE = {
+    "solaris": "snoop -o FILE host ADDRESS and port PORT",
+    "linux": "tcpdump -i any -w FILE host ADDRESS and port PORT",
+}
+_EVERY = "*"
+
+COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
+    "syscalls": (_TRACE, SYSADMIN),
+    "open_calls": (_TRACE, SYSADMIN),
+    "listener_cycles": (_TRACE, SYSADMIN),
+    "pipe_pairs": (_TRACE, SYSADMIN),
+    "proc_tree": (_TRACE, SYSADMIN),
+    "call_profile": (_TRACE, SYSADMIN),
+    "pmap": (_PMAP, SYSADMIN),
+    "seg_groups": (_PMAP, SYSADMIN),
+    "ipcs_shm": ({_EVERY: "ipcs -mob", "linux": "ipcs -m; ipcs -mp"}, SYSADMIN),
+    "ipcs_sem": ({_EVERY: "ipcs -sb", "linux": "ipcs -s; ipcs -sl"}, SYSADMIN),
+    "vmstat": ({_EVERY: "vmstat 5 12"}, SYSADMIN),
+    "mpstat": ({_EVERY: "mpstat 5 12", "linux": "mpstat -P ALL 5 12"}, SYSADMIN),
+    "iostat": ({_EVERY: "iostat -xn 5 12", "linux": "iostat -x 5 12"}, SYSADMIN),
+    "counters": ({_EVERY: "netstat -s, twice, 60 s apart"}, NETWORK),
+    "ps": ({_EVERY: "ps -eo pid,ppid,pcpu,rss,vsz,time,args"}, SYSADMIN),
+    "params": ({_EVERY: "show parameter in SQL*Plus; the system's settings file"}, DBA),
+    "sqlnet": (
+        {_EVERY: "trace_level_client = 16 in the client's sqlnet.ora; trace_level_LISTENER = 16 in listener.ora"},
+        DBA,
+    ),
+    "sqlnet_waits": (
+        {_EVERY: "trace_level_client = 16 in the client's sqlnet.ora; trace_level_LISTENER = 16 in listener.ora"},
+        DBA,
+    ),
+    "wait_cover": (
+        {**_CAPTURE, _EVERY: "a packet capture on both hosts while a connect is traced on both sides"},
+        NETWORK,
+    ),
+    "packets": ({**_CAPTURE, _EVERY: "a packet capture on both hosts"}, NETWORK),
+    "tcp_flows": ({**_CAPTURE, _EVERY: "a packet capture on both hosts"}, NETWORK),
+    "logs": ({_EVERY: "listener.log and the alert log of the hour"}, DBA),
+    "conn_times": ({_EVERY: "time 30 connects, one a second, and keep every value"}, TEAM),
+    "changes": ({_EVERY: "time 30 connects before and 30 after the change"}, TEAM),
+    "markers": ({_EVERY: "say in the room what was changed, between which phases"}, TEAM),
+    "statements": ({_EVERY: "say it in the room"}, TEAM),
+    "locks": ({"solaris": "lockstat -A sleep 10", "linux": "perf lock contention -a -b sleep 10"}, SYSADMIN),
+    "profile_stacks": (
+        {"solaris": "dtrace -n 'profile-997 { @[stack()] = count(); }'", "linux": "perf record -a -g sleep 10"},
+        SYSADMIN,
+    ),
+}
+"""Table -> (system or * -> command, who). A derived table is asked for by what it is made of."""
+
+STATEMENTS: Mapping[str, str] = {
+    "work_rate": "say how many items are finished per minute",
+    "workers": "say how many workers do the work",
+    "connects_per_item": "say how many connections one item opens",
+    "same_connection": "say whether both traces show the same connection, and how you know",
+    "same_host": "say whether the client ran on the database host",
+}
+
+
+def command(need: Need, os: str | None) -> tuple[str, str]:
+    """Return the command that brings what is needed on a system, and who runs it."""
+    if need.statement:
+        return STATEMENTS.get(need.statement, f"say in the room: {need.statement}"), TEAM
+    commands, who = COMMANDS.get(need.table, ({}, SYSADMIN))
+    if need.table == "sqlnet" and any(value == "listener" for _, _, value in need.where):
+        return "trace_level_LISTENER = 16 in listener.ora, then reload the listener", DBA
+    if need.table == "sqlnet" and any(value == "client" for _, _, value in need.where):
+        return "trace_level_client = 16 in the client's sqlnet.ora, then one connect", TEAM
+    chosen = (
+        commands.get(os or "")
+        or commands.get(_EVERY)
+        or next(iter(commands.values()), f"anything that fills the table {need.table}")
+    )
+    return chosen, who
+
+
+def request(needs: Iterable[Need], os: str | None, worth: int) -> Request:
+    """Return one collection request for several needs; commands that repeat are named once, the first need names who."""
+    listed = tuple(needs)
+    commands = [command(n, os) for n in listed]
+    return Request(
+        tuple(n.text for n in listed), "; ".join(dict.fromkeys(c for c, _ in commands)), os, commands[0][1], worth
+    )

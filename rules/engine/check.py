@@ -1,0 +1,229 @@
+"""The static check of a statement: one SELECT over evidence tables, built of known parts only.
+
+DuckDB's own parser gives the tree (`json_serialize_sql`), so checker and executor cannot disagree about what was written. Everything not
+listed here is refused: node kinds, expressions, functions, table functions. Settings of the engine stop files and network; this stops
+what settings do not: hidden SQL (`query`), the catalogue, statements that write, and functions that build gigabytes from one row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+MAX_CHARS = 64 * 1024
+MAX_RANGE = 1_000_000
+CTE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+MACROS: Mapping[str, str] = {
+    "ev": "ev(a, f, l, r) as {'artifact_id': a, 'line_from': f, 'line_to': l, 'role': r}",
+    "blocked": "blocked(c, d) as c / nullif(d, 0) <= 0.1",
+    "burning": "burning(c, d) as c / nullif(d, 0) >= 0.8",
+    "share": "share(x, total) as x / nullif(total, 0)",
+    "pow2bucket": "pow2bucket(x) as case when x > 0 then pow(2, floor(log2(x))) end",
+}
+"""Macros of the rule language, versioned with its schema."""
+
+TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
+FUNCTIONS = (
+    frozenset(
+        "+ - * / // % ^ ** || ~~ !~~ ~~* !~~* ~~~ & | << >> @> <@ && "
+        "abs ceil ceiling floor round trunc sign sqrt exp ln log log2 log10 pow power greatest least mod isnan isinf isfinite "
+        "length len strlen lower upper trim ltrim rtrim substring substr left right replace contains starts_with ends_with prefix suffix "
+        "position strpos instr split_part string_split str_split regexp_matches regexp_full_match regexp_extract concat concat_ws "
+        "like_escape not_like_escape "
+        "ilike_escape not_ilike_escape chr ascii reverse hex bin to_base "
+        "coalesce nullif ifnull if "
+        "list_value list_filter list_transform list_contains list_has list_has_any list_has_all list_distinct list_sort list_concat "
+        "list_extract list_element list_slice list_position list_sum list_min list_max list_avg list_count list_unique list_any_value "
+        "array_extract array_slice array_length array_contains array_to_string list_to_string flatten unnest range generate_series "
+        "filter apply "
+        "struct_pack struct_extract row map map_from_entries map_keys map_values map_extract element_at cardinality "
+        "count count_star sum avg mean median min max mode stddev stddev_samp stddev_pop variance var_samp var_pop mad quantile_cont "
+        "quantile_disc quantile percentile_cont percentile_disc arg_min arg_max min_by max_by first last any_value bool_and bool_or count_if "
+        "countif sumkahan fsum kahan_sum product corr covar_pop covar_samp regr_slope regr_intercept regr_r2 skewness kurtosis entropy "
+        "list array_agg string_agg group_concat listagg histogram approx_count_distinct "
+        "row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead first_value last_value nth_value fill "
+        "extract epoch date_part error".split()
+    )
+    - {"error"}
+) | frozenset(MACROS)
+
+NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
+SOURCES = frozenset({"BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EMPTY", "EXPRESSION_LIST"})
+EXPRESSIONS = frozenset(
+    "COLUMN_REF CONSTANT FUNCTION COMPARISON CONJUNCTION OPERATOR CASE CAST BETWEEN SUBQUERY LAMBDA LAMBDA_REF PARAMETER STAR WINDOW TYPE".split()
+)
+
+
+class Refused(ValueError):
+    """The statement is not allowed; the message says why in words for its author."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What an allowed statement uses: evidence tables, the column names it mentions (None: all, by a star), bound parameters."""
+
+    tables: frozenset[str]
+    columns: frozenset[str] | None
+    params: frozenset[str]
+
+
+def check(sql: str, tables: frozenset[str] | set[str]) -> Checked:
+    """Return what a statement uses, or raise Refused. `tables` are the names it may read; nothing is executed."""
+    if len(sql) > MAX_CHARS:
+        raise Refused("the statement is longer than 64 KiB")
+    if "\0" in sql:
+        raise Refused("the statement holds a NUL character")
+    with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:
+        row = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchone()
+    tree: dict[str, Any] = json.loads(row[0] if row else '{"error": true}')
+    if tree.get("error"):
+        kind = tree.get("error_type")
+        raise Refused(
+            f"the parser says: {tree.get('error_message')}" if kind == "parser" else "only a SELECT is allowed"
+        )
+    statements = tree["statements"]
+    if len(statements) != 1:
+        raise Refused(f"exactly one statement, not {len(statements)}")
+    return _Walk(frozenset(tables)).run(statements[0])
+
+
+class _Walk:
+    def __init__(self, tables: frozenset[str]) -> None:
+        self.allowed = tables
+        self.ctes: set[str] = set()
+        self.tables: set[str] = set()
+        self.columns: set[str] = set()
+        self.star = False
+        self.params: set[str] = set()
+
+    def run(self, statement: Mapping[str, Any]) -> Checked:
+        for part in _dicts(statement):
+            for entry in (part.get("cte_map") or {}).get("map") or []:
+                self._cte(entry["key"])
+        for part in _dicts(statement):
+            self._part(part)
+        return Checked(frozenset(self.tables), None if self.star else frozenset(self.columns), frozenset(self.params))
+
+    def _cte(self, name: str) -> None:
+        if not CTE_NAME.fullmatch(name):
+            raise Refused(f"the name {name!r} of a WITH part must be lower-case letters, digits and _")
+        if name in self.allowed:
+            raise Refused(f"the WITH part {name!r} has the name of a table")
+        self.ctes.add(name)
+
+    def _part(self, part: Mapping[str, Any]) -> None:
+        kind, expression = part.get("type"), part.get("class")
+        if expression is not None:
+            if expression not in EXPRESSIONS:
+                raise Refused(f"expressions of kind {expression} are not allowed")
+            self._expression(part, expression)
+        elif isinstance(kind, str) and kind.endswith("_NODE"):
+            if kind not in NODES:
+                raise Refused("recursive WITH is not allowed" if "RECURSIVE" in kind else f"{kind} is not allowed")
+            if kind == "SELECT_NODE":
+                _linked(part)
+        elif "sample" in part and "query_location" in part:
+            if kind not in SOURCES:
+                raise Refused(
+                    f"{'SHOW, DESCRIBE and SUMMARIZE are' if kind == 'SHOW_REF' else str(kind) + ' is'} not allowed"
+                )
+            if part.get("sample"):
+                raise Refused("SAMPLE is not allowed: results must be repeatable")
+            if kind == "BASE_TABLE":
+                self._table(part)
+            elif kind == "TABLE_FUNCTION":
+                name = part["function"].get("function_name", "")
+                if name not in TABLE_FUNCTIONS:
+                    raise Refused(f"the table function {name!r} is not allowed")
+
+    def _table(self, part: Mapping[str, Any]) -> None:
+        name = part["table_name"]
+        if part.get("catalog_name") or part.get("schema_name") or part.get("at_clause"):
+            raise Refused(f"tables are named without catalogue and schema: {name!r}")
+        if name in self.allowed:
+            self.tables.add(name)
+        elif name not in self.ctes:
+            raise Refused(f"there is no table {name!r}")
+
+    def _expression(self, part: Mapping[str, Any], expression: str) -> None:
+        if expression in ("FUNCTION", "WINDOW"):
+            name = str(part.get("function_name", "")).lower()
+            if part.get("schema") or part.get("catalog"):
+                raise Refused(f"functions are named without schema: {name!r}")
+            if name and name not in FUNCTIONS:
+                raise Refused(f"the function {name!r} is not allowed")
+            if name in ("range", "generate_series"):
+                _bounded(part)
+        elif expression == "COLUMN_REF":
+            self.columns |= set(part["column_names"])
+        elif expression == "STAR":
+            if part.get("columns"):
+                raise Refused("COLUMNS(...) is not allowed")
+            self.star = True
+        elif expression == "PARAMETER":
+            self.params.add(part["identifier"])
+
+
+def _dicts(tree: object) -> Iterator[Mapping[str, Any]]:
+    """All mappings of a tree, without recursion: a statement may be nested deeply."""
+    waiting = [tree]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            yield here
+            waiting += here.values()
+        elif isinstance(here, list):
+            waiting += here
+
+
+def _bounded(part: Mapping[str, Any]) -> None:
+    for argument in part.get("arguments") or []:
+        literal = argument["expression"].get("literal") or {}
+        try:
+            value = float(literal.get("text", "x"))
+        except ValueError:
+            raise Refused("range and generate_series take plain numbers only") from None
+        if abs(value) > MAX_RANGE:
+            raise Refused("range and generate_series go up to 1,000,000")
+
+
+def _tables_in(source: object) -> bool:
+    return any(d.get("type") == "BASE_TABLE" for d in _dicts(source))
+
+
+def _links(expression: object) -> bool:
+    """Tell whether a condition compares columns with columns."""
+    for part in _dicts(expression):
+        if part.get("class") == "COMPARISON":
+            sides = [any(d.get("class") == "COLUMN_REF" for d in _dicts(part[side])) for side in ("left", "right")]
+            if all(sides):
+                return True
+        if (
+            part.get("class") in ("BETWEEN", "FUNCTION")
+            and len({tuple(d["column_names"]) for d in _dicts(part) if d.get("class") == "COLUMN_REF"}) > 1
+        ):
+            return True
+    return False
+
+
+def _linked(select: Mapping[str, Any]) -> None:
+    """Refuse a join of two tables that nothing links: its rows would be the product."""
+    waiting = [select.get("from_table")]
+    while waiting:
+        source = waiting.pop()
+        if not isinstance(source, dict) or source.get("type") != "JOIN":
+            continue
+        waiting += [source["left"], source["right"]]
+        if source.get("using_columns") or source.get("ref_type") in ("NATURAL", "POSITIONAL"):
+            continue
+        if (
+            _tables_in(source["left"])
+            and _tables_in(source["right"])
+            and not (_links(source.get("condition")) or _links(select.get("where_clause")))
+        ):
+            raise Refused("two tables are joined without a link: name the columns that must agree")

@@ -1,0 +1,151 @@
+"""The child process in which queries run: `python -m rules.engine.child`. It reads JSON lines, answers JSON lines, and may be killed.
+
+Requests: {"op": "open", "views": {name: SELECT}, "settings": {...}} for shipped rules; {"op": "draft", "views", "load": {table: [columns]},
+"rows": N} loads the named columns into memory, drops everything else and locks the configuration; {"op": "query", "sql", "params",
+"limit_s", "max_rows", "trusted"}. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import resource
+import sys
+import threading
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import IO, Any
+
+import duckdb
+
+from rules.engine.check import MACROS, Refused, check
+
+LOCKED: Mapping[str, str] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "threads": "1",
+    "max_temp_directory_size": "'0KB'",
+    "temp_directory": "''",
+    "secret_directory": "''",
+    "extension_directory": "''",
+    "enable_external_access": "false",
+}
+MAX_TEXT = 64 * 1024
+
+
+class Engine:
+    """One connection at a time; every `open` starts a fresh one, so nothing survives from rule to rule but the views."""
+
+    def __init__(self) -> None:
+        self.connection: duckdb.DuckDBPyConnection | None = None
+        self.names: frozenset[str] = frozenset()
+
+    def open(self, views: Mapping[str, str], memory_mb: int) -> None:
+        """Start over with read-only views over the files of a case."""
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
+        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'; set threads = 1; set temp_directory = ''")
+        self.connection.execute("set autoinstall_known_extensions = false; set autoload_known_extensions = false")
+        for macro in MACROS.values():
+            self.connection.execute(f"create macro {macro}")
+        for name, select in views.items():
+            self.connection.execute(f'create view "{name}" as {select}')
+        self.names = frozenset(views)
+
+    def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int, memory_mb: int) -> None:
+        """Load the columns that a checked statement names into memory, at most `rows` a table; then lock everything."""
+        self.open({}, memory_mb)
+        assert self.connection is not None
+        for name, columns in load.items():
+            self.connection.execute(f'create temp view "_{name}" as {views[name]}')
+            have = [c[0] for c in self.connection.execute(f'select * from "_{name}" limit 0').description or []]
+            wanted = [c for c in have if columns is None or c in columns] or have[:1]
+            listed = ", ".join(f'"{c}"' for c in wanted)
+            self.connection.execute(f'create table "{name}" as select {listed} from "_{name}" limit {int(rows)}')
+            self.connection.execute(f'drop view "_{name}"')
+        for setting, value in LOCKED.items():
+            self.connection.execute(f"set {setting} = {value}")
+        self.connection.execute("set lock_configuration = true")
+        self.names = frozenset(load)
+
+    def query(self, sql: str, params: Mapping[str, Any], limit_s: float, max_rows: int) -> dict[str, Any]:
+        """Check and run one statement. `more` counts rows beyond `max_rows`, at most 1,000,000 of them."""
+        assert self.connection is not None
+        used = check(sql, self.names)
+        stop = threading.Timer(limit_s, self.connection.interrupt)
+        stop.start()
+        try:
+            cursor = self.connection.execute(sql, {p: params[p] for p in used.params} if used.params else None)
+            columns = [c[0] for c in cursor.description or []]
+            rows = cursor.fetchmany(max_rows)
+            more = 0
+            while len(rows) == max_rows and more < 1_000_000 and (rest := cursor.fetchmany(10_000)):
+                more += len(rest)
+        finally:
+            stop.cancel()
+        return {"columns": columns, "rows": [[plain(v) for v in row] for row in rows], "more": more}
+
+
+def plain(value: Any) -> Any:
+    """Return a JSON value: NaN and infinities are unknown, exact decimals become numbers, times become ISO text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, str):
+        return value[:MAX_TEXT]
+    return value if value is None or isinstance(value, (bool, int)) else str(value)[:MAX_TEXT]
+
+
+def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Do what a request asks; every failure of the engine becomes an answer."""
+    try:
+        if request["op"] == "open":
+            engine.open(request["views"], request["memory_mb"])
+        elif request["op"] == "draft":
+            engine.draft(request["views"], request["load"], request["rows"], request["memory_mb"])
+        else:
+            return engine.query(request["sql"], request["params"], request["limit_s"], request["max_rows"])
+    except Refused as error:
+        return {"error": {"kind": "refused", "text": str(error)}}
+    except duckdb.InterruptException:
+        return {"error": {"kind": "slow", "text": f"stopped after {request.get('limit_s')} s"}}
+    except (duckdb.OutOfMemoryException, MemoryError):
+        return {"error": {"kind": "large", "text": "the memory limit was reached"}}
+    except (duckdb.Error, RuntimeError, KeyError) as error:
+        return {"error": {"kind": "failed", "text": f"{type(error).__name__}: {error}"}}
+    return {"rows": [], "columns": [], "more": 0}
+
+
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer requests, one JSON line each, until the input ends."""
+    engine = Engine()
+    for line in requests:
+        answers.write(json.dumps(answer(engine, json.loads(line)), allow_nan=False) + "\n")
+        answers.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Set the process limits given as `address space in MB` and `CPU seconds` (0 = none), then serve."""
+    address_mb, cpu_s = (int(a) for a in arguments)
+    if address_mb:
+        resource.setrlimit(resource.RLIMIT_AS, (address_mb * 1024 * 1024,) * 2)
+    if cpu_s:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    serve(sys.stdin, sys.stdout)
+
+
+if __name__ == "__main__":  # pragma: no cover - runs in the child
+    main(sys.argv[1:])

@@ -1,0 +1,414 @@
+"""Run rules over a case: requirements per host, the query in the child, the result contract, the cache.
+
+What comes out are *drafts*: rows that kept the contract, with weight and severity. Boards and sentences are `rules.scoring`'s and
+`rules.evaluate`'s business. A rule that breaks is an outcome of its own and concerns no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from rules import registry
+from rules.case import Case, columns_of
+from rules.engine import views
+from rules.engine.sandbox import Rows, Sandbox
+from rules.errors import CaseInvalid, RuleFailed
+from rules.loader import condition, literal
+from rules.model import CLASSES, Layer, Override, ParamUsed, Severity
+from rules.rule import Need, Rule
+
+VERSION = "1"
+"""Raised when the engine judges differently; part of every cache key and of every finding."""
+
+CONTRACT = frozenset(
+    (
+        "subject",
+        "magnitude",
+        "evidence",
+        "tier",
+        "layer",
+        "host",
+        "t_from",
+        "t_to",
+        "clock",
+        "kind",
+        "contiguous",
+        "cap",
+        "clears",
+        "clear_s",
+    )
+    + ("clear_n", "clear_scope", "bound", "by_statement", "in_symptom", "tested", "chain", "against")
+)
+"""Columns of a result with a meaning for the engine; every other scalar column is a fact for the templates."""
+
+LAYERS: frozenset[str] = frozenset(get_args(Layer))
+SCOPES = ("pack", "site", "team", "room")
+SHARES = (("critical", 0.5), ("major", 0.2), ("minor", 0.05))
+ASSUMED_CAP = CLASSES["mechanism"]
+CLEARS_FROM = 10
+ROOM = "(room)"
+"""Key of requirements that no host owns."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    artifact: int
+    line_from: int
+    line_to: int
+    role: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A row of a rule that kept the contract. `decibans` is signed and capped; `facts` fill the templates."""
+
+    rule: Rule
+    host: str | None
+    subject: str
+    magnitude: float
+    kind: str
+    tier: str
+    layer: str
+    decibans: int
+    severity: Severity
+    contiguous: str | None
+    by_statement: bool
+    evidence: tuple[Evidence, ...]
+    facts: Mapping[str, Any]
+    row: Mapping[str, Any]
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one rule. Each considered host is in `fired`, `quiet` or `unmet` (or all, when `failed` says why).
+
+    `unmet`: host -> needs; `helps`: host -> confirming needs that are not there. A host None is unknown, or the whole room.
+    """
+
+    rule: Rule
+    params: Mapping[str, ParamUsed]
+    drafts: tuple[Draft, ...] = ()
+    quiet: tuple[str | None, ...] = ()
+    unmet: Mapping[str | None, tuple[Need, ...]] = field(default_factory=dict)
+    helps: Mapping[str | None, tuple[Need, ...]] = field(default_factory=dict)
+    failed: str | None = None
+    applies: bool = True
+
+
+def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None = None) -> dict[str, ParamUsed]:
+    """Return each parameter's value and origin: pack, site, team, room, last wins. CaseInvalid for a value out of its bounds."""
+    today = (now or datetime.now(UTC)).date().isoformat()
+    used = {name: ParamUsed(p.default, p.unit, "rule") for name, p in rule.file.params.items()}
+    for override in sorted(overrides, key=lambda o: SCOPES.index(o.scope)):
+        if override.rule != rule.id or (override.expires is not None and override.expires[:10] < today):
+            continue
+        where = f"rules.overrides.{rule.id}.{override.param}"
+        if override.param not in rule.file.params:
+            raise CaseInvalid(where, "the rule has no such parameter")
+        param = rule.file.params[override.param]
+        why = param.refuse(override.value)
+        if why:
+            raise CaseInvalid(where, why)
+        used[override.param] = ParamUsed(
+            override.value, param.unit, f"{override.scope}: {override.author}, {override.reason}"
+        )
+    return used
+
+
+def tables_of(rule: Rule) -> list[str]:
+    """Return every table a rule may read, by its text and its requirements; sorted, never too few."""
+    known = views.names()
+    words = set(re.findall(r"[a-z_][a-z0-9_]*", rule.sql))
+    needed = {n.table for n in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)}
+    return sorted((words | needed) & known)
+
+
+class Runner:
+    """Runs rules over one case in one child. `cache` keeps results by what they depend on; `scratch` is for small Parquet files."""
+
+    def __init__(self, case: Case, sandbox: Sandbox, scratch: Path, cache: Path | None = None) -> None:
+        self.case = case
+        self.sandbox = sandbox
+        self.scratch = scratch
+        self.cache = cache
+        self._opened: set[str] = set()
+        self._views: dict[str, str] = {}
+        self._counts: dict[str, dict[str | None, int]] = {}
+        self._lines = {a: int(m.get("lines") or 0) for a, m in case.manifests.items()}
+        self._hosts = _hosts(case)
+
+    def run(self, rules: Iterable[Rule], overrides: Sequence[Override] = ()) -> list[Outcome]:
+        """Return one outcome per rule, in the order given."""
+        return [self._one(rule, parameters(rule, overrides)) for rule in rules]
+
+    def _one(self, rule: Rule, params: dict[str, ParamUsed]) -> Outcome:
+        try:
+            kept = self._kept(rule, params)
+            if kept is not None and kept.exists():
+                raw = json.loads(kept.read_text("utf-8"))
+                counts = {
+                    text: {(None if h == "" else h): n for h, n in by.items()} for text, by in raw["counts"].items()
+                }
+                rows, more = raw["rows"], raw["more"]
+            else:
+                counts = {
+                    need.text: self._count(rule, need)
+                    for need in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)
+                }
+                rows, more = None, 0
+            met, unmet, applies = self._gate(rule, counts)
+            if rows is None:
+                found = self._query(rule, {n: p.value for n, p in params.items()}) if met else Rows((), (), 0)
+                rows, more = list(found.rows), found.more
+                if kept is not None:
+                    kept.parent.mkdir(parents=True, exist_ok=True)
+                    plain = {text: {h or "": n for h, n in by.items()} for text, by in counts.items()}
+                    beside = kept.with_suffix(".new")
+                    beside.write_text(json.dumps({"counts": plain, "rows": rows, "more": more}), "utf-8")
+                    beside.rename(kept)
+            room = _room_scope(rule)
+            drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
+        except RuleFailed as error:
+            return Outcome(rule, params, failed=error.cause)
+        fired = {None} if room and drafts else {d.host for d in drafts}
+        helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
+        quiet = tuple(h for h in met if h not in fired)
+        return Outcome(
+            rule,
+            params,
+            _fold(drafts, rule.file.max_rows, more),
+            quiet if applies else (None,),
+            unmet,
+            helps,
+            applies=applies,
+        )
+
+    # --- requirements ------------------------------------------------------------------------------------------------
+
+    def _gate(
+        self, rule: Rule, counts: Mapping[str, Mapping[str | None, int]]
+    ) -> tuple[list[str | None], dict[str | None, tuple[Need, ...]], bool]:
+        """Return hosts whose needs are met, hosts that lack something with what, and whether the rule applies anywhere."""
+        room = _room_scope(rule)
+        considered: list[str | None] = [None]
+        if not room:
+            owners = {
+                h
+                for n in (*rule.requires.all, *rule.requires.any)
+                for h, count in counts[n.text].items()
+                if count and h != ROOM
+            }
+            known = sorted({h for h in owners if h} | set(self._hosts))
+            considered = [h for h in known if self._applies(rule, h)] + ([None] if None in owners else [])
+            if not considered:
+                if known:
+                    return [], {}, False
+                considered = [None]
+        met: list[str | None] = []
+        unmet: dict[str | None, tuple[Need, ...]] = {}
+        for host in considered:
+            lacking = tuple(n for n in rule.requires.all if not _met(n, host, counts, room))
+            if rule.requires.any and not any(_met(n, host, counts, room) for n in rule.requires.any):
+                lacking += rule.requires.any
+            if lacking:
+                unmet[host] = lacking
+            else:
+                met.append(host)
+        return met, unmet, True
+
+    def _applies(self, rule: Rule, host: str) -> bool:
+        os, role = self._hosts.get(host, (None, None))
+        return (not rule.file.os or os is None or os in rule.file.os) and (
+            not rule.file.roles or role is None or role in rule.file.roles
+        )
+
+    def host_os(self, host: str | None) -> str | None:
+        """Return the system of a host as far as known."""
+        return self._hosts.get(host, (None, None))[0] if host else None
+
+    def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
+        if need.text not in self._counts:
+            where = [condition(*c) for c in need.where]
+            if need.column:
+                where.append(f'"{need.column}" is not null')
+            if need.statement:
+                where.append(f"name = {literal(need.statement)}")
+            owned = (
+                "host" in columns_of(need.table.removesuffix("_i")) and not need.statement and not _of_room(need.table)
+            )
+            key = "host" if owned else literal(ROOM)
+            sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
+            self._counts[need.text] = {row["host"]: row["n"] for row in self._ask(rule, sql, {}, [need.table]).rows}
+        return self._counts[need.text]
+
+    # --- the query ---------------------------------------------------------------------------------------------------
+
+    def _query(self, rule: Rule, params: Mapping[str, Any]) -> Rows:
+        return self._ask(rule, rule.sql, params, tables_of(rule))
+
+    def _ask(self, rule: Rule, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
+        missing = [t for t in tables if t not in self._views]
+        if missing:
+            self._views.update(views.build(self.case, missing, self.scratch))
+        if not self._opened >= set(tables):
+            self.sandbox.open(self._views)
+            self._opened = set(self._views)
+        return self.sandbox.query(rule.id, sql, params)
+
+    def _kept(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Path | None:
+        if self.cache is None or self.case.in_memory:
+            return None
+        inputs = [self.case.hash_of(t.removesuffix("_i") if t in views.WITHOUT_FIRST else t) for t in tables_of(rule)]
+        whole = repr(
+            (
+                VERSION,
+                rule.id,
+                rule.file.version,
+                rule.query_hash,
+                rule.requires,
+                sorted((k, v.value) for k, v in params.items()),
+                inputs,
+                self._hosts,
+            )
+        )
+        return self.cache / "rules" / f"{rule.id}-{hashlib.sha256(whole.encode()).hexdigest()[:32]}.json"
+
+    # --- the result contract -----------------------------------------------------------------------------------------
+
+    def _draft(self, rule: Rule, row: Mapping[str, Any]) -> Draft:
+        """Check a row and weigh it; RuleFailed names the first breach of the contract."""
+
+        def fail(why: str) -> RuleFailed:
+            return RuleFailed(rule.id, f"result row {row.get('subject')!r}: {why}")
+
+        subject, magnitude = row.get("subject"), row.get("magnitude")
+        if not isinstance(subject, str) or not subject:
+            raise fail("subject must be text")
+        if isinstance(magnitude, bool) or not isinstance(magnitude, (int, float)):
+            raise fail("magnitude must be a number")
+        evidence = tuple(span for e in row.get("evidence") or [] for span in self._spans(e, fail))
+        if not evidence:
+            raise fail("evidence is empty")
+        tier = row.get("tier") or "base"
+        if tier not in rule.file.confidence:
+            raise fail(f"the rule has no confidence for the tier {tier!r}")
+        kind = row.get("kind") or "finding"
+        if kind not in ("finding", "clear"):
+            raise fail(f"kind is {kind!r}")
+        layer = row.get("layer") or rule.file.layer
+        if layer not in LAYERS:
+            raise fail(f"layer is {layer!r}")
+        contiguous = row.get("contiguous")
+        if contiguous not in (None, "proven", "assumed"):
+            raise fail(
+                "blames a gap in which lines are missing" if contiguous == "broken" else f"contiguous is {contiguous!r}"
+            )
+        cap = row.get("cap")
+        if cap is not None and cap not in CLASSES:
+            raise fail(f"cap is {cap!r}")
+        decibans = rule.decibans(tier)
+        most = min(CLASSES[cap] if cap else 20, ASSUMED_CAP if contiguous == "assumed" else 20)
+        decibans = max(-most, min(most, decibans))
+        clears = row.get("clears") or []
+        if clears:
+            if any(c not in LAYERS for c in clears):
+                raise fail(f"clears {clears!r}")
+            if row.get("clear_s") is None or not row.get("clear_n") or not row.get("clear_scope"):
+                raise fail("a clearing needs clear_s, clear_n and clear_scope")
+            if abs(decibans) < CLEARS_FROM:
+                raise fail(f"{decibans} dB clear nobody")
+        host = row.get("host") if "host" in row else self._host_at(evidence[0])
+        if not isinstance(row.get(rule.file.severity.source, magnitude), (int, float)):
+            raise fail(f"severity is by {rule.file.severity.source}, which is no number")
+        facts = {k: v for k, v in row.items() if k not in CONTRACT and not isinstance(v, (list, dict))}
+        return Draft(
+            rule, host, subject, float(magnitude), kind, tier, layer, decibans, self._severity(rule, row, layer), contiguous,
+            bool(row.get("by_statement")) or any(n.statement for n in rule.requires.all), evidence, facts, row,
+        )  # fmt: skip
+
+    def _spans(self, entry: Mapping[str, Any], fail: Any) -> list[Evidence]:
+        """One citation, or two where the lines do not ascend (blocks sorted by stamp)."""
+        artifact, first, last, role = (entry.get(k) for k in ("artifact_id", "line_from", "line_to", "role"))
+        if not isinstance(artifact, int) or not isinstance(first, int) or not isinstance(last, int):
+            raise fail(f"evidence {entry!r} is incomplete")
+        most = self._lines.get(artifact)
+        for line in (first, last):
+            if line < 1 or (most is not None and line > most) or (most is None and not self.case.in_memory):
+                raise fail(f"line {line} does not exist in artifact {artifact}")
+        spans = [(first, last)] if first <= last else [(first, first), (last, last)]
+        return [Evidence(artifact, a, b, str(role or "rows")) for a, b in spans]
+
+    def _host_at(self, evidence: Evidence) -> str | None:
+        return next(
+            (
+                s.host
+                for s in self.case.stretches
+                if s.artifact == evidence.artifact and s.line_from <= evidence.line_from <= s.line_to
+            ),
+            None,
+        )
+
+    def _severity(self, rule: Rule, row: Mapping[str, Any], layer: str) -> Severity:
+        value = float(row.get(rule.file.severity.source, row["magnitude"]))
+        excess = self.case.spec.symptom.excess_s if self.case.spec.symptom else None
+        if row.get("in_symptom") and excess is not None and rule.file.severity.unit == "s":
+            word = next((word for word, least in SHARES if value / excess >= least), "info")
+        else:
+            word = rule.file.severity.of(value)
+        if layer == "measurement" and word == "critical":
+            word = "major"
+        return word  # type: ignore[return-value]  # both tables hold severities only
+
+
+def _met(need: Need, host: str | None, counts: Mapping[str, Mapping[str | None, int]], room: bool) -> bool:
+    by = counts[need.text]
+    n = sum(by.values()) if room or ROOM in by else by.get(host, 0)
+    return n >= need.min_rows
+
+
+def _of_room(table: str) -> bool:
+    module = registry.derived().get(table)
+    return table in ("statements", "markers") or (module is not None and module.SCOPE == "room")
+
+
+def _room_scope(rule: Rule) -> bool:
+    """A rule that needs a table of the whole room is judged once for the room, not per host."""
+    return any(_of_room(n.table) and not n.statement for n in rule.requires.all)
+
+
+def _hosts(case: Case) -> dict[str, tuple[str | None, str | None]]:
+    """Host -> (system, role), from people first, then from what parsers saw."""
+    found: dict[str, tuple[str | None, str | None]] = {}
+    for table in ("hosts", "artifacts"):
+        for row in case.table(table).select("host", "os", "role").iter_rows(named=True):
+            if row["host"] is not None:
+                os, role = found.get(row["host"], (None, None))
+                found[row["host"]] = (os or row["os"], role or (row["role"] if table == "hosts" else None))
+    for stretch in case.stretches:
+        if stretch.host is not None:
+            found.setdefault(stretch.host, (None, None))
+    return found
+
+
+def _fold(drafts: Sequence[Draft], most: int, unfetched: int) -> tuple[Draft, ...]:
+    """Keep `most` findings; the rest becomes one more that counts them."""
+    rest = len(drafts) - most + unfetched
+    if len(drafts) <= most and not unfetched:
+        return tuple(drafts)
+    first = drafts[most] if len(drafts) > most else drafts[-1]
+    folded = Draft(
+        **{
+            **first.__dict__,
+            "subject": f"{first.subject} and {rest - 1} more" if rest > 1 else first.subject,
+            "more": rest,
+        }
+    )
+    return (*drafts[:most], folded)

@@ -1,0 +1,179 @@
+"""The parent's side of the child process: start, ask, wait with a limit, kill. Nothing here imports DuckDB or Polars.
+
+A shipped rule runs over views of the files; a draft or a person's SQL runs over rows loaded into memory, in a child of its own whose
+address space is limited and whose configuration is locked. Texts of the engine are for logs; a page shows `RuleFailed.cause` only
+after `plain_cause`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 20.0
+"""The time a child may take to start and open its views, on a loaded machine."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Limits of a child. `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` the engine's own, `limit_s` per query."""
+
+    memory_mb: int = 1024
+    address_mb: int = 0
+    cpu_s: int = 0
+    limit_s: float = 30.0
+    max_rows: int = 5000
+
+
+DRAFT = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=2.0, max_rows=200)
+"""Limits for drafts and people's SQL, as measured: the memory limit alone does not stop a function that builds gigabytes."""
+
+MAX_DRAFT_ROWS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A result: columns in order, rows as mappings; `more` rows beyond the limit were not fetched."""
+
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    more: int
+
+
+class Sandbox:
+    """A child process and what it has open. Use as a context manager; the child dies with it."""
+
+    def __init__(self, fence: Fence | None = None) -> None:
+        self.fence = fence or Fence()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._opened: dict[str, Any] | None = None
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the child; a second call does nothing."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def open(self, views: Mapping[str, str]) -> None:
+        """Give the child views (name -> SELECT) over the files of a case; what was open before is gone."""
+        self._opened = {"op": "open", "views": dict(views), "memory_mb": self.fence.memory_mb}
+        self._told("open", self._opened)
+
+    def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int = MAX_DRAFT_ROWS) -> None:
+        """Let the child load columns of tables (None: all) into memory and lock itself."""
+        wanted = {name: views[name] for name in load}
+        self._opened = {
+            "op": "draft",
+            "views": wanted,
+            "load": dict(load),
+            "rows": rows,
+            "memory_mb": self.fence.memory_mb,
+        }
+        self._told("draft", self._opened)
+
+    def query(self, rule: str, sql: str, params: Mapping[str, Any] | None = None, max_rows: int | None = None) -> Rows:
+        """Run one statement; RuleFailed, RuleTooSlow or RuleTooLarge in the name of `rule`. After a kill the next query starts anew."""
+        if self._process is None and self._opened is not None:
+            self._told(rule, self._opened)
+        request = {
+            "op": "query",
+            "sql": sql,
+            "params": dict(params or {}),
+            "limit_s": self.fence.limit_s,
+            "max_rows": max_rows or self.fence.max_rows,
+        }
+        made = self._ask(rule, request, self.fence.limit_s + 1.0)
+        if "error" in made:
+            raise _error(rule, made["error"])
+        columns = tuple(made["columns"])
+        return Rows(columns, tuple(dict(zip(columns, row, strict=True)) for row in made["rows"]), made["more"])
+
+    def _told(self, rule: str, request: Mapping[str, Any]) -> None:
+        made = self._ask(rule, request, START_S)
+        if "error" in made:
+            raise _error(rule, made["error"])
+
+    def _ask(self, rule: str, request: Mapping[str, Any], wait_s: float) -> dict[str, Any]:
+        if self._process is None:
+            self._process = self._start()
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(request, allow_nan=False).encode() + b"\n")
+            process.stdin.flush()
+            line = _line(process.stdout.fileno(), time.monotonic() + wait_s)
+        except TimeoutError:
+            self.close()
+            raise RuleTooSlow(rule, f"killed after {wait_s:g} s") from None
+        except OSError:
+            line = b""
+        if not line:
+            self.close()
+            raise RuleTooLarge(rule, f"the query process ended ({_ending(process.returncode)})")
+        made: dict[str, Any] = json.loads(line)
+        return made
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "rules.engine.child", str(self.fence.address_mb), str(self.fence.cpu_s)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+            start_new_session=True,
+        )
+
+
+def _line(descriptor: int, until: float) -> bytes:
+    """Read one line without waiting past `until`; b"" when the other side closed. TimeoutError."""
+    made = b""
+    with selectors.DefaultSelector() as ready:
+        ready.register(descriptor, selectors.EVENT_READ)
+        while not made.endswith(b"\n"):
+            if not ready.select(max(until - time.monotonic(), 0)):
+                raise TimeoutError
+            part = os.read(descriptor, 1 << 16)
+            if not part:
+                return b""
+            made += part
+    return made
+
+
+def _ending(code: int | None) -> str:
+    return signal.Signals(-code).name if code is not None and code < 0 else f"status {code}"
+
+
+def _error(rule: str, error: Mapping[str, str]) -> RuleFailed:
+    made = {"slow": RuleTooSlow, "large": RuleTooLarge}.get(error["kind"], RuleFailed)
+    return made(rule, error["text"])
+
+
+def plain_cause(error: RuleFailed) -> str:
+    """Return what a page may show: the kind of failure, not the engine's words, which may hold paths."""
+    if isinstance(error, RuleTooSlow):
+        return "took too long and was stopped"
+    return "needed too much memory and was stopped" if isinstance(error, RuleTooLarge) else "failed while it ran"

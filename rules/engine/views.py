@@ -1,0 +1,110 @@
+"""Evidence and derived tables of a case as SELECT texts: what the child makes its views of. No DuckDB here.
+
+Rows get host, phase and clock from the same stretches as `Case.table`; a test holds both against each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from parsers import parquet, schema
+from rules import registry
+from rules.case import FROM_CASE, Case, columns_of
+
+WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
+_SQL: dict[object, str] = {pl.Int64(): "BIGINT", pl.Int32(): "INTEGER", pl.UInt64(): "UBIGINT", pl.UInt32(): "UINTEGER", pl.Float64(): "DOUBLE", pl.String(): "VARCHAR", pl.Boolean(): "BOOLEAN"}  # fmt: skip
+
+
+def sql_type(kind: pl.DataType) -> str:
+    """Return DuckDB's name of a Polars type; KeyError for one that no table uses."""
+    return f"{_SQL[kind.inner]}[]" if isinstance(kind, pl.List) else _SQL[kind]
+
+
+def text(value: str | float | None) -> str:
+    """Return a SQL literal."""
+    if value is None:
+        return "null"
+    return repr(value) if isinstance(value, (int, float)) else "'" + value.replace("'", "''") + "'"
+
+
+def names() -> frozenset[str]:
+    """Return every name a query may read: evidence tables, derived tables, the views without since-boot rows."""
+    return frozenset(schema.TABLES) | frozenset(registry.derived()) | frozenset(WITHOUT_FIRST)
+
+
+def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
+    """Return name -> SELECT for the wanted tables. Derived tables and rows of the case itself are written to `scratch` as Parquet."""
+    made: dict[str, str] = {}
+    for name in wanted:
+        if name in WITHOUT_FIRST:
+            made[name] = (
+                f"select * from ({_select(case, WITHOUT_FIRST[name], scratch)}) where coalesce(not first, true)"
+            )
+        else:
+            made[name] = _select(case, name, scratch)
+    return made
+
+
+def _select(case: Case, name: str, scratch: Path) -> str:
+    columns = columns_of(name)
+    if name not in schema.TABLES or name in FROM_CASE or case.in_memory:
+        frame = case.table(name) if name in schema.TABLES else case.derived(name)
+        if frame.is_empty():
+            return _empty(columns)
+        file = scratch / f"{name}.parquet"
+        if not file.exists():
+            frame.write_parquet(file)
+        return f"select * from read_parquet({text(str(file))})"
+    parts = [
+        part
+        for artifact in case.spec.artifacts
+        for part in _artifact(case, artifact.id, Path(artifact.reading or ""), name, columns)
+    ]
+    return " union all ".join(parts) or _empty(columns)
+
+
+def _empty(columns: dict[str, pl.DataType]) -> str:
+    listed = ", ".join(f'null::{sql_type(kind)} as "{name}"' for name, kind in columns.items())
+    return f"select {listed} where false"
+
+
+def _artifact(case: Case, artifact: int, reading: Path, name: str, columns: dict[str, pl.DataType]) -> list[str]:
+    """The SELECT over the files of one artifact, with host, phase, clock and time joined by stretch."""
+    files = parquet.files(reading, name) if artifact in case.manifests else []
+    if not files:
+        return []
+    have = set(pl.read_parquet_schema(files[0]))
+    own = [s for s in case.stretches if s.artifact == artifact]
+    placed = {
+        "artifact_id": str(artifact),
+        "host": _cases([(s.part, s.line_from, s.line_to, s.host) for s in own]),
+        "phase": _cases([(s.part, s.line_from, s.line_to, s.phase) for s in own]),
+        "clock": _cases([(s.part, s.line_from, s.line_to, s.clock) for s in own]),
+    }
+    aligned = {c: a for c, a in case.alignments.items() if any(s.clock == c for s in own)}
+    placed["t"] = "t_local + " + _cases(
+        [(s.part, s.line_from, s.line_to, aligned[s.clock].add if s.clock in aligned else None) for s in own]
+    )
+    placed["t_err"] = _cases(
+        [(s.part, s.line_from, s.line_to, aligned[s.clock].err if s.clock in aligned else None) for s in own]
+    )
+    listed = [
+        f'({placed[c] if c in placed else (chr(34) + c + chr(34) if c in have else "null")})::{sql_type(kind)} as "{c}"'
+        for c, kind in columns.items()
+    ]
+    paths = ", ".join(text(str(f)) for f in files)
+    return [f"select {', '.join(listed)} from read_parquet([{paths}])"]
+
+
+def _cases(values: list[tuple[int, int, int, str | float | None]]) -> str:
+    """A SQL expression for what holds at (part, line_no); a plain literal where it is the same everywhere."""
+    kinds = {v for *_, v in values}
+    if len(kinds) <= 1:
+        return text(next(iter(kinds), None))
+    whens = " ".join(
+        f"when part = {part} and line_no between {first} and {last} then {text(v)}" for part, first, last, v in values
+    )
+    return f"case {whens} end"
