@@ -99,5 +99,5 @@ class Masks:
         return value
 
     def frame(self) -> pl.DataFrame:
-        single = pl.DataFrame(self.spans, schema=SECRETS, orient="row")
-        return pl.concat([single, *self._places]).unique(maintain_order=True)
+        single = pl.DataFrame(self.spans, schema=SECRETS, orient="row").unique(maintain_order=True)
+        return pl.concat([single, *self._places], rechunk=False)

@@ -8,7 +8,7 @@ overlap, and only a format's own claim or a person's word makes one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from parsers.source import Hints
 
@@ -19,7 +19,7 @@ class PartHint:
 
     line_from: int
     line_to: int | None
-    hints: Hints = Hints()
+    hints: Hints = field(default_factory=Hints)
 
 
 @dataclass(frozen=True)

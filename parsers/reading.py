@@ -10,7 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from parsers.notes import LineAccount, Note
 from parsers.parts import PartHint, Plan, plan
 from parsers.registry import Format, Ranked, choose, rank
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
-from parsers.tables import Batch, Domain, State, Tables
+from parsers.tables import Batch, Domain, Tables
 
 SCHEMA = 1
 NOTES_KEPT = 200
@@ -134,10 +134,16 @@ def read(
         with open_text(path, limits, name) as text:
             return _Reading(text, hints, out, limits, known, progress, began).run()
     except NotText as error:
-        manifest = _fresh_manifest(hints, _sha256(path), path.stat().st_size, "binary")
+        manifest = _fresh_manifest(hints, _sha256(path), path.stat().st_size, None)
         _fail(manifest, error, out)
         error.account = account_of(manifest, name)
         raise
+
+
+def empty_account(name: str, error: str) -> Account:
+    """Make the account of a file of which nothing is known but why it could not be opened."""
+    manifest = _fresh_manifest(Hints(), None, 0, None) | {"error": error}
+    return account_of(manifest, name)
 
 
 def account_of(manifest: dict[str, Any], name: str) -> Account:
@@ -296,6 +302,8 @@ class _Reading:
         old = _part_of(parts[-1])
         domains = {d.domain: d for d in old.domains}
         for number, domain in tables.domains.items():
+            if domain.kind == "wall-local" and domain.zone is None:
+                domain = replace(domain, zone=what.hints.tz)
             domains[number] = domains[number].unite(domain) if number in domains else domain
         facts = old.facts | tables.facts
         counts = {t: old.tables.get(t, 0) + batch.tables.get(t, 0) for t in {**old.tables, **batch.tables}}
@@ -323,9 +331,10 @@ class _Reading:
             part["domains"] = [_domain_json(Domain(1, "none", lines=lines))]
         unread = part["account"]["unknown"] > 0 and not any(part["tables"].values())
         if what.hints.kind is not None and chosen is not None and unread:
-            first = next(
-                (n for n in self.manifest["notes"] if n["kind"] == "unknown" and n["line_from"] >= part["line_from"])
+            unknown = (
+                n for n in self.manifest["notes"] if n["kind"] == "unknown" and n["line_from"] >= part["line_from"]
             )
+            first = next(unknown, {"line_from": part["line_from"], "text": ""})
             self._keep(WrongFormat(what.hints.kind, first["line_from"], first["text"].split("\n")[0]))
 
     def _keep(self, error: ParserError) -> None:
@@ -359,7 +368,7 @@ def _writer(out: Path | None, batch: int) -> Iterator[parquet.Writer | None]:
     writer.close()
 
 
-def _fresh_manifest(hints: Hints, sha256: str, size: int, encoding: str) -> dict[str, Any]:
+def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "version": None,
@@ -399,7 +408,10 @@ def _sha256(path: Path) -> str:
 
 def _new_part(part: int, line_from: int, chosen: Ranked | None, hints: Hints) -> PartAccount:
     form = chosen.format if chosen else None
-    system = hints.os or (form.systems[0] if form and len(form.systems) == 1 else None)
+    system = hints.os
+    if form and not system:
+        # A dialect named like a system is that system's; else only a format of one system tells.
+        system = form.variant if form.variant in form.systems else form.systems[0] if len(form.systems) == 1 else None
     return PartAccount(
         part=part,
         line_from=line_from,

@@ -62,10 +62,11 @@ class Ranked:
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """Import every module of `parsers/formats` that declares FORMAT or FORMATS, by name."""
+    """Import all of `parsers/formats`; a format has FORMAT or FORMATS, `claim` and `parse`, other modules serve one."""
     names = sorted(m.name for m in pkgutil.iter_modules(parsers.formats.__path__))
     found = [importlib.import_module(f"parsers.formats.{name}") for name in names]
-    return tuple(m for m in found if hasattr(m, "FORMAT") or hasattr(m, "FORMATS"))
+    complete = [m for m in found if hasattr(m, "claim") and hasattr(m, "parse")]
+    return tuple(m for m in complete if hasattr(m, "FORMAT") or hasattr(m, "FORMATS"))
 
 
 def formats_of(module: ModuleType) -> tuple[Format, ...]:

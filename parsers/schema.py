@@ -337,7 +337,7 @@ swap_kb NUM kB : swapped out
 pgsz_kb NUM kB : page size
 mode TEXT - : permission letters as printed
 lgrp INT - : locality group
-mapping TEXT - : file, or the text in brackets
+mapping TEXT - : file, or the bracketed text with its brackets: `[ dism shmid=0x100001e ]`
 region TEXT - : file, heap, stack, anon, shm, other
 shm_kind TEXT - : ism, dism, osm, sysv
 shmid INT - : segment, decimal

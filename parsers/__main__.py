@@ -1,0 +1,216 @@
+"""`python -m parsers FILE...`: evidence tables on a laptop, without server or database. Contract: docs/cli.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from parsers.reading import Account
+    from parsers.source import Hints
+
+STATUS = """exit status, the worst of all files: 0 read; 2 wrong use; 3 kind unknown or two kinds equally likely;
+4 not of the kind that --kind named; 5 a limit was hit or the file cannot be opened"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status. Polars is imported only when a file is read: `--help` must be quick."""
+    parser = _arguments()
+    options = parser.parse_args(argv)
+    if options.list:
+        return _list(options.json)
+    if options.docs:
+        from parsers.docs import write_docs
+
+        write_docs(Path(options.docs))
+        return 0
+    if not options.files:
+        parser.error("no file given")
+    if options.rows:
+        from parsers.schema import TABLES
+
+        if options.rows not in TABLES:
+            parser.error(f"no table {options.rows!r}; there are: {', '.join(TABLES)}")
+    hints = _hints(options, parser)
+    return max([_one(name, hints, options) for name in options.files])
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m parsers",
+        description="Read raw tool output into evidence tables; every line is accounted for.",
+        epilog=STATUS,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="file to read; - is standard input")
+    parser.add_argument("--kind", metavar="KIND[/VARIANT]", help="skip recognition")
+    parser.add_argument("--host", metavar="NAME", help="host it was taken on")
+    parser.add_argument("--os", metavar="NAME", help="system of that host")
+    parser.add_argument("--tz", metavar="ZONE", help="zone of stamps without one, such as Europe/Warsaw")
+    parser.add_argument("--interval", metavar="SECONDS", type=float, help="sampling interval")
+    parser.add_argument("--year", metavar="YYYY", type=int, help="for stamps without a year")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line and file")
+    parser.add_argument("--rows", metavar="TABLE", help="print that table's rows as NDJSON")
+    parser.add_argument("--limit", metavar="N", type=int, help="print at most N rows of each file")
+    parser.add_argument(
+        "--out", metavar="DIR", help="write Parquet and manifest there (several files: one folder each)"
+    )
+    parser.add_argument("--list", action="store_true", help="all formats with systems, tables and an example")
+    parser.add_argument("--docs", metavar="DIR", help="write formats.md and tables.md there")
+    return parser
+
+
+def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hints:
+    from parsers.registry import all_formats
+    from parsers.source import Hints
+
+    kind, _, variant = (options.kind or "").partition("/")
+    if kind and not any(f.kind == kind and variant in ("", f.variant) for f, _ in all_formats()):
+        parser.error(f"no such kind: {options.kind}; --list names them")
+    if options.limit is not None and options.limit < 0:
+        parser.error("--limit must not be negative")
+    if options.interval is not None and not (options.interval > 0 and math.isfinite(options.interval)):
+        parser.error("--interval must be positive")
+    return Hints(kind or None, variant or None, options.host, options.os, options.tz, options.interval, options.year)
+
+
+def _one(name: str, hints: Hints, options: argparse.Namespace) -> int:
+    """Read and print one file; gives its exit status."""
+    from parsers.errors import ParserError
+    from parsers.reading import empty_account, read
+
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "reading" if options.rows else None
+        if options.out:
+            out = Path(options.out) if len(options.files) == 1 else Path(options.out) / _folder(name, options.files)
+        status = 0
+        try:
+            with _opened(name) as path:
+                account = read(path, hints, out, name=name)
+        except ParserError as error:
+            status, account = error.exit_status, error.account or empty_account(name, str(error))
+        except OSError as error:
+            status, account = 5, empty_account(name, error.strerror or str(error))
+        if options.rows and out is not None:
+            _print_rows(out, options.rows, options.limit)
+        if options.json:
+            _print_json(account.as_json())
+        elif not options.rows:
+            print(_human(account))
+        elif account.error:
+            print(f"{_shown(name)}: {_shown(account.error)}", file=sys.stderr)
+    return status
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[Path]:
+    """Give a path that can be read twice; standard input is spooled to a file of its own."""
+    if name != "-":
+        yield Path(name)
+        return
+    with tempfile.NamedTemporaryFile() as spool:
+        while chunk := sys.stdin.buffer.read(1024 * 1024):
+            spool.write(chunk)
+        spool.flush()
+        yield Path(spool.name)
+
+
+def _folder(name: str, names: list[str]) -> str:
+    return f"{names.index(name) + 1:03}-{Path(name).name or 'stdin'}"
+
+
+def _print_rows(reading: Path, table: str, limit: int | None) -> None:
+    from parsers import parquet
+
+    left = limit
+    for file in parquet.files(reading, table):
+        import pyarrow.parquet as pq
+
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=10_000):
+            for row in batch.to_pylist():
+                if left is not None:
+                    if left <= 0:
+                        return
+                    left -= 1
+                _print_json(row)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(_finite(value), ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows neither NaN nor infinity: they are NULL."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, list) else value
+
+
+def _shown(text: str) -> str:
+    from parsers.lines import visible
+
+    return visible(text.encode("utf-8", "backslashreplace").decode())
+
+
+def _human(account: Account) -> str:
+    """A short, aligned account of one file."""
+    one = account.parts[0] if len(account.parts) == 1 else None
+    kind = account.kind or "unknown"
+    what = f"{kind}/{one.variant}" if one and one.variant else kind
+    counts = account.account
+    rows = [
+        ("kind", what + (f" ({one.system})" if one and one.system else "")),
+        ("lines", f"{account.lines:,} in {account.bytes:,} bytes, {account.seconds:.3f} s"),
+        ("account", ", ".join(f"{n:,} {k}" for k, n in vars(counts).items() if n) or "nothing"),
+        ("tables", ", ".join(f"{n:,} {t}" for t, n in account.tables.items()) or "none"),
+    ]
+    clock = one.clock if one else None
+    if clock and clock["kind"] != "none":
+        begin, end = clock["t_begin"], clock["t_end"]
+        rows.append(("clock", clock["kind"] + (f" from {begin:.4f} to {end:.4f} s" if begin is not None else "")))
+    if len(account.parts) > 1:
+        rows += [("part", f"{p.part}: lines {p.line_from}-{p.line_to} {p.kind or 'unknown'}") for p in account.parts]
+    for note in account.notes[:5]:
+        where = f"{note.line_from}" if note.line_from == note.line_to else f"{note.line_from}-{note.line_to}"
+        rows.append(
+            ("note", f"line {where} {note.kind}: {_shown(note.text.splitlines()[0] if note.text else '')[:90]}")
+        )
+    if account.notes_total > 5:
+        rows.append(("", f"and {account.notes_total - 5} more notes"))
+    if account.error:
+        rows.append(("error", _shown(account.error)))
+    return "\n".join([_shown(account.file), *(f"  {k:<8} {v}" for k, v in rows)])
+
+
+def _list(as_json: bool) -> int:
+    from dataclasses import asdict
+
+    from parsers.registry import all_formats
+
+    for form, _ in all_formats():
+        if as_json:
+            _print_json(asdict(form))
+        else:
+            print(
+                f"{form.kind}/{form.variant}\n  systems  {', '.join(form.systems)}\n  tables   {', '.join(form.tables)}"
+            )
+            print(f"  clock    {', '.join(form.clocks)}\n  manual   {form.man}\n  example  {form.example}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrokenPipeError:
+        # The reader of a pipe went away (`| head`); Python would complain once more while flushing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,305 @@
+r"""Address maps: pmap of Solaris and Linux.
+
+Tools: Solaris 10 and 11 pmap(1), plain, -x, -s, -xs, -L, -Ls, -S; Linux procps pmap(1), plain, -d, -x, -X, -XX.
+Capture: `pmap -xs PID` (Solaris), `pmap -X PID` (Linux).
+
+Samples::
+
+    2767: ora_smon_QPROD
+    Address Kbytes RSS Anon Locked Pgsz Mode Mapped File
+    0000000380000000 45056 45056 - - 8K rwxs- [ dism shmid=0x100001e ]
+    00000003C0000000 9699328 - - - - rwxs- [ dism shmid=0x100001f ]
+    0007FFFD00000000    6291456K 256M rwxsR--    3   [ ism shmid=0x39000e88 ]
+    00000000c4000000   82944   63488   63488 rw---    [ anon ]
+    total kB         3701784  413924  400716
+
+Tables: pmap (one row per printed row), ps (the total line: vsz_kb, rss_kb). Clock: none.
+Traps: columns are never cut by position, since blogs collapse white space; the header names them, and without one their number
+does. `-` is NULL: with DISM the size is known and nothing is resident *for this process*. With -s and -L one mapping prints
+as several rows: group by shmid. Locked is per attaching process. A `pid:` line ends at the first colon behind its digits, the
+command may hold more. Rows that do not add up to the total give a note. Under a header `Bytes` a size without suffix is bytes.
+Known gaps: rows glued together by a flattened paste; AIX procmap.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.notes import ELISION
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import State, Tables
+
+FORMATS = tuple(
+    Format(
+        kind="pmap",
+        variant=system,
+        version="1",
+        systems=(system,),
+        tables=("pmap", "ps"),
+        man="pmap(1)",
+        example=example,
+    )
+    for system, example in (("solaris", "pmap -xs PID"), ("linux", "pmap -X PID"))
+)
+
+PROCESS = r"^[ \t]*(?:core '[^']*' of )?([0-9]{1,10}):(?:[ \t]+(\S.*))?$"
+HEADER = r"^[ \t]*Address[ \t]+[A-Z]"
+RULE = r"^[ \t]*[-=]{3}[-= \t]*$"
+ROW = r"^[ \t]*([0-9A-Fa-f]{8,16})((?:[ \t]+(?:-|[0-9]+[KMG]?))+)[ \t]+([rwxsRSpI-]{4,8})(?:[ \t]+(\S.*))?$"
+"""Address, numbers, mode, the rest (lgroup, offset and device, mapping)."""
+
+ROW_X = (
+    r"^[ \t]*([0-9a-f]{8,16})[ \t]+([rwxsp-]{4})[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+:[0-9a-f]+[ \t]+([0-9]+)"
+    r"((?:[ \t]+[0-9]+)+)(?:[ \t]+(\S.*))?$"
+)
+"""Linux -X: address, permissions, inode, numbers, mapping."""
+
+TOTAL = r"(?i)^[ \t]*(?:total(?:[ \t]+k[bB])?((?:[ \t]+(?:-|[0-9]+[KMG]?))+)|((?:[0-9]+[ \t]+)+)KB)$"
+MAPPED = r"^mapped: +[0-9]+K +writeable/private:"
+NUMBER = r"^([0-9]+)([KMG]?)$"
+
+# What a number means by the heading above it, in lower case.
+_COLUMNS = {
+    "kbytes": "kbytes",
+    "bytes": "kbytes",
+    "size": "kbytes",
+    "rss": "rss_kb",
+    "anon": "anon_kb",
+    "anonymous": "anon_kb",
+    "locked": "locked_kb",
+    "dirty": "dirty_kb",
+    "pss": "pss_kb",
+    "swap": "swap_kb",
+    "pgsz": "pgsz_kb",
+    "kernelpagesize": "pgsz_kb",
+}
+# Without a header the number of numbers tells the options.
+_BY_COUNT = {
+    1: ("kbytes",),
+    2: ("bytes", "pgsz"),
+    3: ("kbytes", "rss", "dirty"),
+    4: ("kbytes", "rss", "anon", "locked"),
+    5: ("kbytes", "rss", "anon", "locked", "pgsz"),
+}
+_MEASURES = tuple(dict.fromkeys(_COLUMNS.values()))
+
+
+def claim(head: Head) -> Claim | None:
+    """By the header, else by a `pid:` line or several rows of address, size and mode."""
+    rows = [m for m in (re.match(ROW, x) for x in head.lines) if m]
+    rows_x = [x for x in head.lines if re.match(ROW_X, x)]
+    for number, line in enumerate(head.lines, start=1):
+        if not re.match(HEADER, line):
+            continue
+        heads = line.split()
+        if heads[-1:] == ["Mapping"]:
+            return Claim(0.95, f"header of Linux pmap in line {number}", "linux")
+        if heads[-2:] == ["Mapped", "File"] and {"Mode", "Swap"} & set(heads):
+            return Claim(0.95, f"header of Solaris pmap in line {number}", "solaris")
+    if rows_x and len(rows_x) * 2 > len(head.lines):
+        return Claim(0.8, f"{len(rows_x)} rows of pmap -X", "linux")
+    filled = sum(1 for x in head.lines if x and not re.match(ELISION, x))
+    if not rows or len(rows) * 2 < filled:
+        return None
+    process = any(re.match(PROCESS, x) for x in head.lines)
+    if len(rows) < 2 and not process:
+        return None
+    return Claim(0.9 if process else 0.8, f"{len(rows)} rows of address, size and mode", _dialect(rows))
+
+
+def _dialect(rows: list[re.Match[str]]) -> str:
+    """Solaris writes addresses in upper case and marks shared memory; Linux writes lower case."""
+    addresses = "".join(m[1] for m in rows)
+    if re.search(r"[A-F]", addresses) or any("shmid=" in (m[4] or "") for m in rows):
+        return "solaris"
+    return "linux"
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the process, the header and the sum of sizes since the `pid:` line."""
+    for block in source.blocks():
+        lines = _located(block.frame, state)
+        out.read(lines.filter(pl.col("shape") != "row")["line_no"])
+        groups = [_measured(rows, columns, state["variant"]) for columns, rows in _by_header(lines)]
+        rows = pl.concat(groups, how="diagonal").sort("line_no") if groups else None
+        if rows is not None:
+            out.add("pmap", rows.select("line_no", "pid", "command", *_facts(rows)))
+        state = _totals(lines, rows, out, state)
+    return state
+
+
+def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Name the lines' shapes, and the process and header that each stands under; unknown lines are left out."""
+    line = pl.col("line")
+    shape = (
+        pl.when(line.str.contains(HEADER))
+        .then(pl.lit("header"))
+        .when(line.str.contains(ROW) | line.str.contains(ROW_X))
+        .then(pl.lit("row"))
+        .when(line.str.contains(TOTAL))
+        .then(pl.lit("total"))
+        .when(line.str.contains(PROCESS))
+        .then(pl.lit("process"))
+        .when(line.str.contains(RULE) | line.str.contains(MAPPED))
+        .then(pl.lit("rule"))
+    )
+    located = frame.with_columns(shape=shape).filter(pl.col("shape").is_not_null())
+    process = pl.when(pl.col("shape") == "process")
+    located = located.with_columns(
+        process=(pl.col("shape") == "process").cum_sum(),
+        pid=process.then(line.str.extract(PROCESS, 1).cast(pl.Int64)).forward_fill(),
+        command=process.then(line.str.extract(PROCESS, 2).fill_null("")).forward_fill(),
+        header=pl.when(pl.col("shape") == "header").then(line.str.strip_chars()).forward_fill(),
+    )
+    before = pl.col("process") == 0
+    return located.with_columns(
+        pid=pl.when(before).then(pl.lit(state.get("pid"), pl.Int64)).otherwise(pl.col("pid")),
+        command=pl.when(before)
+        .then(pl.lit(state.get("command"), pl.String))
+        .otherwise(pl.col("command"))
+        .replace("", None),
+        header=pl.col("header").fill_null(pl.lit(state.get("header"), pl.String)),
+    )
+
+
+def _by_header(lines: pl.DataFrame) -> list[tuple[tuple[str, ...], pl.DataFrame]]:
+    """Cut the rows into groups of equal columns; headings in lower case, without the mapping."""
+    groups = []
+    rows = lines.filter(pl.col("shape") == "row")
+    for (header,), group in rows.group_by("header", maintain_order=True):
+        if header is not None:
+            groups.append((tuple(re.sub(r"(?i)\s+(mapped file|mapping)$", "", str(header)).lower().split()), group))
+            continue
+        count = pl.col("line").str.extract(ROW, 2).str.extract_all(r"\S+").list.len()
+        for (n,), part in group.with_columns(count=count).group_by("count", maintain_order=True):
+            columns = ("address", *_BY_COUNT.get(n if isinstance(n, int) else 0, ("kbytes",)), "mode", "lgrp?")
+            groups.append((columns, part.drop("count")))
+    return groups
+
+
+def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.DataFrame:
+    """Take address, measures in kB, mode, lgrp and mapping from rows under one header; misfits are dropped."""
+    long = "perm" in columns
+    names = ["addr", "mode", "inode", "numbers", "rest"] if long else ["addr", "numbers", "mode", "rest"]
+    rows = rows.with_columns(
+        pl.col("line").str.extract_groups(ROW_X if long else ROW).struct.rename_fields(names).alias("g")
+    ).unnest("g")
+    if not long:
+        rows = rows.with_columns(inode=pl.lit(None, pl.String))
+    head = [
+        c
+        for c in columns
+        if c not in ("address", "perm", "offset", "device", "inode", "mode", "lgrp", "lgrp?", "vmflags")
+    ]
+    rows = rows.with_columns(cells=pl.col("numbers").str.extract_all(r"\S+"))
+    rows = rows.filter(pl.col("cells").list.len() == len(head))
+    cells = {}
+    for place, heading in enumerate(head):
+        if heading in _COLUMNS:
+            plain = 1 / 1024 if heading == "bytes" else 1.0
+            cells[_COLUMNS[heading]] = kilobytes(pl.col("cells").list.get(place), plain)
+    dirty = [
+        kilobytes(pl.col("cells").list.get(i), 1.0)
+        for i, h in enumerate(head)
+        if h in ("shared_dirty", "private_dirty")
+    ]
+    if dirty:
+        cells["dirty_kb"] = pl.sum_horizontal(dirty, ignore_nulls=False)
+    rows = rows.with_columns(addr=pl.col("addr").str.to_integer(base=16, dtype=pl.UInt64), **cells)
+    return rows.with_columns(**_rest(columns, variant)).drop("cells", "numbers", "rest", "line", "header", "shape")
+
+
+def _rest(columns: tuple[str, ...], variant: str) -> dict[str, pl.Expr]:
+    """Split what follows the mode: lgroup on Solaris, offset and device with Linux -d, flags with -XX; then the mapping."""
+    rest = pl.col("rest")
+    if "lgrp" in columns or ("lgrp?" in columns and variant == "solaris"):
+        lead = r"^(-|[0-9]+)(?:[ \t]+|$)"
+        return {
+            "lgrp": rest.str.extract(lead).replace("-", None).cast(pl.Int64),
+            "mapping": rest.str.replace(lead, "").replace("", None),
+        }
+    lead = ""
+    if "offset" in columns and "perm" not in columns:
+        lead = r"^[0-9a-f]+[ \t]+[0-9a-f]+:[0-9a-f]+(?:[ \t]+|$)"
+    elif "vmflags" in columns:
+        lead = r"^(?:[a-z]{2}(?:[ \t]+|$))+"
+    mapping = rest.str.replace(lead, "").replace("", None) if lead else rest
+    return {"mapping": mapping, "lgrp": pl.lit(None, pl.Int64)}
+
+
+def kilobytes(text: pl.Expr, plain: float) -> pl.Expr:
+    """Read `8K`, `256M`, `45056`, `-` as kB (NULL for `-`); `plain` kB are one unit of a number without suffix."""
+    factor = text.str.extract(NUMBER, 2).replace_strict(
+        {"": plain, "K": 1.0, "M": 1024.0, "G": 1048576.0}, default=None
+    )
+    return text.str.extract(NUMBER, 1).cast(pl.Float64) * factor
+
+
+def _facts(rows: pl.DataFrame) -> list[pl.Expr]:
+    """Give the columns of the table: the measures that were printed, and what kind of memory the mapping is."""
+    mapping = pl.col("mapping")
+    shared = mapping.str.contains(r"shmid=|^/?SYSV[0-9a-f]{8}")
+    shm_kind = pl.coalesce(mapping.str.extract(r"^\[ *([a-z]+) shmid="), pl.when(shared).then(pl.lit("sysv")))
+    region = (
+        pl.when(shared)
+        .then(pl.lit("shm"))
+        .when(mapping.str.contains(r"^\[ *heap"))
+        .then(pl.lit("heap"))
+        .when(mapping.str.contains(r"^\[ *(?:alt)?stack"))
+        .then(pl.lit("stack"))
+        .when(mapping.str.contains(r"^\[ *anon") | (mapping.is_null() & pl.col("inode").eq("0").fill_null(False)))
+        .then(pl.lit("anon"))
+        .when(mapping.is_null() | mapping.str.starts_with("["))
+        .then(pl.lit("other"))
+        .otherwise(pl.lit("file"))
+    )
+    hex_id = mapping.str.extract(r"shmid=0x([0-9a-fA-F]{1,15})\b").str.to_integer(base=16)
+    # In -X and maps a System V segment has its shmid in the inode column; the name holds the key.
+    by_inode = pl.when(mapping.str.contains(r"^/?SYSV")).then(pl.col("inode").cast(pl.Int64))
+    return [
+        *(pl.col(c) for c in ("addr", "mode", "mapping", "lgrp", *_MEASURES) if c in rows.columns),
+        region.alias("region"),
+        shm_kind.alias("shm_kind"),
+        pl.coalesce(hex_id, by_inode).alias("shmid"),
+    ]
+
+
+def _totals(lines: pl.DataFrame, rows: pl.DataFrame | None, out: Tables, state: State) -> State:
+    """Write a `ps` row for each total line and note where the rows do not add up to it."""
+    if lines.is_empty():
+        return state
+    sums: dict[int, float] = {0: float(state.get("sum_kb", 0.0))}
+    if rows is not None:
+        for process, total in rows.group_by("process").agg(pl.col("kbytes").sum()).iter_rows():
+            sums[process] = sums.get(process, 0.0) + total
+    found = []
+    totals = lines.filter(pl.col("shape") == "total")
+    for row in totals.iter_rows(named=True):
+        match = re.match(TOTAL, row["line"])
+        if match is None:
+            continue
+        numbers = [_kb(x) for x in (match[1] or match[2]).split()]
+        heads = [h for h in (row["header"] or "address kbytes").lower().split() if h in _COLUMNS]
+        named = dict(zip((_COLUMNS[h] for h in heads), numbers, strict=False))
+        printed, added = named.get("kbytes"), sums.get(row["process"], 0.0)
+        if printed is not None and abs(printed - added) > 0.5:
+            text = f"rows add up to {added:.0f} kB, the total says {printed:.0f} kB: rows are missing"
+            out.note(row["line_no"], row["line_no"], "elided", text)
+        found.append((row["line_no"], row["pid"], row["command"], printed, named.get("rss_kb")))
+    names = {"line_no": pl.Int64, "pid": pl.Int64, "comm": pl.String, "vsz_kb": pl.Float64, "rss_kb": pl.Float64}
+    out.add("ps", pl.DataFrame(found, schema=names, orient="row"))
+    last = lines.row(-1, named=True)
+    return state | {
+        "pid": last["pid"],
+        "command": last["command"],
+        "header": last["header"],
+        "sum_kb": sums.get(last["process"], 0.0),
+    }
+
+
+def _kb(text: str) -> float | None:
+    match = re.match(NUMBER, text)
+    return float(match[1]) * {"": 1, "K": 1, "M": 1024, "G": 1048576}[match[2]] if match else None

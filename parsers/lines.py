@@ -1,0 +1,112 @@
+"""Lines of an original by number: decoded, masked, with everything made visible that a page or terminal would act upon."""
+
+from __future__ import annotations
+
+import bisect
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from parsers import parquet
+from parsers.errors import OtherReading
+from parsers.masks import mask_text
+from parsers.source import Limits, Position, TextFile
+
+
+@dataclass(frozen=True)
+class Line:
+    """One physical line, ready to be shown."""
+
+    line_no: int
+    text: str
+
+
+class LineReader:
+    """Reads lines of an original by the line index of one of its readings; line N of 1 GB costs well under 5 ms.
+
+    Raises OtherReading if the original has another size than the manifest says, FileNotFoundError if there is no manifest.
+    """
+
+    def __init__(self, original: Path, reading: Path) -> None:
+        manifest = parquet.load_manifest(reading)
+        if manifest is None:
+            raise FileNotFoundError(f"no reading in {reading.name}")
+        if original.stat().st_size != manifest["bytes"]:
+            raise OtherReading("the reading belongs to another original")
+        self._original = original
+        self._reading = reading
+        self.count: int = manifest["lines"]
+        """Lines read so far (all of them once the reading is complete)."""
+
+    @cached_property
+    def _index(self) -> tuple[list[int], list[int]]:
+        numbers: list[int] = []
+        offsets: list[int] = []
+        for file in parquet.files(self._reading, "line_index"):
+            table = pq.read_table(file)
+            numbers += table["line_no"].to_pylist()
+            offsets += table["offset"].to_pylist()
+        return numbers, offsets
+
+    @cached_property
+    def _secrets(self) -> dict[int, list[tuple[int, int]]]:
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for file in parquet.files(self._reading, "secrets"):
+            for row in pq.read_table(file).to_pylist():
+                spans.setdefault(row["line_no"], []).append((row["from"], row["to"]))
+        return spans
+
+    def lines(self, first: int, last: int) -> list[Line]:
+        """Give lines `first` to `last` (1-based, both included) as far as they exist."""
+        last = min(last, self.count)
+        first = max(first, 1)
+        if last < first:
+            return []
+        numbers, offsets = self._index
+        at = bisect.bisect_right(numbers, first) - 1
+        found: list[Line] = []
+        # Small blocks: a thousand lines to skip are about 100 KB, and a line without end must not be read whole.
+        limits = Limits(block_bytes=128 * 1024)
+        with self._original.open("rb") as stream:
+            text = TextFile(stream, self._original.name, limits)
+            position = Position(numbers[at], offsets[at])
+            for piece in text.pieces(position.offset, text.size):
+                behind = position.line + len(piece.lines)
+                wanted = range(max(first, position.line), min(last + 1, behind))
+                for number in wanted:
+                    line = piece.lines[number - position.line]
+                    found.append(Line(number, visible(mask_text(line, self._secrets.get(number, [])))))
+                if behind > last:
+                    break
+                position = Position(behind, piece.offset + piece.size)
+        return found
+
+
+_ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+
+
+def visible(text: str) -> str:
+    r"""Show escapes, control, bidi and zero-width characters instead of sending them; tabs stay.
+
+    >>> visible("\x1b[31mred\x07 \u202etxt.exe")
+    '␛[31mred␇ ⟨U+202E⟩txt.exe'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_visible_char, text))
+
+
+def _visible_char(char: str) -> str:
+    code = ord(char)
+    if char == "\t" or (char.isprintable() and char not in _ZERO_WIDTH):
+        return char
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if unicodedata.category(char) == "Zs":
+        return " " if code == 0xA0 else char
+    return f"⟨U+{code:04X}⟩"
