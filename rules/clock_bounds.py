@@ -1,9 +1,10 @@
 """Bounds on the offset of two clocks from messages between them: theta(t) = a + b t, exact, as small linear programs.
 
-theta is clock L minus clock C. A message C -> L sent at c_s, received at l_r says theta(c_s) <= l_r - c_s; a message L -> C sent at l_s,
-received at c_r says theta(c_r) >= l_s - c_r. Each bound stands at a time of clock C. All feasible (a, b) form a polygon; the interval at
-any t is the minimum and maximum of a + b t over it. This is the exact form of the convex-hull and linear-programming skew estimators
-(Paxson 1998; Moon, Skelly, Towsley 1999; Zhang, Liu, Xia 2002).
+theta is clock L minus clock C. A message C -> L sent at c_s, received at l_r says theta(c_s) <= l_r - c_s; a message
+L -> C sent at l_s, received at c_r says theta(c_r) >= l_s - c_r. Each bound stands at a time of clock C. All
+feasible (a, b) form a polygon; the interval at any t is the minimum and maximum of a + b t over it. This is the
+exact form of the convex-hull and linear-programming skew estimators (Paxson 1998; Moon, Skelly, Towsley 1999; Zhang,
+Liu, Xia 2002).
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ FITS = 1e-7  # s, tolerance of the solver
 
 @dataclass(frozen=True)
 class Bounds:
-    """Pairs (t, theta): upper bounds at times of sending, lower bounds at times of receiving, both of clock C, n rows of 2."""
+    """Pairs (t, theta): upper bounds at times of sending, lower bounds at times of receiving, both of clock C, n
+    rows of 2."""
 
     uppers: Array
     lowers: Array
@@ -62,7 +64,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Fit:
-    """Offset interval at `at`, slope interval (s per s), times of the first and last bound, bounds left out, or the step that was found."""
+    """Offset interval at `at`, slope interval (s per s), times of the first and last bound, bounds left out, or the
+    step that was found."""
 
     at: float
     offset: Interval
@@ -73,8 +76,11 @@ class Fit:
     step: Step | None = None
 
 
-def _solve(bounds: Bounds, goal: tuple[float, float], origin: float, drift: float | None, slack: bool) -> tuple[float, Array] | None:
-    """Minimise goal . (a, b in ppm), or with `slack` the sum of violations; None if infeasible; -inf where unbounded."""
+def _solve(
+    bounds: Bounds, goal: tuple[float, float], origin: float, drift: float | None, slack: bool
+) -> tuple[float, Array] | None:
+    """Minimise goal . (a, b in ppm), or with `slack` the sum of violations; None if infeasible; -inf where
+    unbounded."""
     n, m = len(bounds.uppers), len(bounds.lowers)
     upper = np.column_stack([np.ones(n), (bounds.uppers[:, 0] - origin) * 1e-6])
     lower = np.column_stack([-np.ones(m), -(bounds.lowers[:, 0] - origin) * 1e-6])
@@ -96,7 +102,8 @@ def _solve(bounds: Bounds, goal: tuple[float, float], origin: float, drift: floa
 
 
 def offset_at(bounds: Bounds, t: float, drift: float | None = MAX_DRIFT) -> Interval | None:
-    """Return the interval of theta at time `t` (s, clock C); None if no line satisfies the bounds. Ends may be infinite."""
+    """Return the interval of theta at time `t` (s, clock C); None if no line satisfies the bounds. Ends may be
+    infinite."""
     low, high = _solve(bounds, (1.0, 0.0), t, drift, False), _solve(bounds, (-1.0, 0.0), t, drift, False)
     return None if low is None or high is None else Interval(low[0], -high[0])
 
@@ -119,7 +126,8 @@ def violation(bounds: Bounds, drift: float | None = MAX_DRIFT) -> tuple[float, A
 
 
 def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
-    """Return the one split that makes both sides feasible, each with two bounds of each kind; of several the middle one."""
+    """Return the one split that makes both sides feasible, each with two bounds of each kind; of several the middle
+    one."""
     times = bounds.times
     middles = (times[1:] + times[:-1]) / 2
     if middles.size > MOST_SPLITS:
@@ -139,7 +147,8 @@ def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
 def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
     """Fit all bounds; where they contradict each other, look for one step, else leave out the worst, 5 % at most.
 
-    None if they still contradict, or bounds of one kind are missing. The offset is that at the middle of the bounds' times.
+    None if they still contradict, or bounds of one kind are missing. The offset is that at the middle of the bounds'
+    times.
     """
     if not len(bounds.uppers) or not len(bounds.lowers):
         return None

@@ -1,13 +1,14 @@
 """What a clock shows: from `t_local` to the reading of a clock, and which readings are instants in UTC.
 
-`t_local` counts from the domain's `base` where that is known (a truss base line, the date of a log), else it stands as it is: zero of
-the trace, or a wall time as if it were UTC. Offsets of the clock map are differences between readings.
+`t_local` counts from the domain's `base` where that is known (a truss base line, the date of a log), else it stands
+as it is: zero of the trace, or a wall time as if it were UTC. Offsets of the clock map are differences between
+readings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rules.derived_table import CaseTables
@@ -26,11 +27,12 @@ def epoch(text: str) -> float | None:
         at = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
 def zone_shift(zone: str | None, reading: float) -> float | None:
-    """Return how many seconds a local reading is ahead of UTC in a named zone; None if the zone is unknown or does not exist."""
+    """Return how many seconds a local reading is ahead of UTC in a named zone; None if the zone is unknown or does
+    not exist."""
     if zone is None:
         return None
     try:

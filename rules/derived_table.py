@@ -1,7 +1,7 @@
 """What every derived table declares, and what it may ask of a case.
 
-A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of tables, derived ones included), `SCOPE`,
-`VERSION` and `build(case)`. Nothing is registered: the folder is scanned.
+A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of tables, derived ones included),
+`SCOPE`, `VERSION` and `build(case)`. Nothing is registered: the folder is scanned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ PLACE_COLUMNS = list(PLACE)
 
 
 class CaseTables(Protocol):
-    """The part of `rules.case.Case` that a derived table sees: whole frames, common columns first, missing tables empty."""
+    """The part of `rules.case.Case` that a derived table sees: whole frames, common columns first, missing tables
+    empty."""
 
     def table(self, name: str) -> pl.DataFrame: ...
 
@@ -57,7 +58,8 @@ class DerivedTable:
 
 
 def number(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
-    """Add a dense UInt32 number per combination of `keys` (NULL counts as a value), so that later joins need one column."""
+    """Add a dense UInt32 number per combination of `keys` (NULL counts as a value), so that later joins need one
+    column."""
     groups = frame.select(keys).unique(maintain_order=True).with_row_index(name)
     return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
 

@@ -1,8 +1,8 @@
 """Robust statistics for small samples: comparison of two phases, tails, change points, resampling.
 
-Plain numpy arrays in, numbers out; no tables, no clocks. Every function is deterministic: resampling takes a fixed seed.
-Sources: Hodges and Lehmann (1963) for the shift, Wilson (1927) for the interval of a proportion, Killick, Fearnhead and
-Eckley (2012) for PELT, Cliff (1993) for dominance.
+Plain numpy arrays in, numbers out; no tables, no clocks. Every function is deterministic: resampling takes a fixed
+seed. Sources: Hodges and Lehmann (1963) for the shift, Wilson (1927) for the interval of a proportion, Killick,
+Fearnhead and Eckley (2012) for PELT, Cliff (1993) for dominance.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Shift:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two samples of one metric; `shift` and `cliff` are negative when the second is lower, `ratio` is second over first."""
+    """Two samples of one metric; `shift` and `cliff` are negative when the second is lower, `ratio` is second over
+    first."""
 
     n1: int
     n2: int
@@ -82,7 +83,8 @@ def spread(values: Array, most: int) -> Array:
 def hodges_lehmann(before: Array, after: Array) -> Shift:
     """Return the median of all differences after - before with its 95 % interval from the Mann-Whitney quantile.
 
-    Above 2,000 values a side the differences are taken between 2,000 quantiles of each; the interval keeps the full counts.
+    Above 2,000 values a side the differences are taken between 2,000 quantiles of each; the interval keeps the full
+    counts.
     """
     n1, n2 = before.size, after.size
     most = math.isqrt(MAX_PAIRS)
@@ -115,7 +117,8 @@ def u_test(before: Array, after: Array) -> float | None:
 
 
 def compare(before: Sequence[float] | Array, after: Sequence[float] | Array) -> Comparison:
-    """Compare two samples of at least one value each; ValueError otherwise. Means stand beside medians, for load follows means."""
+    """Compare two samples of at least one value each; ValueError otherwise. Means stand beside medians, for load
+    follows means."""
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     if not x.size or not y.size:
         raise ValueError("a comparison needs at least one value on each side")
@@ -179,7 +182,8 @@ def bootstrap(
     statistic: Callable[..., Array],
     resamples: int = 10_000,
 ) -> Interval:
-    """Return the 95 % percentile interval of statistic(after) - statistic(before); `statistic` takes axis=1. Fixed seed."""
+    """Return the 95 % percentile interval of statistic(after) - statistic(before); `statistic` takes axis=1. Fixed
+    seed."""
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     chance = np.random.default_rng(SEED)
     step = max(1, MAX_PAIRS // max(x.size, y.size))
@@ -194,7 +198,8 @@ def bootstrap(
 
 
 def pelt(values: Array, penalty: float, min_segment: int = MIN_SEGMENT) -> list[int]:
-    """Return the first index of each new segment that minimises the sum of squares plus `penalty` per boundary. Exact.
+    """Return the first index of each new segment that minimises the sum of squares plus `penalty` per boundary.
+    Exact.
 
     Killick, Fearnhead, Eckley (2012). The pruning delays a candidate's removal by `min_segment`, without which short
     segments make it inexact.
@@ -229,9 +234,10 @@ def pelt(values: Array, penalty: float, min_segment: int = MIN_SEGMENT) -> list[
 def change_points(values: Sequence[float] | Array) -> list[int]:
     """Propose where the level of a series changes: first indices of the new levels, confirmed, ascending.
 
-    PELT on standardised average ranks, penalty 2 ln n, then each boundary must pass a two-sided Mann-Whitney test between its
-    neighbouring segments (Holm, p <= 0.001: the split was chosen by the data) and move the level by 10 % of the median.
-    Above 5,000 values the series is first cut into runs of equal length, each represented by its median.
+    PELT on standardised average ranks, penalty 2 ln n, then each boundary must pass a two-sided Mann-Whitney test
+    between its neighbouring segments (Holm, p <= 0.001: the split was chosen by the data) and move the level by 10 %
+    of the median. Above 5,000 values the series is first cut into runs of equal length, each represented by its
+    median.
     """
     series = np.asarray(values, dtype=np.float64)
     run = max(1, math.ceil(series.size / MAX_SERIES))

@@ -1,7 +1,8 @@
 """System calls in the order in which each thread completed them, with what is known of each call's own time.
 
-Two facts decide all arithmetic here: truss -d stamps the *end* of a call, strace the start; and a gap with lines missing in
-it belongs to nobody. Times are whole nanoseconds (Int64), so that sums over a thread telescope without rounding.
+Two facts decide all arithmetic here: truss -d stamps the *end* of a call, strace the start; and a gap with lines
+missing in it belongs to nobody. Times are whole nanoseconds (Int64), so that sums over a thread telescope without
+rounding.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ ENDS = pl.col("stamp").fill_null("end") == "end"
 BROKEN = pl.col("contiguous").fill_null("assumed") == "broken"
 SUCCEEDED = pl.col("err").is_null() & (pl.col("state").fill_null("done") == "done")
 
-# A difference printed by the tool itself holds even where a paste left lines out; the first event of a thread prints its
-# whole stamp there, and a returning child its parent's: neither is a difference.
+# A difference printed by the tool itself holds even where a paste left lines out; the first event of a thread prints
+# its whole stamp there, and a returning child its parent's: neither is a difference.
 PRINTED = (
     ENDS
     & pl.col("delta_s").is_not_null()
@@ -43,9 +44,9 @@ def by_thread(syscalls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return the stamped rows of `syscalls`, sorted by thread and completion.
 
     Columns: those asked for, the common ones, pid, lwp, line_no, and `domain` and `thread` (dense numbers), `done_ns`
-    (completion in the artifact's clock), `own_ns` (upper bound of the call's own time, NULL where lines are missing and the
-    tool printed no difference), `broken` (lines may be missing since the row before). Rows without a stamp have no order in
-    time and are left out. n log n in the rows kept.
+    (completion in the artifact's clock), `own_ns` (upper bound of the call's own time, NULL where lines are missing
+    and the tool printed no difference), `broken` (lines may be missing since the row before). Rows without a stamp
+    have no order in time and are left out. n log n in the rows kept.
     """
     wanted = list(dict.fromkeys([*PLACE_COLUMNS, "pid", "lwp", "line_no", *columns]))
     rows = syscalls.filter(pl.col("t_local").is_not_null()).select(

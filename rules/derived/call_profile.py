@@ -1,14 +1,16 @@
 """Where the time of a thread went, call by call: the whole trace of each thread, and each complete listener cycle.
 
-Inputs: `syscalls`, `listener_cycles`. R is the time from the first completion to the last (of a cycle: from the accept's return
-to its end). The intervals between completions split into: the call's own time (`dur_s`, upper bound), user time where the tool
-measures the call itself (name `user`), and time with lines missing in it (name `not traced`). They add up to R exactly.
-Columns: pid, lwp, cycle (NULL: the whole thread; never add the two), name, n, dur_s, mean_s, max_s (s), cpu_s (s, NULL if not
-printed), share of R (0 to 1), verdict: blocked (CPU at most a tenth), burning (at least 80 %), mixed, not traced; NULL without
-CPU times; line_no, line_end: first and last line of these calls.
-Worked example (a listener cycle of 0.2962 s): read 4 calls 0.1995, waitid 0.0542, fork1 0.0300 with 0.0299 CPU (burning),
-lwp_sigmask 0.0055, lseek 0.0024, 26 others 0.0046: together 0.2962.
-A difference printed by the tool holds over missing lines: an execve of 0.0139 after a cut of 0.0318 leaves 0.0179 not traced.
+Inputs: `syscalls`, `listener_cycles`. R is the time from the first completion to the last (of a cycle: from the
+accept's return to its end). The intervals between completions split into: the call's own time (`dur_s`, upper bound),
+user time where the tool measures the call itself (name `user`), and time with lines missing in it (name `not
+traced`). They add up to R exactly.
+Columns: pid, lwp, cycle (NULL: the whole thread; never add the two), name, n, dur_s, mean_s, max_s (s), cpu_s (s,
+NULL if not printed), share of R (0 to 1), verdict: blocked (CPU at most a tenth), burning (at least 80 %), mixed, not
+traced; NULL without CPU times; line_no, line_end: first and last line of these calls.
+Worked example (a listener cycle of 0.2962 s): read 4 calls 0.1995, waitid 0.0542, fork1 0.0300 with 0.0299 CPU
+(burning), lwp_sigmask 0.0055, lseek 0.0024, 26 others 0.0046: together 0.2962.
+A difference printed by the tool holds over missing lines: an execve of 0.0139 after a cut of 0.0318 leaves 0.0179 not
+traced.
 Cost: n log n in the rows, no loop. Source: Method R (Millsap, Holt), truss(1).
 """
 
@@ -57,15 +59,16 @@ def intervals(syscalls: pl.DataFrame) -> pl.DataFrame:
     call = pl.when(pl.col("own_ns").is_not_null()).then(pl.min_horizontal("own_ns", whole).clip(lower_bound=0))
     rest = whole - call.fill_null(0)
     lost = pl.col("broken") | call.is_null()
-    return (
-        rows.with_columns(whole.alias("whole_ns"), call.alias("call_ns"), rest.alias("rest_ns"), lost.alias("lost"))
-        .filter(pl.col("whole_ns").is_not_null())
-    )
+    return rows.with_columns(
+        whole.alias("whole_ns"), call.alias("call_ns"), rest.alias("rest_ns"), lost.alias("lost")
+    ).filter(pl.col("whole_ns").is_not_null())
 
 
 def total(parts: pl.DataFrame) -> pl.DataFrame:
     """Sum intervals (with a `cycle` column) by thread, cycle and call."""
-    calls = parts.filter(pl.col("call_ns").is_not_null()).select(*WHO, "line_no", "name", "cpu_s", pl.col("call_ns").alias("ns"))
+    calls = parts.filter(pl.col("call_ns").is_not_null()).select(
+        *WHO, "line_no", "name", "cpu_s", pl.col("call_ns").alias("ns")
+    )
     others = parts.filter(pl.col("rest_ns") > 0).select(
         *WHO,
         "line_no",
@@ -89,7 +92,9 @@ def total(parts: pl.DataFrame) -> pl.DataFrame:
             seconds(pl.col("ns")).alias("dur_s"),
             seconds(pl.col("ns") / pl.col("n")).alias("mean_s"),
             seconds(pl.col("max_ns")).alias("max_s"),
-            (pl.col("ns") / pl.when(pl.col("ns").sum().over(WHO) > 0).then(pl.col("ns").sum().over(WHO))).alias("share"),
+            (pl.col("ns") / pl.when(pl.col("ns").sum().over(WHO) > 0).then(pl.col("ns").sum().over(WHO))).alias(
+                "share"
+            ),
         )
         .with_columns(
             pl.when(pl.col("name") == NOT_TRACED)
@@ -113,13 +118,24 @@ def profile(syscalls: pl.DataFrame, listener: pl.DataFrame) -> pl.DataFrame:
     whole = parts.with_columns(pl.lit(None, pl.Int64).alias("cycle"))
     served = (
         listener.filter(pl.col("complete"))
-        .join(parts.select("artifact_id", "clock", "pid", "lwp", "thread").unique(), on=["artifact_id", "clock", "pid", "lwp"], nulls_equal=True)
-        .select("thread", "cycle", nanoseconds(pl.col("t_accept")).alias("done_ns"), nanoseconds(pl.col("t_end")).alias("end_ns"))
+        .join(
+            parts.select("artifact_id", "clock", "pid", "lwp", "thread").unique(),
+            on=["artifact_id", "clock", "pid", "lwp"],
+            nulls_equal=True,
+        )
+        .select(
+            "thread",
+            "cycle",
+            nanoseconds(pl.col("t_accept")).alias("done_ns"),
+            nanoseconds(pl.col("t_end")).alias("end_ns"),
+        )
         .sort("done_ns")
     )
     cycled = (
         parts.sort("done_ns")
-        .join_asof(served, on="done_ns", by="thread", strategy="backward", allow_exact_matches=False, check_sortedness=False)
+        .join_asof(
+            served, on="done_ns", by="thread", strategy="backward", allow_exact_matches=False, check_sortedness=False
+        )
         .filter(pl.col("done_ns") <= pl.col("end_ns"))
         .drop("end_ns")
         .sort("thread", "done_ns", "line_no")

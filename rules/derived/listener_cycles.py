@@ -1,18 +1,21 @@
 """One row per connection that a listener's thread served, from its accept to the line in its log.
 
-Inputs: `syscalls` of a process that accepts, `proc_tree`. State machine per thread: poll returns -> accept on the listen fd gives
-fd n -> reads on n -> pipes, fork, wait, pipe reads -> close of n -> write to the log -> next poll. A poll inside the cycle (on n)
-does not end it: only one after the close of n, or one whose printed fds hold the listen fd and not n.
-Columns: pid, lwp, cycle (1.. per artifact and pid); `kind` dedicated (it forked) or handoff; line_poll (the poll that reported
-the connection), line_accept, line_end; t_accept, t_end (s, own clock); `cycle_s` accept's return -> end of the log write, else
--> close of n; to_close_s, from_poll_s variants; `wait_child_s` = fork + wait calls + pipe reads that begin an answer (a read right
-after another pipe read continues one and counts only from 1 % of the cycle on); fork_s, fork_cpu_s the listener's own forks;
-exec_s exec of its descendants; adapter_s probes for libraries; log_s seek and write of the log; child_pid of its first fork;
-`complete`: close of n seen and no line missing between. Without it cycle_s is NULL. All durations are upper bounds, s.
-Worked example: accept returns 1.5463, close(13) 1.8400, log write 1.8425: cycle 0.2962, to close 0.2937; poll returned at
-1.5426: 0.2999. Fork 0.0300 + waitid 0.0542 + reads 0.0666 and 0.1298 = wait_child 0.2806 of it, 94.7 %; a third read of 0.0020
-continues the second.
-Cost: n log n in the rows of accepting processes, no loop over rows. Source: truss of a dedicated-server Oracle listener.
+Inputs: `syscalls` of a process that accepts, `proc_tree`. State machine per thread: poll returns -> accept on the
+listen fd gives fd n -> reads on n -> pipes, fork, wait, pipe reads -> close of n -> write to the log -> next poll. A
+poll inside the cycle (on n) does not end it: only one after the close of n, or one whose printed fds hold the listen
+fd and not n.
+Columns: pid, lwp, cycle (1.. per artifact and pid); `kind` dedicated (it forked) or handoff; line_poll (the poll that
+reported the connection), line_accept, line_end; t_accept, t_end (s, own clock); `cycle_s` accept's return -> end of
+the log write, else -> close of n; to_close_s, from_poll_s variants; `wait_child_s` = fork + wait calls + pipe reads
+that begin an answer (a read right after another pipe read continues one and counts only from 1 % of the cycle on);
+fork_s, fork_cpu_s the listener's own forks; exec_s exec of its descendants; adapter_s probes for libraries; log_s
+seek and write of the log; child_pid of its first fork; `complete`: close of n seen and no line missing between.
+Without it cycle_s is NULL. All durations are upper bounds, s.
+Worked example: accept returns 1.5463, close(13) 1.8400, log write 1.8425: cycle 0.2962, to close 0.2937; poll
+returned at 1.5426: 0.2999. Fork 0.0300 + waitid 0.0542 + reads 0.0666 and 0.1298 = wait_child 0.2806 of it, 94.7 %; a
+third read of 0.0020 continues the second.
+Cost: n log n in the rows of accepting processes, no loop over rows. Source: truss of a dedicated-server Oracle
+listener.
 """
 
 from __future__ import annotations
@@ -54,11 +57,35 @@ SCOPE: Scope = "artifact"
 VERSION = "1"
 
 ACCEPT = ["accept", "accept4"]
-POLL = ["poll", "pollsys", "ppoll", "select", "pselect", "pselect6", "_newselect", "epoll_wait", "epoll_pwait", "port_getn", "port_get"]
+POLL = [
+    "poll",
+    "pollsys",
+    "ppoll",
+    "select",
+    "pselect",
+    "pselect6",
+    "_newselect",
+    "epoll_wait",
+    "epoll_pwait",
+    "port_getn",
+    "port_get",
+]
 WAIT = ["waitid", "waitpid", "wait4", "wait3", "wait", "waitsys", "kwaitpid"]
 PIPE = ["pipe", "pipe2", "socketpair", "so_socketpair"]
 SEEK_AND_SYNC = ["lseek", "llseek", "_llseek", "fsync", "fdatasync", "fdsync"]
-PROBE = ["access", "faccessat", "faccessat2", "open", "openat", "stat", "lstat", "xstat", "fstatat", "newfstatat", "stat64"]
+PROBE = [
+    "access",
+    "faccessat",
+    "faccessat2",
+    "open",
+    "openat",
+    "stat",
+    "lstat",
+    "xstat",
+    "fstatat",
+    "newfstatat",
+    "stat64",
+]
 LIBRARY = r"/[^/]+\.(so|sl|a|dylib|dll)(\.[0-9.]+)?$"
 CONTINUES = 0.01  # share of the cycle from which a further read of the same answer is a wait of its own
 
@@ -67,7 +94,8 @@ FORK = pl.col("child_pid").is_not_null() & NAME.str.contains(FORK_NAME)
 
 
 def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of accepting threads with `segment` (dense number of the accept they follow), fds and the accept's row."""
+    """Return the rows of accepting threads with `segment` (dense number of the accept they follow), fds and the
+    accept's row."""
     accepted = NAME.is_in(ACCEPT) & SUCCEEDED & (pl.col("ret") >= 0)
     who = syscalls.filter(accepted).select("artifact_id", "pid").unique()
     rows = by_thread(
@@ -87,11 +115,11 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
     """Return `listener_cycles` for frames of system calls and of `proc_tree`."""
     rows = segments(syscalls)
     inside = rows.filter(pl.col("segment").is_not_null())
-    after = ROW > pl.col("segment")
+    after = pl.col("segment") < ROW
 
     # where n is closed, and the poll that ends the cycle
     closed = (
-        inside.filter(after & (NAME == "close") & (FD == pl.col("conn_fd")) & pl.col("err").is_null())
+        inside.filter(after & (NAME == "close") & (pl.col("conn_fd") == FD) & pl.col("err").is_null())
         .group_by("segment")
         .agg(ROW.min().alias("close_row"))
     )
@@ -99,24 +127,36 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
     elsewhere = fds.list.contains(pl.format("fd={}", "listen_fd")) & ~fds.list.contains(pl.format("fd={}", "conn_fd"))
     inside = inside.join(closed, on="segment", how="left", maintain_order="left")
     idle = (
-        inside.filter(after & NAME.is_in(POLL) & ((ROW > pl.col("close_row")).fill_null(False) | elsewhere.fill_null(False)))
+        inside.filter(
+            after & NAME.is_in(POLL) & ((pl.col("close_row") < ROW).fill_null(False) | elsewhere.fill_null(False))
+        )
         .group_by("segment")
         .agg(ROW.min().alias("idle_row"))
     )
     inside = inside.join(idle, on="segment", how="left", maintain_order="left").filter(
-        (ROW < pl.col("idle_row")).fill_null(True)
+        (pl.col("idle_row") > ROW).fill_null(True)
     )
 
     # descriptors: pipes made in the cycle, and the log: written, never read, neither pipe nor socket
     made = inside.filter(NAME.is_in(PIPE) & pl.col("err").is_null())
-    pipes = pl.concat([made.select("segment", "fd"), made.select("segment", pl.col("fd2").alias("fd"))]).unique().with_columns(on_pipe=True)
+    pipes = (
+        pl.concat([made.select("segment", "fd"), made.select("segment", pl.col("fd2").alias("fd"))])
+        .unique()
+        .with_columns(on_pipe=True)
+    )
     heard = rows.filter(NAME.is_in(READ_NAMES)).select("thread", "fd").unique().with_columns(heard=True)
     inside = (
         inside.join(pipes, on=["segment", "fd"], how="left", maintain_order="left")
         .join(heard, on=["thread", "fd"], how="left", maintain_order="left")
         .with_columns(pl.col("on_pipe", "heard").fill_null(False))
     )
-    plain = ~pl.col("on_pipe") & ~pl.col("heard") & (FD != pl.col("conn_fd")) & (FD != pl.col("listen_fd")) & pl.col("peer_ip").is_null()
+    plain = (
+        ~pl.col("on_pipe")
+        & ~pl.col("heard")
+        & (pl.col("conn_fd") != FD)
+        & (pl.col("listen_fd") != FD)
+        & pl.col("peer_ip").is_null()
+    )
     log = (
         inside.filter(after & NAME.is_in(WRITE_NAMES) & plain)
         .group_by("segment")
@@ -126,24 +166,27 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
 
     # the cycle ends at the log write, where that follows the close of n
     end_row = pl.when(pl.col("close_row").is_not_null()).then(pl.max_horizontal("close_row", "log_row"))
-    cycle = inside.with_columns(end_row.alias("end_row")).filter((ROW <= pl.col("end_row")).fill_null(True))
+    cycle = inside.with_columns(end_row.alias("end_row")).filter((pl.col("end_row") >= ROW).fill_null(True))
     answer = NAME.is_in(READ_NAMES) & pl.col("on_pipe")
     talk = pl.col("on_pipe") & NAME.is_in([*READ_NAMES, *WRITE_NAMES])
     previous = pl.when(talk).then(answer).forward_fill().shift(1).over("segment").fill_null(False)
     cycle = cycle.with_columns((answer & previous).alias("continues"))
 
-    at_end = ROW == pl.col("end_row")
+    at_end = pl.col("end_row") == ROW
     own = pl.col("own_ns").fill_null(0)
     totals = cycle.group_by("segment", maintain_order=True).agg(
-        *(pl.col(c).first() for c in [*PLACE_COLUMNS, "pid", "lwp", "domain", "thread", "conn_fd", "close_row", "poll_row"]),
+        *(
+            pl.col(c).first()
+            for c in [*PLACE_COLUMNS, "pid", "lwp", "domain", "thread", "conn_fd", "close_row", "poll_row"]
+        ),
         pl.col("line_no").first().alias("line_accept"),
         pl.col("done_ns").first().alias("accept_ns"),
         pl.col("done_ns").filter(at_end).first().alias("end_ns"),
-        pl.col("done_ns").filter(ROW == pl.col("close_row")).first().alias("close_ns"),
+        pl.col("done_ns").filter(pl.col("close_row") == ROW).first().alias("close_ns"),
         pl.col("line_no").filter(at_end).first().alias("line_end"),
         pl.col("line_no").last().alias("line_last"),
         pl.col("broken").filter(after).any().alias("gaps"),
-        (FORK | (FD == pl.col("conn_fd")).fill_null(False)).filter(after).any().alias("served"),
+        (FORK | (pl.col("conn_fd") == FD).fill_null(False)).filter(after).any().alias("served"),
         pl.col("child_pid").filter(FORK).first(),
         pl.col("line_no").filter(FORK).alias("line_fork"),
         own.filter(FORK & after).sum().alias("fork_ns"),
@@ -153,7 +196,7 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
         own.filter(answer & ~pl.col("continues")).sum().alias("answer_ns"),
         own.filter(answer & pl.col("continues")).alias("continued_ns"),
         own.filter(NAME.is_in(PROBE) & pl.col("path").str.contains(LIBRARY)).sum().alias("adapter_ns"),
-        own.filter((FD == pl.col("log_fd")) & NAME.is_in([*WRITE_NAMES, *SEEK_AND_SYNC])).sum().alias("log_ns"),
+        own.filter((pl.col("log_fd") == FD) & NAME.is_in([*WRITE_NAMES, *SEEK_AND_SYNC])).sum().alias("log_ns"),
     )
     totals = totals.filter(pl.col("served"))
     return TABLE.shape(_finish(totals, rows, _exec_times(syscalls, processes)))
@@ -164,7 +207,9 @@ def _exec_times(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame
     execs = syscalls.filter(NAME.is_in(EXEC_NAMES) & pl.col("err").is_null()).select(
         "artifact_id", "clock", "pid", pl.col("line_no").alias("line_exec"), nanoseconds(OWN_S).alias("exec_ns")
     )
-    births = processes.filter(pl.col("line_exec").is_not_null()).select("artifact_id", "clock", "pid", "line_exec", "t_fork")
+    births = processes.filter(pl.col("line_exec").is_not_null()).select(
+        "artifact_id", "clock", "pid", "line_exec", "t_fork"
+    )
     return (
         ancestry(processes)
         .join(births.rename({"t_fork": "t_birth"}), on=["artifact_id", "clock", "pid", "t_birth"], nulls_equal=True)
@@ -175,10 +220,16 @@ def _exec_times(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame
 
 
 def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
-    polls = rows.select(pl.col("row").alias("poll_row"), pl.col("line_no").alias("line_poll"), pl.col("done_ns").alias("poll_ns"))
-    child = totals.select("segment", "artifact_id", "line_fork").explode("line_fork", keep_nulls=False, empty_as_null=False)
+    polls = rows.select(
+        pl.col("row").alias("poll_row"), pl.col("line_no").alias("line_poll"), pl.col("done_ns").alias("poll_ns")
+    )
+    child = totals.select("segment", "artifact_id", "line_fork").explode(
+        "line_fork", keep_nulls=False, empty_as_null=False
+    )
     exec_ns = (
-        child.join(execs, on=["artifact_id", "line_fork"], nulls_equal=True).group_by("segment").agg(pl.col("exec_ns").sum())
+        child.join(execs, on=["artifact_id", "line_fork"], nulls_equal=True)
+        .group_by("segment")
+        .agg(pl.col("exec_ns").sum())
     )
     forked = pl.col("child_pid").is_not_null()
     length = pl.col("end_ns") - pl.col("accept_ns")
@@ -201,7 +252,9 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
         .agg(pl.col("continued_ns").sum().alias("further_ns"))
     )
     found = (
-        found.join(polls, on="poll_row", how="left").join(exec_ns, on="segment", how="left").join(long, on="segment", how="left")
+        found.join(polls, on="poll_row", how="left")
+        .join(exec_ns, on="segment", how="left")
+        .join(long, on="segment", how="left")
     )
     timed = pl.col("complete")
     return found.with_columns(
@@ -211,7 +264,9 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
         pl.when(timed).then(seconds(pl.col("length_ns"))).alias("cycle_s"),
         pl.when(timed).then(seconds(pl.col("close_ns") - pl.col("accept_ns"))).alias("to_close_s"),
         pl.when(timed).then(seconds(pl.col("end_ns") - pl.col("poll_ns"))).alias("from_poll_s"),
-        seconds(pl.col("fork_ns") + pl.col("wait_ns") + pl.col("answer_ns") + pl.col("further_ns").fill_null(0)).alias("wait_child_s"),
+        seconds(pl.col("fork_ns") + pl.col("wait_ns") + pl.col("answer_ns") + pl.col("further_ns").fill_null(0)).alias(
+            "wait_child_s"
+        ),
         pl.when(forked).then(seconds(pl.col("fork_ns"))).alias("fork_s"),
         pl.when(pl.col("cpu_known")).then(pl.col("fork_cpu_s")).alias("fork_cpu_s"),
         seconds(pl.col("exec_ns")).alias("exec_s"),

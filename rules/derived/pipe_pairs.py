@@ -1,13 +1,14 @@
 """One row per message that one traced process wrote and another read: an equal payload on both ends, close in time.
 
 Inputs: `syscalls` (writes and reads with `data` and their byte counts), `proc_tree`.
-Columns: `token` (payload without blanks at its ends), writer_pid, reader_pid, `latency_s` (read's completion minus write's, s;
-may be slightly negative), `line_write`, `line_read`; `line_fork` and `spawn_s` (s from the reader's own fork, through which the
-writer descends, to its read) on the *first* message from that writer only: later ones are not a start; `p_accident` (expected
-number of other writes of the same payload in that time; at most 0.01, and 0 where the payload names the writer's pid).
-Worked example: listener 22626 forks 3728 at 8.6926, which forks 3731 at 8.7229; 3731 writes "NTP0 3731" at 12.0249 and 22626
-reads it at 12.0252: latency 0.0003 s, spawn 12.0252 - 8.6926 = 3.3326 s.
-One clock domain at a time: both ends stand on one clock, so a pair is no clock evidence. Both stamps are completions.
+Columns: `token` (payload without blanks at its ends), writer_pid, reader_pid, `latency_s` (read's completion minus
+write's, s; may be slightly negative), `line_write`, `line_read`; `line_fork` and `spawn_s` (s from the reader's own
+fork, through which the writer descends, to its read) on the *first* message from that writer only: later ones are not
+a start; `p_accident` (expected number of other writes of the same payload in that time; at most 0.01, and 0 where the
+payload names the writer's pid).
+Worked example: listener 22626 forks 3728 at 8.6926, which forks 3731 at 8.7229; 3731 writes "NTP0 3731" at 12.0249
+and 22626 reads it at 12.0252: latency 0.0003 s, spawn 12.0252 - 8.6926 = 3.3326 s. One clock domain at a time: both
+ends stand on one clock, so a pair is no clock evidence. Both stamps are completions.
 Cost: n log n in the reads and writes that show a payload. Source: shape of a bequeathed Oracle connection in truss.
 """
 
@@ -58,7 +59,9 @@ def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
     )
     writes = spoken.filter(pl.col("name").is_in(WRITE_NAMES))
     repeats = writes.group_by("payload").agg((pl.len() - 1).alias("others"))
-    length = spoken.group_by("artifact_id", "clock").agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
+    length = spoken.group_by("artifact_id", "clock").agg(
+        (pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns")
+    )
     pairs = (
         spoken.filter(pl.col("name").is_in(READ_NAMES))
         .rename({"pid": "reader_pid", "line_no": "line_read", "at_ns": "read_ns"})
@@ -66,7 +69,11 @@ def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
         .sort("at_ns", "line_read")
         .join_asof(
             writes.select(
-                "payload", "at_ns", pl.col("at_ns").alias("write_ns"), pl.col("pid").alias("writer_pid"), pl.col("line_no").alias("line_write")
+                "payload",
+                "at_ns",
+                pl.col("at_ns").alias("write_ns"),
+                pl.col("pid").alias("writer_pid"),
+                pl.col("line_no").alias("line_write"),
             ).sort("at_ns", "line_write"),
             on="at_ns",
             by="payload",

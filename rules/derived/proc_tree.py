@@ -1,11 +1,11 @@
 """One row per process whose birth a system call trace shows: parent, fork, exec and exit.
 
 Inputs: `syscalls` (fork family with `child_pid`, "returning as child" rows, exec family, exits).
-Columns: pid, ppid; `line_fork`, `t_fork` (s, the parent's line, else the child's own first line); `fork_cpu_s` (s, system CPU
-of that fork, NULL if only the child's line is there); `line_exec` and `path` of the first exec that succeeded after the birth
-(NULL: not seen, which says nothing); `line_exit`, `t_exit`.
-Worked example (a listener's double fork): 22626 forks 3728 at 8.6926, 3728 forks 3731 at 8.7229. Two rows: (3728, parent
-22626) and (3731, parent 3728); 22626 was born before the trace and has none.
+Columns: pid, ppid; `line_fork`, `t_fork` (s, the parent's line, else the child's own first line); `fork_cpu_s` (s,
+system CPU of that fork, NULL if only the child's line is there); `line_exec` and `path` of the first exec that
+succeeded after the birth (NULL: not seen, which says nothing); `line_exit`, `t_exit`.
+Worked example (a listener's double fork): 22626 forks 3728 at 8.6926, 3728 forks 3731 at 8.7229. Two rows: (3728,
+parent 22626) and (3731, parent 3728); 22626 was born before the trace and has none.
 Pids may be reused: an exec or exit belongs to the latest birth before it, 1 ms of slack for stamps of two processors.
 Cost: n log n in the fork, exec and exit rows. Source: truss(1), strace(1).
 """
@@ -72,7 +72,9 @@ def tree(syscalls: pl.DataFrame) -> pl.DataFrame:
     )
     both = number(pl.concat([born, rows], how="diagonal_relaxed"), ["artifact_id", "clock", "pid"], "process")
     life = both.filter(pl.col("line_fork").is_not_null()).with_row_index("birth")
-    dated = life.filter(pl.col("fork_ns").is_not_null()).select("process", "birth", (pl.col("fork_ns") - SLACK_NS).alias("at_ns"))
+    dated = life.filter(pl.col("fork_ns").is_not_null()).select(
+        "process", "birth", (pl.col("fork_ns") - SLACK_NS).alias("at_ns")
+    )
     later = (
         both.filter(pl.col("line_fork").is_null() & pl.col("at_ns").is_not_null())
         .select("process", "name", "path", "line_no", "at_ns")
@@ -103,8 +105,8 @@ def tree(syscalls: pl.DataFrame) -> pl.DataFrame:
 def ancestry(processes: pl.DataFrame) -> pl.DataFrame:
     """Return every (process, ancestor) pair of a `proc_tree`, up to eight generations apart.
 
-    Columns artifact_id, clock, pid, t_birth (s, the process's own birth), ancestor, line_fork and t_fork: the *ancestor's*
-    fork through which the process descends. A parent's birth must not lie after its child's.
+    Columns artifact_id, clock, pid, t_birth (s, the process's own birth), ancestor, line_fork and t_fork: the
+    *ancestor's* fork through which the process descends. A parent's birth must not lie after its child's.
     """
     edges = processes.select("artifact_id", "clock", "pid", "ppid", "line_fork", "t_fork")
     level = edges.rename({"ppid": "ancestor"}).with_columns(pl.col("t_fork").alias("t_birth"))

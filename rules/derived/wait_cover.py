@@ -1,18 +1,23 @@
-"""One row per client wait and the server wait that may explain it: how much of it passed on the server, and what ties the two.
+"""One row per client wait and the server wait that may explain it: how much of it passed on the server, and what
+ties the two.
 
-Inputs: `sqlnet_waits`, `sqlnet`, `statements`, `fdmap`, `sockets`. A client's wait for its peer [c0, c1] can be caused by a server
-wait [l0, l1] only if that is not longer (2 ms of slack for millisecond stamps); no clocks are compared for this.
-Columns: client_artifact, client_from, client_to, server_artifact, server_from, server_to (lines); client_s, server_s (s); `cover` =
-server_s / client_s, at most 1; `off_lo`, `off_hi` (s): the offsets (server clock minus client clock) for which the server wait lies inside the
-client's, [l1 - c1, l0 - c0]. If the request left before the client's read began, off_hi grows by as much.
-`same_conn`: id (a connection id on both sides), address (the listener's peer is a socket of the client's host), statement (a
-person's word, where only one client and one server trace of the phase can be meant), none.
-`residence`: proven (the request is seen to arrive before the wait, and an answer sent or a child's answer ends it), partly (one of the two), none. A
-server wait that a connection request or the client's own bytes end is idle: residence none, it explains nothing and clears nobody.
-`client_clock`, `server_clock`; `ended_by` as in `sqlnet_waits`.
-Worked example: client 39.329 -> 41.201, listener 39.566 -> 41.358, ended by a child's answer, arrival not in the excerpt:
-client_s 1.872, server_s 1.792, cover 0.9573, offsets [0.157, 0.237], same_conn statement, residence partly.
-Of several server waits the best (identity, residence, cover) is taken, each at most once per client trace; only the 300 longest waits of 10 ms or more of each side are looked at.
+Inputs: `sqlnet_waits`, `sqlnet`, `statements`, `fdmap`, `sockets`. A client's wait for its peer [c0, c1] can be
+caused by a server wait [l0, l1] only if that is not longer (2 ms of slack for millisecond stamps); no clocks are
+compared for this.
+Columns: client_artifact, client_from, client_to, server_artifact, server_from, server_to (lines); client_s, server_s
+(s); `cover` = server_s / client_s, at most 1; `off_lo`, `off_hi` (s): the offsets (server clock minus client clock)
+for which the server wait lies inside the client's, [l1 - c1, l0 - c0]. If the request left before the client's read
+began, off_hi grows by as much.
+`same_conn`: id (a connection id on both sides), address (the listener's peer is a socket of the client's host),
+statement (a person's word, where only one client and one server trace of the phase can be meant), none.
+`residence`: proven (the request is seen to arrive before the wait, and an answer sent or a child's answer ends it),
+partly (one of the two), none. A server wait that a connection request or the client's own bytes end is idle:
+residence none, it explains nothing and clears nobody. `client_clock`, `server_clock`; `ended_by` as in
+`sqlnet_waits`.
+Worked example: client 39.329 -> 41.201, listener 39.566 -> 41.358, ended by a child's answer, arrival not in the
+excerpt: client_s 1.872, server_s 1.792, cover 0.9573, offsets [0.157, 0.237], same_conn statement, residence partly.
+Of several server waits the best (identity, residence, cover) is taken, each at most once per client trace; only the
+300 longest waits of 10 ms or more of each side are looked at.
 Cost: quadratic in those. Source: interval form of Cristian's and NTP's bounds.
 """
 
@@ -68,15 +73,22 @@ RESIDENCE = ("proven", "partly", "none")
 
 
 def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> pl.DataFrame:
-    """Add begin and end (s, reading of the clock) and the connection of the row that ends the wait; waits without both stamps are dropped."""
+    """Add begin and end (s, reading of the clock) and the connection of the row that ends the wait; waits without
+    both stamps are dropped."""
     at = sqlnet.select("artifact_id", "line_no", "t_local").unique(["artifact_id", "line_no"], keep="first")
     zero = pl.col("clock").replace_strict(base, default=0.0, return_dtype=pl.Float64) if base else pl.lit(0.0)
-    ends = sqlnet.select("artifact_id", pl.col("line_no").alias("line_to"), "conn_key", "peer_ip", "peer_port").unique(["artifact_id", "line_to"], keep="first")
+    ends = sqlnet.select("artifact_id", pl.col("line_no").alias("line_to"), "conn_key", "peer_ip", "peer_port").unique(
+        ["artifact_id", "line_to"], keep="first"
+    )
     return (
         waits.join(at.rename({"line_no": "line_from", "t_local": "begin"}), on=["artifact_id", "line_from"], how="left")
         .join(at.rename({"line_no": "line_to", "t_local": "end"}), on=["artifact_id", "line_to"], how="left")
         .join(ends, on=["artifact_id", "line_to"], how="left")
-        .filter(pl.col("begin").is_not_null() & pl.col("end").is_not_null() & (pl.col("contiguous").fill_null("assumed") != "broken"))
+        .filter(
+            pl.col("begin").is_not_null()
+            & pl.col("end").is_not_null()
+            & (pl.col("contiguous").fill_null("assumed") != "broken")
+        )
         .with_columns((pl.col("begin") + zero), (pl.col("end") + zero))
         .with_columns((pl.col("end") - pl.col("begin")).alias("length"))
         .filter(pl.col("length") >= SHORTEST_S)
@@ -84,7 +96,8 @@ def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> 
 
 
 def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
-    """Add `residence` to server waits: was the request seen to arrive before, and did an answer end the wait or follow it."""
+    """Add `residence` to server waits: was the request seen to arrive before, and did an answer end the wait or
+    follow it."""
     lines = sqlnet.select(
         "artifact_id",
         "line_no",
@@ -96,8 +109,12 @@ def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
         ((pl.col("direction") == "out") & (pl.col("bytes") > 0)).fill_null(False).alias("goes"),
         pl.col("child_pid").is_not_null().alias("answered"),
     ).sort("line_no")
-    before = lines.filter(pl.col("comes") | pl.col("answered")).select("artifact_id", pl.col("line_no").alias("line_from"), pl.col("comes").alias("arrived"))
-    after = lines.filter(pl.col("comes") | pl.col("goes")).select("artifact_id", pl.col("line_no").alias("line_to"), pl.col("goes").alias("sent"))
+    before = lines.filter(pl.col("comes") | pl.col("answered")).select(
+        "artifact_id", pl.col("line_no").alias("line_from"), pl.col("comes").alias("arrived")
+    )
+    after = lines.filter(pl.col("comes") | pl.col("goes")).select(
+        "artifact_id", pl.col("line_no").alias("line_to"), pl.col("goes").alias("sent")
+    )
     looked = (
         server.sort("line_from")
         .join_asof(before, on="line_from", by="artifact_id", strategy="backward", check_sortedness=False)
@@ -136,7 +153,8 @@ def meant(candidates: pl.DataFrame) -> set[tuple[int, int]]:
 
 
 def identify(row: dict[str, Any], ends: set[tuple[str, str, int]]) -> str:
-    """Tell by what evidence the two waits are of one connection: id, address or none. Addresses in memory (0x...) identify nothing."""
+    """Tell by what evidence the two waits are of one connection: id, address or none. Addresses in memory (0x...)
+    identify nothing."""
     key = row["client_key"]
     if key is not None and key == row["server_key"] and not key.lower().startswith("0x"):
         return "id"
@@ -145,20 +163,48 @@ def identify(row: dict[str, Any], ends: set[tuple[str, str, int]]) -> str:
     return "none"
 
 
-def cover(waits: pl.DataFrame, sqlnet: pl.DataFrame, statements: pl.DataFrame, ends: set[tuple[str, str, int]], base: dict[str, float]) -> pl.DataFrame:
-    """Return `wait_cover` for frames of waits, trace records and statements; `base` is the reading of each clock's zero (s)."""
+def cover(
+    waits: pl.DataFrame,
+    sqlnet: pl.DataFrame,
+    statements: pl.DataFrame,
+    ends: set[tuple[str, str, int]],
+    base: dict[str, float],
+) -> pl.DataFrame:
+    """Return `wait_cover` for frames of waits, trace records and statements; `base` is the reading of each clock's
+    zero (s)."""
     spans = timed(waits, sqlnet, base)
-    longest = lambda frame: frame.sort("length", "line_from", descending=[True, False]).head(MOST_WAITS)  # noqa: E731
-    client = longest(spans.filter((pl.col("side") == "client") & (pl.col("kind") == "peer"))).select(
-        "phase", pl.col("artifact_id").alias("client_artifact"), pl.col("line_from").alias("client_from"), pl.col("line_to").alias("client_to"),
-        pl.col("begin").alias("c0"), pl.col("end").alias("c1"), pl.col("length").alias("client_s"), pl.col("conn_key").alias("client_key"),
-        pl.col("clock").alias("client_clock"), pl.col("host").alias("client_host"), pl.col("contiguous").alias("client_contiguous"),
-    )  # fmt: skip
-    server = longest(with_residence(spans.filter(pl.col("side").is_in(["listener", "server"])), sqlnet)).select(
-        "phase", "side", "kind", "residence", "ended_by", "peer_ip", "peer_port", pl.col("artifact_id").alias("server_artifact"), pl.col("line_from").alias("server_from"),
-        pl.col("line_to").alias("server_to"), pl.col("begin").alias("l0"), pl.col("end").alias("l1"), pl.col("length").alias("server_s"), pl.col("conn_key").alias("server_key"),
-        pl.col("clock").alias("server_clock"), pl.col("host").alias("server_host"), "contiguous",
-    )  # fmt: skip
+    client = _longest(spans.filter((pl.col("side") == "client") & (pl.col("kind") == "peer"))).select(
+        "phase",
+        pl.col("artifact_id").alias("client_artifact"),
+        pl.col("line_from").alias("client_from"),
+        pl.col("line_to").alias("client_to"),
+        pl.col("begin").alias("c0"),
+        pl.col("end").alias("c1"),
+        pl.col("length").alias("client_s"),
+        pl.col("conn_key").alias("client_key"),
+        pl.col("clock").alias("client_clock"),
+        pl.col("host").alias("client_host"),
+        pl.col("contiguous").alias("client_contiguous"),
+    )
+    server = _longest(with_residence(spans.filter(pl.col("side").is_in(["listener", "server"])), sqlnet)).select(
+        "phase",
+        "side",
+        "kind",
+        "residence",
+        "ended_by",
+        "peer_ip",
+        "peer_port",
+        pl.col("artifact_id").alias("server_artifact"),
+        pl.col("line_from").alias("server_from"),
+        pl.col("line_to").alias("server_to"),
+        pl.col("begin").alias("l0"),
+        pl.col("end").alias("l1"),
+        pl.col("length").alias("server_s"),
+        pl.col("conn_key").alias("server_key"),
+        pl.col("clock").alias("server_clock"),
+        pl.col("host").alias("server_host"),
+        "contiguous",
+    )
     fits = client.join(server, on="phase", how="inner", nulls_equal=True).filter(
         (pl.col("client_artifact") != pl.col("server_artifact"))
         & (pl.col("server_s") <= pl.col("client_s") + RESOLUTION_S)
@@ -176,15 +222,26 @@ def cover(waits: pl.DataFrame, sqlnet: pl.DataFrame, statements: pl.DataFrame, e
     return TABLE.rows(_as_row(row) for row in _matched(rows, stated))
 
 
+def _longest(waits: pl.DataFrame) -> pl.DataFrame:
+    return waits.sort("length", "line_from", descending=[True, False]).head(MOST_WAITS)
+
+
 def _preference(row: dict[str, Any]) -> tuple[Any, ...]:
     return (
-        -row["client_s"], row["client_artifact"], row["client_from"], IDENTITY.index(row["same_conn"]), RESIDENCE.index(row["residence"]),
-        -row["server_s"], row["server_artifact"], row["server_from"],
-    )  # fmt: skip
+        -row["client_s"],
+        row["client_artifact"],
+        row["client_from"],
+        IDENTITY.index(row["same_conn"]),
+        RESIDENCE.index(row["residence"]),
+        -row["server_s"],
+        row["server_artifact"],
+        row["server_from"],
+    )
 
 
 def _matched(rows: list[dict[str, Any]], stated: set[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Take the best partner of each client wait per server trace, longest waits first; a statement holds for pairs of one offset."""
+    """Take the best partner of each client wait per server trace, longest waits first; a statement holds for pairs
+    of one offset."""
     taken: set[tuple[Any, ...]] = set()
     offsets: dict[tuple[int, int], tuple[float, float]] = {}
     found = []

@@ -1,4 +1,5 @@
-"""Excerpts of the published incidents as frames, read by hand: a second, independent reading beside the real formats'.
+"""Excerpts of the published incidents as frames, read by hand: a second, independent reading beside the real
+formats'.
 
 Line numbers are those of the whole seed text. Only what the derived tables look at is filled.
 """
@@ -12,7 +13,9 @@ from typing import Any
 
 SEEDS = Path(os.environ.get("EXHIBIT_SEEDS", Path(__file__).parents[3] / "shared" / "seeds"))
 
-CALL = re.compile(r"^(\d+)(?:/(\d+))?:\s+((?:\d+\.\d{4}\s+)*)(\w+)\((.*)\)\s*(?:= (\S+)(?: \[(\w+)\])?|Err#\d+ (\w+)|argc = \d+)?\s*$")
+CALL = re.compile(
+    r"^(\d+)(?:/(\d+))?:\s+((?:\d+\.\d{4}\s+)*)(\w+)\((.*)\)\s*(?:= (\S+)(?: \[(\w+)\])?|Err#\d+ (\w+)|argc = \d+)?\s*$"
+)
 DETAIL = re.compile(r"name = (\S+) port = (\d+)")
 POLLED = re.compile(r"fd=(\d+)")
 
@@ -33,8 +36,11 @@ def payload(args: str) -> str | None:
     return "".join(p[1] if p[0] == " " and len(p) == 2 else escapes.get(p, p) for p in pairs)
 
 
-def truss(number: str, *ranges: tuple[int, int], artifact_id: int = 1, clock: str = "1.1:1", host: str | None = "db") -> list[dict[str, Any]]:
-    """Return the completed calls of the ranges, sorted by stamp per thread, as rows of `syscalls` (stamps -d, or -d -D -E)."""
+def truss(
+    number: str, *ranges: tuple[int, int], artifact_id: int = 1, clock: str = "1.1:1", host: str | None = "db"
+) -> list[dict[str, Any]]:
+    """Return the completed calls of the ranges, sorted by stamp per thread, as rows of `syscalls` (stamps -d, or -d
+    -D -E)."""
     text = seed(number)
     rows: list[dict[str, Any]] = []
     for block, (first, last) in enumerate(ranges):
@@ -56,16 +62,35 @@ def truss(number: str, *ranges: tuple[int, int], artifact_id: int = 1, clock: st
             fd = re.match(r"(\d+)\b", args)
             whole = int(ret, 0) if ret and re.fullmatch(r"\d+|0x[0-9A-Fa-f]+", ret) else None
             path = re.match(r'"([^"]*)"', args)
-            rows.append({
-                "artifact_id": artifact_id, "clock": clock, "host": host, "phase": None, "line_no": line_no, "line_end": line_no, "t_local": numbers[0],
-                "pid": int(pid), "lwp": int(lwp) if lwp else None, "name": name, "args": args, "state": "child_start" if child else "no_return" if name == "_exit" else "done",
-                "fd": whole if name == "pipe" else int(fd[1]) if fd and name not in ("_exit", "shmat") else None,
-                "fd2": int(ret2) if ret2 and name == "pipe" else None, "ret": whole, "err": err,
-                "child_pid": whole if fork else None, "delta_s": numbers[1] if len(numbers) > 1 else None, "cpu_s": numbers[2] if len(numbers) > 2 else None,
-                "path": path[1] if path and name in ("access", "execve", "open") else None,
-                "bytes": whole if name in ("read", "write") else None, "data": payload(args) if name in ("read", "write") else None, "stamp": "end",
-                "block": block, "cut": cut,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "artifact_id": artifact_id,
+                    "clock": clock,
+                    "host": host,
+                    "phase": None,
+                    "line_no": line_no,
+                    "line_end": line_no,
+                    "t_local": numbers[0],
+                    "pid": int(pid),
+                    "lwp": int(lwp) if lwp else None,
+                    "name": name,
+                    "args": args,
+                    "state": "child_start" if child else "no_return" if name == "_exit" else "done",
+                    "fd": whole if name == "pipe" else int(fd[1]) if fd and name not in ("_exit", "shmat") else None,
+                    "fd2": int(ret2) if ret2 and name == "pipe" else None,
+                    "ret": whole,
+                    "err": err,
+                    "child_pid": whole if fork else None,
+                    "delta_s": numbers[1] if len(numbers) > 1 else None,
+                    "cpu_s": numbers[2] if len(numbers) > 2 else None,
+                    "path": path[1] if path and name in ("access", "execve", "open") else None,
+                    "bytes": whole if name in ("read", "write") else None,
+                    "data": payload(args) if name in ("read", "write") else None,
+                    "stamp": "end",
+                    "block": block,
+                    "cut": cut,
+                }
+            )
             cut = False
     rows.sort(key=lambda r: r["t_local"])
     last_of: dict[Any, dict[str, Any]] = {}
@@ -77,7 +102,9 @@ def truss(number: str, *ranges: tuple[int, int], artifact_id: int = 1, clock: st
         row["dur_kind"] = "none" if gap is None else "gap"
         agrees = gap is not None and row["delta_s"] is not None and abs(gap - row["delta_s"]) < 1.5e-4
         seam = before is not None and before["block"] != row["block"]
-        row["contiguous"] = "proven" if agrees else "broken" if seam or row["cut"] or row["delta_s"] is not None else "assumed"
+        row["contiguous"] = (
+            "proven" if agrees else "broken" if seam or row["cut"] or row["delta_s"] is not None else "assumed"
+        )
         if before is not None:
             row["prev_line"], row["prev_name"] = before["line_no"], before["name"]
         last_of[(row["pid"], row["lwp"])] = row
