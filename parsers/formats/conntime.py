@@ -75,7 +75,10 @@ BANNER = (
     r"(?:.*?([0-9]{1,2})-([^- ]+) *-([0-9]{4}) +([0-9]{2}):([0-9]{2}):([0-9]{2}))?"
 )
 ANSWER = r"^[^()]{1,30}\(([0-9]+)[^()0-9]*\)$"
-FAILURE = r"^(TNS|ORA)-0*([0-9]+)\b"
+DETAIL_LINES = 15
+"""So far behind its banner a line may be a detail of a ping, in whatever language."""
+
+FAILURE = r"^[ \t]*(TNS|ORA)-0*([0-9]+)\b"
 
 
 def claim(head: Head) -> Claim | None:
@@ -183,19 +186,23 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     host = pl.col("line").str.extract(r"(?i)\(HOST *= *([^)]+?) *\)")
     port = pl.col("line").str.extract(r"(?i)\(PORT *= *([0-9]+) *\)")
     asked = pl.col("line").str.extract(r"(?i)\bcontact +([^( ][^ ]*)$")
+    banner = pl.col("release").is_not_null()
+    named = pl.coalesce(pl.concat_str(host, pl.lit(":"), port), host, asked)
     lines = lines.with_columns(
-        target=pl.coalesce(pl.concat_str(host, pl.lit(":"), port), host, asked)
-        .forward_fill()
-        .fill_null(state.get("target")),
+        # A banner ends the target of the ping before it.
+        target=pl.when(named.is_null() & banner).then(pl.lit("")).otherwise(named).forward_fill(),
         # A banner without a stamp that can be read ends the one before.
-        t_local=pl.when(pl.col("release").is_not_null()).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
-        ping=pl.col("release").is_not_null().cum_sum() + state.get("pings", 0),
+        t_local=pl.when(banner).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
+        banner_line=pl.when(banner).then("line_no").forward_fill(),
+        ping=banner.cum_sum() + state.get("pings", 0),
         millis=pl.col("line").str.extract(ANSWER).cast(pl.Float64),
         err=pl.concat_str(pl.col("line").str.extract(FAILURE, 1), pl.lit("-"), pl.col("line").str.extract(FAILURE, 2)),
         elided=pl.col("line").str.contains(ELISION),
     )
     lines = lines.with_columns(
-        t_local=pl.col("t_local").fill_null(state.get("t_local")).fill_nan(None), marks=pl.col("elided").cum_sum()
+        target=pl.col("target").fill_null(pl.lit(state.get("target"), pl.String)).replace("", None),
+        t_local=pl.col("t_local").fill_null(pl.lit(state.get("t_local"), pl.Float64)).fill_nan(None),
+        marks=pl.col("elided").cum_sum(),
     )
     first_code = pl.col("err").is_not_null() & pl.col("err").is_first_distinct().over("ping")
     first_code &= pl.col("err").is_not_null().cum_sum().over("ping") == 1
@@ -214,11 +221,10 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
             ok=pl.col("err").is_null(),
         ),
     )
-    details = (
-        r"^TNS Ping Utility|^Copyright|^Used |^Attempting|^\(?.*(?:\(DESCRIPTION|\(ADDRESS|\(HOST) *=|^\S+(?:ora|ORA)$|"
-        + FAILURE
-    )
-    out.read(lines.filter(pl.col("line").str.contains(details))["line_no"])
+    answers = pl.when(pl.col("millis").is_not_null() | pl.col("err").is_not_null()).then("line_no")
+    near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
+    details = near & (pl.col("line_no") <= answers.max().over("ping")) & ~pl.col("elided") & (pl.col("line") != "")
+    out.read(lines.filter(banner | details | pl.col("err").is_not_null())["line_no"])
     known = rows["t_local"].drop_nulls()
     if len(known):
         spans = [(source.first_line, source.next_line - 1)]
@@ -226,12 +232,14 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         out.domain(Domain(1, "wall-local", base=WALL_BASE, zone=source.hints.tz, t_begin=begin, t_end=end, lines=spans))
     if not banners.is_empty():
         out.fact("tool_version", banners["release"][0])
-        out.fact("tool_system", banners["system"][0])
+        system = re.search(r"(?i)solaris|linux|aix|hp-?ux|windows", banners["system"][0])
+        if system:
+            out.fact("os", system[0].lower().replace("-", ""))
     if lines.is_empty():
         return state
     open_mark = bool(lines["elided"].any()) and (rows.is_empty() or lines["marks"].max() != rows["marks"].max())
     return state | {
-        "target": lines["target"][-1],
+        "target": lines["target"][-1] or "",
         "t_local": lines["t_local"][-1],
         "pings": int(lines["ping"][-1]),
         "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark"))),

@@ -57,6 +57,7 @@ ROW_X = (
 )
 """Linux -X: address, permissions, inode, numbers, mapping."""
 
+CUT_ROW = r"^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]|$)"
 TOTAL = r"(?i)^[ \t]*(?:total(?:[ \t]+k[bB])?((?:[ \t]+(?:-|[0-9]+[KMG]?))+)|((?:[0-9]+[ \t]+)+)KB)$"
 MAPPED = r"^mapped: +[0-9]+K +writeable/private:"
 NUMBER = r"^([0-9]+)([KMG]?)$"
@@ -123,6 +124,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     for block in source.blocks():
         lines = _located(block.frame, state)
         out.read(lines.filter(pl.col("shape") != "row")["line_no"])
+        # A line that begins like a row and is none was cut; rows found below outrank this.
+        out.account("damaged", block.frame.filter(pl.col("line").str.contains(CUT_ROW))["line_no"])
         groups = [_measured(rows, columns, state["variant"]) for columns, rows in _by_header(lines)]
         rows = pl.concat(groups, how="diagonal").sort("line_no") if groups else None
         if rows is not None:
