@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 class ParserError(Exception):
-    """Base of all. `account` holds what is known all the same (bytes, lines, claims), `exit_status` the command's answer."""
+    """Base of all. `account` holds what is known all the same (bytes, lines, claims), `exit_status` the command's
+    answer.
+    """
 
     exit_status = 5
     account: Account | None = None

@@ -27,7 +27,8 @@ class Line:
 class LineReader:
     """Reads lines of an original by the line index of one of its readings; line N of 1 GB costs well under 5 ms.
 
-    Raises OtherReading if the original has another size than the manifest says, FileNotFoundError if there is no manifest.
+    Raises OtherReading if the original has another size than the manifest says, FileNotFoundError if there is no
+    manifest.
     """
 
     def __init__(self, original: Path, reading: Path) -> None:

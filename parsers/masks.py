@@ -1,4 +1,6 @@
-"""Secrets: passwords, accounts, keys. Tables, notes and quotes hold asterisks of the same length; only the original holds the rest."""
+"""Secrets: passwords, accounts, keys. Tables, notes and quotes hold asterisks of the same length; only the original
+holds the rest.
+"""
 
 from __future__ import annotations
 

@@ -24,8 +24,9 @@ OWN_FOLDERS = ("line_index", "secrets")
 
 
 class Writer:
-    """Writes the files of one batch in a thread of its own. After `close` everything is on the disk; nothing counts before
-    the manifest says so."""
+    """Writes the files of one batch in a thread of its own. After `close` everything is on the disk; nothing counts
+    before the manifest says so.
+    """
 
     def __init__(self, reading: Path, batch: int) -> None:
         self._reading = reading

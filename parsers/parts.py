@@ -1,8 +1,8 @@
 """Regions of a file, each with its own format.
 
-Today's splitter is the simple one: the whole file is one part, unless a person gave the borders (`case.yaml` or the evidence
-page). Lines between given parts are prose. A splitter for mails, tickets and pages keeps this contract: parts ascend, do not
-overlap, and only a format's own claim or a person's word makes one.
+Today's splitter is the simple one: the whole file is one part, unless a person gave the borders (`case.yaml` or the
+evidence page). Lines between given parts are prose. A splitter for mails, tickets and pages keeps this contract: parts
+ascend, do not overlap, and only a format's own claim or a person's word makes one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Read one file into a reading directory: identify, parse run by run, account for every line.
 
-Each block run ends in a batch: its files are synced, then the manifest is replaced. A killed reading goes on behind the last
-batch that the manifest counts, and the tables come out equal. The manifest is the only truth: `Account` is made from it.
+Each block run ends in a batch: its files are synced, then the manifest is replaced. A killed reading goes on behind the
+last batch that the manifest counts, and the tables come out equal. The manifest is the only truth: `Account` is made
+from it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class PartAccount:
-    """One part of a file. `kind` is None where nobody knew it; `facts` are what the format reported (tool_opts, os ...)."""
+    """One part of a file. `kind` is None where nobody knew it; `facts` are what the format reported (tool_opts, os
+    ...).
+    """
 
     part: int
     line_from: int
@@ -124,8 +127,8 @@ def read(
 ) -> Account:
     """Read one file; with `out` into that directory, going on behind the last batch of a reading that stands there.
 
-    Raises ParserError (`.account` tells what is known all the same; the manifest has it too) and OSError. A file of unknown
-    kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
+    Raises ParserError (`.account` tells what is known all the same; the manifest has it too) and OSError. A file of
+    unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
     """
     limits = limits or Limits()
     name = name or path.name

@@ -24,7 +24,8 @@ RACE = 0.05
 class Format:
     """What a module of `parsers/formats` reads: one variant of a kind.
 
-    `split`: may byte ranges be read independently ("lines") or not ("none"). `clocks`: their kinds, the usual one first.
+    `split`: may byte ranges be read independently ("lines") or not ("none"). `clocks`: their kinds, the usual one
+    first.
     """
 
     kind: str

@@ -1,9 +1,9 @@
 """The evidence tables: every column with its type, unit and meaning. The contract between formats and rules.
 
-Formats fill these columns and no others. Unknown is NULL, never 0, -1 or "". Units are in names: `_s _ms _ns _kb` (1024 bytes)
-`_kbps` (kB per second) `_ps` (events per second) `_pct _hz`. In the counter tables `vmstat`, `mpstat`, `iostat`, `microstates` a column
-without a suffix counts events per second, except threads (`r b w p rq load1`), requests (`wait actv queue`), cores (`pc`) and percentages.
-`docs/tables.md` is made from this file.
+Formats fill these columns and no others. Unknown is NULL, never 0, -1 or "". Units are in names: `_s _ms _ns _kb` (1024
+bytes) `_kbps` (kB per second) `_ps` (events per second) `_pct _hz`. In the counter tables `vmstat`, `mpstat`, `iostat`,
+`microstates` a column without a suffix counts events per second, except threads (`r b w p rq load1`), requests (`wait
+actv queue`), cores (`pc`) and percentages. `docs/tables.md` is made from this file.
 """
 
 from __future__ import annotations

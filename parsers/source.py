@@ -1,8 +1,8 @@
 """Bytes to blocks of numbered lines: encodings, line ends, damage, the line index.
 
-Lines are physical lines of the stored original, counted by LF (by CR where the head has CR and no LF). The text of a line
-comes without its line end and without trailing blanks, so that no format has to think of CR/LF or of what a mail program
-appended.
+Lines are physical lines of the stored original, counted by LF (by CR where the head has CR and no LF). The text of a
+line comes without its line end and without trailing blanks, so that no format has to think of CR/LF or of what a mail
+program appended.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class Hints:
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds a reading, in bytes unless said. `line_bytes`: a longer line is cut there, keeps its number, is noted."""
+    """What bounds a reading, in bytes unless said. `line_bytes`: a longer line is cut there, keeps its number, is
+    noted.
+    """
 
     file_bytes: int = 64 * 1024**3
     line_bytes: int = 1024 * 1024
@@ -87,7 +89,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Piece:
-    """Whole lines of a file: text, start of each relative to `offset`, what was wrong (index of line, note kind, words)."""
+    """Whole lines of a file: text, start of each relative to `offset`, what was wrong (index of line, note kind,
+    words).
+    """
 
     offset: int
     size: int
@@ -130,7 +134,9 @@ class TextFile:
         return hashlib.file_digest(self.stream, "sha256").hexdigest()
 
     def head(self, start: int | None = None, end: int | None = None) -> Head:
-        """Give the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is alone."""
+        """Give the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is
+        alone.
+        """
         start, end = self.start if start is None else start, self.size if end is None else end
         self.stream.seek(start)
         data = self.stream.read(min(HEAD_BYTES, end - start))
@@ -283,8 +289,8 @@ def open_text(path: Path, limits: Limits | None = None, name: str | None = None)
 class Source:
     """One block run of one part: about 32 MB of whole lines, given to a format as blocks.
 
-    `last`: no bytes of the part follow this run; `whole`: this run is the whole part, so sorting and repairing may happen
-    at once.
+    `last`: no bytes of the part follow this run; `whole`: this run is the whole part, so sorting and repairing may
+    happen at once.
     """
 
     def __init__(

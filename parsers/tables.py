@@ -30,7 +30,8 @@ _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown"
 
 @dataclass(frozen=True)
 class Domain:
-    """A source of time within a part: `kind` of clock, `base` = ISO time of its zero, `zone` = its name; times in seconds.
+    """A source of time within a part: `kind` of clock, `base` = ISO time of its zero, `zone` = its name; times in
+    seconds.
 
     `lines`: the ranges of lines whose rows belong to it. Reported again under the same number, the two are united.
     """
@@ -93,10 +94,12 @@ class Tables:
         self.domains: dict[int, Domain] = {}
 
     def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends"] = "all") -> None:
-        """Add rows: any subset of the table's columns, `line_no` among them; `line_end` defaults to it, NaN becomes NULL.
+        """Add rows: any subset of the table's columns, `line_no` among them; `line_end` defaults to it, NaN becomes
+        NULL.
 
-        Lines `line_no` to `line_end` count as read; with span "ends" only these two (halves with strangers between them).
-        Raises ValueError for a column that the table does not have, a missing `line_no` or a type that does not cast.
+        Lines `line_no` to `line_end` count as read; with span "ends" only these two (halves with strangers between
+        them). Raises ValueError for a column that the table does not have, a missing `line_no` or a type that does not
+        cast.
         """
         if frame.is_empty():
             return
@@ -105,7 +108,9 @@ class Tables:
         self._write(table, full)
 
     def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
-        """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and `read`)."""
+        """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and
+        `read`).
+        """
         self._check_kind(kind)
         self._single.append(Note(line_from, line_to, kind, clip(text)))
 
@@ -127,7 +132,9 @@ class Tables:
         self._set(line_nos, _CODE[kind])
 
     def secret(self, line_no: int, begin: int, end: int, kind: str) -> None:
-        """Mask characters [begin, end) of a line everywhere. Call it before rows of that line are added, else ValueError."""
+        """Mask characters [begin, end) of a line everywhere. Call it before rows of that line are added, else
+        ValueError.
+        """
         index = line_no - self._source.first_line
         if index < 0:
             raise ValueError(f"line {line_no} lies before this run")
@@ -137,7 +144,8 @@ class Tables:
         self._masks.keep(line_no, begin, end, kind, self._source.text_of(line_no))
 
     def secrets(self, frame: pl.DataFrame) -> None:
-        """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are half a trace.
+        """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are
+        half a trace.
 
         What the format puts into tables and notes of these lines it has masked itself.
         """
@@ -237,7 +245,9 @@ class Tables:
             self._codes[index] = np.where((here == _ROW) | (here == _CODE["read"]), here, code)
 
     def _judge(self) -> npt.NDArray[np.uint8]:
-        """Give the final code of each line of the run: rows first, then a format's word, then damage, marks of elision, blanks."""
+        """Give the final code of each line of the run: rows first, then a format's word, then damage, marks of elision,
+        blanks.
+        """
         source = self._source
         count = source.next_line - source.first_line
         self._room(count)

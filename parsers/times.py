@@ -1,7 +1,7 @@
 """Time texts: localised months, decimal commas, wall clocks, hours that a zone has twice or never.
 
-A wall clock counts seconds of its own reading since 1970-01-01T00:00:00 (`WALL_BASE`): what the digits say, whatever the zone.
-So times of one host can be subtracted, and a zone is a property of the domain, never of the rows.
+A wall clock counts seconds of its own reading since 1970-01-01T00:00:00 (`WALL_BASE`): what the digits say, whatever
+the zone. So times of one host can be subtracted, and a zone is a property of the domain, never of the rows.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ SIGN_CLEAR = {
 def decimal_sign(numbers: pl.Series) -> str | None:
     """Decide a file's decimal sign once from all its numbers: "," or "."; None if only `1,234` and the like are there.
 
-    Where both signs are shown, the more frequent one decides what is ambiguous. Numbers without any sign, or like `1.234`
-    with no comma about, mean ".".
+    Where both signs are shown, the more frequent one decides what is ambiguous. Numbers without any sign, or like
+    `1.234` with no comma about, mean ".".
 
     >>> decimal_sign(pl.Series(["1,234", "0,31"])), decimal_sign(pl.Series(["1,234"])), decimal_sign(pl.Series(["1.234"]))
     (',', None, '.')
@@ -105,7 +105,9 @@ def decimal_sign(numbers: pl.Series) -> str | None:
 
 
 def decimal(column: str, sign: str | None) -> pl.Expr:
-    """Turn number texts into Float64: a clear number by its own sign, an ambiguous one by `sign` (NULL if that is None)."""
+    """Turn number texts into Float64: a clear number by its own sign, an ambiguous one by `sign` (NULL if that is
+    None).
+    """
     text = pl.col(column)
     comma = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
     point = text.str.replace_all(",", "", literal=True)

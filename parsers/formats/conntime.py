@@ -1,7 +1,7 @@
 r"""Connection-time lists: seconds measured one by one, and tnsping.
 
-Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (11.2, 12.1 seen; English, Korean).
-Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
+Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (11.2, 12.1 seen; English,
+Korean). Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
 
 Samples::
 
@@ -15,10 +15,10 @@ Samples::
 
 Tables: conn_times. `series` is the label (without a running number) or the target of tnsping, `seq` counts within it.
 Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share.
-Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives no
-number. `00:00:03.94` has hours in front. Dots are an author's mark of elision: the next value is `contiguous` broken.
-Without a clock the position is all there is; the spacing of the values is unknown.
-Known gaps: values with a stamp in front of the label; tables with several numbers in a line.
+Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives
+no number. `00:00:03.94` has hours in front. Dots are an author's mark of elision: the next value is `contiguous`
+broken. Without a clock the position is all there is; the spacing of the values is unknown. Known gaps: values with a
+stamp in front of the label; tables with several numbers in a line.
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
 
 
 def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Number the values of each series and say where an author's mark stands before a value; `state` is brought up to date."""
+    """Number the values of each series and say where an author's mark stands before a value; `state` is brought up to
+    date.
+    """
     before = 1 if state.get("open_mark") else 0
     counts: dict[str, int] = state.setdefault("counts", {})
     key = pl.col("series").fill_null("")

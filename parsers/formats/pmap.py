@@ -14,11 +14,11 @@ Samples::
     total kB         3701784  413924  400716
 
 Tables: pmap (one row per printed row), ps (the total line: vsz_kb, rss_kb). Clock: none.
-Traps: columns are never cut by position, since blogs collapse white space; the header names them, and without one their number
-does. `-` is NULL: with DISM the size is known and nothing is resident *for this process*. With -s and -L one mapping prints
-as several rows: group by shmid. Locked is per attaching process. A `pid:` line ends at the first colon behind its digits, the
-command may hold more. Rows that do not add up to the total give a note. Under a header `Bytes` a size without suffix is bytes.
-Known gaps: rows glued together by a flattened paste; AIX procmap.
+Traps: columns are never cut by position, since blogs collapse white space; the header names them, and without one their
+number does. `-` is NULL: with DISM the size is known and nothing is resident *for this process*. With -s and -L one
+mapping prints as several rows: group by shmid. Locked is per attaching process. A `pid:` line ends at the first colon
+behind its digits, the command may hold more. Rows that do not add up to the total give a note. Under a header `Bytes` a
+size without suffix is bytes. Known gaps: rows glued together by a flattened paste; AIX procmap.
 """
 
 from __future__ import annotations
@@ -216,7 +216,9 @@ def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.
 
 
 def _rest(columns: tuple[str, ...], variant: str) -> dict[str, pl.Expr]:
-    """Split what follows the mode: lgroup on Solaris, offset and device with Linux -d, flags with -XX; then the mapping."""
+    """Split what follows the mode: lgroup on Solaris, offset and device with Linux -d, flags with -XX; then the
+    mapping.
+    """
     rest = pl.col("rest")
     if "lgrp" in columns or ("lgrp?" in columns and variant == "solaris"):
         lead = r"^(-|[0-9]+)(?:[ \t]+|$)"
