@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from incidents.errors import NotAllowed, NotAMember, RoomClosed
-from incidents.models.incident import Incident, Status
+from incidents.models.incident import Incident
 from incidents.models.link import UploadToken, hash_secret
 from incidents.models.membership import Membership, Role
 
@@ -42,7 +42,7 @@ RIGHTS: dict[str, frozenset[Right]] = {
 }
 # What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
 _WHEN_CLOSED = frozenset({Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.CLOSE})
-_NEEDED = {right: "a lead" for right in Right} | {right: "an investigator or a lead" for right in _INVESTIGATOR}
+_NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,10 @@ class Room:
         return right in self.rights and (not self.incident.closed or right in _WHEN_CLOSED)
 
     def require(self, right: Right) -> None:
-        """Raise `NotAllowed` or `RoomClosed` unless this person may do that here and now.
-
-        Looks the status up again: the room may have been closed since this object was made.
-        """
+        """Raise `NotAllowed` or `RoomClosed` unless this person may do that."""
         if right not in self.rights:
             raise NotAllowed(_NEEDED[right])
-        if right not in _WHEN_CLOSED and Incident.objects.filter(pk=self.incident.pk, status=Status.CLOSED).exists():
+        if not self.may(right):
             raise RoomClosed
 
 
@@ -112,13 +109,28 @@ def enter_with_token(slug: str, secret: str) -> Room:
         .filter(token_hash=hash_secret(secret), incident__slug=slug)
         .first()
     )
-    if token is None or not token.usable:
+    if token is None:
         raise NotAMember
-    # The token dies with the rights of whoever made it: a removed lead leaves no door open.
-    maker = _as_seen_by(token.created_by, token.incident)
-    if maker is None or Right.PEOPLE not in maker.rights:
-        raise NotAMember
+    room = _as_seen_with(token)
     UploadToken.objects.filter(pk=token.pk).update(last_used_at=timezone.now())
+    return room
+
+
+def again(room: Room) -> Room:
+    """Look at a room once more: rights may have gone since `room` was made. `NotAMember` if all have."""
+    if room.token is not None:
+        return _as_seen_with(UploadToken.objects.select_related("incident", "created_by").get(pk=room.token.pk))
+    now = enter_by_id(room.user.pk, room.incident.pk)
+    if now is None:
+        raise NotAMember
+    return now
+
+
+def _as_seen_with(token: UploadToken) -> Room:
+    maker = _as_seen_by(token.created_by, token.incident)
+    # The token dies with the rights of whoever made it: a removed lead leaves no door open.
+    if not token.usable or maker is None or Right.PEOPLE not in maker.rights:
+        raise NotAMember
     return Room(token.incident, token.created_by, None, frozenset({Right.UPLOAD}), token)
 
 

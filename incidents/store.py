@@ -18,14 +18,16 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.conf import settings
+from django.db import transaction
 
 from incidents.errors import NoSpace, StoreError, TooLarge
-from incidents.models.artifact import Artifact
+from incidents.models.artifact import Artifact, ArtifactState
+from incidents.models.incident import RoomCounter
 from incidents.models.reading import Reading
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -101,7 +103,7 @@ def require_size(size: int) -> None:
 
 
 class Incoming:
-    """Bytes on their way in: written and hashed piece by piece, then moved to their place by `keep`.
+    """Bytes on their way in: written and hashed piece by piece, then given their place by `keep`.
 
     Going on with an earlier upload hashes what already lies there, unless `digest` brings the hash along.
     """
@@ -150,18 +152,19 @@ class Incoming:
         return text
 
     def keep(self, incident_id: int) -> None:
-        """Move the bytes to their place as an original. May be called again after a fault."""
+        """Give the bytes their place as an original, safely on disk. Can be repeated.
+
+        They also stay where they came in until `discard`, so that a transaction that fails after this loses nothing.
+        """
         target = _original(incident_id, self.sha256)
         with _plain_faults():
-            if self.path.exists():
+            if not self._file.closed:
                 self.flush()
-                self.close()
-                target.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(self.path, target)
-                _fsync_folder(target.parent)
-                _fsync_folder(target.parent.parent)
-            elif not target.exists():
-                raise StoreError("the received bytes are gone")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # the same content: only whole files ever get this name
+                os.link(self.path, target)
+            _fsync_folder(target.parent)
+            _fsync_folder(target.parent.parent)
 
     def discard(self) -> None:
         self._file.close()
@@ -195,9 +198,15 @@ def forget_incoming(older_than_s: float) -> int:
 
 
 def purge(artifact: Artifact) -> None:
-    """Remove the original, all readings and whatever was derived in the room. Can be repeated."""
-    with _plain_faults():
-        original(artifact).unlink(missing_ok=True)
+    """Remove the original, all readings and whatever was derived in the room. Can be repeated.
+
+    Under the room's lock: the same content may be uploaded again, and then the original is the new artifact's.
+    """
+    with transaction.atomic(), _plain_faults():
+        RoomCounter.lock(artifact.incident_id)
+        same = Artifact.objects.filter(incident_id=artifact.incident_id, sha256=artifact.sha256)
+        if not same.exclude(state=ArtifactState.PURGED).exists():
+            original(artifact).unlink(missing_ok=True)
         for folder in (_room(artifact.incident_id) / str(int(artifact.number)), cache_dir(artifact.incident_id)):
             if folder.exists():
                 shutil.rmtree(folder)
@@ -206,7 +215,7 @@ def purge(artifact: Artifact) -> None:
 def export_names(artifacts: list[Artifact]) -> dict[int, str]:
     """Return number -> a safe file name, alone in its room: as in `case.yaml`, in reports and for downloads.
 
-    >>> export_names([Artifact(number=1, name="../a b.txt"), Artifact(number=2, name="c"), Artifact(number=3, name="c")])
+    >>> export_names([Artifact(number=n, name=name) for n, name in enumerate(("../a b.txt", "c", "c"), start=1)])
     {1: 'a_b.txt', 2: '2-c', 3: '3-c'}
     """
     plain = {artifact.number: _clean(artifact.name) for artifact in artifacts}

@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
@@ -77,8 +78,7 @@ async def _frames(
                         listener.lost = True
                 if listener.lost:
                     listener.lost = False
-                    seen = sent
-                    missed = await _ask(hub, lambda: live.replay(room, seen))
+                    missed = await _ask(hub, partial(live.replay, room, sent))
                     for event in missed.events:
                         sent = event.seq
                         yield _event(event)

@@ -1,0 +1,200 @@
+"""Evidence: the one way in, corrections, trying again."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from collections.abc import Iterable, Mapping
+
+from django.conf import settings
+from django.utils import timezone
+
+from incidents import store, tasks
+from incidents.access import Right, Room
+from incidents.actions.record import Deed, deed
+from incidents.errors import AlreadyHere, Refused
+from incidents.ingest import needs_rereading
+from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
+from incidents.models.incident import RoomCounter
+from incidents.models.job import Job, Queue
+from incidents.visible import visible
+
+Said = Mapping[str, str | None]
+
+
+def receive_stream(
+    room: Room, name: str, chunks: Iterable[bytes], way: str = Way.PAGE, said: Said | None = None
+) -> Artifact:
+    """Take a stream in. Rights are looked at before the first byte is written, and again at the end."""
+    room.require(Right.UPLOAD)
+    incoming = store.receive_all(chunks)
+    try:
+        return receive(room, incoming, name, way, said)
+    finally:
+        incoming.discard()
+
+
+def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Said | None = None) -> Artifact:
+    """Make what lies in the store an artifact of the room; every way in ends here.
+
+    The bytes have their place and are safe on disk before the row is committed. Raises `AlreadyHere` for content that
+    the room holds. May be called again after a fault, and never discards `incoming`: that is for whoever made it.
+    """
+    if incoming.size == 0:
+        raise Refused("The file is empty. Nothing was stored.")
+    words = checked(said or {})
+    with deed(room, Right.UPLOAD) as doing:
+        incident = doing.incident
+        same = incident.artifacts.filter(sha256=incoming.sha256).exclude(state=ArtifactState.PURGED).first()
+        if same is not None:
+            raise AlreadyHere(same.number, same.name)
+        incoming.keep(incident.pk)
+        artifact = Artifact.objects.create(
+            incident=incident,
+            number=RoomCounter.next_number(incident.pk, "artifact_number"),
+            sha256=incoming.sha256,
+            name=visible_name(name),
+            size=incoming.size,
+            way=way,
+            uploader=doing.room.user,
+            token=doing.room.token,
+            state=ArtifactState.QUEUED,
+        )
+        Correction.objects.bulk_create(
+            Correction(artifact=artifact, field=field, value=value, author=doing.room.user, corrected_at=timezone.now())
+            for field, value in words.items()
+            if value
+        )
+        doing.record(
+            "uploaded", f"artifact {artifact.number}", sha256=artifact.sha256, size=artifact.size, name=artifact.name
+        )
+        doing.tell("artifact", artifact.number)
+        _queue(artifact)
+    return artifact
+
+
+def correct(room: Room, number: int, fields: Said, lines: tuple[int, int] | None = None) -> Artifact:
+    """Say what the artifact, or the part of it that holds these lines, is. It holds against every guess, now and later.
+
+    A value of None says that it is unknown; an empty text takes an earlier word back. The file is read again when the
+    word changes how its bytes are understood.
+    """
+    if lines is not None and not 1 <= lines[0] <= lines[1]:
+        raise Refused("The lines must be first to last, from 1.")
+    words = checked(fields)
+    with deed(room, Right.CORRECT) as doing:
+        artifact = _artifact(doing, number)
+        line_from, line_to = lines or (None, None)
+        for field, value in words.items():
+            place = artifact.corrections.filter(line_from=line_from, line_to=line_to, field=field)
+            if value == "":
+                place.delete()
+            elif not place.update(value=value, author=doing.room.user, corrected_at=timezone.now()):
+                Correction.objects.create(
+                    artifact=artifact,
+                    line_from=line_from,
+                    line_to=line_to,
+                    field=field,
+                    value=value,
+                    author=doing.room.user,
+                )
+        doing.record("corrected", f"artifact {number}", lines=lines, **words)
+        if needs_rereading(set(words)):
+            _read_again(doing, artifact)
+        else:
+            _bump(doing, artifact)
+            doing.rejudge()
+        return artifact
+
+
+def retry(room: Room, number: int) -> Artifact:
+    """Try again to read what could not be read."""
+    with deed(room, Right.CORRECT) as doing:
+        artifact = _artifact(doing, number)
+        if artifact.state != ArtifactState.FAILED:
+            raise Refused("This artifact did not fail.", 409)
+        doing.record("retried", f"artifact {number}")
+        _read_again(doing, artifact)
+        return artifact
+
+
+def reread(room: Room, number: int) -> Artifact:
+    """Read the artifact anew: after a new version of its format, for instance."""
+    with deed(room, Right.CORRECT) as doing:
+        artifact = _artifact(doing, number)
+        doing.record("asked to read again", f"artifact {number}")
+        _read_again(doing, artifact)
+        return artifact
+
+
+def note_download(room: Room, number: int) -> Artifact:
+    """Allow and record the download of an original."""
+    with deed(room, Right.ORIGINAL) as doing:
+        artifact = _artifact(doing, number)
+        doing.record("downloaded", f"artifact {number}", sha256=artifact.sha256)
+        return artifact
+
+
+def visible_name(name: str) -> str:
+    """Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
+
+    >>> visible_name("../../etc/passwd"), visible_name("C:\\\\tmp\\\\a.txt"), visible_name("a\\x1b[1mb"), visible_name("/")
+    ('passwd', 'a.txt', 'a␛[1mb', 'unnamed')
+    """
+    return visible(re.split(r"[/\\]", name)[-1]).strip()[:255] or "unnamed"
+
+
+def checked(said: Said) -> dict[str, str | None]:
+    """Check the words about an artifact; `Refused` says which makes no sense. None stays None, "" stays ""."""
+    words: dict[str, str | None] = {}
+    for field, value in said.items():
+        if field not in CorrectedField.values:
+            raise Refused(f"There is nothing called {field} to say about an artifact.")
+        text = value.strip() if value is not None else None
+        if text and not _makes_sense(field, text):
+            raise Refused(f"This does not fit as {CorrectedField(field).label}: {text[:60]!r}.")
+        words[field] = text
+    return words
+
+
+def _makes_sense(field: str, text: str) -> bool:
+    if len(text) > 200 or not text.isprintable():
+        return False
+    if field == CorrectedField.KIND:
+        return re.fullmatch(r"[a-z][a-z0-9_]*(/[a-z0-9_-]+)?", text) is not None
+    if field == CorrectedField.YEAR:
+        return re.fullmatch(r"(19[7-9]\d|20\d\d|2100)", text) is not None
+    if field == CorrectedField.INTERVAL_S:
+        return re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) is not None and float(text) > 0
+    if field == CorrectedField.TZ:
+        return text in zoneinfo.available_timezones()
+    return True
+
+
+def _artifact(doing: Deed, number: int) -> Artifact:
+    artifact = doing.incident.artifacts.filter(number=number).first()
+    if artifact is None:
+        raise Refused("There is no such artifact.", 404)
+    if artifact.purged:
+        raise Refused("This artifact was purged.", 410)
+    return artifact
+
+
+def _read_again(doing: Deed, artifact: Artifact) -> None:
+    artifact.state, artifact.cause = ArtifactState.QUEUED, None
+    artifact.lines_read = artifact.bytes_read = None
+    artifact.save(update_fields=("state", "cause", "lines_read", "bytes_read"))
+    _bump(doing, artifact)
+    _queue(artifact)
+
+
+def _bump(doing: Deed, artifact: Artifact) -> None:
+    artifact.version += 1
+    artifact.save(update_fields=("version",))
+    doing.tell("artifact", artifact.number, artifact.version)
+
+
+def _queue(artifact: Artifact) -> None:
+    queue = Queue.LARGE if artifact.size >= settings.EXHIBIT_LARGE_BYTES else Queue.SMALL
+    Job.objects.ask_ingest(artifact, queue)
+    tasks.hint_on_commit(queue)

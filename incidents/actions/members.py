@@ -1,0 +1,140 @@
+"""Invite people, let them in, change what they may do, send them out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.core.mail import send_mail
+from django.db import transaction
+from django.utils import timezone
+
+from incidents import live
+from incidents.access import Right, Room
+from incidents.actions.limits import count_try
+from incidents.actions.record import deed
+from incidents.errors import NotAMember, Refused
+from incidents.models.activity import Activity
+from incidents.models.incident import Incident, RoomCounter
+from incidents.models.link import Invitation, hash_secret, new_secret
+from incidents.models.membership import Membership, Role, Team
+
+LONGEST_HOURS = 14 * 24
+
+
+def invite(room: Room, role: str, team: str = Team.OTHER, email: str | None = None, hours: int = 72) -> str:
+    """Make an invitation for one person; return its secret, which is shown once and stored hashed."""
+    if role not in Role.values or team not in Team.values:
+        raise Refused("Choose a role and a team from the list.")
+    if not 1 <= hours <= LONGEST_HOURS:
+        raise Refused(f"An invitation lasts from 1 to {LONGEST_HOURS} hours.")
+    with deed(room, Right.PEOPLE) as doing:
+        secret, hashed = new_secret()
+        invitation = Invitation.objects.create(
+            incident=doing.incident,
+            token_hash=hashed,
+            role=role,
+            team=team,
+            email=email or None,
+            created_by=doing.room.user,
+            expires_at=timezone.now() + timedelta(hours=hours),
+        )
+        doing.record("invited", f"invitation {invitation.pk}", role=role, team=team, email=email or None)
+        doing.tell("members")
+    return secret
+
+
+def send_invitation(room: Room, email: str, link: str) -> None:
+    """Mail an invitation's link. The room's title stays out: a mail may be read by others."""
+    room.require(Right.PEOPLE)
+    text = f"{room.actor_name} invites you to a room in Exhibit.\n\nThe link works once:\n{link}\n"
+    send_mail("An invitation to Exhibit", text, None, [email])
+
+
+def look_at(secret: str, caller: str = "") -> Invitation:
+    """Return a usable invitation; `NotAMember` for a used, expired, revoked or invented one, all alike."""
+    if caller:
+        count_try("join", caller)
+    invitation = Invitation.objects.select_related("incident").filter(token_hash=hash_secret(secret)).first()
+    if invitation is None or not invitation.usable:
+        raise NotAMember
+    return invitation
+
+
+def join(user: User, secret: str) -> Incident:
+    """Use an invitation up. Who is a member already keeps the higher role of the two."""
+    with transaction.atomic():
+        invitation = look_at(secret)
+        RoomCounter.lock(invitation.incident_id)
+        invitation = Invitation.objects.select_for_update(of=("self",)).select_related("incident").get(pk=invitation.pk)
+        if not invitation.usable or not user.is_active:
+            raise NotAMember
+        incident = invitation.incident
+        member = Membership.objects.filter(incident=incident, user=user).first()
+        if member is None:
+            Membership.objects.create(incident=incident, user=user, role=invitation.role, team=invitation.team)
+        elif _RANK[invitation.role] > _RANK[member.role]:
+            Membership.objects.filter(pk=member.pk).update(role=invitation.role)
+        Invitation.objects.filter(pk=invitation.pk).update(used_at=timezone.now(), used_by=user)
+        name = user.get_full_name() or user.get_username()
+        Activity.objects.append(
+            incident.pk, user.pk, name, "joined", f"invitation {invitation.pk}", role=invitation.role
+        )
+        live.tell(incident.pk, "members")
+        return incident
+
+
+_RANK = {Role.VIEWER.value: 1, Role.INVESTIGATOR.value: 2, Role.LEAD.value: 3}
+
+
+def change(room: Room, user_id: int, role: str, team: str) -> None:
+    """Give a member another role or team. The last lead stays one."""
+    if role not in Role.values or team not in Team.values:
+        raise Refused("Choose a role and a team from the list.")
+    with deed(room, Right.PEOPLE) as doing:
+        member = _member(doing.incident, user_id)
+        if member.role == Role.LEAD and role != Role.LEAD:
+            _keep_a_lead(doing.incident, member)
+        before = member.role
+        member.role, member.team = role, team
+        member.save(update_fields=("role", "team"))
+        doing.record("changed", f"member {member.user.get_username()}", role=role, team=team, before=before)
+        doing.tell("members")
+        if before != role:
+            # Pages of the old role must not go on: the stream ends, and the page that opens anew is the new role's.
+            live.end_streams(user_id, doing.incident.pk)
+
+
+def remove(room: Room, user_id: int) -> None:
+    """Send a member out, or leave: everybody may remove themselves. Open streams end at once."""
+    own = room.user.pk == user_id and room.token is None
+    with deed(room, Right.READ if own else Right.PEOPLE) as doing:
+        member = _member(doing.incident, user_id)
+        if member.role == Role.LEAD:
+            _keep_a_lead(doing.incident, member)
+        member.delete()
+        doing.record("left" if own else "removed", f"member {member.user.get_username()}")
+        doing.tell("members")
+        live.end_streams(user_id, doing.incident.pk)
+
+
+def revoke(room: Room, invitation_id: int) -> None:
+    """Make an invitation useless. One that was used stays used."""
+    with deed(room, Right.PEOPLE) as doing:
+        open_ones = doing.incident.invitations.filter(used_at__isnull=True, revoked_at__isnull=True)
+        if not open_ones.filter(pk=invitation_id).update(revoked_at=timezone.now()):
+            raise Refused("There is no such open invitation.", 404)
+        doing.record("revoked", f"invitation {invitation_id}")
+        doing.tell("members")
+
+
+def _member(incident: Incident, user_id: int) -> Membership:
+    member = incident.memberships.select_related("user").filter(user_id=user_id).first()
+    if member is None:
+        raise Refused("This person is not a member.", 404)
+    return member
+
+
+def _keep_a_lead(incident: Incident, leaving: Membership) -> None:
+    if not incident.memberships.filter(role=Role.LEAD, user__is_active=True).exclude(pk=leaving.pk).exists():
+        raise Refused("A room needs a lead: make somebody else one first.", 409)

@@ -1,0 +1,119 @@
+"""Take something uploaded by mistake out of the room for good, leaving a tombstone: hash, lines, who, why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from incidents import analysis, store
+from incidents.access import Right, Room
+from incidents.actions.record import deed
+from incidents.errors import Refused
+from incidents.models.artifact import Artifact, ArtifactState
+from incidents.models.finding import Evaluation, Finding, FindingVersion
+from incidents.models.job import Job, JobState
+
+WITHDRAWN = "Evidence withdrawn."
+# Everything in a finding that may repeat words or figures of the evidence.
+_TEXTS = ("headline", "expert", "manager")
+_FIGURES: dict[str, Any] = {"facts": {}, "against": [], "clears": [], "cells": {}}
+
+
+def purge(room: Room, number: int, reason: str) -> Artifact:
+    """Remove an artifact's bytes, tables and all quotations of it. The number stays taken; findings say "withdrawn"."""
+    reason = reason.strip()
+    if not reason:
+        raise Refused("Say why it is purged: the tombstone shows it.")
+    with deed(room, Right.PURGE) as doing:
+        artifact = doing.incident.artifacts.select_related("reading").filter(number=number).first()
+        if artifact is None:
+            raise Refused("There is no such artifact.", 404)
+        if artifact.purged:
+            raise Refused("This artifact was purged already.", 410)
+        lines = artifact.reading.lines if artifact.reading else None
+        # A worker that reads it just now finds at its next breath that the job is no longer its own.
+        Job.objects.filter(artifact=artifact, state__in=(JobState.QUEUED, JobState.RUNNING)).update(
+            state=JobState.FAILED, cause="purged", lease_until=None, finished_at=timezone.now()
+        )
+        artifact.reading = None
+        artifact.state, artifact.cause, artifact.lines_read = ArtifactState.PURGED, None, lines
+        artifact.purged_at, artifact.purged_by, artifact.purge_reason = timezone.now(), doing.room.user, reason
+        artifact.version += 1
+        artifact.save()
+        artifact.readings.all().delete()
+        artifact.phases.all().delete()
+        for key, version in _withdraw(doing.incident.pk, number):
+            doing.tell("finding", key, version)
+        doing.record(
+            "purged",
+            f"artifact {number}",
+            sha256=artifact.sha256,
+            lines=lines,
+            size=artifact.size,
+            name=artifact.name,
+            reason=reason,
+        )
+        doing.tell("artifact", number, artifact.version)
+        doing.rejudge()
+        transaction.on_commit(lambda: store.purge(artifact))
+    return artifact
+
+
+def _withdraw(incident_id: int, number: int) -> list[tuple[str, int]]:
+    """Strike the artifact's words out of findings, their versions and the reports; return the findings concerned."""
+    told = []
+    for version in FindingVersion.objects.filter(finding__incident_id=incident_id):
+        if cites(version.content, number):
+            version.content = struck(version.content)
+            version.content_hash = analysis.digest(version.content)
+            version.save(update_fields=("content", "content_hash"))
+    for finding in Finding.objects.filter(incident_id=incident_id).select_related("current"):
+        if finding.current and finding.current.content.get("withdrawn"):
+            finding.withdrawn = True
+            finding.save(update_fields=("withdrawn",))
+            told.append((finding.key, finding.current.number))
+    for evaluation in Evaluation.objects.filter(incident_id=incident_id):
+        evaluation.report = _struck_report(evaluation.report, number)
+        evaluation.save(update_fields=("report",))
+    return told
+
+
+def cites(content: Any, number: int) -> bool:
+    """Tell whether any citation in a piece of a report names the artifact."""
+    if isinstance(content, dict):
+        if content.get("artifact") == number and "line_from" in content:
+            return True
+        return any(cites(value, number) for value in content.values())
+    return isinstance(content, list) and any(cites(value, number) for value in content)
+
+
+def struck(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a finding without words or figures of its evidence; which lines it cited stays."""
+    return {
+        **content,
+        **dict.fromkeys(_TEXTS, WITHDRAWN),
+        **{name: empty for name, empty in _FIGURES.items() if name in content},
+        "citations": [{**citation, "text": ""} for citation in content["citations"]],
+        "withdrawn": True,
+    }
+
+
+def _struck_report(report: dict[str, Any], number: int) -> dict[str, Any]:
+    """The report keeps what does not lean on the artifact; its sentences go when anything in it did."""
+    if not cites(report, number) and not any(a.get("id") == number for a in report.get("artifacts", [])):
+        return report
+    findings = [struck(f) if cites(f, number) else f for f in report["findings"]]
+    left = {
+        key: [row for row in value if not cites(row, number)] if isinstance(value, list) else value
+        for key, value in report.items()
+        if key not in ("findings", "verdict", "whose_seconds")
+    }
+    return {
+        **left,
+        "findings": findings,
+        "verdict": {**report["verdict"], "sentence": WITHDRAWN},
+        "whose_seconds": None if cites(report["whose_seconds"], number) else report["whose_seconds"],
+        "compared": [],
+    }

@@ -1,0 +1,49 @@
+"""The frame of every deed: one transaction, the room locked, the right checked again, record and event with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from incidents import live, tasks
+from incidents.access import Right, Room, again
+from incidents.models.activity import Activity
+from incidents.models.incident import Incident, RoomCounter
+from incidents.models.job import Job, Queue
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What a deed writes beside its rows. `room` is the room as it is now, under the lock."""
+
+    room: Room
+
+    def record(self, verb: str, object: str | int = "", **detail: Any) -> None:
+        room = self.room
+        Activity.objects.append(room.incident.pk, room.user.pk, room.actor_name, verb, str(object), **detail)
+
+    def tell(self, kind: str, object: str | int = "", version: int = 1) -> None:
+        live.tell(self.room.incident.pk, kind, object, version)
+
+    def rejudge(self) -> None:
+        """Have the room judged again, since what the rules see has changed."""
+        Job.objects.ask_judge(self.room.incident.pk)
+        tasks.hint_on_commit(Queue.JUDGE)
+
+    @property
+    def incident(self) -> Incident:
+        return self.room.incident
+
+
+@contextmanager
+def deed(room: Room, right: Right) -> Iterator[Deed]:
+    """Open the transaction of one deed. The room's lock makes deeds of one room follow each other."""
+    with transaction.atomic():
+        RoomCounter.lock(room.incident.pk)
+        now = again(room)
+        now.require(right)
+        yield Deed(now)

@@ -1,0 +1,372 @@
+"""Tables become findings: the case as the room's people describe it, judged in a child process, kept by stable keys."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+import yaml
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from incidents import live, store
+from incidents.errors import IncidentError
+from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
+from incidents.models.case import ClockOffset, Host, Marker, Statement
+from incidents.models.database import AWAY, patiently
+from incidents.models.finding import Evaluation, Finding, FindingVersion
+from incidents.models.incident import Incident, RoomCounter
+from incidents.models.job import Job, JobState
+from incidents.models.reading import Part, Reading
+from rules import model as rules
+from rules.case_yaml import dump_case_yaml
+
+log = structlog.get_logger(__name__)
+
+# Fences of the judging child. Rules themselves have tighter ones, each on its own.
+CHILD_MEMORY = 4 * 2**30
+CHILD_SECONDS = 600
+_LIBC = ctypes.CDLL(None)
+# Exit statuses that come with a report: evaluated; some file of unknown kind; some rule failed.
+_WITH_REPORT = (0, 3, 6)
+
+
+class JudgingFailed(IncidentError):
+    """The child gave no report; the message says why, in words for the room."""
+
+
+# --- what holds for a part ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Value:
+    """A guess and what a person said. A person's word holds, also when it says that nobody knows (`said` is None)."""
+
+    guess: str | None
+    said: str | None = None
+    corrected: bool = False
+
+    @property
+    def holds(self) -> str | None:
+        return self.said if self.corrected else self.guess
+
+
+@dataclass(frozen=True)
+class PartValues:
+    """A part with the values of its correctable fields, by name (`CorrectedField`)."""
+
+    part: Part
+    values: dict[str, Value]
+
+    def __getitem__(self, field: str) -> str | None:
+        return self.values[field].holds
+
+
+def values_of(artifact: Artifact) -> list[PartValues]:
+    """Return the parts of the reading in use with people's corrections laid over the guesses; empty if it was not read.
+
+    A correction of lines belongs to the part that holds its first line, and goes before one of the whole artifact.
+    """
+    if artifact.reading is None:
+        return []
+    corrections = list(artifact.corrections.all())
+    return [_part_values(part, corrections) for part in artifact.reading.parts.all()]
+
+
+def _part_values(part: Part, corrections: list[Correction]) -> PartValues:
+    kind = f"{part.kind}/{part.variant}" if part.kind and part.variant else part.kind
+    guesses = {"kind": kind, "host": part.host, "os": part.os, "role": part.role, "phase": part.phase}
+    values = {field: Value(guesses.get(field)) for field in CorrectedField.values}
+    whole_first = sorted(corrections, key=lambda c: c.line_from is not None)
+    for said in whole_first:
+        if said.line_from is None or part.line_from <= said.line_from <= part.line_to:
+            values[said.field] = Value(guesses.get(said.field), said.value, True)
+    return PartValues(part, values)
+
+
+# --- the case -----------------------------------------------------------------------------------------------------
+
+
+def case_of(incident: Incident) -> rules.CaseSpec:
+    """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read."""
+    artifacts = _judged(incident)
+    names = store.export_names(artifacts)
+    symptom = rules.Symptom(incident.symptom_text, incident.symptom_unit, incident.symptom_bad, incident.symptom_normal)
+    return rules.CaseSpec(
+        title=incident.title,
+        symptom=symptom if symptom != rules.Symptom() else None,
+        hosts={host.name: _host(host) for host in incident.hosts.all()},
+        artifacts=tuple(_artifact(artifact, names[artifact.number]) for artifact in artifacts),
+        markers=tuple(_marker(marker) for marker in incident.markers.all()),
+        phases=tuple(
+            rules.PhaseSpec(phase.artifact.number, phase.line_from, phase.line_to, phase.phase)
+            for phase in incident.phases.select_related("artifact")
+            if phase.artifact.number in names
+        ),
+        statements=tuple(_statement(statement) for statement in incident.statements.all()),
+        offsets=tuple(_offset(offset) for offset in incident.clock_offsets.all()),
+        t_zero=incident.t_zero.isoformat() if incident.t_zero else None,
+    )
+
+
+def case_yaml(incident: Incident) -> str:
+    """Write the room as `case.yaml`: beside the originals under their export names it gives `python -m rules` this case."""
+    written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident)))
+    artifacts = _judged(incident)
+    names = store.export_names(artifacts)
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for entry in written.get("artifacts", []):
+        entries.setdefault(entry["file"], []).append(entry)
+    for artifact in artifacts:
+        # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
+        for values, entry in zip(values_of(artifact), entries.get(names[artifact.number], []), strict=False):
+            said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
+            for field in ("kind", "os", "tz"):
+                if field in said:
+                    entry[field] = said[field]
+            if "year" in said:
+                entry["year"] = int(said["year"] or 0)
+            if "interval_s" in said:
+                entry["interval"] = float(said["interval_s"] or 0)
+    return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _judged(incident: Incident) -> list[Artifact]:
+    """The artifacts that a case holds: those with a complete reading, and those that could not be read."""
+    waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING)
+    rows = (
+        incident.artifacts.exclude(state=ArtifactState.PURGED)
+        .exclude(state__in=waiting, reading__isnull=True)
+        .select_related("reading")
+        .prefetch_related("reading__parts", "corrections")
+        .order_by("number")
+    )
+    return list(rows)
+
+
+def _artifact(artifact: Artifact, name: str) -> rules.ArtifactSpec:
+    parts = tuple(
+        rules.PartSpec(
+            values.part.part,
+            values.part.line_from,
+            values.part.line_to,
+            host=values["host"],
+            phase=values["phase"],
+            role=values["role"],
+            clock=values["clock"],
+        )
+        for values in values_of(artifact)
+    )
+    reading: Reading | None = artifact.reading or artifact.readings.order_by("-number").first()
+    folder = None
+    if reading is not None:
+        reading.artifact = artifact
+        folder = str(store.reading_dir(reading))
+    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, str(store.original(artifact)), folder, parts)
+
+
+def _host(host: Host) -> rules.HostSpec:
+    return rules.HostSpec(host.os, host.os_release, host.model, host.ncpu, host.mem_gib, host.role, host.tz)
+
+
+def _marker(marker: Marker) -> rules.Marker:
+    between = (marker.from_phase, marker.to_phase) if marker.from_phase and marker.to_phase else None
+    at = marker.at.isoformat() if marker.at else None
+    return rules.Marker(marker.kind, marker.label, at, between, tuple(marker.changed), marker.hypothesis)
+
+
+def _statement(statement: Statement) -> rules.Statement:
+    return rules.Statement(statement.name, statement.num, statement.unit, statement.text, statement.author_label)
+
+
+def _offset(offset: ClockOffset) -> rules.Offset:
+    return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+
+
+# --- judging ------------------------------------------------------------------------------------------------------
+
+
+def analyze(job: Job) -> None:
+    """Judge the job's room as it is now. What arrives while this runs waits as the room's next judgement."""
+    incident = patiently(lambda: Incident.objects.get(pk=job.incident_id))
+    spec = patiently(lambda: case_of(incident))
+    report = judge(spec, lambda: _still_ours(job))
+    patiently(lambda: save(job, incident, spec, report))
+
+
+def judge(spec: rules.CaseSpec, each_second: Callable[[], None] | None = None) -> dict[str, Any]:
+    """Run `python -m rules` over a case in a child with limits; return the report's JSON object.
+
+    A child and not a call: DuckDB and Polars stay out of the process that forks, and a runaway takes only itself down.
+    """
+    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+        case = os.path.join(folder, "case.json")
+        with open(case, "w", encoding="utf-8") as file:
+            json.dump(spec.as_json(), file)
+        with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "rules", "--case-json", case, "--json"],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=settings.BASE_DIR,
+                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+                start_new_session=True,
+                preexec_fn=_fences,
+            )
+            status = _wait(child, each_second)
+            out.seek(0)
+            err.seek(0)
+            if status in _WITH_REPORT:
+                report: dict[str, Any] = json.load(out)
+                return report
+            log.error("analysis.child_failed", status=status, stderr=err.read()[-4000:].decode(errors="replace"))
+    raise JudgingFailed(f"The rules could not be run over this room ({_ending(status)}). The room keeps what it had.")
+
+
+def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None) -> int:
+    deadline = time.monotonic() + CHILD_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            try:
+                return child.wait(1)
+            except subprocess.TimeoutExpired:
+                if each_second:
+                    each_second()
+        raise JudgingFailed(f"The rules took over {CHILD_SECONDS} s and were stopped. The room keeps what it had.")
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _fences() -> None:
+    """Between fork and exec: only system calls here. Address space, no core files, and death with the worker."""
+    if sys.platform == "linux":
+        _LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY, CHILD_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (CHILD_SECONDS, CHILD_SECONDS + 5))
+
+
+def _ending(status: int) -> str:
+    if status < 0:
+        return f"stopped by {signal.Signals(-status).name}"
+    return "a limit was hit" if status == 5 else f"exit status {status}"
+
+
+def _still_ours(job: Job) -> None:
+    try:
+        job.renew()
+    except AWAY as error:  # the lease is long enough to wait for the database
+        log.warning("analysis.database_away", error=str(error))
+        connection.close()
+
+
+def fail(job: Job, cause: str) -> None:
+    """Write down that the room could not be judged; its pages show the cause with "try again"."""
+    with transaction.atomic():
+        RoomCounter.lock(job.incident_id)
+        job.finish(JobState.FAILED, cause)
+        live.tell(job.incident_id, "verdict")
+
+
+# --- keeping ------------------------------------------------------------------------------------------------------
+
+
+def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> None:
+    """Keep a report in one transaction, if the job is still ours and nothing of its evidence was purged meanwhile."""
+    with transaction.atomic():
+        RoomCounter.lock(incident.pk)
+        job.hold()
+        incident.refresh_from_db()
+        purged = set(incident.artifacts.filter(state=ArtifactState.PURGED).values_list("number", flat=True))
+        if purged & {artifact.id for artifact in spec.artifacts}:
+            job.queue_again(cause="an artifact was purged meanwhile")
+            return
+        save_report(incident, spec, report)
+        job.finish()
+
+
+def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> Evaluation | None:
+    """Store a report as the room's newest evaluation and bring the findings up to date; inside a transaction.
+
+    Returns None when the room has just this report already. In a closed room the report waits for a lead's word.
+    """
+    newest = incident.evaluations.order_by("-number").first()
+    if newest is not None and digest(_lasting(newest.report)) == digest(_lasting(report)):
+        return None
+    evaluation = Evaluation.objects.create(
+        incident=incident,
+        number=newest.number + 1 if newest else 1,
+        inputs_hash=inputs_hash(spec),
+        version=digest(sorted({(f["rule"], f.get("version")) for f in report["findings"]})),
+        report=report,
+        accepted=not incident.closed,
+    )
+    if evaluation.accepted:
+        save_findings(evaluation)
+    live.tell(incident.pk, "verdict", evaluation.number)
+    return evaluation
+
+
+def save_findings(evaluation: Evaluation) -> None:
+    """Match the report's findings with the room's by key: new, changed, found again, no longer found."""
+    incident_id = evaluation.incident_id
+    known = {f.key: f for f in Finding.objects.filter(incident_id=incident_id).select_related("current")}
+    seen: set[str] = set()
+    for rank, content in enumerate(evaluation.report["findings"], start=1):
+        if content["key"] in seen:
+            continue
+        seen.add(content["key"])
+        finding = known.get(content["key"])
+        if finding is None:
+            finding = Finding(incident_id=incident_id, key=content["key"], rule=content["rule"])
+        told = finding.pk is None or finding.gone_since is not None or finding.withdrawn
+        finding.kind, finding.group, finding.rank = content["kind"], content["group"], rank
+        finding.gone_since, finding.withdrawn = None, False
+        finding.save()
+        content_hash = digest(content)
+        if finding.current is None or finding.current.content_hash != content_hash:
+            number = (finding.current.number if finding.current else 0) + 1
+            finding.current = FindingVersion.objects.create(
+                finding=finding, number=number, evaluation=evaluation, content=content, content_hash=content_hash
+            )
+            finding.save(update_fields=("current",))
+            told = True
+        if told and finding.current:
+            live.tell(incident_id, "finding", finding.key, finding.current.number)
+    for finding in _no_longer(known.values(), seen):
+        finding.gone_since = timezone.now()
+        finding.save(update_fields=("gone_since",))
+        live.tell(incident_id, "finding", finding.key, finding.current.number if finding.current else 1)
+
+
+def _no_longer(known: Iterable[Finding], seen: set[str]) -> list[Finding]:
+    return [finding for finding in known if finding.key not in seen and finding.gone_since is None]
+
+
+def inputs_hash(spec: rules.CaseSpec) -> str:
+    return digest(spec.as_json())
+
+
+def _lasting(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without what differs between two runs over the same case."""
+    return {key: value for key, value in report.items() if key != "seconds"}
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,329 @@
+"""An artifact becomes tables: one reading, resumable, with progress; what a file is, the parsers know."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from django.db import connection, transaction
+from django.utils import timezone
+
+from incidents import live, store
+from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
+from incidents.models.case import Host
+from incidents.models.database import AWAY, patiently
+from incidents.models.incident import RoomCounter
+from incidents.models.job import Job, JobState, LeaseLost
+from incidents.models.reading import Part, Reading, ReadingState
+from parsers.errors import AmbiguousFormat, LimitExceeded, OtherReading, ParserError, UnknownFormat, WrongFormat
+
+if TYPE_CHECKING:
+    from parsers.reading import Account, Progress
+
+log = structlog.get_logger(__name__)
+
+# The corrections that change how bytes are read; the others only change how rows are seen and rewrite no file.
+_READ_BY = frozenset(
+    (CorrectedField.KIND, CorrectedField.OS, CorrectedField.TZ, CorrectedField.YEAR, CorrectedField.INTERVAL_S)
+)
+PROGRESS_S = 1.0
+
+
+def needs_rereading(fields: set[str]) -> bool:
+    return bool(fields & _READ_BY)
+
+
+def ingest(job: Job) -> None:
+    """Read the job's artifact, going on where an attempt before this one was cut. Raises what fails or repeats the job.
+
+    The result is written in one transaction that first makes sure that the job is still ours.
+    """
+    artifact = Artifact.objects.select_related("incident").get(pk=job.artifact_id)
+    reading = patiently(lambda: _begin(job, artifact))
+    if reading is None:
+        return
+    # Here and not above: the worker's parent loads this module, and Polars must not live in a process that forks.
+    from parsers.reading import read
+
+    with store.lock_reading(reading):
+        try:
+            account = read(
+                store.original(artifact),
+                _hints(reading.hints["file"]),
+                store.reading_dir(reading),
+                progress=_reporter(job, artifact),
+                known=_known_parts(reading.hints["parts"]),
+                name=artifact.name,
+            )
+        except OtherReading:  # begun by another version of the format: that one is not gone on with
+            patiently(lambda: _begin_anew(job, reading))
+            return
+        except ParserError as error:
+            cause = _in_plain_words(error)
+            known = error.account
+            patiently(lambda: _fail(job, artifact, reading, cause, known))
+            return
+        except LeaseLost:
+            artifact.refresh_from_db()
+            if artifact.purged:  # what this attempt wrote after the purge must go as well
+                store.purge(artifact)
+            raise
+    patiently(lambda: _complete(job, artifact, reading, account))
+
+
+def fail(job: Job, cause: str) -> None:
+    """Write down that the job's artifact could not be read, for faults that are not the file's."""
+    artifact = Artifact.objects.get(pk=job.artifact_id)
+    reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
+    _fail(job, artifact, reading, cause, None)
+
+
+def _begin(job: Job, artifact: Artifact) -> Reading | None:
+    with transaction.atomic():
+        RoomCounter.lock(artifact.incident_id)
+        job.hold()
+        artifact.refresh_from_db()
+        if artifact.purged:
+            job.finish()
+            return None
+        hints = _said(artifact)
+        reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
+        if reading is not None and reading.hints != hints:  # corrected since: begin anew, with what is known now
+            _replace(reading)
+            reading = None
+        if reading is None:
+            last = artifact.readings.order_by("-number").values_list("number", flat=True).first() or 0
+            reading = Reading.objects.create(artifact=artifact, number=last + 1, hints=hints)
+        _set(artifact, state=ArtifactState.READING, cause=None, lines_read=0, bytes_read=0)
+        return reading
+
+
+def _begin_anew(job: Job, reading: Reading) -> None:
+    with transaction.atomic():
+        job.hold()
+        _replace(reading)
+        job.queue_again()
+
+
+def _replace(reading: Reading) -> None:
+    Reading.objects.filter(pk=reading.pk).update(state=ReadingState.REPLACED, finished_at=timezone.now())
+
+
+def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account) -> None:
+    report: dict[str, Any] = account.as_json()
+    with transaction.atomic():
+        RoomCounter.lock(artifact.incident_id)
+        job.hold()
+        artifact.refresh_from_db()
+        if artifact.purged:  # while it was read: the folder is gone, and so must be what we know
+            job.finish()
+            return
+        if _said(artifact) != reading.hints:  # somebody corrected it meanwhile: what was read is out of date
+            _replace(reading)
+            job.queue_again()
+            return
+        _write_reading(reading, report, ReadingState.COMPLETE, None)
+        hosts = list(Host.objects.filter(incident_id=artifact.incident_id))
+        known = set(artifact.incident.phases.values_list("phase", flat=True))
+        for found in report["parts"]:
+            guess = guess_part(found, artifact.name, hosts, known)
+            Part.objects.create(
+                reading=reading,
+                part=found["part"],
+                line_from=found["line_from"],
+                line_to=found["line_to"],
+                kind=found["kind"],
+                variant=found["variant"],
+                system=found["system"],
+                host=guess.host,
+                os=guess.os,
+                role=guess.role,
+                phase=guess.phase,
+                account=found["account"],
+                facts=found["facts"],
+                domains=found["domains"],
+            )
+        artifact.readings.filter(state=ReadingState.COMPLETE).exclude(pk=reading.pk).update(state=ReadingState.REPLACED)
+        _set(
+            artifact,
+            state=ArtifactState.READ,
+            cause=None,
+            reading=reading,
+            lines_read=report["lines"],
+            bytes_read=report["bytes"],
+        )
+        Job.objects.ask_judge(artifact.incident_id)
+        job.finish()
+
+
+def _fail(job: Job, artifact: Artifact, reading: Reading | None, cause: str, account: Account | None) -> None:
+    """An earlier reading that succeeded stays in use: a failed re-reading takes nothing away."""
+    with transaction.atomic():
+        RoomCounter.lock(artifact.incident_id)
+        job.hold()
+        artifact.refresh_from_db()
+        if reading is not None:
+            _write_reading(reading, account.as_json() if account else None, ReadingState.FAILED, cause)
+        if not artifact.purged:
+            _set(artifact, state=ArtifactState.FAILED, cause=cause, lines_read=None, bytes_read=None)
+            Job.objects.ask_judge(artifact.incident_id)
+        job.finish(JobState.FAILED, cause)
+
+
+def _write_reading(reading: Reading, report: dict[str, Any] | None, state: ReadingState, cause: str | None) -> None:
+    reading.state, reading.cause, reading.finished_at = state, cause, timezone.now()
+    if report is not None:
+        reading.kind, reading.variant = report["kind"], report["variant"]
+        reading.version = report["parts"][0]["version"] if report["parts"] else None
+        reading.encoding = report["encoding"]
+        reading.lines, reading.account = report["lines"], report["account"]
+        reading.tables, reading.claims = report["tables"], report["claims"]
+    reading.save()
+
+
+def _set(artifact: Artifact, **fields: Any) -> None:
+    """Change the artifact's row and tell the room; inside a transaction."""
+    for name, value in fields.items():
+        setattr(artifact, name, value)
+    artifact.version += 1
+    artifact.save(update_fields=(*fields, "version"))
+    live.tell(artifact.incident_id, "artifact", artifact.number, artifact.version)
+
+
+def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
+    """Renew the lease and say how far the reading is, at most once a second.
+
+    A database that is away for a moment does not stop the reading: the lease is long enough to wait for it.
+    """
+    last = 0.0
+
+    def report(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last < PROGRESS_S:
+            return
+        last = time.monotonic()
+        try:
+            job.renew()
+            Artifact.objects.filter(pk=artifact.pk).update(lines_read=progress.lines, bytes_read=progress.bytes)
+        except AWAY as error:
+            log.warning("ingest.database_away", error=str(error))
+            connection.close()
+        live.progress(artifact.incident_id, artifact.number, progress.lines, progress.bytes, progress.bytes_total)
+
+    return report
+
+
+# --- what people said, as hints -----------------------------------------------------------------------------------
+
+
+def _said(artifact: Artifact) -> dict[str, Any]:
+    """Collect the corrections that change the reading, for the file and for parts of it. Kept with the reading.
+
+    Only a kind given to lines makes them a part of their own (what lies between such parts is prose); any other word on
+    lines belongs to the part that holds the first of them, or to the whole file when nobody gave borders.
+    """
+    rows = Correction.objects.filter(artifact=artifact, field__in=_READ_BY, value__isnull=False).order_by("pk")
+    corrections = list(rows)
+    file: dict[str, str] = {}
+    parts: dict[tuple[int, int], dict[str, str]] = {
+        (said.line_from, said.line_to): {}
+        for said in corrections
+        if said.field == CorrectedField.KIND and said.line_from is not None and said.line_to is not None
+    }
+    for said in corrections:
+        line = said.line_from
+        holding = next((part for part in parts if line is not None and part[0] <= line <= part[1]), None)
+        (file if holding is None else parts[holding])[said.field] = said.value or ""
+    return {
+        "file": file,
+        "parts": [{"line_from": a, "line_to": b, "hints": said} for (a, b), said in sorted(parts.items())],
+    }
+
+
+def _hints(said: dict[str, str]) -> Any:
+    from parsers.source import Hints  # loads Polars: see `ingest`
+
+    kind, _, variant = said.get("kind", "").partition("/")
+    return Hints(
+        kind=kind or None,
+        variant=variant or None,
+        host=said.get("host"),
+        os=said.get("os"),
+        tz=said.get("tz"),
+        year=int(said["year"]) if "year" in said else None,
+        interval_s=float(said["interval_s"]) if "interval_s" in said else None,
+    )
+
+
+def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
+    from parsers.parts import PartHint  # loads Polars: see `ingest`
+
+    return [PartHint(part["line_from"], part["line_to"], _hints(part["hints"])) for part in parts]
+
+
+def _in_plain_words(error: ParserError) -> str:
+    """Say what the page can offer, not what the command line can; the parsers' own message is the first half."""
+    advice: dict[type[ParserError], str] = {
+        UnknownFormat: "The file is kept as it is. Say its kind, or add the header lines of the tool's output.",
+        AmbiguousFormat: "Say which kind it is.",
+        WrongFormat: "Say another kind, or none to have it recognised.",
+        LimitExceeded: "The file is kept as it is. Send the part of it that matters.",
+    }
+    message = str(error).replace("; name one with --kind", "")
+    return f"{message[:1].upper()}{message[1:]}. {advice.get(type(error), 'The file is kept as it is.')}"
+
+
+# --- guesses ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Guess:
+    host: str | None
+    os: str | None
+    role: str | None
+    phase: str | None
+
+
+_ROLES = frozenset({"client", "listener", "server"})
+_ROLE_OF_HOST = {"client": "client", "listener": "db", "server": "db"}
+_PHASE = re.compile(r"(?<![a-z])(before|after)(?:[-_ ]?(\d{1,2}))?(?![a-z0-9])", re.IGNORECASE)
+
+
+def guess_part(found: dict[str, Any], name: str, hosts: list[Host], phases: set[str]) -> Guess:
+    """Guess what nobody said yet. A guess is shown as one and corrected with a word; where two fit there is none.
+
+    The role comes from the variant (which side wrote the trace); the host from a fact in the file, or when only one
+    host of the room has that role and system; the phase from a word in the file's name.
+    """
+    facts = found.get("facts") or {}
+    os = facts.get("os") or found.get("system")
+    role = next((word for word in (found.get("variant"), facts.get("role")) if word in _ROLES), None)
+    return Guess(_guess_host(facts, os, role, hosts), os, role, _guess_phase(name, phases))
+
+
+def _guess_host(facts: dict[str, Any], os: str | None, role: str | None, hosts: list[Host]) -> str | None:
+    if isinstance(named := facts.get("host"), str) and named:
+        return named
+    fitting = [
+        host
+        for host in hosts
+        if (os is None or host.os is None or host.os.lower() == os.lower())
+        and (role is None or host.role is None or host.role == _ROLE_OF_HOST[role])
+        # Something must speak for the host, not only nothing against it.
+        and ((os is not None and host.os is not None) or (role is not None and host.role is not None))
+    ]
+    return fitting[0].name if len(fitting) == 1 else None
+
+
+def _guess_phase(name: str, phases: set[str]) -> str | None:
+    for phase in sorted(phases, key=len, reverse=True):
+        if re.search(rf"(?<![A-Za-z0-9]){re.escape(phase)}(?![A-Za-z0-9])", name, re.IGNORECASE):
+            return phase
+    if match := _PHASE.search(name):
+        word, number = match[1].lower(), match[2]
+        return f"{word}-{int(number)}" if number else word
+    return None

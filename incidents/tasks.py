@@ -1,0 +1,99 @@
+"""Celery's entry points. A message is only a hint; what is to be done stands in the job rows."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+
+import structlog
+from celery import shared_task
+from django.db import connection, transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerAway
+
+from incidents import analysis, ingest, live, store
+from incidents.errors import IncidentError, StoreError
+from incidents.models.artifact import Artifact
+from incidents.models.database import AWAY
+from incidents.models.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
+
+log = structlog.get_logger(__name__)
+
+ABANDONED_S = 24 * 3600
+STOPPED = (
+    "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
+    "at the server's memory."
+)
+OUR_FAULT = "Something went wrong on our side ({error}). Nothing is lost; try again."
+_DEEDS: dict[str, Callable[[Job], None]] = {JobKind.INGEST: ingest.ingest, JobKind.JUDGE: analysis.analyze}
+_FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, JobKind.JUDGE: analysis.fail}
+
+
+def hint(queue: str) -> None:
+    """Tell the workers that a job may wait. If the broker is away, `sweep` says it again."""
+    try:
+        work.apply_async((queue,), queue=queue)
+    except (BrokerAway, OSError) as error:
+        log.warning("tasks.broker_away", queue=queue, error=str(error))
+
+
+def hint_on_commit(queue: str) -> None:
+    transaction.on_commit(lambda: hint(queue))
+
+
+@shared_task(name="incidents.tasks.work")
+def work(queue: str) -> None:
+    """Do the next job of a queue, if there is one."""
+    job = Job.objects.claim(queue, f"{socket.gethostname()}:{os.getpid()}")
+    if job is None:
+        return
+    log.info("job.begins", job=job.pk, kind=job.kind, attempt=job.attempt)
+    try:
+        _DEEDS[job.kind](job)
+    except LeaseLost:
+        log.warning("job.lease_lost", job=job.pk)
+    except StoreError as error:
+        _again_or_fail(job, str(error))
+    except IncidentError as error:
+        _fail(job, str(error))
+    except AWAY as error:  # the database: nothing can be written now, so the lease runs out and `sweep` finds the job
+        log.warning("job.database_away", job=job.pk, error=str(error))
+        connection.close()
+        return
+    except Exception as error:  # recorded, shown in the room with "try again"
+        log.exception("job.failed", job=job.pk)
+        _fail(job, OUR_FAULT.format(error=type(error).__name__))
+    # The next one: a judgement after a reading, and the judgement that waited behind this one.
+    for waiting in {queue, Queue.JUDGE.value}:
+        if Job.objects.waiting(waiting):
+            hint(waiting)
+
+
+@shared_task(name="incidents.tasks.sweep")
+def sweep() -> None:
+    """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
+    for job in Job.objects.give_up_expired():
+        _fail(job, STOPPED.format(n=job.attempt))
+    for queue in Queue.values:
+        for _ in range(min(Job.objects.waiting(queue), 4)):
+            hint(queue)
+    for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
+        store.purge(artifact)  # once more: the process that should have done it may have died after its commit
+    live.forget_old()
+    store.forget_incoming(ABANDONED_S)
+
+
+def _again_or_fail(job: Job, cause: str) -> None:
+    if job.attempt < ATTEMPTS:
+        job.queue_again(timedelta(seconds=10 * job.attempt), cause)
+    else:
+        _fail(job, f"The server's storage did not answer: {cause}. Try again.")
+
+
+def _fail(job: Job, cause: str) -> None:
+    try:
+        _FAIL[job.kind](job, cause)
+    except LeaseLost:
+        log.warning("job.lease_lost", job=job.pk)
