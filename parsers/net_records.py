@@ -48,6 +48,8 @@ SHAPES = (
 )
 BARE = "bare"
 
+_STAMPED = r"^[\t ]*(?:\(?-?[0-9]+\) )?(?:\[[0-9]{1,6}[- ]|[0-9]{4}-[0-9]{2}-[0-9]{2} )"
+"""May begin with a stamp; a cheap question before all forms are tried on what the commonest one left."""
 _TAG = r"(?i)</?(?:span|strong|em|b|i|u|code|pre|font|mark|tt|p|div|br|a|li)(?: [^<>]*)?/?>"
 _QUOTED = r"^(?:> ?)+"
 _ESCAPED = r"\\([\[\]_*(){}#.|>-])"
@@ -72,11 +74,13 @@ def clean(lines: pl.DataFrame) -> pl.DataFrame:
     Rows of a dump are left alone: their right column may well hold a piece of a page that went over the wire.
     """
     line = pl.col("line")
-    dirty = (line.str.contains(_TAG) | line.str.contains(r"\\[\[\]_(]|^>")) & ~line.str.ends_with("|")
-    column = lines["line"]
-    if not any(bool(column.str.contains(sign, literal=True).any()) for sign in ("<", ">", "\\")):
+    signs = line.str.contains_any(["<", "\\"]) | line.str.starts_with(">")
+    may = lines.select(signs & ~line.str.ends_with("|")).to_series()
+    if not may.any():
         return lines.with_columns(text=line, repaired=pl.lit(False))
-    cleaned = line.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
+    suspect = pl.when(may).then(line)
+    dirty = (suspect.str.contains(_TAG) | suspect.str.contains(r"\\[\[\]_(]|^>")).fill_null(False)
+    cleaned = suspect.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
     return lines.with_columns(repaired=dirty).with_columns(text=pl.when("repaired").then(cleaned).otherwise(line))
 
 
@@ -99,9 +103,9 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
         rest, more = _unglue(rest)
         done += [found, rest]
         rest = pl.concat([glued, more])
-    if not done:
-        return _timed(_empty(whole))
-    return _timed(pl.concat(done, how="diagonal")).sort("line_no", "sub", maintain_order=True)
+    done = [frame for frame in done if len(frame)] or [_empty(whole)]
+    records = _timed(pl.concat(done, how="diagonal") if len(done) > 1 else done[0])
+    return records.sort("line_no", "sub", maintain_order=True) if len(done) > 1 else records
 
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -110,6 +114,8 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
     rest = lines
     for shape in order:
         for tail in (rf"(?:({FUNCTION}):)", "()"):
+            if found and len(rest) and not rest["text"].str.contains(_STAMPED).any():
+                break
             if not len(rest):
                 break
             tried = rest.with_columns(
@@ -142,7 +148,7 @@ def _empty(like: pl.DataFrame) -> pl.DataFrame:
 def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
     text = pl.col("text")
-    may = text.str.contains(" : ", literal=True) | text.str.contains("] ", literal=True)
+    may = text.str.contains_any([" : ", "] "])
     glued = lines.filter(may).with_columns(
         pl.coalesce(text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()).alias("b")
     )
@@ -165,6 +171,8 @@ def _bare(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timed(records: pl.DataFrame) -> pl.DataFrame:
+    if "date" not in records.columns:
+        records = pl.concat([_empty(records), records], how="diagonal")
     dates = {text: _days(text) for text in records["date"].unique() if text is not None}
     clock = pl.col("time")
     number = [clock.str.slice(start, length).cast(pl.Int64) for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))]

@@ -209,6 +209,8 @@ def _indent(text: pl.Expr) -> pl.Expr:
 
 
 def _account(others: pl.DataFrame, out: Tables) -> None:
+    if not len(others):
+        return
     for what, kind in (("blank", "blank"), ("elided", "elided"), ("damaged", "damaged"), ("prose", "prose"), ("unknown", "unknown")):
         out.account(kind, others.filter(pl.col("what") == what)["line_no"])
     out.read(others.filter(pl.col("what").is_in(["header", "event", "env", "joined", "wrapped"]))["line_no"])
@@ -292,6 +294,8 @@ def _least(old: float | None, new: object, pick: Callable[[float, float], float]
 
 def _hidden_below(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Mask the environment's lines as a whole and whatever else names an account; gives the lines masked and the places."""
+    if not len(others):
+        return others, _no_places()
     env = others.filter(pl.col("what") == "env").select(
         "line_no", pl.lit(0, pl.Int64).alias("from"), pl.col("line").str.len_chars().cast(pl.Int64).alias("to"), kind=pl.lit("environment")
     )
@@ -319,9 +323,10 @@ def _below(others: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
 
 def _masked(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
     """Put continuations behind the text, and asterisks over accounts and the environment of a new process."""
-    tail = pl.col("wrapped").list.join("").fill_null("")
-    joined = pl.when(pl.col("joined").fill_null("") != "").then(pl.concat_str(pl.lit("\n"), "joined")).otherwise(pl.lit(""))
-    rows = rows.with_columns(text=pl.when(pl.col("below").is_not_null()).then(pl.concat_str("text", tail, joined)).otherwise("text"))
+    if rows["below"].is_not_null().any():
+        tail = pl.col("wrapped").list.join("").fill_null("")
+        joined = pl.when(pl.col("joined").fill_null("") != "").then(pl.concat_str(pl.lit("\n"), "joined")).otherwise(pl.lit(""))
+        rows = rows.with_columns(text=pl.when(pl.col("below").is_not_null()).then(pl.concat_str("text", tail, joined)).otherwise("text"))
     text = pl.col("text")
     variable = (pl.col("func") == "nlpcaini") & text.str.starts_with("env[")
     env = rows.filter(variable)
@@ -391,6 +396,7 @@ def _hints(records: pl.DataFrame) -> pl.Expr:
         .when(func.is_in(["nsinh_hoff", "nsinherit"])).then(pl.lit("server"))
         .when(con.str.contains(r"sending NSPTCN|got NSPT(?:AC|RS|RD|RF)")).then(pl.lit("client"))
         .when((func == "niotns") & text.str.contains("(?i)calling address")).then(pl.lit("client"))
+        .when((func == "nsc2addr") & text.str.contains("(?i)\\(CONNECT_DATA *=")).then(pl.lit("client"))
         .when(sends.is_not_null()).then(sends)
         .when(func == "nsevfnt").then(pl.lit("listener"))
         # Eight bytes are a whole packet only if it is a resend, and only who connects is asked to send again.
@@ -462,58 +468,78 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 
 def _facts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what the text says. Each pattern sees only the records that can match it: NULL costs nothing."""
+    """Add what the text says: the phase to all records, the rest to the few that name a socket, a packet, a descriptor, a code."""
+    text = pl.col("text")
+    rows = rows.with_columns(
+        event=pl.when((text == "entry") | text.str.starts_with("entry:")).then(pl.lit("entry"))
+        .when(text.str.starts_with("error exit") | text.str.starts_with("exit (-")).then(pl.lit("error_exit"))
+        .when(text.str.starts_with("exit:") & text.str.contains("rc=-", literal=True)).then(pl.lit("error_exit"))
+        .when(text.is_in(["exit", "normal exit"]) | text.str.starts_with("exit (") | text.str.starts_with("exit:")).then(pl.lit("exit"))
+        .otherwise(pl.lit("info"))
+    )  # fmt: skip
+    told = rows.filter((pl.col("event") == "info") & (pl.col("shown").is_not_null() | text.str.contains_any(list(_TELLING))))
+    facts = told.select("nth", **_said())
+    rows = rows.drop("bytes").join(facts, on="nth", how="left", maintain_order="left")
+    return rows.with_columns(text=pl.coalesce("shown", "text"))
+
+
+_TELLING = (
+    "cxd", " bytes ", "socket", "soc ", "ERROR on", "NODELAY on", "plen=", "NSPT", "NTP0", "nsres:", "events set:", "=(", "ipaddr",
+    "incoming node", "host IP address",
+)  # fmt: skip
+"""A record with none of these has no fact beside its text: one search spares all patterns on most lines."""
+
+
+def _said() -> dict[str, pl.Expr]:
+    """Columns of a record that tells something. Each pattern sees only the functions that can match it: NULL costs nothing."""
     func, text = pl.col("func"), pl.col("text")
-    info = pl.when(~text.is_in(["entry", "exit", "normal exit"]) & pl.col("shown").is_null()).then(text)
-    rows = rows.with_columns(info=info)
-    nt = pl.when(func.str.starts_with("nt")).then(pl.col("info"))
+    info = pl.when(pl.col("shown").is_null()).then(text)
+    nt = pl.when(func.str.starts_with("nt")).then(info)
     io = nt.str.extract_groups(_IO).struct
-    packet = pl.when(func.is_in([*_IN, *_OUT, "nscon", "nsdo"])).then(pl.col("info"))
+    packet = pl.when(func.is_in([*_IN, *_OUT, "nscon", "nsdo"])).then(info)
     announced = packet.str.extract(r"plen=([0-9]+)").cast(pl.Int64, strict=False)
     numbered = packet.str.extract(r"\btype=([0-9]+)").cast(pl.Int64, strict=False)
     named = packet.str.extract(r"(?:sending|got) NSPT([A-Z]+) packet")
-    cxd = pl.when(func.str.contains("^ns(?:ev|gl)")).then(pl.col("info"))
-    spawn = pl.when(func == "sntpcall").then(pl.col("info"))
-    failed = pl.when(func == "nserror").then(pl.col("info")).str.extract_groups(_NSRES).struct
+    cxd = pl.when(func.str.contains("^ns(?:ev|gl)")).then(info)
+    failed = pl.when(func == "nserror").then(info).str.extract_groups(_NSRES).struct
     listed = pl.when(func == "nsevfnt").then(text)
-    # Descriptors: in the text itself or in the packet.
-    talk = pl.coalesce("said", pl.when(pl.col("info").str.contains("=(", literal=True) | pl.col("info").str.contains("(ERR=", literal=True)).then(pl.col("info")))
-    calls = pl.when(func.is_in(["nsc2addr", "niotns", "nscall"]) & (pl.col("side") != "listener").fill_null(True)).then(talk)
+    # Descriptors stand in the text itself or in the packet.
+    talk = pl.coalesce("said", pl.when(info.str.contains("=(", literal=True)).then(info))
+    outward = (pl.col("side") != "listener").fill_null(True)
+    calls = pl.when(func.is_in(["nsc2addr", "niotns", "nscall"]) & outward).then(talk)
     refused = pl.when(pl.col("type_no") == 4).then(pl.col("said"))
     moved = io.field("5").cast(pl.Int64, strict=False)
-    no_list = pl.when(~pl.col("cut").fill_null(False)).then(pl.lit([], pl.List(pl.String)))
-    empty = pl.when(pl.col("events").list.len() > 0).then(pl.col("events")).otherwise(no_list)
+    unsaid = pl.when(~pl.col("cut").fill_null(False)).then(pl.lit([], pl.List(pl.String)))
+    events = pl.when(pl.col("events").list.len() > 0).then(pl.col("events")).otherwise(unsaid)
     nsres = failed.field("1").cast(pl.Int64, strict=False)
     code = pl.coalesce(pl.when(nsres > 0).then(nsres), net_descriptors.error(refused))
-    rows = rows.with_columns(
-        event=pl.when(text.str.contains(r"^entry(?::|$)")).then(pl.lit("entry"))
-        .when(text.str.contains(r"^(?:error exit|exit \(-[0-9]+\)|exit:.*\brc=-[0-9])")).then(pl.lit("error_exit"))
-        .when(text.str.contains(r"^(?:normal )?exit(?: \(|:|$)")).then(pl.lit("exit"))
-        .otherwise(pl.lit("info")),
-        bytes=pl.coalesce(pl.when(moved >= 0).then(moved), announced, "bytes"),
-        direction=pl.when((io.field("1") == "read") | (io.field("4") == "bytes ")).then(pl.lit("in"))
-        .when((io.field("1") == "written") | (io.field("3") == "bytes ")).then(pl.lit("out"))
-        .when((announced.is_not_null() | pl.col("shown").is_not_null() | named.is_not_null()) & func.is_in(_OUT)).then(pl.lit("out"))
-        .when((announced.is_not_null() | pl.col("shown").is_not_null() | named.is_not_null()) & func.is_in(_IN)).then(pl.lit("in"))
+    packed = announced.is_not_null() | pl.col("shown").is_not_null()
+    return {
+        "bytes": pl.coalesce(pl.when(moved >= 0).then(moved), announced, "bytes"),
+        "direction": pl.when((io.field("1") == "read") | (io.field("4") != "")).then(pl.lit("in"))
+        .when((io.field("1") == "written") | (io.field("3") != "")).then(pl.lit("out"))
+        .when(packed & func.is_in(_OUT)).then(pl.lit("out"))
+        .when(packed & func.is_in(_IN)).then(pl.lit("in"))
         .when(packet.str.starts_with("sending NSPT")).then(pl.lit("out"))
-        .when(packet.str.starts_with("got NSPT")).then(pl.lit("in")),
-        socket=nt.str.extract(_SOCKET).cast(pl.Int64, strict=False),
-        conn_key=cxd.str.extract(r"cxd:? (0x[0-9A-Fa-f]+)"),
-        ptype=pl.coalesce(
+        .when(packet.str.contains("^got NSPT")).then(pl.lit("in")),
+        "socket": nt.str.extract(_SOCKET).cast(pl.Int64, strict=False),
+        "conn_key": cxd.str.extract(r"cxd:? (0x[0-9A-Fa-f]+)"),
+        "ptype": pl.coalesce(
             pl.coalesce(numbered, "type_no").replace_strict(net_packets.PACKET_TYPES, default=None, return_dtype=pl.String),
             named.replace_strict(_NSPT, default=None, return_dtype=pl.String),
         ),
-        nt_events=pl.when(listed.str.ends_with("NT events set:")).then(empty),
-        ns_events=pl.when(listed.str.ends_with("NS events set:")).then(empty),
-        service=net_descriptors.service(talk),
-        program=net_descriptors.program(talk),
-        peer_ip=pl.coalesce(net_descriptors.peer_ip(calls), pl.when((pl.col("side") != "listener").fill_null(True) | ~func.str.starts_with("nttbnd")).then(nt.str.extract(_PEER))),
-        peer_port=net_descriptors.peer_port(calls),
-        child_pid=spawn.str.extract(r"NTP0 ([0-9]+)").cast(pl.Int64, strict=False),
-        err=pl.format("TNS-{}", code),
-        secondary=pl.when(nsres > 0).then(pl.concat_list([failed.field(str(n)) for n in (2, 3, 4, 5)])),
-    )  # fmt: skip
-    return rows.with_columns(text=pl.coalesce("shown", "text"))
+        "nt_events": pl.when(listed.str.ends_with("NT events set:")).then(events),
+        "ns_events": pl.when(listed.str.ends_with("NS events set:")).then(events),
+        "service": net_descriptors.service(talk),
+        "program": net_descriptors.program(talk),
+        "peer_ip": pl.coalesce(
+            net_descriptors.peer_ip(calls), pl.when(outward | ~func.str.starts_with("nttbnd")).then(nt.str.extract(_PEER))
+        ),
+        "peer_port": net_descriptors.peer_port(calls),
+        "child_pid": pl.when(func == "sntpcall").then(info).str.extract(r"NTP0 ([0-9]+)").cast(pl.Int64, strict=False),
+        "err": pl.format("TNS-{}", code),
+        "secondary": pl.when(nsres > 0).then(pl.concat_list([failed.field(str(n)) for n in (2, 3, 4, 5)])),
+    }  # fmt: skip
 
 
 # The header -----------------------------------------------------------------------------------------------------------
@@ -537,6 +563,9 @@ def _header(others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 def _settings(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     """Write the parameter table of the header and the values that the listener resolved."""
+    rows = rows.filter(pl.col("func").is_null() | pl.col("func").str.starts_with("nlst") | (pl.col("func") == "nsglldprm"))
+    if not len(rows):
+        return
     text = pl.col("text")
     config = pl.when(pl.col("func").is_null() | pl.col("func").str.starts_with("nlst")).then(text)
     resolved = pl.when(pl.col("func") == "nsglldprm").then(text)
