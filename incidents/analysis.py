@@ -123,7 +123,7 @@ def case_of(incident: Incident) -> rules.CaseSpec:
 
 
 def case_yaml(incident: Incident) -> str:
-    """Write the room as `case.yaml`: beside the originals under their export names it gives `python -m rules` this case."""
+    """Write the room as `case.yaml`: beside the originals, under their export names, it gives `rules` the same case."""
     written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident)))
     artifacts = _judged(incident)
     names = store.export_names(artifacts)

@@ -136,10 +136,10 @@ def note_download(room: Room, number: int) -> Artifact:
 
 
 def visible_name(name: str) -> str:
-    """Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
+    r"""Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
 
-    >>> visible_name("../../etc/passwd"), visible_name("C:\\\\tmp\\\\a.txt"), visible_name("a\\x1b[1mb"), visible_name("/")
-    ('passwd', 'a.txt', 'a␛[1mb', 'unnamed')
+    >>> [visible_name(name) for name in ("../../etc/passwd", "C:\\tmp\\a.txt", "a\x1b[1mb", "/")]
+    ['passwd', 'a.txt', 'a␛[1mb', 'unnamed']
     """
     return visible(re.split(r"[/\\]", name)[-1]).strip()[:255] or "unnamed"
 

@@ -1,0 +1,97 @@
+"""Factories of the app's tests: plain functions, each makes one thing with what a test does not care about filled in."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import User
+
+from incidents import access, live, store, tasks
+from incidents.access import Room
+from incidents.actions import artifacts, rooms
+from incidents.models.artifact import Artifact
+from incidents.models.incident import Incident
+from incidents.models.job import Job
+from incidents.models.membership import Membership, Role, Team
+
+_count = itertools.count(1)
+
+CONNECT_TIMES = b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(20))
+
+
+def make_user(name: str | None = None, **fields: object) -> User:
+    n = next(_count)
+    return User.objects.create_user(name or f"person{n}", password="a long enough one", **fields)  # type: ignore[arg-type]
+
+
+def make_room(lead: User | None = None, title: str = "Logins take 3.9 s", **answers: object) -> Room:
+    """Open a room and return it as its lead sees it."""
+    lead = lead or make_user()
+    incident = rooms.create(lead, rooms.Answers(title=title, **answers))  # type: ignore[arg-type]
+    return access.enter(lead, incident.slug)
+
+
+def make_member(incident: Incident, role: str = Role.INVESTIGATOR, user: User | None = None) -> Room:
+    """Add a member and return the room as this person sees it."""
+    user = user or make_user()
+    Membership.objects.create(incident=incident, user=user, role=role, team=Team.DBA)
+    return access.enter(user, incident.slug)
+
+
+def make_artifact(room: Room, content: bytes = CONNECT_TIMES, name: str = "times.txt", **said: str) -> Artifact:
+    return artifacts.receive_stream(room, name, [content], said=said)
+
+
+def run_jobs(*queues: str) -> int:
+    """Do all waiting jobs in this process, as the workers would; return how many there were."""
+    done = 0
+    while waiting := [queue for queue in queues or ("small", "large", "judge") if Job.objects.waiting(queue)]:
+        for queue in waiting:
+            before = Job.objects.waiting(queue)
+            tasks.work(queue)
+            if Job.objects.waiting(queue) >= before:
+                return done  # what is left may not run yet
+            done += 1
+    return done
+
+
+@pytest.fixture(autouse=True)
+def evidence(settings, tmp_path: Path) -> Path:  # type: ignore[no-untyped-def]
+    """An evidence folder of this test's own, without a floor of free space."""
+    settings.EVIDENCE_ROOT = tmp_path / "evidence"
+    settings.EXHIBIT_MIN_FREE_BYTES = 0
+    return tmp_path / "evidence"
+
+
+@pytest.fixture(autouse=True)
+def hints(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> list[str]:
+    """Gather what the workers would be told, for the tests that run without a broker."""
+    given: list[str] = []
+    if "broker" not in request.fixturenames:
+        monkeypatch.setattr(tasks, "hint", given.append)
+    return given
+
+
+@pytest.fixture(autouse=True)
+def published(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> list[dict[str, object]]:
+    """Gather what would be published, for the tests that run without a broker."""
+    said: list[dict[str, object]] = []
+    if "broker" not in request.fixturenames:
+        monkeypatch.setattr(live, "_publish", said.append)
+    return said
+
+
+@pytest.fixture
+def on_commit(django_capture_on_commit_callbacks: Callable[..., object]) -> Iterator[None]:
+    """Run what waits for a commit although the test's own transaction never commits."""
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+        yield
+
+
+def folders(room_id: int) -> list[str]:
+    """The names in a room's evidence folder."""
+    folder = store._room(room_id)
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
