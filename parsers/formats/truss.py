@@ -1,0 +1,129 @@
+r"""truss of Solaris 2.5 to 11.3 and illumos: system calls, signals, faults, library calls (-u) and summary tables (-c).
+
+Manual: truss(1), section 1. Capture: `truss -f -l -d -D -E -v all -o FILE -p PID`. Understood: -f -l -p (prefix), -d -D -E (stamps), -v
+(details), -a (argv), -r -w -x (buffers, raw arguments), -u (functions), -c (totals).
+
+    Base time stamp:  1310009834.7781  [ Wed Jul  6 22:37:14 CDT 2011 ]
+    22626/2:	10.2773	connect(14, 0x100341D88, 16, SOV_DEFAULT)	Err#146 ECONNREFUSED
+    22626/1:	pollsys(0x100333970, 4, 0x00000000, 0x00000000) (sleeping...)
+    15697:	 1.5463	 0.0021	 0.0020	accept(12, 0xFFFFFFFF7FFF889C, 0xFFFFFFFF7FFF88AC, SOV_DEFAULT) = 13
+    15697:	AF_INET  name = 10.44.29.32  port = 41612
+    8195:	 1.5798	 1.5798	 0.0000	fork1()		(returning as child ...) = 15697
+
+Fills syscalls, open_calls, signals, libcalls, syscall_totals, logs (the tool's own notes).
+
+Traps. The stamp of -d is taken when the call RETURNS, and the time in the call is not printed: `gap_s` is user time plus call, an upper
+bound. -E is CPU time of the LWP in the call, not elapsed. The first -D of an LWP is its whole -d. A sleeping call is printed twice, the first
+time without stamps. Quotes in buffers are not escaped. Order is strict within a process only.
+
+A part that came whole and small is sorted and repaired (pastes, excerpts of one trace); a larger one is read block by block in file order,
+where a fall of the stamp within an LWP begins a new clock domain. Not split by byte range: gaps, sleeping calls and addresses cross borders.
+Known gaps: Solaris 11.4 -A -G -I -N; times in the texts of details.
+"""
+
+from __future__ import annotations
+
+import re
+import polars as pl
+
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.syscall_counts import HEADERS
+from parsers.tables import State, Tables
+from parsers.truss_lines import COMMAND, NAME, PREFIX, STAMPS, TAIL
+from parsers.truss_trace import Trace
+
+FORMAT = Format(
+    kind="truss",
+    variant="solaris",
+    version="1",
+    systems=("solaris", "illumos"),
+    tables=("syscalls", "open_calls", "signals", "libcalls", "syscall_totals", "logs"),
+    man="truss(1)",
+    example="truss -f -l -d -D -E -v all -o FILE -p PID",
+    split="none",
+    clocks=("trace-relative", "wall-utc", "none"),
+)
+
+SORTABLE_BYTES = 8 * 1024 * 1024
+"""A whole part up to this size is held at once: its blocks of stamps can be sorted, its damage repaired."""
+
+SAMPLE = 50
+"""So many non-blank lines vote on the kind."""
+
+_FRONT = rf"^[\t ]*(?:[>|#*] ?)*{PREFIX}[\t ]*{STAMPS}"
+_CALL = re.compile(rf"{_FRONT}(?:({NAME})\(|$)")
+_ENDED = re.compile(rf"{TAIL}")
+_STAMPED = re.compile(r"(?:^|[\t :])[0-9]+[.,][0-9]{4}[\t ]+(?:[0-9]+[.,][0-9]{4}[\t ]+){0,2}[a-z_]\w*\(")
+_SOLARIS = re.compile(
+    r"Base time stamp:|\(sleeping\.\.\.\)|Err#[0-9]+ [A-Z]|argc = [0-9]|\(returning as (?:child|new lwp)"
+    r"|^[\t >]*(?:[0-9]+)?/[0-9]+:[\t ]"
+    r"|\b(?:fork1|forkx|lwp_\w+|pollsys|portfs|port_getn|schedctl|cladm|kaio|so_socket|memcntl|doorfs|lgrpsys|setustack|llseek|sigaction)\("
+    r"|Incurred fault #|Received signal #|siginfo: SIG|^[\t ]*(?:[0-9]+:[\t ]+)?AF_INET6? +name = "
+    r"|= 0x(?:[0-9A-F]{8}|[0-9A-F]{16})$|= [0-9]+ \[[0-9]+\]$"
+)
+_FUNCTIONS = re.compile(r"(?:->|<-) [\w.+-]+:[\w.$]+\(")
+_OTHERS = {
+    "strace": re.compile(
+        r"= -1 E[A-Z0-9]+ \(|<unfinished \.\.\.>|<\.\.\. \w+ resumed|\+\+\+ exited|--- SIG\w+ \{|\) += .*<[0-9]+\.[0-9]{6}>$|^\[pid +\d+\]|NULL|[({, ]\["
+    ),
+    "AIX": re.compile(
+        r"Err#[0-9]  [A-Z]|argc: |^\d+: \d+: |\b(?:kfork|kread|kwrite|statx|__loadx|sbrk|_getpid|thread_tsleep|thread_twakeup|_pollset_poll)\("
+    ),
+    "FreeBSD": re.compile(r"ERR#[0-9]+ '|= -?[0-9]+ \(0x[0-9a-f]+\)|\b(?:__sysctl|thr_self|issetugid|sigfastblock)\("),
+    "dtruss": re.compile(r"SYSCALL\(args\)|\) *\t* = -?[0-9a-fx]+ (?:[0-9]+|Err#-?[0-9]+)$|/0x[0-9a-f]+:|\\0\"|^dtrace: "),
+}
+
+
+def claim(head: Head) -> Claim | None:
+    """Let each of the first lines vote: Solaris truss, another tracer, or neither."""
+    lines = [line for line in head.lines if line.strip()]
+    for line in lines[:SAMPLE]:
+        if line.startswith("Base time stamp:"):
+            return Claim(1.0, "begins with a base time stamp line as truss -d prints it")
+    table = [line for line in lines[:SAMPLE] if HEADERS["call"].match(line)]
+    if table and any("sys totals:" in line for line in lines):
+        return Claim(0.95, "a table of truss -c: syscall, seconds, calls, errors, sys totals")
+    # Excerpts stand in mails: the lines with calls vote, wherever they begin.
+    calls = [line for line in lines if _is_call(line)]
+    sample = calls[:SAMPLE]
+    if not sample:
+        return None
+    foreign = {name: sum(1 for line in sample if sign.search(line)) for name, sign in _OTHERS.items()}
+    system, against = max(foreign.items(), key=lambda pair: pair[1])
+    window = lines[: max(SAMPLE, lines.index(sample[-1]) + 1)]
+    votes = sum(1 for line in window if _SOLARIS.search(line))
+    votes += sum(1 for line in sample if not _SOLARIS.search(line) and (_STAMPED.search(line) or _FUNCTIONS.search(line)))
+    share = len(calls) / len(lines)
+    if against >= max(votes, 1) or against > len(sample) / 2:
+        return Claim(0.1, f"calls, but {against} of {len(sample)} look like {system}")
+    strength = min(0.97, (0.55 if votes else 0.35) + 0.45 * min(1.0, votes / len(sample)) * min(1.0, 2 * share))
+    return Claim(round(strength, 2), f"{len(sample)} calls, {votes} lines with signs of Solaris truss, {against} of {system}")
+
+
+def _is_call(line: str) -> bool:
+    found = _CALL.match(line)
+    return bool((found and found[7] and (_ENDED.search(line) or line.endswith(")"))) or _STAMPED.search(line) or _FUNCTIONS.search(line))
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read one block run. State: options, number of the next event, per LWP the last event and sleeping call, addresses, held lines."""
+    trace = Trace(out, state)
+    blocks = source.blocks()
+    whole: list[pl.DataFrame] = []
+    if source.whole:
+        size = 0
+        for block in blocks:
+            whole.append(block.frame)
+            size += int(block.frame["line"].str.len_bytes().sum() or 0)
+            if size > SORTABLE_BYTES:
+                break
+        else:
+            if whole:
+                trace.read_whole(pl.concat(whole))
+            return trace.close(last=True)
+    for frame in whole:
+        trace.read_part(frame)
+    for block in blocks:
+        trace.read_part(block.frame)
+    return trace.close(last=source.last)

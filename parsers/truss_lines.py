@@ -1,0 +1,220 @@
+"""Lines of a Solaris or illumos truss as columns: the patterns, and what each line is.
+
+A line is a prefix (`pid:`, `/lwp:`, `pid/lwp:`, with `@thread` under -u), up to three stamps of four decimals, and a body. Calls are cut
+by a head pattern from the left (up to the opening parenthesis) and a tail pattern from the right (from the closing one): what stands
+between, with nested parentheses and unescaped quotes, needs no pattern. `HEAD` for a known shape is a strict part of `ANY_HEAD`: the
+shape makes reading faster, never different.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from parsers.notes import ELISION
+
+LINE, REST = pl.col("line"), pl.col("rest")
+
+STAMP = r"[0-9]+[.,][0-9]{4}"
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+PREFIX = r"(?:(?:([0-9]+)(?:/([0-9]+))?|/([0-9]+))(?:@[0-9]+)?:)?"
+STAMPS = rf"(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?"
+FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
+_FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
+
+ANY_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})\()"
+
+TAIL = (
+    r"(\)[\t ]*(?:= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)"
+    r"|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
+    r"|(\(sleeping\.\.\.\)|\(waiting for child to [a-z]+\(\)(?:/[a-z]+\(\))?\.\.\.\))"
+    r"|\(returning as (child|new lwp) \.\.\.\)[\t ]*(?:= ([^\t ]+)(?: \[[^\]]*\])?)?"
+    r"|(argc = [0-9]+)))$"
+)
+_TAIL_FIELDS = ["tail", "result", "val", "val2", "failed", "err", "waits", "returning", "parent", "argc"]
+
+NO_RETURN = ("_exit", "exit", "lwp_exit", "setcontext", "setustack", "context")
+"""Calls that print no result: complete as they stand."""
+
+SIGNAL = (
+    rf"{FRONT}(Received signal|Stopped by signal|Continued with signal|Incurred fault) #[0-9]+, ([A-Z][A-Z0-9+]*)"
+    rf"(?:, in ({NAME})\(\))?(?:[\t ]+\[(default|caught|ignored)\])?(?:[\t ]+%pc = 0x[0-9A-F]+)?(?:[\t ]+addr = (0x[0-9A-F]+))?$"
+)
+_SIGNAL_FIELDS = [*_FRONT_FIELDS, "what", "signal", "in_call", "action", "addr"]
+SIGNAL_EVENTS = {
+    "Received signal": "received",
+    "Stopped by signal": "stopped",
+    "Continued with signal": "continued",
+    "Incurred fault": "fault",
+}
+
+FUNCTION = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}([\t ]*)(->|<-) ([^\t :()]+):([^\t ()]+)\((.*?)\)(?:[\t ]*= (.+))?$"
+_FUNCTION_FIELDS = [*_FRONT_FIELDS, "indent", "arrow", "lib", "func", "args", "ret_text"]
+
+KNOWN_DETAIL = (
+    r"^(?:siginfo: |AF_[A-Z0-9]+[\t ]|fd=-?[0-9]|semnum=|timeout[:=]|bootflags=|nodeid=|argv:|envp:|(?:new|old): hand|rev=|0x[0-9A-Fa-f]+: "
+    r"|name = |(?:at|mt|ct) = |d=0x)"
+)
+"""Structures of -v, siginfo, arguments of -a and -x: they follow a call or signal and belong to it, behind the prefix."""
+ANY_DETAIL = r"^(?:[a-z][A-Za-z_0-9]*(?:=| = |: ).*[=:0-9A-Z]|(?:(?: [!-~])|\\[0abfnrtv]|[0-9A-F]{2}){1,32}$)"
+"""The same in general: `name=value`, buffers of -r and -w. Believed only behind a prefix or an indent."""
+
+PEER = r"^AF_INET6?[\t ]+name = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
+POLLED = r"^fd=(-?[0-9]+) ev=\S* rev=(\S+)"
+SEMNUM = r"^semnum=([0-9]+)"
+SIGINFO = r"^siginfo: (SIG[A-Z0-9+]+)(?: ([A-Z]+_[A-Z]+))?(?:.*? pid=([0-9]+))?(?:.*? addr=(0x[0-9A-Fa-f]+))?(?:.*? status=(\S+))?"
+TOOL_NOTE = r"^(?:\*\*\* .*\*\*\*|\*\*\* .*|\(Warning: .*|psargs:.*)$"
+BASE = r"Base time stamp:[\t ]+([0-9]+[.,][0-9]{4})[\t ]+\[ ?(.*?) ?\]"
+COMMAND = r"(?:^|[#$%>][\t ]*|[\t ])truss[\t ]+(-[A-Za-z].*)$"
+COMMENT = r"^[\t ]*\[[^\]]*[a-z]{2,}[^\]]*\]$"
+PROSE = r"^[\t ]*(?:\S+[\t ]+)*?(?:[A-Za-z][a-z']+[,;:]?[\t ]+){3}[A-Za-z(]"
+RESULT = r"(?:= [^\t ()\"]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: [A-Z][A-Z0-9]*)?|\(sleeping\.\.\.\)|argc = [0-9]+)"
+ROW_START = rf"(?:(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):[\t ]+(?:{STAMP}[\t ]+){{0,3}}|(?:{STAMP}[\t ]+){{1,3}}|){NAME}\("
+TWO_ROWS = rf"\)[\t ]*{RESULT}[\t ]+{ROW_START}"
+"""A result followed by the beginning of another call: several records on one line."""
+
+SHAPE_LINES = 400
+"""So many first lines vote on shape and options."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the first calls of a part look like: fields of the prefix, number of stamps, tabs kept."""
+
+    pid: bool
+    lwp: bool
+    stamps: int
+    tabs: bool
+
+    def head(self) -> str:
+        """Give the head pattern of this shape: nothing optional but a thread number, so that the one-pass matcher takes it."""
+        prefix = ("([0-9]+)" if self.pid else "()") + ("/([0-9]+)" if self.lwp else "()") + "()"
+        colon = r":[\t ]+" if self.pid or self.lwp else ""
+        stamps = "".join(rf"({STAMP})[\t ]+" if i < self.stamps else "()" for i in range(3))
+        return rf"^([\t ]*{prefix}{colon}{stamps}({NAME})\()"
+
+
+def _extract(frame: pl.DataFrame, column: pl.Expr, pattern: str, fields: list[str]) -> pl.DataFrame:
+    groups = column.str.extract_groups(pattern).struct.rename_fields(fields).alias("groups")
+    return frame.with_columns(groups).unnest("groups")
+
+
+_HEAD_FIELDS = ["head", *_FRONT_FIELDS, "name"]
+
+
+def shape_of(lines: pl.Series) -> Shape | None:
+    """Find the commonest shape among the calls of the first lines; None if there are no calls."""
+    frame = _extract(pl.DataFrame({"line": lines.head(SHAPE_LINES)}), LINE, ANY_HEAD, _HEAD_FIELDS)
+    calls = frame.filter(pl.col("head").is_not_null()).select(
+        pl.col("pid").is_not_null().alias("pid"),
+        pl.coalesce("lwp", "lwp_only").is_not_null().alias("lwp"),
+        pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3")).cast(pl.Int64).alias("stamps"),
+        pl.col("head").str.contains("\t", literal=True).alias("tabs"),
+    )
+    if calls.is_empty():
+        return None
+    pid, lwp, stamps, _ = calls.group_by("pid", "lwp", "stamps", maintain_order=True).len().sort("len", descending=True).row(0)
+    return Shape(pid, lwp, stamps, bool(calls["tabs"].mean() >= 0.9))  # type: ignore[operator]
+
+
+def _numbers() -> list[pl.Expr]:
+    """Turn the texts of prefix and stamps into numbers; the patterns prove that they are."""
+    stamps = [pl.col(s).replace("", None).str.replace(",", ".", literal=True).cast(pl.Float64) for s in ("s1", "s2", "s3")]
+    pid = pl.col("pid").replace("", None).str.to_integer(base=10, strict=False)
+    lwp = pl.coalesce(pl.col("lwp").replace("", None), pl.col("lwp_only").replace("", None))
+    count = pl.sum_horizontal(pl.col(s).replace("", None).is_not_null() for s in ("s1", "s2", "s3"))
+    return [pid.alias("pid"), lwp.str.to_integer(base=10, strict=False).alias("lwp"), *stamps, count.cast(pl.Int8).alias("n")]
+
+
+@dataclass
+class Lines:
+    """What the lines of a frame are. All have line_no, line_end (physical), `pos` (place within a line that held several), pid, lwp.
+
+    `calls`: complete and sleeping ones with name, args, tail fields, stamps s1 to s3 and their number n; `signals`, `functions` likewise;
+    `rest`: everything else, with `body` (the line behind its prefix).
+    """
+
+    calls: pl.DataFrame
+    signals: pl.DataFrame
+    functions: pl.DataFrame
+    rest: pl.DataFrame
+
+
+def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
+    """Tell calls, signals, function lines and the rest of a frame (line_no, line_end, pos, line) apart."""
+    keep = ["line_no", "line_end", "pos", "line"]
+    if shape is None:
+        good, other = frame.clear(), frame
+        calls = _calls(frame.clear(), ANY_HEAD)
+    else:
+        calls = _calls(frame, shape.head())
+        good = calls.filter(pl.col("done"))
+        other = calls.filter(~pl.col("done")).select(keep)
+        calls = good
+    more = _calls(other, ANY_HEAD)
+    calls = pl.concat([calls, more.filter(pl.col("done"))]).drop("done", "line")
+    other = more.filter(~pl.col("done")).select(keep)
+    signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
+    signals = signals.filter(pl.col("what").is_not_null())
+    functions = other.filter(LINE.str.contains("->|<-"))
+    functions = _extract(functions, LINE, FUNCTION, _FUNCTION_FIELDS).filter(pl.col("arrow").is_not_null())
+    taken = pl.concat([signals.select("line_no", "pos"), functions.select("line_no", "pos")])
+    rest = other.join(taken, on=["line_no", "pos"], how="anti", maintain_order="left") if len(taken) else other
+    rest = _extract(rest, LINE, rf"^([\t ]*{PREFIX}[\t ]?)", ["front", *_FRONT_FIELDS[:3]])
+    rest = rest.with_columns(LINE.str.strip_prefix(pl.col("front")).alias("body"))
+    pid = pl.col("pid").str.to_integer(base=10, strict=False)
+    lwp = pl.coalesce("lwp", "lwp_only").str.to_integer(base=10, strict=False)
+    return Lines(
+        calls.sort("line_no", "pos"),
+        signals.with_columns(_numbers()).drop("lwp_only", "line"),
+        functions.with_columns(_numbers()).drop("lwp_only"),
+        rest.with_columns(pid.alias("pid"), lwp.alias("lwp")).drop("lwp_only", "front"),
+    )
+
+
+def _calls(frame: pl.DataFrame, head: str) -> pl.DataFrame:
+    """Match head and tail; `done` says that both fit (or that the call is one that prints no result)."""
+    calls = _extract(frame, LINE, head, _HEAD_FIELDS).with_columns(LINE.str.strip_prefix(pl.col("head")).alias("rest"))
+    calls = _extract(calls, REST, TAIL, _TAIL_FIELDS)
+    silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
+    calls = calls.with_columns(
+        silent.fill_null(False).alias("silent"),
+        pl.when(silent).then(REST.str.head(-1)).otherwise(REST.str.strip_suffix(pl.col("tail"))).alias("args"),
+    )
+    # The cheap literals first: hardly any line passes them.
+    two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
+    several = calls.filter(two).filter(LINE.str.contains(TWO_ROWS)).select("line_no", "pos", pl.lit(True).alias("several"))
+    done = pl.col("tail").is_not_null() | pl.col("silent")
+    if len(several):
+        calls = calls.join(several, on=["line_no", "pos"], how="left", maintain_order="left")
+        done &= pl.col("several").is_null()
+    return (
+        calls.with_columns(done.alias("done"))
+        .with_columns(_numbers())
+        .drop("head", "rest", "lwp_only", "several", strict=False)
+    )
+
+
+def guess_flags(calls: pl.DataFrame, based: bool) -> dict[int, str]:
+    """Say for each number of stamps which of d, D, E they are; truss always prints them in that order.
+
+    Judged on the first calls of each number. Two: the second is D if it is the difference of the first within each LWP, else E; one: d
+    if it hardly ever falls within an LWP. `based`: a base line was seen, and only -d prints one.
+    """
+    flags = {3: "dDE"} if (calls["n"] == 3).any() else {}
+    for (n,), some in calls.filter(pl.col("n").is_between(1, 2)).group_by("n", maintain_order=True):
+        steps = some.head(SHAPE_LINES).with_columns((pl.col("s1") - pl.col("s1").shift(1).over("pid", "lwp")).alias("step"))
+        steps = steps.with_columns((pl.col("name").is_not_null() & pl.col("returning").is_null()).alias("plain"))
+        paired = steps.filter(pl.col("step").is_not_null() & pl.col("plain"))
+        rising = paired.is_empty() or float((paired["step"] > -0.00015).mean() or 0) >= 0.8  # type: ignore[arg-type]
+        # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
+        first = based or (rising and (len(paired) >= 8 or float(some["s1"].median() or 0) >= 1))  # type: ignore[arg-type]
+        if n == 1:
+            flags[1] = "d" if first else "D"
+        elif paired.is_empty():
+            flags[2] = "dD"
+        else:
+            agree = ((paired["s2"] - paired["step"]).abs() < 0.00015).mean()
+            flags[2] = "dD" if float(agree or 0) >= 0.9 else "dE" if rising else "DE"  # type: ignore[arg-type]
+    return flags

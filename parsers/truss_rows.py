@@ -1,0 +1,249 @@
+"""From the lines of a truss to rows: details joined to their call, argument columns, events for the clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from parsers import syscall_args as arg
+from parsers.truss_lines import (
+    ANY_DETAIL,
+    KNOWN_DETAIL,
+    PEER,
+    POLLED,
+    SEMNUM,
+    SIGINFO,
+    SIGNAL_EVENTS,
+    TOOL_NOTE,
+    Lines,
+)
+
+KEY = ["line_no", "pos"]
+BODY = pl.col("body").str.strip_chars_start(" \t")
+
+TOKEN = r"^[A-Z]{2,8}[0-9]{2,}$"
+"""A short message that names a process by number (`NTP0 3731`): read from the pipe it was written to, it ties two excerpts."""
+
+
+def details(lines: Lines) -> pl.DataFrame:
+    """Find the lines of the rest that belong to the call, signal or function line right above them.
+
+    Gives line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same prefix;
+    what has no owner is not among them.
+    """
+    rest = lines.rest
+    inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
+    generic = BODY.str.contains(ANY_DETAIL) | pl.col("body").str.contains(r"^[\t ]{2,}\S")
+    like = (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
+    marked = rest.with_columns(like.alias("like"))
+    if not marked["like"].any():
+        return rest.clear().with_columns(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
+    columns = [*KEY, "line_end", "pid", "lwp"]
+    owners = pl.concat([f.select(columns) for f in (lines.calls, lines.signals, lines.functions)])
+    both = pl.concat(
+        [
+            owners.with_columns(like=pl.lit(False), owner=pl.lit(True), body=pl.lit(None, pl.String)),
+            marked.select(*columns, "like", pl.lit(False).alias("owner"), "body"),
+        ]
+    ).sort(KEY)
+    head = pl.when(~pl.col("like"))
+    both = both.with_columns(
+        head.then(pl.col("line_no")).forward_fill().alias("o_line"),
+        head.then(pl.col("pos")).forward_fill().alias("o_pos"),
+        head.then(pl.col("owner")).forward_fill().alias("o_is"),
+        head.then(pl.col("pid").fill_null(-1)).forward_fill().alias("o_pid"),
+        head.then(pl.col("lwp").fill_null(-1)).forward_fill().alias("o_lwp"),
+    )
+    same = (pl.col("o_pid") == pl.col("pid").fill_null(-1)) & (pl.col("o_lwp") == pl.col("lwp").fill_null(-1))
+    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select(*KEY, "line_end", "body", "o_line", "o_pos")
+
+
+def extend(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """Join what details say to their owners: last line, address, poll list, semaphore number, siginfo."""
+    text = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+    if found.is_empty() or frame.is_empty():
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in text.items())
+    polled = BODY.str.contains(POLLED)
+    ready = polled & (BODY.str.extract(POLLED, 2) != "0")
+    said = found.group_by("o_line", "o_pos").agg(
+        pl.col("line_end").max().alias("d_end"),
+        BODY.filter(BODY.str.contains(PEER)).first().alias("peer"),
+        BODY.filter(polled).str.join("; ").replace("", None).alias("polled"),
+        BODY.filter(ready).str.extract(POLLED, 1).str.to_integer(base=10).first().alias("ready"),
+        BODY.str.extract(SEMNUM, 1).str.to_integer(base=10).drop_nulls().first().alias("semnum"),
+        BODY.filter(BODY.str.starts_with("siginfo:")).first().alias("siginfo"),
+    )
+    joined = frame.join(said, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
+    return joined.with_columns(pl.max_horizontal("line_end", "d_end").alias("line_end")).drop("d_end")
+
+
+def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
+    """Give `t` (-d), `delta` (-D), `cpu` (-E) from the stamps, by what each number of stamps means."""
+    out = []
+    for column, flag in (("t", "d"), ("delta", "D"), ("cpu", "E")):
+        expr: pl.Expr = pl.lit(None, pl.Float64)
+        for n, text in flags.items():
+            if flag in text:
+                expr = pl.when(pl.col("n") == n).then(pl.col(f"s{text.index(flag) + 1}")).otherwise(expr)
+        out.append(expr.alias(column))
+    return out
+
+
+def arguments(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
+    name, args, ret = pl.col("name"), pl.col("args"), pl.col("ret")
+    calls = calls.with_columns(
+        pl.coalesce("result", "failed", "parent", "argc").alias("ret_text"),
+        arg.number(pl.coalesce("val", "parent")).alias("ret"),
+        arg.number(pl.col("val2")).alias("ret2"),
+        arg.buffer(name, args).alias("raw"),
+    )
+    child = pl.col("returning").is_not_null()
+    return calls.with_columns(
+        pl.coalesce(arg.fd(name, args, ret), "ready").alias("fd"),
+        pl.when(name.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
+        arg.path(name, args).alias("path"),
+        arg.arg_id(name, args, ret).alias("arg_id"),
+        pl.coalesce(arg.sem_num(name, args), "semnum").alias("sem_num"),
+        arg.arg_addr(name, args, pl.col("ret_text")).alias("arg_addr"),
+        arg.transferred(name, ret).alias("bytes"),
+        pl.coalesce(arg.decode_pairs(pl.col("raw")), "polled").alias("data"),
+        pl.when(~child).then(arg.child_pid(name, ret)).alias("child_pid"),
+        pl.when(child).then(pl.lit("child_start")).when("silent").then(pl.lit("no_return")).otherwise(pl.lit("done")).alias("state"),
+    ).drop("raw", "result", "failed", "parent", "argc", "val", "val2", "polled", "ready", "semnum", "siginfo")
+
+
+def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
+    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame."""
+    token = pl.col("data").str.replace_all(r"[\t\n ]+", "").str.extract(f"({TOKEN})", 1)
+    born = pl.when(pl.col("state") == "child_start").then("pid").otherwise("child_pid")
+    common = [*KEY, "line_end", "pid", "lwp", "t", "delta", "n"]
+    nothing = {"born": pl.lit(None, pl.Int64), "token": pl.lit(None, pl.String)}
+    false = {"fresh": pl.lit(False), "died": pl.lit(False)}
+    stamped = pl.when(pl.col("waits").is_null()).then
+    frames = [
+        calls.select(
+            *KEY, "line_end", "pid", "lwp", stamped(pl.col("t")).alias("t"), stamped(pl.col("delta")).alias("delta"), "n", "name",
+            (pl.col("state") == "child_start").alias("fresh"), (pl.col("name") == "_exit").fill_null(False).alias("died"),
+            born.alias("born"), token.alias("token"), pl.lit("call").alias("kind"),
+        ),
+        signals.select(*common, pl.col("signal").alias("name"), **false, **nothing, kind=pl.lit("signal")),
+        functions.select(*common, pl.col("func").alias("name"), **false, **nothing, kind=pl.lit("function")),
+    ]  # fmt: skip
+    columns = frames[1].columns
+    filled = [f.select(columns) for f in frames if len(f)]
+    if not filled:
+        return frames[1]
+    return filled[0] if len(filled) == 1 else pl.concat(filled).sort(KEY)
+
+
+def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of `signals`: a fault's own name is its code; siginfo adds signal, code, address, sender, status."""
+    fault = pl.col("what") == "Incurred fault"
+    info = pl.col("siginfo")
+    status = info.str.extract(SIGINFO, 5)
+    return signals.select(
+        "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"),
+        pl.col("what").replace_strict(SIGNAL_EVENTS, return_dtype=pl.String).alias("event"),
+        pl.when(fault).then(info.str.extract(SIGINFO, 1)).otherwise("signal").alias("signal"),
+        "action", "in_call",
+        pl.when(fault).then("signal").otherwise(info.str.extract(SIGINFO, 2)).alias("code"),
+        arg.address(pl.coalesce("addr", info.str.extract(SIGINFO, 4))).alias("addr"),
+        info.str.extract(SIGINFO, 3).str.to_integer(base=10, strict=False).alias("sender_pid"),
+        arg.number(status).alias("status"),
+    )  # fmt: skip
+
+
+def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.DataFrame:
+    """Make rows of `libcalls`. Depth is the indent (two blanks a level); where a page took the tabs and with them the indent, a stack.
+
+    `stacks` (per process and LWP) is carried and changed: returns may be missing, so an exit pops until the name matches.
+    """
+    tabbed = functions["line"].str.contains("\t", literal=True)
+    if tabbed.all():
+        depth = functions["indent"].str.len_chars().cast(pl.Int64) // 2
+    else:
+        levels = []
+        for pid, lwp, arrow, func in functions.select("pid", "lwp", "arrow", "func").iter_rows():
+            stack = stacks.setdefault(f"{pid}/{lwp}", [])
+            if arrow == "->":
+                levels.append(len(stack))
+                stack.append(func)
+            else:
+                while stack and stack.pop() != func:
+                    pass
+                levels.append(len(stack))
+            del stack[:-200]
+        depth = pl.Series("depth", levels, pl.Int64)
+    return functions.select(
+        "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"), depth.alias("depth"), "lib", "func",
+        pl.when(pl.col("arrow") == "->").then(pl.lit("entry")).otherwise(pl.lit("exit")).alias("event"),
+        "args", "ret_text",
+    )  # fmt: skip
+
+
+def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.DataFrame:
+    """Add `peer_ip`, `peer_port`: the address a detail line gives, inherited by later calls on that descriptor of that process.
+
+    accept gives the peer of its result, connect and getpeername of their descriptor; getsockname prints the own address: not a peer.
+    close and a new descriptor of the same number forget it, a child inherits all. `known` (process -> descriptor -> address) is carried
+    and changed. `calls` in order of time.
+    """
+    empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
+    if not known and calls["peer"].null_count() == len(calls):
+        return calls.drop("peer").with_columns(empty)
+    ok = pl.col("err").is_null()
+    gives = pl.when(ok & pl.col("name").is_in(("accept", "accept4"))).then("ret").otherwise(
+        pl.when(pl.col("name").is_in(("connect", "getpeername"))).then("fd")
+    )
+    makes = ("so_socket", "socket", "open", "open64", "openat", "pipe", "dup", "accept", "accept4")
+    forgets = pl.when(ok & (pl.col("name") == "close")).then("fd").when(ok & pl.col("name").is_in(makes)).then("ret")
+    frame = calls.with_row_index("row").with_columns(
+        pl.col("peer").str.extract(PEER, 1).alias("ip"),
+        pl.col("peer").str.extract(PEER, 2).str.to_integer(base=10, strict=False).alias("port"),
+        gives.alias("gives"),
+        forgets.alias("forgets"),
+    )
+    wanted = frame.filter(
+        (pl.col("ip").is_not_null() & pl.col("gives").is_not_null()) | pl.col("forgets").is_not_null()
+        | pl.col("child_pid").is_not_null() | (pl.col("state") == "child_start")
+    )  # fmt: skip
+    changes: list[tuple[int, int | None, int, str | None, int | None]] = [
+        (-1, _number(pid), int(fd), ip, port) for pid, fds in known.items() for fd, (ip, port) in fds.items()
+    ]
+    columns = ("row", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
+    for row, pid, state, child, ret, fd, ip, port, lost in wanted.select(columns).iter_rows():
+        own = known.setdefault(str(pid), {})
+        heir, parent = (pid, ret) if state == "child_start" else (child, pid)
+        if heir is not None:
+            if str(heir) not in known:
+                inherited = dict(known.get(str(parent), {}))
+                known[str(heir)] = inherited
+                changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
+            continue
+        if lost is not None and own.pop(str(lost), None):
+            changes.append((row, pid, lost, None, None))
+        if fd is not None and ip is not None:
+            own[str(fd)] = [ip, port]
+            changes.append((row, pid, fd, ip, port))
+    for pid in frame.filter(pl.col("name") == "_exit")["pid"].to_list():
+        known.pop(str(pid), None)
+    for pid in [p for p, fds in known.items() if not fds]:
+        del known[pid]
+    schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
+    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns(pl.col("pid").fill_null(-1), set=pl.lit(True)).sort("row")
+    # A close still speaks to its peer: the change counts from the next row on, unless it gives an address.
+    table = table.with_columns(
+        pl.when(pl.col("peer_ip").is_null()).then(pl.col("row") + 1).otherwise("row").alias("row")
+    ).sort("row", maintain_order=True)
+    at = pl.coalesce("gives", "fd").alias("at")
+    left = frame.with_columns(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop("peer", "ip", "port")
+    joined = left.join_asof(
+        table.rename({"pid": "who"}).drop("set"), on="row", by=["who", "at"], strategy="backward", check_sortedness=False
+    )
+    return joined.drop("row", "gives", "forgets", "at", "who")
+
+
+def _number(text: str) -> int | None:
+    return None if text == "None" else int(text)

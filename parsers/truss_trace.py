@@ -1,0 +1,508 @@
+"""One truss under way: what is carried from block to block, and how a block's lines become rows with clock, gaps and domains."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from parsers import paste_repair, trace_clock
+from parsers import truss_lines as tl
+from parsers import truss_rows as rows
+from parsers.notes import ELISION
+from parsers.syscall_counts import Counts
+from parsers.tables import Domain, State, Tables
+from parsers.trace_clock import Longs, Marks
+
+HELD_LINES = 500
+"""A call whose details have not ended at the end of a block waits for them, unless they are more lines than this."""
+
+MAX_SLEEPERS = 5000
+MAX_LWPS = 20000
+MAX_DOMAINS = 1000
+
+_PREFIXED = r"[\t ]*(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:"
+_CALL = rf"(?:{tl.STAMP}[\t ]+)*{tl.NAME}\("
+_WORD = r"(?:AF_[A-Z]|fd=|siginfo:|(?:new|old): hand|semnum=|Received signal|Stopped by|Continued with|Incurred fault)"
+_NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:{tl.NAME})?\()"
+_BEHIND_RESULT = re.compile(rf"(?:\)[\t ]*{tl.RESULT}[\t ]+(?={_NEXT}|{tl.NAME}\()|\)[\t ]+(?={_NEXT}))")
+_SAME_PREFIX = re.compile(rf"[\t ]+(?=({_PREFIXED})[\t ]+(?:{_CALL}|{_WORD}))")
+_GLUED = re.compile(rf"(?<=[^0-9/\t ])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
+_OWN_PREFIX = re.compile(_PREFIXED)
+_TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
+_LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
+_BLANK = re.compile(r"^\s*$")
+
+
+def record_starts(text: str) -> list[int]:
+    """Give the places within a line where a further record begins: behind a result, at the line's own prefix, at a glued prefix."""
+    at = {found.end() for found in _BEHIND_RESULT.finditer(text)}
+    if own := _OWN_PREFIX.match(text):
+        token = own.group().strip()
+        at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
+    at |= {found.start() for found in _GLUED.finditer(text)}
+    return sorted(at - {0})
+
+
+GRAMMAR = paste_repair.Grammar(
+    start=re.compile(rf"{_PREFIXED}(?:[\t ]|$)|[\t ]*{tl.STAMP}(?:[\t ]|$)|[\t ]*{tl.NAME}\("),
+    opened=re.compile(rf"(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*{tl.NAME}\(|(?:{_PREFIXED})[\t ]*$"),
+    complete=re.compile(rf"{tl.TAIL}|(?:^|[\t ])(?:{'|'.join(tl.NO_RETURN)})\([^()]*\)$"),
+    splits=record_starts,
+    more=(
+        (re.compile(rf"^(?:{_PREFIXED})?(?:[\t ]*{tl.STAMP}){{0,3}}[\t ]*$"), re.compile(rf"{tl.STAMP}$|{tl.STAMP}[\t ]|{tl.NAME}\(")),
+        (re.compile(r"\)[\t ]*Err#[0-9]+$"), re.compile(r"E[A-Z0-9]+(?: \[[a-zA-Z_]+\])?$")),
+        (re.compile(r"\)[\t ]*= \S+$"), re.compile(r"\[\w+\]$")),
+        (re.compile(rf"^{_PREFIXED}[\t ]+fd=\S+(?: ev=\S+)?$"), re.compile(r"(?:ev|rev)=\S+")),
+    ),
+    apart=re.compile(rf"{ELISION}|{tl.COMMENT}|Base time stamp:"),
+)
+
+
+@dataclass
+class Text:
+    """What the lines of one frame turned out to be: records, and the marks that lie between them."""
+
+    lines: tl.Lines
+    details: pl.DataFrame
+    gaps: list[int] = field(default_factory=list)
+    breaks: list[int] = field(default_factory=list)
+    bases: list[tuple[int, float]] = field(default_factory=list)
+    unread: list[tuple[int, int]] = field(default_factory=list)
+
+
+class Trace:
+    """The state of one part between blocks, and the reading of a block."""
+
+    def __init__(self, out: Tables, state: State) -> None:
+        self.out = out
+        self.state = state
+        self.shape = tl.Shape(**state["shape"]) if state.get("shape") else None
+        self.flags: dict[int, str] = {int(k): v for k, v in state.get("flags", {}).items()}
+        self.last: dict[str, list[Any]] = state.get("last", {})
+        self.sleeping: dict[str, dict[str, Any]] = state.get("sleeping", {})
+        self.peers: dict[str, dict[str, list[Any]]] = state.get("peers", {})
+        self.stacks: dict[str, list[str]] = state.get("stacks", {})
+        self.counts = Counts.from_json(state.get("counts"))
+        self.bases: list[float] = state.get("bases", [])
+        self.options: list[str] = state.get("options", [])
+        held = state.get("held", [])
+        self.held = _frame([(n, t) for n, t in held])
+
+    # One part as a whole
+
+    def read_whole(self, frame: pl.DataFrame) -> None:
+        """Read a small part that is all there: repair what a paste has damaged, sort its blocks of stamps."""
+        frame = _physical(frame)
+        self._learn(frame["line"])
+        text = self._tell(frame, last=True, quiet=True)
+        if text.unread:
+            pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
+            for p in pieces:
+                if p.how:
+                    self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
+            frame = pl.DataFrame(
+                [(p.line_no, p.line_end, p.pos, p.text) for p in pieces], schema=frame.schema, orient="row"
+            )
+            self.shape = None
+            self._learn(frame["line"])
+        text = self._tell(frame, last=True)
+        lines = self._timed(text)
+        events = self._events(text, lines)
+        parts = trace_clock.stretches(events, np.array(sorted({*text.gaps, *text.breaks}), np.int64)) if len(events) else []
+        groups = trace_clock.domains(parts)
+        if len(events):
+            events = trace_clock.arrange(events, parts, groups)
+        self._domains_of_whole(events)
+        self._emit(text, lines, events)
+
+    def _domains_of_whole(self, events: pl.DataFrame) -> None:
+        if events.is_empty():
+            return
+        for number, some in events.group_by("domain", maintain_order=True):
+            spans = some.group_by("stretch").agg(pl.col("line_no").min(), pl.col("line_end").max()).sort("line_no")
+            self._domain(int(str(number[0])), some, list(spans.select("line_no", "line_end").iter_rows()))
+
+    def _domain(self, number: int, events: pl.DataFrame, ranges: list[tuple[int, int]]) -> None:
+        """Report a clock domain: its kind, its base as UTC, its span."""
+        base = int(events["base"][0] or 0)
+        stamped = events["t"].drop_nulls()
+        epoch = self.bases[base - 1] if base else None
+        kind = "none" if stamped.is_empty() else "trace-relative" if epoch is None else "wall-utc"
+        iso = datetime.fromtimestamp(epoch, UTC).isoformat() if epoch is not None else None
+        begin, end = (float(stamped.min()), float(stamped.max())) if len(stamped) else (None, None)  # type: ignore[arg-type]
+        self.out.domain(Domain(number, kind, iso, None, begin, end, ranges))
+
+    # A part block by block
+
+    def read_part(self, block: pl.DataFrame) -> None:
+        """Read one block in file order; what may still get details waits for the next."""
+        frame = _physical(block)
+        self._read_rows(pl.concat([self.held, frame]) if len(self.held) else frame, last=False)
+
+    def _read_rows(self, frame: pl.DataFrame, *, last: bool) -> None:
+        if frame.is_empty():
+            return
+        self._learn(frame["line"])
+        if not last:
+            frame = self._hold(frame)
+            if frame.is_empty():
+                return
+        text = self._tell(frame, last=last)
+        lines = self._timed(text)
+        events = self._events(text, lines)
+        events = self._follow(events, int(frame["line_no"][0]), int(frame["line_end"][-1]))
+        self._emit(text, lines, events)
+
+    def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Keep back the last record with its details, or the last line: what follows may belong to it."""
+        tail = frame.tail(HELD_LINES)
+        lines = tl.cut(tail, self.shape)
+        begins = pl.concat([f.select("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
+        first = int(begins.max()) if len(begins) else int(tail["line_no"][0])  # type: ignore[arg-type]
+        behind = len(tail.filter(pl.col("line_no") > first))
+        owned = len(rows.details(lines).filter(pl.col("o_line") == first))
+        if behind != owned or not len(begins):
+            filled = tail.filter(pl.col("line") != "")
+            first = int(filled["line_no"][-1]) if len(filled) else first
+        self.held = frame.filter(pl.col("line_no") >= first)
+        return frame.filter(pl.col("line_no") < first)
+
+    def _follow(self, events: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
+        """Put events behind those of earlier blocks; a fall within an LWP, another base or number of stamps begins a new domain."""
+        number = int(self.state.get("domain", 1))
+        carried = self._carried(events.schema)
+        events = pl.concat([carried, events]) if len(carried) else events
+        n_before, base_before = self.state.get("n"), self.state.get("base")
+        domain = np.full(len(events), number, np.int64)
+        begin, line = 0, first
+        while True:
+            rest = events.slice(begin)
+            stamped = rest.with_row_index("row").filter(pl.col("t").is_not_null() & (pl.col("line_no") >= first))
+            turns = stamped.with_columns(
+                pl.col("n").shift(1, fill_value=n_before).alias("n1"), pl.col("base").shift(1, fill_value=base_before).alias("b1")
+            ).filter((pl.col("n") != pl.col("n1")) | (pl.col("base") != pl.col("b1")))
+            at = [int(r) for r in (*trace_clock.falls(rest)[:1], *turns["row"].head(1).to_list())]
+            if not at or number >= MAX_DOMAINS:
+                break
+            cut = begin + min(at)
+            turn = int(events["line_no"][cut])
+            if cut > begin:
+                self._domain(number, events.slice(begin, cut - begin).filter(pl.col("line_no") >= first), [(line, turn - 1)])
+            number += 1
+            domain[cut:] = number
+            begin, line = cut, turn
+            n_before, base_before = events["n"][cut], events["base"][cut]
+        events = events.with_columns(pl.Series("domain", domain), pl.lit(0).alias("stretch"))
+        new = events.slice(begin).filter(pl.col("line_no") >= first)
+        if len(new):
+            self._domain(number, new, [(line, last)])
+            stamped = new.filter(pl.col("t").is_not_null())
+            self.state["n"] = stamped["n"][-1] if len(stamped) else n_before
+            self.state["base"] = new["base"][-1]
+        self.state["domain"] = number
+        return events
+
+    def _carried(self, schema: pl.Schema) -> pl.DataFrame:
+        """Give the last event of each LWP of earlier blocks as events."""
+        fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
+        found = [dict(zip(fields, values, strict=True)) for values in self.last.values()]
+        if not found:
+            return pl.DataFrame(schema=schema)
+        return pl.DataFrame(found, schema={f: schema[f] for f in fields}).with_columns(
+            pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in fields
+        ).with_columns(fresh=pl.lit(False), died=pl.lit(False), kind=pl.lit("carried")).select(schema.names())
+
+    def _remember(self, events: pl.DataFrame) -> None:
+        """Keep the last event of each LWP of the present domain; those that have ended are forgotten."""
+        now = events.filter((pl.col("domain") == pl.col("domain").max()) & pl.col("t").is_not_null())
+        ends = now.group_by("pid", "lwp", maintain_order=True).last().sort("line_no").tail(MAX_LWPS)
+        ends = ends.filter(~pl.col("name").fill_null("").is_in(("_exit", "lwp_exit")))
+        fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
+        self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.select(fields).iter_rows()}
+
+    # What is common to both ways
+
+    def _learn(self, lines: pl.Series) -> None:
+        """Find shape and meaning of the stamps from the first calls."""
+        if self.shape is None:
+            self.shape = tl.shape_of(lines)
+
+    def _tell(self, frame: pl.DataFrame, *, last: bool, quiet: bool = False) -> Text:
+        """Tell what each line is. `quiet`: only look whether all is understood; nothing is noted or counted."""
+        lines = tl.cut(frame, self.shape)
+        lines = self._resplit(lines, quiet)
+        found = rows.details(lines)
+        text = Text(lines, found)
+        others = lines.rest
+        if len(found):
+            others = others.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+        blank = others.filter(pl.col("line") == "")
+        elided = others.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))
+        text.gaps = elided["line_no"].to_list()
+        text.breaks = blank["line_no"].to_list()
+        taken = pl.concat([blank, elided]).select("line_no", "pos")
+        others = others.join(taken, on=["line_no", "pos"], how="anti", maintain_order="left") if len(taken) else others
+        counts = Counts() if quiet else self.counts
+        end = max((int(f["line_no"].max()) for f in (lines.calls, others) if len(f)), default=0) if last else -1  # type: ignore[arg-type]
+        for other in others.select("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
+            if not self._other(text, counts, other, other["line_no"] == end, quiet):
+                text.unread.append((other["line_no"], other["line_end"]))
+                text.breaks.append(other["line_no"])
+        text.breaks.sort()
+        if not quiet:
+            self.out.account("elided", text.gaps)
+            self.out.read(found["line_no"])
+        return text
+
+    def _resplit(self, lines: tl.Lines, quiet: bool) -> tl.Lines:
+        """Cut lines of the rest that hold several records, and read these."""
+        candidates = lines.rest.filter(pl.col("line").str.contains(r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/\t ][0-9/]+:\t"))
+        pieces: list[paste_repair.Piece] = []
+        for line_no, line in candidates.select("line_no", "line").iter_rows():
+            several = paste_repair.split([paste_repair.Piece(line_no, line_no, line)], GRAMMAR)
+            if len(several) > 1:
+                pieces.extend(several)
+        if not pieces:
+            return lines
+        if not quiet:
+            for p in pieces:
+                self.out.note(p.line_no, p.line_end, "repaired", "several records on one line")
+        schema = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": pl.String}
+        again = tl.cut(pl.DataFrame([(p.line_no, p.line_end, p.pos, p.text) for p in pieces], schema=schema, orient="row"), self.shape)
+        rest = lines.rest.filter(~pl.col("line_no").is_in([p.line_no for p in pieces]))
+        return tl.Lines(
+            pl.concat([lines.calls, again.calls]).sort("line_no", "pos"),
+            pl.concat([lines.signals, again.signals]).sort("line_no", "pos"),
+            pl.concat([lines.functions, again.functions]).sort("line_no", "pos"),
+            pl.concat([rest, again.rest]).sort("line_no", "pos"),
+        )
+
+    def _other(self, text: Text, counts: Counts, other: dict[str, Any], final: bool, quiet: bool) -> bool:
+        """Judge a line that is no record and no detail; say whether it was understood."""
+        line, body, numbers = other["line"], other["body"].strip(), [other["line_no"]]
+        if found := re.search(tl.BASE, line):
+            epoch = float(found[1].replace(",", "."))
+            text.bases.append((other["line_no"], epoch))
+            if not quiet:
+                self.out.read(numbers)
+                if epoch not in self.bases:
+                    self.bases.append(epoch)
+                self.state.setdefault("base_line", other["line_no"])
+            return True
+        if re.match(tl.TOOL_NOTE, body):
+            if not quiet:
+                row = {"line_no": numbers, "pid": [other["pid"]], "source": ["tool"], "text": [body]}
+                self.out.add("logs", pl.DataFrame(row, schema_overrides={"pid": pl.Int64}))
+            return True
+        if counts.take(other["line_no"], line):
+            if not quiet:
+                self.out.read(numbers)
+            return True
+        if found := re.search(tl.COMMAND, line):
+            if not quiet:
+                self.out.read(numbers)
+                self.options.extend(re.findall(r"(?<=\s)-[A-Za-z]+", " " + found[1]))
+            return True
+        remark = bool(re.match(tl.COMMENT, line))
+        if remark or re.match(tl.PROSE, line):
+            text.breaks.append(other["line_no"])
+            if not quiet:
+                self.out.account("prose", numbers)
+                if remark:
+                    self.out.note(other["line_no"], other["line_end"], "remark", line.strip())
+            return True
+        cut = _TRUNCATED.match(line)
+        if cut and (cut[7] or cut[8]):
+            if final and (cut[8] or other["pid"] is not None or other["lwp"] is not None):
+                if not quiet:
+                    self._truncated(other, cut)
+                return not quiet  # a wrapped line looks the same: let the repair try first
+            if not quiet and cut[8]:
+                self.out.account("damaged", numbers)
+        return False
+
+    def _truncated(self, other: dict[str, Any], cut: re.Match[str]) -> None:
+        """Keep a call whose line the file's end has cut."""
+        name = cut[7] if cut[8] else None
+        row = {"line_no": other["line_no"], "line_end": other["line_end"], "pid": other["pid"], "lwp": other["lwp"], "name": name}
+        args = cut[8][1:] if cut[8] else None
+        self.state["cut_call"] = {**row, "args": args, "state": "truncated"}
+
+    def _timed(self, text: Text) -> tl.Lines:
+        """Join details, give stamps their meaning, make the argument columns."""
+        lines, found = text.lines, text.details
+        known = set(self.flags)
+        if not known.issuperset(set(lines.calls["n"].unique().to_list()) - {0}):
+            based = bool(self.bases)
+            self.flags = {**tl.guess_flags(lines.calls, based), **self.flags}
+        stamps = rows.time_columns(self.flags)
+        calls = rows.arguments(rows.extend(lines.calls, found).with_columns(stamps))
+        return tl.Lines(
+            calls,
+            rows.extend(lines.signals, found).with_columns(stamps),
+            rows.extend(lines.functions, found).with_columns(stamps),
+            lines.rest,
+        )
+
+    def _events(self, text: Text, lines: tl.Lines) -> pl.DataFrame:
+        """Give the events of a frame, with the number of the base line they stand under; -D alone is summed up per LWP."""
+        events = rows.events_of(lines.calls, lines.signals, lines.functions)
+        base = np.full(len(events), self.state.get("base_now", 0), np.int64)
+        for line, epoch in text.bases:
+            self.state["base_now"] = self.bases.index(epoch) + 1
+            base[events["line_no"].to_numpy() > line] = self.state["base_now"]
+        events = events.with_columns(pl.Series("base", base))
+        if any("d" in flags for flags in self.flags.values()):
+            return events
+        known = [(r[1], r[2], r[3]) for r in self.last.values()]
+        sums = pl.DataFrame(known, schema={"pid": pl.Int64, "lwp": pl.Int64, "before": pl.Float64}, orient="row")
+        events = events.join(sums, on=["pid", "lwp"], how="left", nulls_equal=True, maintain_order="left")
+        run = pl.col("delta").cum_sum().over("pid", "lwp") + pl.col("before").fill_null(0)
+        return events.with_columns(run.round(6).alias("t")).drop("before")
+
+    def _emit(self, text: Text, lines: tl.Lines, events: pl.DataFrame) -> None:
+        """Add the rows of a frame, in the order of `events`."""
+        state = self.state
+        marks = Marks(
+            _with(state.get("gap_last"), text.gaps),
+            _with(state.get("break_last"), text.breaks),
+            state.get("base_line") if self.shape and self.shape.tabs else None,
+        )
+        if len(events):
+            linked = trace_clock.link(events, marks)
+            self._remember(linked)
+            fresh = events.filter(pl.col("kind") != "carried").with_columns(
+                (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq")
+            )
+            state["seq"] = state.get("seq", 0) + len(fresh)
+            order = fresh.select(*rows.KEY, "seq", pl.col("t").alias("t_local")).join(
+                linked.select(*rows.KEY, *_LINKED), on=rows.KEY, how="left", maintain_order="left"
+            )
+            calls, signals, functions = (
+                f.drop("t").join(order, on=rows.KEY, how="left", maintain_order="left").sort("seq")
+                for f in (lines.calls, lines.signals, lines.functions)
+            )
+            self._open_calls(calls)
+            calls = rows.peers(calls.filter(pl.col("waits").is_null()), self.peers)
+            self.out.add("syscalls", calls.select(_SYSCALLS))
+            if len(signals):
+                self.out.add("signals", rows.signal_rows(signals.with_columns(t=pl.col("t_local"))))
+            if len(functions):
+                self.out.add("libcalls", rows.function_rows(functions.with_columns(t=pl.col("t_local")), self.stacks))
+            self._seen(calls, functions, text.details)
+        if self.counts.rows and self.counts.section is None:
+            self._total_rows()
+        for key, lines_of in (("gap_last", text.gaps), ("break_last", text.breaks)):
+            if lines_of:
+                state[key] = max(lines_of)
+
+    def _open_calls(self, calls: pl.DataFrame) -> None:
+        """Match sleeping calls with the line on which they complete: the next one of the same LWP, if it has the same name."""
+        waiting = pl.col("waits").is_not_null()
+        columns = ["seq", "pid", "lwp", "name", "args", "fd", "line_no", "line_end"]
+        if not self.sleeping and not calls.select(waiting.any()).item():
+            return
+        schema = {c: calls.schema[c] for c in columns}
+        before = pl.DataFrame(list(self.sleeping.values()), schema=schema).with_columns(waits=pl.lit("carried"))
+        both = pl.concat([before, calls.select(*columns, "waits")]).sort("seq")
+        both = both.with_columns(
+            pl.col(c).shift(-1).over("pid", "lwp").alias(f"next_{c}") for c in ("seq", "line_no", "name", "waits")
+        ).filter(waiting)
+        done = both.filter(pl.col("next_seq").is_not_null()).sort("next_seq")
+        same = (pl.col("next_name") == pl.col("name")) & pl.col("next_waits").is_null()
+        done = done.with_columns(pl.when(same).then("next_line_no").alias("done_line"))
+        still = both.filter(pl.col("next_seq").is_null())
+        if len(still) > MAX_SLEEPERS:
+            lost = still.head(len(still) - MAX_SLEEPERS).with_columns(done_line=pl.lit(None, pl.Int64))
+            done, still = pl.concat([done, lost]), still.tail(MAX_SLEEPERS)
+        self.out.add("open_calls", done.select(*columns, "done_line", pl.lit("sleeping").alias("state")))
+        self.sleeping = {f"{r['pid']}/{r['lwp']}": r for r in still.select(columns).iter_rows(named=True)}
+        self.out.read(still["line_no"])
+
+    def _total_rows(self) -> None:
+        """Add the rows of a summary table and its totals as facts."""
+        self.out.add("syscall_totals", pl.DataFrame(self.counts.rows))
+        for name, value in self.counts.facts.items():
+            self.out.fact(f"counts_{name}", value)
+        self.counts = Counts()
+
+    def _seen(self, calls: pl.DataFrame, functions: pl.DataFrame, details: pl.DataFrame) -> None:
+        """Note the options that the output shows."""
+        shown = {
+            "-f": bool(calls["pid"].is_not_null().any()),
+            "-l": bool(calls["lwp"].is_not_null().any()),
+            "-u": len(functions) > 0,
+            "-v": bool(details["body"].str.contains(r"^[\t ]*(?:AF_|fd=|semnum=|new:|old:|[a-z]+=)").any()),
+        }
+        seen = set(self.state.get("seen", [])) | {option for option, there in shown.items() if there}
+        self.state["seen"] = sorted(seen)
+
+    def close(self, *, last: bool) -> State:
+        """End a block run; with `last` the part: what waited is read, what still sleeps is reported."""
+        if last:
+            held, self.held = self.held, self.held.clear()
+            self._read_rows(held, last=True)
+            self._finish()
+        else:
+            self.out.read(self.held["line_no"])
+        flags = "".join(dict.fromkeys("".join(self.flags[n] for n in sorted(self.flags, reverse=True))))
+        options = [*self.options, *self.state.get("seen", []), *(f"-{flag}" for flag in "dDE" if flag in flags)]
+        if self.shape or options:
+            self.out.fact("tool_opts", list(dict.fromkeys(options)))
+            self.out.fact("stamp", "end")
+        shape = self.shape
+        return {
+            **self.state,
+            "shape": vars(shape) if shape else None,
+            "flags": {str(n): text for n, text in self.flags.items()},
+            "last": self.last,
+            "sleeping": self.sleeping,
+            "peers": self.peers,
+            "stacks": {k: v for k, v in self.stacks.items() if v},
+            "counts": self.counts.as_json(),
+            "bases": self.bases,
+            "options": list(dict.fromkeys(self.options)),
+            "held": [list(r) for r in self.held.select("line_no", "line").iter_rows()],
+        }
+
+    def _finish(self) -> None:
+        """Report what was under way when the part ended."""
+        if self.sleeping:
+            open_ones = pl.DataFrame(list(self.sleeping.values()), schema_overrides={"pid": pl.Int64, "lwp": pl.Int64, "fd": pl.Int64})
+            self.out.add("open_calls", open_ones.sort("line_no").with_columns(state=pl.lit("sleeping")))
+            self.sleeping = {}
+        if row := self.state.pop("cut_call", None):
+            self.state["seq"] = self.state.get("seq", 0) + 1
+            text = {"name": pl.String, "args": pl.String, "pid": pl.Int64, "lwp": pl.Int64}
+            self.out.add("open_calls", pl.DataFrame([{**row, "seq": self.state["seq"]}], schema_overrides=text))
+        if self.counts.rows:
+            self._total_rows()
+
+
+_LINKED = ("prev_line", "prev_name", "gap_s", "dur_hi_s", "contiguous")
+
+_SYSCALLS: list[str | pl.Expr] = [
+    "line_no", "line_end", "t_local", "seq", "pid", "lwp", "name", "args", "fd", "fd2", "path", "arg_id", "sem_num", "arg_addr",
+    "peer_ip", "peer_port", "bytes", "data", "ret", "ret2", "ret_text", "err", "state", "child_pid", "prev_line", "prev_name", "gap_s",
+    pl.col("delta").alias("delta_s"), pl.col("cpu").alias("cpu_s"), "dur_hi_s",
+    pl.when(pl.col("dur_hi_s").is_null()).then(pl.lit("none")).otherwise(pl.lit("gap")).alias("dur_kind"),
+    pl.lit("end").alias("stamp"), "contiguous", pl.col("pid").is_not_null().alias("traced_f"),
+]  # fmt: skip
+
+
+def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
+    return _physical(pl.DataFrame(lines, schema={"line_no": pl.Int64, "line": pl.String}, orient="row"))
+
+
+def _physical(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give physical lines the columns of records: last line, place within the line."""
+    return frame.select("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")
+
+
+def _with(first: int | None, lines: list[int]) -> Longs:
+    return np.array(([] if first is None else [first]) + sorted(lines), np.int64)
