@@ -4,7 +4,7 @@
   "use strict";
   const { stream, slug, seq } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "note", "dispute", "case", "member", "activity", "presence", "progress", "reload"];
+  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "presence", "progress", "reload"];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
@@ -26,7 +26,7 @@
     }
   }
   function everything() {
-    for (const kind of KINDS.slice(0, 8)) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
+    for (const kind of KINDS.slice(0, 9)) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
   }
   function hear(message) {
     if (message.ask) return;
@@ -69,7 +69,7 @@
         if (kind === "reload") last = Number(event.lastEventId) || last;
       });
     }
-    source.addEventListener("end", () => { source.close(); tell({ gone: true }); });
+    source.addEventListener("gone", () => { source.close(); tell({ gone: true }); });
     addEventListener("pagehide", () => source.close());
   }
   if (channel) channel.onmessage = (event) => hear(event.data);

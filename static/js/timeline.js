@@ -398,7 +398,8 @@ class Frame {
     this.say(`Range ${this.stamp(start, this.pixel)} to ${this.stamp(end, this.pixel)}, ${seconds(end - start)}. `);
     const fit = button("Zoom here"), note = button("Note on this range"), drop = button("Forget it");
     fit.addEventListener("click", () => this.set(start, end));
-    note.addEventListener("click", () => document.dispatchEvent(new CustomEvent("exhibit:range", { detail: { frame: this.meta.frame, clock: this.meta.clocks[0]?.clock, start: start - (this.meta.clocks[0]?.shift ?? 0), end: end - (this.meta.clocks[0]?.shift ?? 0), title: this.meta.title } })));
+    const { clock, shift } = this.meta.clocks[0];   // a note lies on a clock's own seconds: they never move
+    note.addEventListener("click", () => document.body.dispatchEvent(new CustomEvent("timeline:range", { detail: { clock, from: start - shift, to: end - shift } })));
     drop.addEventListener("click", () => { this.mark = null; this.strip.hidden = true; this.draw(); });
     this.strip.append(fit, note, drop);
   }

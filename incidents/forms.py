@@ -1,0 +1,301 @@
+"""What people type in, checked before it goes down. What may be left empty comes out as None: unknown."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.utils import timezone
+
+from incidents.models.artifact import CorrectedField
+from incidents.models.case import MarkerKind
+from incidents.models.incident import Incident
+from incidents.models.membership import Role, Team
+
+LONGEST_NOTE = 10_000
+STATEMENT_NAMES = (
+    "client_start",
+    "sessions",
+    "work_rate",
+    "workers",
+    "connects_per_item",
+    "rss_kb",
+    "defunct",
+    "exiting",
+    "sga_kb",
+    "oradism_mode",
+    "same_connection",
+    "same_host",
+)
+
+
+class UnknownIsNone(forms.Form):
+    """A form whose empty answers are None: what is not known is not the empty text."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        for name, value in cleaned.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                self.add_error(name, "Type a finite number.")
+        return {name: None if value == "" else value for name, value in cleaned.items()}
+
+
+class MomentField(forms.DateTimeField):
+    """An instant in UTC, typed without a zone: the label says so."""
+
+    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
+    input_formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M")
+
+
+class SymptomForm(UnknownIsNone):
+    """What is slow and what is known about it: the questions of a new room, editable at any time."""
+
+    title = forms.CharField(
+        max_length=200, label="Title", widget=forms.TextInput(attrs={"placeholder": "Logins take 3.9 s"})
+    )
+    symptom_text = forms.CharField(max_length=300, required=False, label="What is slow")
+    measured_how = forms.CharField(
+        required=False, max_length=2000, label="How was it measured", widget=forms.Textarea(attrs={"rows": 2})
+    )
+    symptom_bad = forms.FloatField(required=False, label="Bad value")
+    symptom_normal = forms.FloatField(required=False, label="Normal value")
+    symptom_unit = forms.CharField(max_length=20, required=False, label="Unit", help_text="s, ms, per minute")
+    since = MomentField(required=False, label="Since when (UTC)")
+    ongoing = forms.NullBooleanField(
+        required=False,
+        label="Still going on",
+        widget=forms.Select(choices=[("", "not known"), ("true", "yes"), ("false", "no")]),
+    )
+    affected = forms.CharField(max_length=200, required=False, label="How many are hit")
+    last_change = forms.CharField(
+        required=False, max_length=2000, label="What changed last", widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class RowForm(UnknownIsNone):
+    """A row of a list; an existing one carries its id."""
+
+    id = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+
+class HostForm(RowForm):
+    name = forms.CharField(max_length=100, label="Host")
+    os = forms.ChoiceField(
+        required=False,
+        label="System",
+        choices=[("", "not known")]
+        + [(os, os) for os in ("solaris", "illumos", "linux", "aix", "hpux", "freebsd", "macos", "windows")],
+    )
+    os_release = forms.CharField(max_length=60, required=False, label="Release")
+    role = forms.ChoiceField(
+        required=False, label="Role", choices=[("", "not known"), ("client", "client"), ("db", "db"), ("app", "app")]
+    )
+    ncpu = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="CPUs")
+    mem_gib = forms.FloatField(required=False, min_value=0.001, label="Memory, GiB")
+    tz = forms.CharField(max_length=60, required=False, label="Time zone", help_text="Europe/Warsaw")
+
+    def clean_tz(self) -> str:
+        from zoneinfo import ZoneInfo
+
+        zone: str = self.cleaned_data["tz"]
+        if zone:
+            try:
+                ZoneInfo(zone)
+            except (ValueError, OSError):
+                raise forms.ValidationError("Not a time zone: write it like Europe/Warsaw or UTC.") from None
+        return zone
+
+
+class MarkerForm(RowForm):
+    label = forms.CharField(max_length=300, label="What happened")
+    kind = forms.ChoiceField(choices=MarkerKind.choices, label="Kind", initial=MarkerKind.CHANGE)
+    at = MomentField(required=False, label="At (UTC)")
+    from_phase = forms.CharField(max_length=40, required=False, label="or between phase")
+    to_phase = forms.CharField(max_length=40, required=False, label="and phase")
+    changed = forms.CharField(
+        required=False,
+        max_length=4000,
+        label="All that changed, one per line",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    hypothesis = forms.CharField(max_length=40, required=False, label="Tests hypothesis")
+
+    def clean_changed(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["changed"].splitlines() if line.strip()]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if (
+            not cleaned.get("at")
+            and not (cleaned.get("from_phase") and cleaned.get("to_phase"))
+            and "at" not in self.errors
+        ):
+            raise forms.ValidationError("Say when it was, or between which two phases.")
+        return cleaned
+
+
+class PhaseForm(RowForm):
+    artifact = forms.TypedChoiceField(coerce=int, label="Artifact")
+    line_from = forms.IntegerField(min_value=1, max_value=2**53, label="From line")
+    line_to = forms.IntegerField(min_value=1, max_value=2**53, label="To line")
+    phase = forms.CharField(max_length=40, label="Phase")
+
+    def __init__(self, *args: Any, artifacts: list[tuple[int, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["artifact"]
+        assert isinstance(field, forms.TypedChoiceField)
+        field.choices = [("", "choose"), *artifacts]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if (cleaned.get("line_from") or 0) > (cleaned.get("line_to") or math.inf):
+            raise forms.ValidationError("The last line comes before the first.")
+        return cleaned
+
+
+class StatementForm(RowForm):
+    name = forms.CharField(max_length=60, label="Name")
+    num = forms.FloatField(required=False, label="Number")
+    unit = forms.CharField(max_length=20, required=False, label="Unit")
+    text = forms.CharField(max_length=2000, label="Statement")
+    author_label = forms.CharField(max_length=100, label="Said by")
+
+
+if TYPE_CHECKING:
+    _FormSet = forms.BaseFormSet["RowForm"]
+else:
+    _FormSet = forms.BaseFormSet  # not subscriptable at run time
+
+
+class Rows(_FormSet):
+    """Rows of a list with empty ones at the end; `kept` gives those filled in and not marked to be taken away."""
+
+    deletion_widget = forms.CheckboxInput
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        super().add_fields(form, index)
+        if "DELETE" in form.fields:
+            form.fields["DELETE"].label = "Remove"
+
+    @property
+    def kept(self) -> list[dict[str, Any]]:
+        rows = [form.cleaned_data for form in self.forms if form.has_changed() or form.initial.get("id")]
+        return [
+            {name: value for name, value in row.items() if name != "DELETE"}
+            for row in rows
+            if row and not row.get("DELETE")
+        ]
+
+
+def rows_of(form: type[RowForm], extra: int) -> type[Rows]:
+    """Return the list class of a row form, with `extra` empty rows offered."""
+    return forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=200)
+
+
+class SaidForm(UnknownIsNone):
+    """What an uploader knows about a file; every guess of the program yields to it."""
+
+    kind = forms.CharField(max_length=80, required=False, label="Kind", help_text="truss, sqlnet/client")
+    host = forms.CharField(max_length=100, required=False, label="Host")
+    os = forms.CharField(max_length=40, required=False, label="System")
+    role = forms.CharField(max_length=40, required=False, label="Role", help_text="listener, server, client")
+    phase = forms.CharField(max_length=40, required=False, label="Phase", help_text="before, after-1")
+    clock = forms.CharField(max_length=60, required=False, label="Clock", help_text="same as clock 1.1:1")
+    tz = forms.CharField(max_length=60, required=False, label="Time zone")
+    year = forms.IntegerField(min_value=1970, max_value=2199, required=False, label="Year")
+    interval_s = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="Seconds between samples")
+
+    def said(self) -> dict[str, str]:
+        """Return what was said, as texts; what was left empty is not there."""
+        return {name: _plain(value) for name, value in self.cleaned_data.items() if value is not None}
+
+
+class UploadForm(SaidForm):
+    """One file through an ordinary form, for browsers without scripts; large files go through tus."""
+
+    field_order = ("file",)
+    file = forms.FileField(label="File", allow_empty_file=True, max_length=255)
+
+
+class PasteForm(UnknownIsNone):
+    """Text typed or pasted into a field; it is kept exactly as the browser sends it."""
+
+    name = forms.CharField(max_length=200, label="Name", required=False)
+    text = forms.CharField(
+        label="Text", strip=False, widget=forms.Textarea(attrs={"rows": 10, "class": "mono", "spellcheck": "false"})
+    )
+
+    def clean_name(self) -> str:
+        return self.cleaned_data["name"] or f"paste-{timezone.now():%Y-%m-%d-%H%M%S}.txt"
+
+
+class CorrectForm(SaidForm):
+    """A person's word on an artifact or a part. An empty field takes an earlier word back."""
+
+    def changed_values(self) -> dict[str, str | None]:
+        """Return the fields that differ from what was said before; None takes the word back."""
+        return {
+            name: None if self.cleaned_data[name] is None else _plain(self.cleaned_data[name])
+            for name in CorrectedField.values
+            if name in self.changed_data
+        }
+
+
+class ReasonForm(UnknownIsNone):
+    reason = forms.CharField(max_length=LONGEST_NOTE, label="Why", widget=forms.Textarea(attrs={"rows": 3}))
+
+
+class NoteForm(UnknownIsNone):
+    """A note with its place: a finding, lines of an artifact, a stretch of a clock, or the room itself."""
+
+    text = forms.CharField(max_length=LONGEST_NOTE, label="Note", widget=forms.Textarea(attrs={"rows": 2}))
+    finding_key = forms.RegexField("^[0-9a-f]{16}$", required=False, widget=forms.HiddenInput)
+    artifact = forms.IntegerField(min_value=1, max_value=2**31 - 1, required=False, widget=forms.HiddenInput)
+    line_from = forms.IntegerField(min_value=1, max_value=2**53, required=False, widget=forms.HiddenInput)
+    line_to = forms.IntegerField(min_value=1, max_value=2**53, required=False, widget=forms.HiddenInput)
+    clock = forms.CharField(max_length=60, required=False, widget=forms.HiddenInput)
+    t_from = forms.FloatField(required=False, widget=forms.HiddenInput)
+    t_to = forms.FloatField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        lines = [cleaned.get(name) for name in ("artifact", "line_from", "line_to")]
+        times = [cleaned.get(name) for name in ("clock", "t_from", "t_to")]
+        for group, what in ((lines, "lines"), (times, "times")):
+            if any(value is not None for value in group) and any(value is None for value in group):
+                raise forms.ValidationError(f"The {what} of the note are incomplete.")
+            if group[1] is not None and group[2] is not None and group[1] > group[2]:
+                raise forms.ValidationError(f"The {what} of the note end before they begin.")
+        return cleaned
+
+
+class NoteEditForm(UnknownIsNone):
+    text = forms.CharField(max_length=LONGEST_NOTE, label="Note", widget=forms.Textarea(attrs={"rows": 3}))
+    version = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
+
+
+class InviteForm(UnknownIsNone):
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.INVESTIGATOR, label="Role")
+    team = forms.ChoiceField(choices=Team.choices, initial=Team.OTHER, label="Team")
+    email = forms.EmailField(required=False, label="Send to (optional)")
+
+
+class MemberForm(UnknownIsNone):
+    role = forms.ChoiceField(choices=Role.choices)
+    team = forms.ChoiceField(choices=Team.choices)
+
+
+class TokenForm(UnknownIsNone):
+    label = forms.CharField(max_length=100, label="For which machine")
+    hours = forms.IntegerField(min_value=1, max_value=24 * 14, initial=24, label="Valid for hours")
+
+
+def values_of_incident(incident: Incident) -> dict[str, Any]:
+    """Return an incident's answers as initial values of `SymptomForm`."""
+    return {name: getattr(incident, name) for name in SymptomForm.base_fields}
+
+
+def _plain(value: object) -> str:
+    """Write a number without a needless fraction."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

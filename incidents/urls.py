@@ -1,0 +1,77 @@
+"""Every address of the application but those of single sign-on and administration (config/urls.py)."""
+
+from __future__ import annotations
+
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
+
+from incidents.views import (
+    accounts,
+    activity,
+    artifacts,
+    case,
+    evidence,
+    findings,
+    live,
+    members,
+    notes,
+    room,
+    rooms,
+    timeline,
+)
+from incidents.views.shell import open_page, page
+
+
+class KeyConverter(StringConverter):
+    """A finding's key: 16 hex digits."""
+
+    regex = "[0-9a-f]{16}"
+
+
+class FormConverter(StringConverter):
+    """The form of a copied text."""
+
+    regex = "text|markdown"
+
+
+register_converter(KeyConverter, "key")
+register_converter(FormConverter, "form")
+
+_ROOM = "rooms/<slug:slug>/"
+
+urlpatterns = [
+    path("", page(rooms.rooms), name="rooms"),
+    path("rooms/new/", page(rooms.room_new), name="room-new"),
+    path("sample/", page(rooms.sample), name="sample"),
+    path("join/<str:token>/", open_page(members.join), name="join"),
+    path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
+    path("healthz", accounts.healthz, name="healthz"),
+    path(_ROOM, page(room.room), name="room"),
+    path(_ROOM + "findings/", page(findings.findings), name="findings"),
+    path(_ROOM + "findings/<key:key>/", page(room.finding), name="finding"),
+    path(_ROOM + "findings/<key:key>/dispute/", page(findings.dispute), name="dispute"),
+    path(_ROOM + "findings/<key:key>/copy/<form:form>/", page(findings.finding_copy), name="finding-copy"),
+    path(_ROOM + "verdict/copy/<form:form>/", page(findings.verdict_copy), name="verdict-copy"),
+    path(_ROOM + "verdict/take-over/", page(findings.take_over), name="take-over"),
+    path(_ROOM + "timeline/data", page(timeline.data), name="timeline-data"),
+    path(_ROOM + "connect-times", page(timeline.connect_times), name="figure-conn-times"),
+    path(_ROOM + "evidence/", page(evidence.evidence), name="evidence"),
+    path(_ROOM + "evidence/add/", page(artifacts.add), name="evidence-add"),
+    path(_ROOM + "evidence/<int:number>/", page(evidence.lines), name="lines"),
+    path(_ROOM + "evidence/<int:number>/lines", page(evidence.lines_data), name="lines-data"),
+    path(_ROOM + "evidence/<int:number>/original", page(artifacts.original), name="original"),
+    path(_ROOM + "evidence/<int:number>/correct/", page(artifacts.correct), name="correct"),
+    path(_ROOM + "evidence/<int:number>/retry/", page(artifacts.retry), name="retry"),
+    path(_ROOM + "evidence/<int:number>/purge/", page(artifacts.purge), name="purge"),
+    path(_ROOM + "notes/", page(notes.notes), name="notes"),
+    path(_ROOM + "notes/<int:id>/", page(notes.note), name="note"),
+    path(_ROOM + "notes/<int:id>/delete/", page(notes.delete), name="note-delete"),
+    path(_ROOM + "notes/<int:id>/restore/", page(notes.restore), name="note-restore"),
+    path(_ROOM + "case/", page(case.case), name="case"),
+    path(_ROOM + "case.yaml", page(case.case_yaml), name="case-yaml"),
+    path(_ROOM + "members/", page(members.members), name="members"),
+    path(_ROOM + "invite/", page(members.invite), name="invite"),
+    path(_ROOM + "activity/", page(activity.activity), name="activity"),
+    path(_ROOM + "activity/verify/", page(activity.verify), name="activity-verify"),
+    path(_ROOM + "stream", live.stream, name="stream"),
+]

@@ -1,0 +1,62 @@
+"""The first administrator, and whether the server is well."""
+
+from __future__ import annotations
+
+from django import forms
+from django.contrib.auth import login
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from incidents.actions import accounts as actions
+from incidents.errors import NotAMember, Refused
+
+
+class FirstAdminForm(forms.Form):
+    username = forms.CharField(
+        max_length=150, label="User name", widget=forms.TextInput(attrs={"autocomplete": "username"})
+    )
+    email = forms.EmailField(required=False, label="Mail address")
+    password = forms.CharField(
+        label="Password",
+        strip=False,
+        help_text="At least ten characters.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def first_admin(request: HttpRequest, token: str) -> HttpResponse:
+    """Make the first administrator with the link that `up` printed; signed in at once, the link is used up."""
+    actions.look_at_first(token, request.META.get("REMOTE_ADDR", ""))
+    form = FirstAdminForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        try:
+            user = actions.first_admin(token, said["username"], said["password"], said["email"])
+        except NotAMember:
+            raise
+        except Refused as refused:
+            form.add_error(None, refused.message)
+        else:
+            login(request, user, backend="django.contrib.auth.backends.ModelBackend")
+            return redirect("rooms")
+    context = {
+        "heading": "The first administrator",
+        "words": ["This link works once. Whoever uses it administers this server and can invite the others."],
+        "form": form,
+        "button": "Make the account and sign in",
+    }
+    return render(request, "incidents/plain.html", context, status=422 if form.errors else 200)
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Say whether the database answers: what load balancers and containers ask."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+    except DatabaseError:
+        return JsonResponse({"ok": False, "database": "away"}, status=503)
+    return JsonResponse({"ok": True})

@@ -1,0 +1,125 @@
+"""Members, invitations, and joining by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from incidents import access, live
+from incidents.access import Right, Room
+from incidents.actions import members as actions
+from incidents.errors import Refused
+from incidents.forms import InviteForm, MemberForm
+from incidents.models.membership import Role, Team
+from incidents.views.rooms import request_user
+from incidents.views.shell import people_named, shell
+
+
+@require_http_methods(["GET", "POST"])
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the members; a POST changes or removes one, or revokes an invitation. `?part=people`: who is here now."""
+    room = access.enter(request.user, slug)
+    if request.method == "POST":
+        return _do(request, room)
+    if request.GET.get("part") == "people":
+        people = people_named(live.present(room.incident.pk))
+        return render(request, "incidents/_people.html", {"people": people})
+    return render(request, "incidents/members.html", _context(room) | {"invite_form": InviteForm()})
+
+
+@require_POST
+def invite(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make an invitation; its link is shown once, and mailed when an address was given."""
+    room = access.enter(request.user, slug, Right.PEOPLE)
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return render(request, "incidents/members.html", _context(room) | {"invite_form": form}, status=422)
+    said = form.cleaned_data
+    secret = actions.invite(room, said["role"], said["team"], said["email"])
+    link = request.build_absolute_uri(reverse("join", args=[secret]))
+    made = room.incident.invitations.order_by("-pk").first()
+    shown = {"link": link, "email": said["email"], "expires_at": made.expires_at if made else None}
+    if said["email"]:
+        try:
+            actions.send_invitation(room, said["email"], link)
+        except OSError:  # smtplib's errors are OSErrors: the link is there, the mail is not
+            form.add_error("email", "The mail could not be sent. Pass the link on yourself.")
+            shown["email"] = None
+    answer = render(
+        request,
+        "incidents/members.html",
+        _context(room) | {"invite_form": form if form.errors else InviteForm(), "invitation": shown},
+    )
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@require_http_methods(["GET", "POST"])
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """Let the reader of an invitation in. Newcomers make an account first; the link is used up by the POST only."""
+    invitation = actions.look_at(token, request.META.get("REMOTE_ADDR", ""))
+    if not request.user.is_authenticated:
+        request.session["invitation"] = token  # opens the sign-up page (config/adapters.py)
+        back = reverse("join", args=[token])
+        context = {
+            "heading": "You are invited to a room",
+            "words": ["Make an account or sign in; then this link lets you in. It works once."],
+            "links": [
+                ("Make an account", f"{reverse('account_signup')}?next={back}"),
+                ("Sign in", f"{reverse('account_login')}?next={back}"),
+            ],
+        }
+        return render(request, "incidents/plain.html", context)
+    if request.method == "POST":
+        incident = actions.join(request_user(request), token)
+        request.session.pop("invitation", None)
+        return redirect("room", incident.slug)
+    context = {
+        "heading": "You are invited to a room",
+        "words": [f"You join “{invitation.incident.title}” as {invitation.get_role_display()}. The link works once."],
+        "button": "Join the room",
+    }
+    return render(request, "incidents/plain.html", context)
+
+
+def _do(request: HttpRequest, room: Room) -> HttpResponse:
+    what = request.POST.get("do")
+    if what == "revoke":
+        actions.revoke(room, _id(request, "invitation"))
+    elif what == "remove":
+        user_id = _id(request, "member")
+        actions.remove(room, user_id)
+        if user_id == room.user.pk:
+            return redirect("rooms")
+    elif what == "change":
+        form = MemberForm(request.POST)
+        if not form.is_valid():
+            raise Refused("Choose a role and a team from the list.")
+        actions.change(room, _id(request, "member"), form.cleaned_data["role"], form.cleaned_data["team"])
+    else:
+        raise Refused("There is nothing like that to do here.")
+    return redirect("members", room.incident.slug)
+
+
+def _context(room: Room) -> dict[str, Any]:
+    invitations = room.incident.invitations.filter(
+        used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
+    ).select_related("created_by")
+    return shell(room, "members") | {
+        "members": room.incident.memberships.select_related("user"),
+        "roles": Role.choices,
+        "teams": Team.choices,
+        "invitations": list(invitations) if room.may(Right.PEOPLE) else [],
+    }
+
+
+def _id(request: HttpRequest, name: str) -> int:
+    text = request.POST.get(name, "")
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Refused("There is no such row.", 404)
+    return int(text)

@@ -1,0 +1,143 @@
+"""The room: verdict, whose seconds, findings, timeline, notes, drawer. Read from the newest accepted evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.access import Room
+from incidents.errors import Refused
+from incidents.forms import NoteForm, ReasonForm
+from incidents.models.artifact import ArtifactState
+from incidents.models.finding import Evaluation, Finding
+from incidents.models.job import Job, JobKind, JobState
+from incidents.models.membership import Role
+from incidents.report import Claim, Held, Outlook, changes, quantity
+from incidents.views.notes import finding_notes, placed, room_notes
+from incidents.views.shell import is_part, shell
+
+COLLECT = {
+    "solaris": (
+        ("truss -f -d -D -E -o truss.out -p PID", "system calls of the slow process, with gaps"),
+        ("pmap -xs PID > pmap.out", "its memory map"),
+        ("vmstat 5 60 > vmstat.out", "the machine while it is slow"),
+    ),
+    "linux": (
+        ("strace -f -ttt -T -o strace.out -p PID", "system calls of the slow process, with durations"),
+        ("pmap -XX PID > pmap.out", "its memory map"),
+        ("vmstat -t 5 60 > vmstat.out", "the machine while it is slow"),
+    ),
+    "aix": (
+        ("truss -f -d -o truss.out -p PID", "system calls of the slow process"),
+        ("svmon -P PID > svmon.out", "its memory"),
+        ("vmstat -t 5 60 > vmstat.out", "the machine while it is slow"),
+    ),
+}
+COLLECT["illumos"] = COLLECT["solaris"]
+
+
+@require_GET
+def room(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the room; the drawer holds the first claim until another is chosen."""
+    entered = access.enter(request.user, slug)
+    context = judged(entered)
+    context |= middle(entered, context) | drawer(entered, context["outlook"].first, None)
+    return render(request, "incidents/room.html", context | {"selected": False})
+
+
+@require_GET
+def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Show a finding in the drawer: alone for htmx, inside the whole room otherwise."""
+    entered = access.enter(request.user, slug)
+    context = judged(entered)
+    claim, row = claim_of(entered, context["outlook"], key)
+    context |= drawer(entered, claim, row)
+    if is_part(request):
+        return render(request, "incidents/_finding.html", context)
+    return render(request, "incidents/room.html", context | middle(entered, context) | {"selected": True})
+
+
+def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:
+    """Find a claim by its key in the newest report, else what the room kept of it since it was no longer found."""
+    row = room.incident.findings.select_related("current").filter(key=key).first()
+    claim = outlook.claim(key)
+    if claim is None and row is not None and row.current is not None:
+        claim = Claim(row.current.content, room.incident.slug, outlook.held)
+    if claim is None:
+        raise Refused("There is no such finding.", 404)
+    return claim, row
+
+
+def judged(room: Room) -> dict[str, Any]:
+    """Return the frame and everything that a new judgement changes: verdict, seconds, findings."""
+    context = shell(room, "room")
+    outlook, evaluation, before = newest(room)
+    incident = room.incident
+    jobs = dict(
+        Job.objects.filter(incident=incident, state__in=(JobState.QUEUED, JobState.RUNNING))
+        .values_list("kind")
+        .annotate(n=Count("pk"))
+    )
+    lead = incident.memberships.select_related("user").filter(role=Role.LEAD).order_by("joined_at").first()
+    return context | {
+        "outlook": outlook,
+        "evaluation": evaluation,
+        "changed": changes(before, outlook),
+        "pending": incident.evaluations.filter(accepted=False).exists() if incident.closed else False,
+        "judging": JobKind.JUDGE in jobs,
+        "reading_now": bool(jobs),
+        "gone": list(incident.findings.select_related("current").filter(gone_since__isnull=False)),
+        "lead": lead.user if lead else None,
+        "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
+        "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),
+    }
+
+
+def newest(room: Room) -> tuple[Outlook, Evaluation | None, Outlook]:
+    """Return the outlook of the newest accepted evaluation, that evaluation, and the outlook before it."""
+    incident = room.incident
+    last = list(incident.evaluations.filter(accepted=True).order_by("-number")[:2])
+    held = [
+        Held(number, name, sha256, state == ArtifactState.PURGED)
+        for number, name, sha256, state in incident.artifacts.values_list("number", "name", "sha256", "state")
+    ]
+    disputes = dict(
+        incident.disputes.filter(withdrawn_at__isnull=True)
+        .values_list("finding__key")
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    outlooks = [Outlook(evaluation.report, incident.slug, held, disputes) for evaluation in last]
+    nothing = Outlook(None, incident.slug, held, disputes)
+    outlooks += [nothing, nothing]
+    return outlooks[0], last[0] if last else None, outlooks[1]
+
+
+def middle(room: Room, context: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands between the columns: notes, and what to collect while there is no evidence."""
+    collect = []
+    if not context["artifact_count"]:
+        for host in room.incident.hosts.all():
+            commands = [{"command": command, "why": why} for command, why in COLLECT.get(host.os or "", ())]
+            collect.append({"name": host.name, "os": host.os, "commands": commands})
+    return {"notes": room_notes(room), "collect": [host for host in collect if host["commands"]]}
+
+
+def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, Any]:
+    """Return what the drawer shows beside the claim itself: disputes and notes, with empty forms."""
+    forms = {"note_form": NoteForm(auto_id="note_%s"), "dispute_form": ReasonForm(auto_id="dispute_%s")}
+    if claim is None or not claim.key:
+        return forms | {"claim": None}
+    disputes = room.incident.disputes.filter(finding__key=claim.key, withdrawn_at__isnull=True).select_related("author")
+    return forms | {
+        "claim": claim,
+        "gone_since": row.gone_since if row else None,
+        "disputes": list(disputes),
+        "my_dispute": any(dispute.author_id == room.user.pk for dispute in disputes),
+        "finding_notes": placed(room, finding_notes(room, claim.key)),
+    }

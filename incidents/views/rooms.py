@@ -1,0 +1,122 @@
+"""The list of rooms, a new room, the sample room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count, DateTimeField, OuterRef, Q, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from incidents import live
+from incidents.access import visible_to
+from incidents.actions import rooms as actions
+from incidents.errors import Refused
+from incidents.forms import HostForm, SymptomForm, rows_of
+from incidents.models.activity import Activity
+from incidents.models.artifact import ArtifactState
+from incidents.models.finding import Evaluation
+from incidents.models.incident import Incident, Status
+from incidents.report import Outlook
+
+A_PAGE = 40
+SORTS = {"-last_event": "last event", "-created_at": "newest", "title": "title", "status": "state"}
+
+
+@dataclass(frozen=True)
+class Row:
+    incident: Incident
+    outlook: Outlook
+    inside: list[User]
+
+
+@require_GET
+def rooms(request: HttpRequest) -> HttpResponse:
+    """List the rooms that this person may know of, with a search over titles, symptoms and hosts."""
+    mine = visible_to(request.user)
+    q = request.GET.get("q", "").replace("\x00", "").strip()
+    status = request.GET.get("status", "")
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in SORTS else "-last_event"
+    last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
+    found = mine.annotate(
+        artifact_count=Count("artifacts", filter=~Q(artifacts__state=ArtifactState.PURGED), distinct=True),
+        last_event=Subquery(last, output_field=DateTimeField()),
+    )
+    if q:
+        found = found.filter(
+            Q(title__icontains=q) | Q(symptom_text__icontains=q) | Q(hosts__name__icontains=q)
+        ).distinct()
+    if status in Status.values:
+        found = found.filter(status=status)
+    paged = Paginator(found.order_by(sort, "-pk"), A_PAGE).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    paged.object_list = rows(list(paged.object_list))
+    context: dict[str, Any] = {
+        "any": bool(paged.paginator.count) or mine.exists(),
+        "page_rooms": paged,
+        "q": q,
+        "status": status,
+        "statuses": Status.choices,
+        "sort": sort,
+        "sorts": SORTS.items(),
+        "query": f"{query.urlencode()}&" if query else "",
+    }
+    return render(request, "incidents/rooms.html", context)
+
+
+def rows(incidents: list[Incident]) -> list[Row]:
+    """Join rooms with the newest verdict and the people inside: two queries for all of them."""
+    newest = {
+        evaluation.incident_id: evaluation
+        for evaluation in Evaluation.objects.filter(incident__in=incidents, accepted=True)
+        .order_by("incident", "-number")
+        .distinct("incident")
+    }
+    inside = {incident.pk: live.present(incident.pk) for incident in incidents}
+    users = User.objects.in_bulk({id for ids in inside.values() for id in ids}) if any(inside.values()) else {}
+    return [
+        Row(
+            incident,
+            Outlook(newest[incident.pk].report if incident.pk in newest else None, incident.slug),
+            [users[id] for id in inside[incident.pk] if id in users],
+        )
+        for incident in incidents
+    ]
+
+
+@require_http_methods(["GET", "POST"])
+def room_new(request: HttpRequest) -> HttpResponse:
+    """Ask about the incident; everything but the title may be skipped."""
+    hosts_class = rows_of(HostForm, 2)
+    form = SymptomForm(request.POST or None)
+    hosts = hosts_class(request.POST or None, prefix="hosts")
+    if request.method == "POST" and form.is_valid() and hosts.is_valid():
+        named = [{key: value for key, value in host.items() if key != "id"} for host in hosts.kept]
+        answers = actions.Answers(**form.cleaned_data, hosts=tuple(actions.HostAnswer(**host) for host in named))
+        try:
+            return redirect("room", actions.create(request_user(request), answers).slug)
+        except Refused as refused:
+            form.add_error(None, refused.message)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "incidents/room_new.html", {"form": form, "hosts": hosts}, status=status)
+
+
+@require_POST
+def sample(request: HttpRequest) -> HttpResponse:
+    """Open the sample room: a published incident, sent through the ordinary upload path."""
+    from incidents.actions import sample as sample_actions
+
+    return redirect("room", sample_actions.open_sample(request_user(request)).slug)
+
+
+def request_user(request: HttpRequest) -> User:
+    """Return the signed-in user; `page` in `shell.py` lets nobody else come here."""
+    if not isinstance(request.user, User):
+        raise Refused("Sign in first.", 401)
+    return request.user

@@ -1,0 +1,116 @@
+"""What stands around every page: who may come in, what a refusal looks like, the room's navigation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
+
+from incidents.access import Right, Room
+from incidents.errors import NotAMember, Refused
+from incidents.models.artifact import ArtifactState
+from incidents.models.incident import RoomCounter
+
+View = Callable[..., HttpResponse]
+MAY = {
+    "upload": Right.UPLOAD,
+    "correct": Right.CORRECT,
+    "note": Right.NOTE,
+    "dispute": Right.DISPUTE,
+    "case": Right.CASE,
+    "people": Right.PEOPLE,
+    "original": Right.ORIGINAL,
+    "purge": Right.PURGE,
+    "close": Right.CLOSE,
+}
+
+
+def page(view: View) -> View:
+    """Wrap a view for people who are signed in. Others are sent to sign in, whatever the address: it tells nothing."""
+
+    @wraps(view)
+    def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            if wants_json(request) or request.headers.get("HX-Request"):
+                return refusal(request, Refused("Sign in first.", 401))
+            return redirect_to_login(request.get_full_path())
+        return answered(view, request, *args, **kwargs)
+
+    return inside
+
+
+def open_page(view: View) -> View:
+    """Wrap a view that needs no account: the secret in its address is checked by the view itself."""
+
+    @wraps(view)
+    def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = answered(view, request, *args, **kwargs)
+        answer["Referrer-Policy"] = "no-referrer"
+        answer["X-Robots-Tag"] = "noindex"
+        return answer
+
+    return outside
+
+
+def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    """Call a view; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
+    try:
+        answer = view(request, *args, **kwargs)
+    except Refused as refused:
+        answer = refusal(request, refused)
+    add_never_cache_headers(answer)
+    return answer
+
+
+def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """Say a refusal as a page, a part or JSON. A room that one may not know of looks like an address that is none."""
+    if wants_json(request):
+        return JsonResponse({"error": refused.message}, status=refused.status)
+    if isinstance(refused, NotAMember):
+        return render(request, "404.html", status=refused.status)
+    heading = {403: "Not allowed", 404: "Not found", 409: "Not now", 410: "Gone", 413: "Too large"}.get(
+        refused.status, "Refused"
+    )
+    words = {"heading": heading, "words": [refused.message]}
+    return render(request, "incidents/plain.html", words, status=refused.status)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Tell whether the caller is a script that reads JSON, by address or by what it accepts."""
+    return request.path.startswith("/api/") or request.headers.get("Accept", "").startswith("application/json")
+
+
+def shell(room: Room, name: str) -> dict[str, Any]:
+    """Return what the room's frame shows: navigation, rights, counts, the newest event number (before anything is read)."""
+    seq = RoomCounter.objects.values_list("event_seq", flat=True).get(incident_id=room.incident.pk)
+    counts = room.incident.artifacts.exclude(state=ArtifactState.PURGED).aggregate(
+        total=Count("pk"),
+        read=Count("pk", filter=Q(reading__isnull=False)),
+        failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
+    )
+    return {
+        "room": room,
+        "page": name,
+        "seq": seq,
+        "counts": counts,
+        "artifact_count": counts["total"],
+        "may": {word: room.may(right) for word, right in MAY.items()},
+    }
+
+
+def people_named(ids: list[int]) -> list[User]:
+    """Return the users with these ids in one query, in the order of the ids."""
+    users = User.objects.in_bulk(ids) if ids else {}
+    return [users[id] for id in ids if id in users]
+
+
+def is_part(request: HttpRequest) -> bool:
+    """Tell whether htmx asks for a part; going back in the history asks for the whole page."""
+    return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers
