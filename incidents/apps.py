@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_out
+from django.http import HttpRequest
 
 
 class IncidentsConfig(AppConfig):
@@ -18,3 +21,14 @@ class IncidentsConfig(AppConfig):
         package = import_module("incidents.models")
         for module in iter_modules(package.__path__, "incidents.models."):
             import_module(module.name)
+
+    def ready(self) -> None:
+        """A signal of Django's own: signing out must end this session's streams in the same second."""
+        user_logged_out.connect(_end_streams, dispatch_uid="incidents.end_streams")
+
+
+def _end_streams(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
+    from incidents import live  # models may be read only when the apps are ready
+
+    if user is not None and request.session.session_key:
+        live.end_streams(user.pk, session=request.session.session_key)

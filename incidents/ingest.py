@@ -42,7 +42,7 @@ def ingest(job: Job) -> None:
 
     The result is written in one transaction that first makes sure that the job is still ours.
     """
-    artifact = Artifact.objects.select_related("incident").get(pk=job.artifact_id)
+    artifact = patiently(lambda: Artifact.objects.select_related("incident").get(jobs=job))
     reading = patiently(lambda: _begin(job, artifact))
     if reading is None:
         return
@@ -77,7 +77,7 @@ def ingest(job: Job) -> None:
 
 def fail(job: Job, cause: str) -> None:
     """Write down that the job's artifact could not be read, for faults that are not the file's."""
-    artifact = Artifact.objects.get(pk=job.artifact_id)
+    artifact = Artifact.objects.get(jobs=job)
     reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
     _fail(job, artifact, reading, cause, None)
 

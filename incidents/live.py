@@ -107,7 +107,12 @@ def present(incident_id: int) -> list[int]:
     except _BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return []
-    return sorted({int(member.split(b":")[0]) for member in members})
+    return sorted({int(member.split(b":")[0]) for member in members if isinstance(member, bytes)})
+
+
+def ping() -> None:
+    """Raise the broker's error if it does not answer."""
+    _broker().ping()
 
 
 def forget_old() -> int:
@@ -246,7 +251,7 @@ class Hub:
                         listener.hear(what)
         finally:
             self._ready.clear()
-            await pubsub.aclose()
+            await pubsub.aclose()  # type: ignore[no-untyped-call]  # redis-py leaves this one without a type
             await client.aclose()
 
 

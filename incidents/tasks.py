@@ -43,7 +43,7 @@ def hint_on_commit(queue: str) -> None:
     transaction.on_commit(lambda: hint(queue))
 
 
-@shared_task(name="incidents.tasks.work")
+@shared_task(name="incidents.tasks.work")  # type: ignore[untyped-decorator]  # Celery has no types
 def work(queue: str) -> None:
     """Do the next job of a queue, if there is one."""
     job = Job.objects.claim(queue, f"{socket.gethostname()}:{os.getpid()}")
@@ -71,7 +71,7 @@ def work(queue: str) -> None:
             hint(waiting)
 
 
-@shared_task(name="incidents.tasks.sweep")
+@shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]
 def sweep() -> None:
     """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
     for job in Job.objects.give_up_expired():

@@ -4,8 +4,8 @@
     POST /api/rooms/<slug>/uploads/            tus 1.0: create (Upload-Length, Upload-Metadata)
     HEAD, PATCH, DELETE  .../uploads/<id>      tus 1.0: how far, go on, give up
 
-Who, from where and how large is judged before the first byte of the body is read. Sessions need the CSRF header and their
-own origin; a token is for PUT and tus alike. Every upload ends in `actions.artifacts.receive`.
+Who, from where and how large is judged before the first byte of the body is read. Sessions need the CSRF header and
+their own origin; a token is for PUT and tus alike. Every upload ends in `actions.artifacts.receive`.
 """
 
 from __future__ import annotations

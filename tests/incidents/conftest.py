@@ -1,4 +1,4 @@
-"""Factories of the app's tests: plain functions, each makes one thing with what a test does not care about filled in."""
+"""Factories of the app's tests: plain functions; each makes one thing and fills in what a test does not care about."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, InternalError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.utils import timezone
 
 from incidents.models.activity import Activity
@@ -26,6 +26,14 @@ pytestmark = pytest.mark.django_db
 def refused(deed):
     with pytest.raises(IntegrityError), transaction.atomic():
         deed()
+
+
+def past_the_trigger(sql: str) -> None:
+    """Do what a person with the database's own superuser could: the chain must show it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(sql)
+        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def test_the_migrations_are_those_of_the_models():
@@ -68,25 +76,19 @@ class TestActivity:
         for n in range(4):
             Activity.objects.append(room.incident.pk, room.user.pk, "x", "did", f"thing {n}", n=n, text="ä")
         assert Activity.objects.first_broken(room.incident.pk) is None
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE incidents_activity DISABLE TRIGGER activity_is_append_only")
-            cursor.execute("UPDATE incidents_activity SET verb = 'did not' WHERE seq = 3")
-            cursor.execute("ALTER TABLE incidents_activity ENABLE TRIGGER activity_is_append_only")
+        past_the_trigger("UPDATE incidents_activity SET verb = 'did not' WHERE seq = 3")
         assert Activity.objects.first_broken(room.incident.pk) == 3
 
     def test_a_cut_tail_is_found(self):
         room = make_room()
         Activity.objects.append(room.incident.pk, room.user.pk, "x", "did", "the last thing")
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("ALTER TABLE incidents_activity DISABLE TRIGGER activity_is_append_only")
-            cursor.execute("DELETE FROM incidents_activity WHERE seq = 2")
-            cursor.execute("ALTER TABLE incidents_activity ENABLE TRIGGER activity_is_append_only")
+        past_the_trigger("DELETE FROM incidents_activity WHERE seq = 2")
         assert Activity.objects.first_broken(room.incident.pk) == 2
 
     @pytest.mark.parametrize("deed", [lambda rows: rows.update(verb="x"), lambda rows: rows.delete()])
     def test_the_database_refuses_to_change_or_delete(self, deed):
         make_room()
-        with pytest.raises(InternalError, match="append-only"), transaction.atomic():
+        with pytest.raises(ProgrammingError, match="append-only"), transaction.atomic():
             deed(Activity.objects.all())
 
 

@@ -1,0 +1,60 @@
+"""Administration: to look, not to write. Rows are written by `incidents.actions`, which also keep the record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from incidents.models.activity import Activity
+from incidents.models.artifact import Artifact
+from incidents.models.incident import Incident
+from incidents.models.job import Job
+from incidents.models.membership import Membership
+
+
+class ReadOnly(admin.ModelAdmin[Any]):
+    """Shows rows. A change here would go past permissions, events and the chain of the activity record."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Incident)
+class IncidentAdmin(ReadOnly):
+    list_display = ("title", "slug", "status", "created_by", "created_at")
+    list_filter = ("status",)
+    search_fields = ("title", "slug")
+
+
+@admin.register(Membership)
+class MembershipAdmin(ReadOnly):
+    list_display = ("incident", "user", "role", "team")
+    list_filter = ("role", "team")
+
+
+@admin.register(Artifact)
+class ArtifactAdmin(ReadOnly):
+    list_display = ("incident", "number", "name", "state", "size", "received_at")
+    list_filter = ("state",)
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnly):
+    """What the workers do and why something did not go: the first place to look when a room stands still."""
+
+    list_display = ("id", "kind", "incident", "state", "attempt", "worker", "heartbeat_at", "cause")
+    list_filter = ("state", "kind", "queue")
+
+
+@admin.register(Activity)
+class ActivityAdmin(ReadOnly):
+    list_display = ("incident", "seq", "at", "actor_name", "verb", "object")
+    list_filter = ("verb",)

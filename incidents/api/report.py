@@ -1,0 +1,27 @@
+"""`GET /api/rooms/<slug>/report.json`: the room's newest report, the JSON object of `python -m rules --json`."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import path
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.api.answers import resource
+from incidents.errors import Refused
+
+
+@resource
+@require_GET
+def report(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer the report that the room shows; 409 while the room was never judged."""
+    room = access.enter(request.user, slug)
+    newest = room.incident.evaluations.filter(accepted=True).order_by("-number").first()
+    if newest is None:
+        raise Refused("This room was not judged yet.", 409)
+    answer = JsonResponse(newest.report)
+    answer["Exhibit-Evaluation"] = str(newest.number)
+    return answer
+
+
+urlpatterns = [path("rooms/<slug:slug>/report.json", report, name="api-report")]
