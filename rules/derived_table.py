@@ -65,8 +65,8 @@ def number(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
 
 
 def seconds(ns: pl.Expr) -> pl.Expr:
-    """Turn whole nanoseconds into seconds."""
-    return ns.cast(pl.Float64) / 1e9
+    """Turn whole nanoseconds into the seconds that are printed so (a division alone may be off in the last bit)."""
+    return (ns.cast(pl.Float64) / 1e9).round(9)
 
 
 def nanoseconds(s: pl.Expr) -> pl.Expr:

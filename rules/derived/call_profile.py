@@ -51,12 +51,15 @@ WHO = [*PLACE_COLUMNS, "pid", "lwp", "cycle"]
 
 def intervals(syscalls: pl.DataFrame) -> pl.DataFrame:
     """Return one row per interval between completions of a thread, split into call, user and lost nanoseconds."""
-    rows = by_thread(syscalls, ["name", "cpu_s"])
+    rows = by_thread(syscalls, ["name", "cpu_s", "elapsed_s"])
     gap = pl.col("done_ns") - pl.col("done_ns").shift(1).over("thread")
     first = gap.is_null()
     # A first call counts with its own time where that is measured; else nothing is known of it.
     whole = pl.when(first).then(pl.col("own_ns")).otherwise(gap)
-    call = pl.when(pl.col("own_ns").is_not_null()).then(pl.min_horizontal("own_ns", whole).clip(lower_bound=0))
+    # A bound that is a gap is the interval itself; only a measured or printed one can be shorter.
+    shorter = pl.col("broken") | pl.col("elapsed_s").is_not_null()
+    part = pl.when(shorter).then(pl.min_horizontal("own_ns", whole).clip(lower_bound=0)).otherwise(whole)
+    call = pl.when(pl.col("own_ns").is_not_null()).then(part)
     rest = whole - call.fill_null(0)
     lost = pl.col("broken") | call.is_null()
     return rows.with_columns(

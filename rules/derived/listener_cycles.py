@@ -133,8 +133,12 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
         .group_by("segment")
         .agg(ROW.min().alias("idle_row"))
     )
-    inside = inside.join(idle, on="segment", how="left", maintain_order="left").filter(
-        (pl.col("idle_row") > ROW).fill_null(True)
+    # a close behind that poll is another story: this cycle has no end
+    seen = pl.when((pl.col("close_row") < pl.col("idle_row")).fill_null(True)).then(pl.col("close_row"))
+    inside = (
+        inside.join(idle, on="segment", how="left", maintain_order="left")
+        .with_columns(seen.alias("close_row"))
+        .filter((ROW < pl.col("idle_row")).fill_null(True))
     )
 
     # descriptors: pipes made in the cycle, and the log: written, never read, neither pipe nor socket

@@ -90,7 +90,7 @@ def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
             .then(0.0)
             .otherwise(
                 pl.col("others")
-                * (pl.col("read_ns") - pl.col("write_ns") + SLACK_NS).clip(lower_bound=0)
+                * ((pl.col("read_ns") - pl.col("write_ns")).abs() + SLACK_NS)
                 / pl.max_horizontal(pl.col("length_ns"), pl.lit(SLACK_NS))
             )
             .alias("p_accident")
