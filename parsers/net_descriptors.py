@@ -66,7 +66,12 @@ def _only(found: pl.Expr, pattern: str) -> pl.Expr:
 
 def looks_secret(text: pl.Expr) -> pl.Expr:
     """Tell rows that `secret_spans` must look at: cheap, and true for every text in which it finds something."""
-    return pl.when(text.str.contains_any(["(", "@", "oradiag_", "clients/user_"])).then(text).str.contains(_LOOKS_SECRET).fill_null(False)
+    return (
+        pl.when(text.str.contains_any(["(", "@", "oradiag_", "clients/user_"]))
+        .then(text)
+        .str.contains(_LOOKS_SECRET)
+        .fill_null(False)
+    )
 
 
 def secret_spans(text: str) -> list[tuple[int, int, str]]:
@@ -95,3 +100,32 @@ def masked(text: str) -> str:
     '(CID=(PROGRAM=sqlplus)(USER=*****))'
     """
     return mask_text(text, [(start, end) for start, end, _ in secret_spans(text)])
+
+
+def wrapped_spans(lines: list[tuple[int, str]]) -> list[tuple[int, int, int, str]]:
+    """Find secrets in lines that were one text before somebody wrapped it, inside words too: (line, from, to, kind)."""
+    whole = ""
+    at: list[tuple[int, int, int, int]] = []
+    for line_no, line in lines:
+        begin = len(line) - len(line.lstrip()) if at else 0
+        at.append((len(whole), line_no, begin, len(line) - begin))
+        whole += line[begin:]
+    return [
+        (line_no, begin + max(a - offset, 0), begin + min(b - offset, size), kind)
+        for a, b, kind in secret_spans(whole)
+        for offset, line_no, begin, size in at
+        if a < offset + size and b > offset
+    ]
+
+
+def places(spans: list[tuple[int, int, int, str]]) -> pl.DataFrame:
+    """Make the frame that `Tables.secrets` takes: line_no, from, to, kind."""
+    return pl.DataFrame(
+        spans, schema={"line_no": pl.Int64, "from": pl.Int64, "to": pl.Int64, "kind": pl.String}, orient="row"
+    )
+
+
+def secret_columns(lines: pl.DataFrame) -> pl.DataFrame:
+    """Give the places of all secrets in `lines` (line_no, line), each line by itself."""
+    seen = lines.filter(looks_secret(pl.col("line"))).select("line_no", "line")
+    return places([(n, a, b, kind) for n, line in seen.iter_rows() for a, b, kind in secret_spans(line)])

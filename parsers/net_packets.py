@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from parsers.net_descriptors import masked, secret_spans
+from parsers.net_descriptors import masked, places, secret_spans
 
 PACKET_TYPES = {
     1: "connect", 2: "accept", 3: "ack", 4: "refuse", 5: "redirect", 6: "data", 7: "null", 9: "abort", 11: "resend", 12: "marker",
@@ -71,14 +71,21 @@ def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
         bytes=pl.when(headed).then(pl.when(short > 0).then(short).otherwise(long)),
         type_no=pl.when(headed & type_no.is_in(list(PACKET_TYPES))).then(type_no),
         auth=pl.col("ascii").str.extract_all("AUTH_[A-Z][A-Z_]*[A-Z]").list.unique(maintain_order=True),
-        speaker=pl.when((asks & out) | (answers & ~out)).then(pl.lit("client")).when((answers & out) | (asks & ~out)).then(pl.lit("server")),
+        speaker=pl.when((asks & out) | (answers & ~out))
+        .then(pl.lit("client"))
+        .when((answers & out) | (asks & ~out))
+        .then(pl.lit("server")),
     ).drop("ascii")
 
 
 def _without_blanks(bytes_: pl.Expr) -> pl.Expr:
     plain = bytes_.str.replace_all(" ", "", literal=True)
     masked_too = bytes_.str.replace_all("***", "2A ", literal=True).str.replace_all("**", "2A", literal=True)
-    return pl.when(bytes_.str.contains("*", literal=True)).then(masked_too.str.replace_all(" ", "", literal=True)).otherwise(plain)
+    return (
+        pl.when(bytes_.str.contains("*", literal=True))
+        .then(masked_too.str.replace_all(" ", "", literal=True))
+        .otherwise(plain)
+    )
 
 
 def say(packets: pl.DataFrame) -> pl.DataFrame:
@@ -86,7 +93,11 @@ def say(packets: pl.DataFrame) -> pl.DataFrame:
     said = [_descriptor(*row) for row in packets.select("type_no", "hex").iter_rows()] if len(packets) else []
     kind = pl.col("type_no").replace_strict(PACKET_TYPES, default="", return_dtype=pl.String)
     shown = pl.format("{} of {} bytes", "shown", pl.col("bytes").cast(pl.String).fill_null("?"))
-    keys = pl.when(pl.col("auth").list.len() > 0).then(pl.format("; keys {}", pl.col("auth").list.join(", "))).otherwise(pl.lit(""))
+    keys = (
+        pl.when(pl.col("auth").list.len() > 0)
+        .then(pl.format("; keys {}", pl.col("auth").list.join(", ")))
+        .otherwise(pl.lit(""))
+    )
     secret = pl.when(_is_secret()).then(pl.lit(", payload masked")).otherwise(pl.lit(""))
     return packets.with_columns(said=pl.Series(said, dtype=pl.String)).with_columns(
         text=pl.concat_str(
@@ -118,7 +129,11 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     """
     size = pl.col("line").str.len_chars().cast(pl.Int64)
     # Where the row's text begins in its line. A line that was repaired (tags taken off) no longer ends with it: masked from its start.
-    start = pl.when(pl.col("line").str.ends_with(pl.col("text"))).then(size - pl.col("text").str.len_chars().cast(pl.Int64)).otherwise(0)
+    start = (
+        pl.when(pl.col("line").str.ends_with(pl.col("text")))
+        .then(size - pl.col("text").str.len_chars().cast(pl.Int64))
+        .otherwise(0)
+    )
     placed = rows.join(packets.select("packet", "type_no"), on="packet", how="left", maintain_order="left").select(
         "packet", "line_no", "text", "type_no", start=start, end=size - 1, nth=_nth(rows["packet"])
     )
@@ -130,8 +145,21 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
         for line_no, start_at, text, nth in hidden.filter(first).select("line_no", "start", "text", "nth").iter_rows()
         for a, b in _cells(text, start_at, _KEPT - 8 * nth, 8)
     ]
-    frames = [whole.with_columns(kind=pl.lit("payload")), _frame(partly), _named(placed, packets)]
+    frames = [whole.with_columns(kind=pl.lit("payload")), places(partly), _named(placed, packets)]
     return pl.concat(frames)
+
+
+def mask_row(line: str, spans: list[tuple[int, int]]) -> str:
+    """Put asterisks over half-open places of a dump's line, leaving what makes it a row of a dump: blanks of the hex column, the bar.
+
+    >>> mask_row("nspsend: 02 EA 00  |...|", [(12, 24)])
+    'nspsend: 02 ** **  |****'
+    """
+    bar = line.find("  |") + 2
+    for begin, end in spans:
+        inside = "".join(c if i <= bar and c in " |" else "*" for i, c in enumerate(line[begin:end], begin))
+        line = line[:begin] + inside + line[end:]
+    return line
 
 
 def _nth(packet: pl.Series) -> pl.Series:
@@ -153,16 +181,14 @@ def _cells(text: str, start: int, first: int, last: int) -> list[tuple[int, int]
     return [(start + 3 * first, start + 3 * last - 1), (bar + first, bar + last)]
 
 
-def _frame(spans: list[tuple[int, int, int, str]]) -> pl.DataFrame:
-    return pl.DataFrame(spans, schema={"line_no": pl.Int64, "from": pl.Int64, "to": pl.Int64, "kind": pl.String}, orient="row")
-
-
 def _named(placed: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     """Accounts and passwords inside the dumps of descriptors: packets of a handshake, so a loop over them is cheap."""
     talks = packets.filter(pl.col("type_no").is_in(list(_WITH_DESCRIPTOR))).select("packet", "hex").rows()
-    found = {packet: spans for packet, hexed in talks if (spans := secret_spans(bytes.fromhex(hexed).decode("latin-1")))}
+    found = {
+        packet: spans for packet, hexed in talks if (spans := secret_spans(bytes.fromhex(hexed).decode("latin-1")))
+    }
     rows = placed.filter(pl.col("packet").is_in(list(found))).select("packet", "nth", "line_no", "start", "text")
-    return _frame(
+    return places(
         [
             (line_no, a, b, kind)
             for packet, nth, line_no, start, text in rows.iter_rows()

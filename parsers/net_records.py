@@ -80,7 +80,9 @@ def clean(lines: pl.DataFrame) -> pl.DataFrame:
         return lines.with_columns(text=line, repaired=pl.lit(False))
     suspect = pl.when(may).then(line)
     dirty = (suspect.str.contains(_TAG) | suspect.str.contains(r"\\[\[\]_(]|^>")).fill_null(False)
-    cleaned = suspect.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
+    cleaned = (
+        suspect.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
+    )
     return lines.with_columns(repaired=dirty).with_columns(text=pl.when("repaired").then(cleaned).otherwise(line))
 
 
@@ -110,7 +112,7 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take the records with a stamp out of `lines`: with a function first, by the commonest prefix first."""
-    found = []
+    found: list[pl.DataFrame] = []
     rest = lines
     for shape in order:
         for tail in (rf"(?:({FUNCTION}):)", "()"):
@@ -119,7 +121,10 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
             if not len(rest):
                 break
             tried = rest.with_columns(
-                pl.col("text").str.extract_groups(rf"^([\t ]*{shape.pattern}{tail})").struct.rename_fields(list(_FIELDS)).alias("g")
+                pl.col("text")
+                .str.extract_groups(rf"^([\t ]*{shape.pattern}{tail})")
+                .struct.rename_fields(list(_FIELDS))
+                .alias("g")
             ).unnest("g")
             hit = tried.filter(pl.col("head").is_not_null())
             rest = tried.filter(pl.col("head").is_null()).drop(_FIELDS) if len(hit) < len(tried) else rest.clear()
@@ -150,23 +155,32 @@ def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     text = pl.col("text")
     may = text.str.contains_any([" : ", "] "])
     glued = lines.filter(may).with_columns(
-        pl.coalesce(text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()).alias("b")
+        pl.coalesce(
+            text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()
+        ).alias("b")
     )
     glued = glued.filter(pl.col("b").is_not_null()).select(*lines.columns, "b")
     if not len(glued):
         return lines, lines.clear().select("line_no", "line", "text", "repaired", "sub")
     further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
     cut = lines.join(glued.select("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
-    return cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end()).drop("b"), further
+    return cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end()).drop(
+        "b"
+    ), further
 
 
 def _bare(lines: pl.DataFrame) -> pl.DataFrame:
     pattern = rf"^([\t ]*({LAYERED}):)"
-    got = lines.with_columns(pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")).unnest("g")
+    got = lines.with_columns(
+        pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")
+    ).unnest("g")
     text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
     none = _empty(lines)
     return _timed(
-        pl.concat([none, got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")], how="diagonal")
+        pl.concat(
+            [none, got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")],
+            how="diagonal",
+        )
     )
 
 
@@ -179,7 +193,9 @@ def _timed(records: pl.DataFrame) -> pl.DataFrame:
     fraction = number[3] * pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
     return records.with_columns(
         stamped=pl.col("stamped").fill_null(False),
-        day=pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64),
+        day=pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64)
+        if dates
+        else pl.lit(None, pl.Int64),
         micro=((number[0] * 60 + number[1]) * 60 + number[2]) * 1_000_000 + fraction,
     ).drop("date", "time")
 

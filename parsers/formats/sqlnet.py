@@ -20,12 +20,14 @@ Known gaps: a record that lost its stamp in a stamped file is text of the record
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 
 import polars as pl
 
 from parsers import net_descriptors, net_packets, net_records
+from parsers.masks import mask_text
 from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
@@ -67,7 +69,9 @@ _NSPT = {
 
 
 def claim(head: Head) -> Claim | None:
-    lines = pl.DataFrame({"line_no": range(1, len(head.lines) + 1), "line": head.lines}, schema={"line_no": pl.Int64, "line": pl.String})
+    lines = pl.DataFrame(
+        {"line_no": range(1, len(head.lines) + 1), "line": head.lines}, schema={"line_no": pl.Int64, "line": pl.String}
+    )
     lines = lines.filter(pl.col("line") != "")
     if not len(lines):
         return None
@@ -81,9 +85,16 @@ def claim(head: Head) -> Claim | None:
     share = fits / len(lines)
     if shape == net_records.BARE:
         # Any text may hold a word and a colon: without stamps most lines must be functions of the layers, three of them different.
-        if share < 0.5 or records["func"].drop_nulls().n_unique() < 3 and not records.filter(net_packets.is_dump_row(pl.col("text"))).height:
+        if share < 0.5 or (
+            records["func"].drop_nulls().n_unique() < 3
+            and not records.filter(net_packets.is_dump_row(pl.col("text"))).height
+        ):
             return None
-        return Claim(min(0.55 + 0.4 * share, 0.95), f"{known} of {len(lines)} lines name functions of Oracle Net's layers, no stamps", "trace")
+        return Claim(
+            min(0.55 + 0.4 * share, 0.95),
+            f"{known} of {len(lines)} lines name functions of Oracle Net's layers, no stamps",
+            "trace",
+        )
     # Lines without a stamp (environment, events) may be many; a stamped line that names a function of the layers is never chance.
     strength = min(0.6 + 0.4 * share, 0.99) if share >= 0.2 or known >= 5 else 0.3 + share
     return Claim(strength, f"{known} of {len(lines)} lines are records of Oracle Net functions ({shape})", "trace")
@@ -93,6 +104,7 @@ def claim(head: Head) -> Claim | None:
 class _Carry:
     """What goes from block to block and from run to run."""
 
+    first_line: int = 1
     shape: str | None = None
     side: str | None = None
     header: bool = False
@@ -108,6 +120,7 @@ class _Carry:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
+    carry.first_line = source.first_line
     held = _lines(carry.held)
     for block in source.blocks():
         held = pl.concat([held, block.frame.select("line_no", "line")])
@@ -116,10 +129,22 @@ def parse(source: Source, out: Tables, state: State) -> State:
         held = _take(held, out, carry, final=False)
     if source.last:
         held = _take(held, out, carry, final=True)
+    else:
+        held = _take(held, out, carry, final=False) if carry.shape is None else held
+        held = _kept(held, out, carry)
     carry.held = held.rows()
     kind = "none" if carry.t_begin is None else "wall-local"
     if source.next_line > source.first_line:
-        out.domain(Domain(1, kind, WALL_BASE if carry.t_begin is not None else None, t_begin=carry.t_begin, t_end=carry.t_end, lines=[(source.first_line, source.next_line - 1)]))
+        out.domain(
+            Domain(
+                1,
+                kind,
+                WALL_BASE if carry.t_begin is not None else None,
+                t_begin=carry.t_begin,
+                t_end=carry.t_end,
+                lines=[(source.first_line, source.next_line - 1)],
+            )
+        )
     return state | asdict(carry)
 
 
@@ -135,20 +160,49 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool) -> pl
         first = lines.head(DECIDE_LINES)
         carry.shape = net_records.shape_of(first["line"])
         carry.side = _side(net_records.with_dumps(net_records.split(first, carry.shape)))
-    split = net_records.with_dumps(net_records.split(lines, carry.shape))
-    split = split.with_columns(
-        record=pl.col("stamped") | pl.col("func").is_not_null(), thread=pl.col("thread").cast(pl.String)
-    ).with_columns(phys=pl.col("record").cum_sum())
-    others = _others(split, out, carry, last_line=int(lines["line_no"][-1]) if final else None)
+    split = _prefixed(lines, carry)
+    others = _others(split, last_line=int(lines["line_no"][-1]) if final else None)
     records = _grouped(split, others)
     cut = None if final else _open_from(records, lines)
     if cut is not None:
         # What is cut off here is looked at again with the next block: only whole records leave a trace in the tables.
         split, records, others = (f.filter(pl.col("line_no") < cut) for f in (split, records, others))
-    _account(others, out)
+    _account(others.filter(pl.col("line_no") >= carry.first_line), out)
     _emit(records, others, out, carry)
     carry.epoch += int(others["breaks"].sum())
     return lines.clear() if cut is None else lines.filter(pl.col("line_no") >= cut)
+
+
+def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
+    """Account for the lines that the next run goes on with, and take their secrets out: the state is stored."""
+    if not len(held):
+        return held
+    fresh = pl.col("line_no") >= carry.first_line
+    split = _prefixed(held, carry)
+    others = _others(split, last_line=None)
+    records = _grouped(split, others)
+    _account(others.filter(fresh), out)
+    out.read(records.filter(fresh)["line_no"])
+    dumps = _dumps(records)
+    frames = [_hidden_below(others)[1], _environment(records), net_descriptors.secret_columns(split.filter(~pl.col("dump")))]
+    if len(dumps):
+        frames.append(net_packets.secret_columns(dumps, net_packets.join_rows(dumps)))
+    places = pl.concat(frames)
+    _hide(places, out, carry)
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for line_no, begin, end in places.select("line_no", "from", "to").iter_rows():
+        spans.setdefault(line_no, []).append((begin, end))
+    rows = set(dumps["line_no"])
+    return _lines(
+        [(n, (net_packets.mask_row if n in rows else mask_text)(line, spans.get(n, []))) for n, line in held.rows()]
+    )
+
+
+def _prefixed(lines: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
+    split = net_records.with_dumps(net_records.split(lines, carry.shape or net_records.BARE))
+    thread = pl.col("thread").cast(pl.String)
+    split = split.with_columns(record=pl.col("stamped") | pl.col("func").is_not_null(), thread=thread)
+    return split.with_columns(phys=pl.col("record").cum_sum())
 
 
 def _open_from(records: pl.DataFrame, lines: pl.DataFrame) -> int | None:
@@ -164,16 +218,23 @@ def _open_from(records: pl.DataFrame, lines: pl.DataFrame) -> int | None:
 # What is no record ----------------------------------------------------------------------------------------------------
 
 
-def _others(split: pl.DataFrame, out: Tables, carry: _Carry, last_line: int | None) -> pl.DataFrame:
+def _others(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     """Judge the lines without a prefix: `what` is blank, elided, header, damaged, prose, unknown, or how they continue the record above
     (event, env, joined, wrapped); `breaks` where records may be missing."""
     owner = split.filter(pl.col("record")).select(
-        "phys", of=pl.col("func"), said=pl.col("text"), inner=pl.col("dump"), depth=_indent(pl.col("line")), owner=pl.int_range(pl.len())
+        "phys",
+        of=pl.col("func"),
+        said=pl.col("text"),
+        inner=pl.col("dump"),
+        depth=_indent(pl.col("line")),
+        owner=pl.int_range(pl.len()),
     )
     got = split.filter(~pl.col("record")).join(owner, on="phys", how="left", maintain_order="left")
     text = pl.col("text")
     deeper = _indent(text) > pl.col("depth")
-    opened = pl.col("said").str.count_matches(r"\(").cast(pl.Int64) - pl.col("said").str.count_matches(r"\)").cast(pl.Int64)
+    opened = pl.col("said").str.count_matches(r"\(").cast(pl.Int64) - pl.col("said").str.count_matches(r"\)").cast(
+        pl.Int64
+    )
     net = text.str.count_matches(r"\(").cast(pl.Int64) - text.str.count_matches(r"\)").cast(pl.Int64)
     before = opened + net.cum_sum().over("phys") - net
     descriptor = pl.col("said").str.contains(r"\([A-Z_]+ *=") & ~pl.col("inner")
@@ -211,7 +272,13 @@ def _indent(text: pl.Expr) -> pl.Expr:
 def _account(others: pl.DataFrame, out: Tables) -> None:
     if not len(others):
         return
-    for what, kind in (("blank", "blank"), ("elided", "elided"), ("damaged", "damaged"), ("prose", "prose"), ("unknown", "unknown")):
+    for what, kind in (
+        ("blank", "blank"),
+        ("elided", "elided"),
+        ("damaged", "damaged"),
+        ("prose", "prose"),
+        ("unknown", "unknown"),
+    ):
         out.account(kind, others.filter(pl.col("what") == what)["line_no"])
     out.read(others.filter(pl.col("what").is_in(["header", "event", "env", "joined", "wrapped"]))["line_no"])
     said = {"elided": "lines left out by the author", "damaged": "piece of a record whose rest is not here"}
@@ -235,7 +302,9 @@ def _grouped(split: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     head = (pl.col("text") == "packet dump") & pl.col("func").is_not_null()
     breaks = others.filter(pl.col("breaks")).select("line_no", "sub", epoch=pl.lit(1, pl.Int64))
     if len(breaks):
-        marks = pl.concat([records.select("line_no", "sub", epoch=pl.lit(0, pl.Int64)), breaks]).sort("line_no", "sub", maintain_order=True)
+        marks = pl.concat([records.select("line_no", "sub", epoch=pl.lit(0, pl.Int64)), breaks]).sort(
+            "line_no", "sub", maintain_order=True
+        )
         epochs = marks.with_columns(count=pl.col("epoch").cum_sum()).filter(pl.col("epoch") == 0)["count"]
     else:
         epochs = pl.repeat(0, len(records), dtype=pl.Int64, eager=True)
@@ -246,7 +315,13 @@ def _grouped(split: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     if threaded:
         same = [e.over("thread") for e in same]
     dump, headed, func, line_no, epoch = same
-    joins = pl.col("dump") & (dump | headed) & (func == pl.col("func")) & (pl.col("line_no") - line_no <= DUMP_REACH) & (epoch == pl.col("epoch"))
+    joins = (
+        pl.col("dump")
+        & (dump | headed)
+        & (func == pl.col("func"))
+        & (pl.col("line_no") - line_no <= DUMP_REACH)
+        & (epoch == pl.col("epoch"))
+    )
     packet = pl.when(~joins.fill_null(False)).then(number).forward_fill()
     return records.with_columns(packet=packet.over("thread") if threaded else packet)
 
@@ -255,14 +330,11 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
     """Hide the secrets, then write the rows."""
     _header(others, out, carry)
     others, hidden = _hidden_below(others)
-    out.secrets(hidden)
+    _hide(hidden, out, carry)
     if not len(records):
         return
     starts = pl.col("packet") == pl.col("nth")
-    dumps = records.filter(pl.col("dump")).with_columns(
-        headed=pl.col("packet").is_in(records.filter("head")["nth"].implode()),
-        direction=pl.when(pl.col("func").is_in(_OUT)).then(pl.lit("out")).when(pl.col("func").is_in(_IN)).then(pl.lit("in")),
-    )
+    dumps = _dumps(records)
     rows = records.filter(starts)
     rows = rows.join(_below(others, records), left_on="nth", right_on="packet", how="left", maintain_order="left")
     last = records.filter(~starts).group_by("packet").agg(last=pl.col("line_no").max())
@@ -270,20 +342,55 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
     rows = rows.with_columns(line_end=pl.max_horizontal("line_no", "last", "below"))
     if len(dumps):
         packets = net_packets.say(net_packets.join_rows(dumps))
-        out.secrets(net_packets.secret_columns(dumps, packets))
-        rows = rows.join(packets.select("packet", "bytes", "type_no", "said", "speaker", shown=pl.col("text")), left_on="nth", right_on="packet", how="left", maintain_order="left")
+        _hide(net_packets.secret_columns(dumps, packets), out, carry)
+        rows = rows.join(
+            packets.select("packet", "bytes", "type_no", "said", "speaker", shown=pl.col("text")),
+            left_on="nth",
+            right_on="packet",
+            how="left",
+            maintain_order="left",
+        )
     else:
-        rows = rows.with_columns(bytes=pl.lit(None, pl.Int64), type_no=pl.lit(None, pl.Int64), said=pl.lit(None, pl.String), speaker=pl.lit(None, pl.String), shown=pl.lit(None, pl.String))
-    rows = _masked(rows, out)
+        rows = rows.with_columns(
+            bytes=pl.lit(None, pl.Int64),
+            type_no=pl.lit(None, pl.Int64),
+            said=pl.lit(None, pl.String),
+            speaker=pl.lit(None, pl.String),
+            shown=pl.lit(None, pl.String),
+        )
+    rows = _masked(rows, out, carry)
     rows = _sided(rows, carry)
     rows = _chained(rows, out, carry)
     rows = _facts(rows)
     _settings(rows, out, carry)
-    out.notes(rows.filter("repaired").select("line_no", "line_end", kind=pl.lit("repaired"), text=pl.lit("tags or quoting of a page taken off")))
+    out.notes(
+        rows.filter("repaired").select(
+            "line_no", "line_end", kind=pl.lit("repaired"), text=pl.lit("tags or quoting of a page taken off")
+        )
+    )
     out.add("sqlnet", rows.select([c for c in _COLUMNS]))
     carry.seq += len(rows)
     carry.t_begin = _least(carry.t_begin, rows["t_local"].min(), min)
     carry.t_end = _least(carry.t_end, rows["t_local"].max(), max)
+
+
+def _dumps(records: pl.DataFrame) -> pl.DataFrame:
+    """Give the rows of packet dumps: headed (their dump's first line is here) and direction, as the functions name it."""
+    return records.filter(pl.col("dump")).with_columns(
+        headed=pl.col("packet").is_in(records.filter("head")["nth"].implode()),
+        direction=pl.when(pl.col("func").is_in(_OUT))
+        .then(pl.lit("out"))
+        .when(pl.col("func").is_in(_IN))
+        .then(pl.lit("in")),
+    )
+
+
+def _environment(records: pl.DataFrame) -> pl.DataFrame:
+    """Give the places of the values in `env[0] = NAME=VALUE`."""
+    env = records.filter((pl.col("func") == "nlpcaini") & pl.col("text").str.starts_with("env["))
+    value = pl.col("text").str.extract(_VARIABLE).fill_null("").str.len_chars().cast(pl.Int64)
+    end = pl.col("line").str.len_chars().cast(pl.Int64)
+    return env.select("line_no", (end - value).alias("from"), end.alias("to"), kind=pl.lit("environment"))
 
 
 def _least(old: float | None, new: object, pick: Callable[[float, float], float]) -> float | None:
@@ -295,19 +402,22 @@ def _least(old: float | None, new: object, pick: Callable[[float, float], float]
 def _hidden_below(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Mask the environment's lines as a whole and whatever else names an account; gives the lines masked and the places."""
     if not len(others):
-        return others, _no_places()
+        return others, net_descriptors.places([])
     env = others.filter(pl.col("what") == "env").select(
-        "line_no", pl.lit(0, pl.Int64).alias("from"), pl.col("line").str.len_chars().cast(pl.Int64).alias("to"), kind=pl.lit("environment")
+        "line_no",
+        pl.lit(0, pl.Int64).alias("from"),
+        pl.col("line").str.len_chars().cast(pl.Int64).alias("to"),
+        kind=pl.lit("environment"),
     )
-    named = others.filter((pl.col("what") != "env") & net_descriptors.looks_secret(pl.col("line"))).select("line_no", "line").rows()
-    spans = [(n, a, b, k) for n, line in named for a, b, k in net_descriptors.secret_spans(line)]
-    hidden = pl.concat([env, pl.DataFrame(spans, schema=env.schema, orient="row")])
+    hidden = pl.concat([env, net_descriptors.secret_columns(others.filter(pl.col("what") != "env"))])
     return others.with_columns(text=pl.when(pl.col("what") == "env").then(pl.lit("")).otherwise("text")), hidden
 
 
 def _below(others: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     """Collect what stands below each record: its last line, its events, its further text."""
-    parts = others.join(records.group_by("phys").agg(pl.col("packet").last()), on="phys", how="inner", maintain_order="left")
+    parts = others.join(
+        records.group_by("phys").agg(pl.col("packet").last()), on="phys", how="inner", maintain_order="left"
+    )
     text = pl.col("text").str.strip_chars()
     event = pl.col("what") == "event"
     kept = pl.col("what").is_in(["event", "env", "joined", "wrapped"])
@@ -321,54 +431,44 @@ def _below(others: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _masked(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
+def _masked(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     """Put continuations behind the text, and asterisks over accounts and the environment of a new process."""
     if rows["below"].is_not_null().any():
         tail = pl.col("wrapped").list.join("").fill_null("")
-        joined = pl.when(pl.col("joined").fill_null("") != "").then(pl.concat_str(pl.lit("\n"), "joined")).otherwise(pl.lit(""))
-        rows = rows.with_columns(text=pl.when(pl.col("below").is_not_null()).then(pl.concat_str("text", tail, joined)).otherwise("text"))
-    text = pl.col("text")
-    variable = (pl.col("func") == "nlpcaini") & text.str.starts_with("env[")
-    env = rows.filter(variable)
-    if len(env):
-        value = text.str.extract(r"^env\[[0-9]+\] = [^=]*=(.*)$").fill_null("")
-        begin = pl.col("line").str.len_chars().cast(pl.Int64) - value.str.len_chars().cast(pl.Int64)
-        out.secrets(
-            env.select("line_no", begin.alias("from"), pl.col("line").str.len_chars().cast(pl.Int64).alias("to"), kind=pl.lit("environment"))
+        joined = (
+            pl.when(pl.col("joined").fill_null("") != "")
+            .then(pl.concat_str(pl.lit("\n"), "joined"))
+            .otherwise(pl.lit(""))
         )
         rows = rows.with_columns(
-            text=pl.when(variable).then(pl.concat_str(text.str.strip_suffix(value), value.str.replace_all(".", "*"))).otherwise(text)
+            text=pl.when(pl.col("below").is_not_null()).then(pl.concat_str("text", tail, joined)).otherwise("text")
         )
-    seen = rows.filter(~variable.fill_null(False) & net_descriptors.looks_secret(text))
-    if not len(seen):
-        return rows
+    text = pl.col("text")
+    variable = (pl.col("func") == "nlpcaini") & text.str.starts_with("env[")
+    places = [_environment(rows)]
+    if len(places[0]):
+        value = text.str.extract(_VARIABLE).fill_null("")
+        hidden = pl.concat_str(text.str.strip_suffix(value), value.str.replace_all(".", "*"))
+        rows = rows.with_columns(text=pl.when(variable).then(hidden).otherwise(text))
+    seen = rows.filter(~variable.fill_null(False) & pl.col("shown").is_null() & net_descriptors.looks_secret(text))
     spans: list[tuple[int, int, int, str]] = []
     texts: dict[int, str] = {}
     for nth, line_no, line, whole, more in seen.select("nth", "line_no", "line", "text", "wrapped_lines").iter_rows():
         texts[nth] = net_descriptors.masked(whole)
-        spans += _places([(line_no, line), *((m["line_no"], m["line"]) for m in more or ())])
-    out.secrets(pl.DataFrame(spans, schema=["line_no", "from", "to", "kind"], orient="row") if spans else _no_places())
-    changed = pl.DataFrame({"nth": list(texts), "masked": list(texts.values())}, schema={"nth": pl.Int64, "masked": pl.String})
-    return rows.join(changed, on="nth", how="left", maintain_order="left").with_columns(text=pl.coalesce("masked", "text")).drop("masked")
+        spans += net_descriptors.wrapped_spans([(line_no, line), *((m["line_no"], m["line"]) for m in more or ())])
+    _hide(pl.concat([*places, net_descriptors.places(spans)]), out, carry)
+    return (
+        rows.with_columns(
+            text=pl.coalesce(pl.col("nth").replace_strict(texts, default=None, return_dtype=pl.String), text)
+        )
+        if texts
+        else rows
+    )
 
 
-def _no_places() -> pl.DataFrame:
-    return pl.DataFrame(schema={"line_no": pl.Int64, "from": pl.Int64, "to": pl.Int64, "kind": pl.String})
-
-
-def _places(lines: list[tuple[int, str]]) -> list[tuple[int, int, int, str]]:
-    """Find secrets in lines that were one text before a mail program wrapped it, inside words too."""
-    whole, at = "", []
-    for line_no, line in lines:
-        begin = len(line) - len(line.lstrip()) if at else 0
-        at.append((len(whole), line_no, begin, len(line) - begin))
-        whole += line[begin:]
-    return [
-        (line_no, begin + max(a - offset, 0), begin + min(b - offset, size), kind)
-        for a, b, kind in net_descriptors.secret_spans(whole)
-        for offset, line_no, begin, size in at
-        if a < offset + size and b > offset
-    ]
+def _hide(places: pl.DataFrame, out: Tables, carry: _Carry) -> None:
+    """Mask places; those of lines before this run were named when they were held."""
+    out.secrets(places.filter(pl.col("line_no") >= carry.first_line))
 
 
 # Columns --------------------------------------------------------------------------------------------------------------
@@ -379,6 +479,7 @@ _COLUMNS = (
     "gap_s", "contiguous",
 )  # fmt: skip
 
+_VARIABLE = r"^env\[[0-9]+\] = [^=]*=(.*)$"
 _IO = r"(?:bytes (read|written)=|Wrote on ([0-9]+) (bytes )|Read (bytes ))(-?[0-9]+)"
 _SOCKET = r"(?:socket|soc|EOF ERROR on|NODELAY on|Wrote on) ([0-9]+)"
 _PEER = r"(?:connected on ipaddr|on incoming node|using host IP address:) ([0-9a-fA-F.:]+)"
@@ -390,7 +491,11 @@ def _hints(records: pl.DataFrame) -> pl.Expr:
     func, text = pl.col("func"), pl.col("text")
     con = pl.when(func == "nscon").then(text)
     io = pl.when(func.is_in(["nttrd", "nttfprd", "nttmrd"])).then(text)
-    sends = pl.when(pl.col("speaker").is_not_null()).then(pl.col("speaker")) if "speaker" in records.columns else pl.lit(None, pl.String)
+    sends = (
+        pl.when(pl.col("speaker").is_not_null()).then(pl.col("speaker"))
+        if "speaker" in records.columns
+        else pl.lit(None, pl.String)
+    )
     return (
         pl.when(func.str.starts_with("nsgl")).then(pl.lit("listener"))
         .when(func.is_in(["nsinh_hoff", "nsinherit"])).then(pl.lit("server"))
@@ -415,13 +520,12 @@ def _side(first: pl.DataFrame) -> str | None:
     dumps = first.with_row_index("nth").filter("dump")
     hints = set(first.select(hint=_hints(first))["hint"].drop_nulls())
     if not hints and len(dumps):
-        records = _grouped(first.with_columns(record=pl.lit(True), phys=pl.lit(1), thread=pl.col("thread").cast(pl.String)), _NO_BREAKS)
-        rows = records.filter("dump").with_columns(
-            headed=pl.col("packet").is_in(records.filter("head")["nth"].implode()),
-            direction=pl.when(pl.col("func").is_in(_OUT)).then(pl.lit("out")).otherwise(pl.lit("in")),
+        records = _grouped(
+            first.with_columns(record=pl.lit(True), phys=pl.lit(1), thread=pl.col("thread").cast(pl.String)), _NO_BREAKS
         )
-        hints = set(net_packets.join_rows(rows)["speaker"].drop_nulls())
-        return hints.pop() if len(hints) == 1 else None
+        # The second packet of a long answer begins with any byte: the most votes count, then the first.
+        votes = Counter(net_packets.join_rows(_dumps(records))["speaker"].drop_nulls().to_list())
+        return votes.most_common(1)[0][0] if votes else None
     return next((side for side in _STRENGTH if side in hints), None)
 
 
@@ -443,8 +547,13 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     schema = {"thread": pl.String, "line_no": pl.Int64, "t": pl.Int64, "epoch": pl.Int64}
     before = pl.DataFrame(carry.threads, schema=schema, orient="row")
     chain = pl.concat([before, rows.select(*schema)])
-    last = [pl.col(c).shift(1).over("thread") if chain["thread"].is_not_null().any() else pl.col(c).shift(1) for c in ("line_no", "t", "epoch")]
-    past = chain.select(*(e.alias(f"past_{n}") for e, n in zip(last, ("line", "t", "epoch"), strict=True))).tail(len(rows))
+    last = [
+        pl.col(c).shift(1).over("thread") if chain["thread"].is_not_null().any() else pl.col(c).shift(1)
+        for c in ("line_no", "t", "epoch")
+    ]
+    past = chain.select(*(e.alias(f"past_{n}") for e, n in zip(last, ("line", "t", "epoch"), strict=True))).tail(
+        len(rows)
+    )
     newest = chain.group_by("thread", maintain_order=True).last()
     carry.threads = newest.sort("line_no").tail(MAX_THREADS).select(*schema).rows()
     rows = pl.concat([rows, past], how="horizontal")
@@ -454,7 +563,12 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         if i == STEPS_NOTED:
             out.note(line_from, int(back["line_no"][-1]), "remark", f"the clock steps back {len(back) - i} more times")
             break
-        out.note(line_from, line_to, "remark", f"the clock steps back by {-step:.6f} s; the time between these lines is unknown")
+        out.note(
+            line_from,
+            line_to,
+            "remark",
+            f"the clock steps back by {-step:.6f} s; the time between these lines is unknown",
+        )
     unbroken = pl.lit("proven" if carry.header else "assumed")
     torn = pl.col("past_line").is_null() | (pl.col("past_epoch") != pl.col("epoch")) | (gap < 0)
     return rows.with_columns(
@@ -463,7 +577,11 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         prev_line=pl.col("past_line"),
         gap_s=pl.when(gap >= 0).then(gap / 1e6),
         # Once lines were taken out, other places may have been shortened without a mark.
-        contiguous=pl.when(torn).then(pl.lit("broken")).when(pl.col("epoch") > 0).then(pl.lit("assumed")).otherwise(unbroken),
+        contiguous=pl.when(torn)
+        .then(pl.lit("broken"))
+        .when(pl.col("epoch") > 0)
+        .then(pl.lit("assumed"))
+        .otherwise(unbroken),
     )
 
 
@@ -477,7 +595,9 @@ def _facts(rows: pl.DataFrame) -> pl.DataFrame:
         .when(text.is_in(["exit", "normal exit"]) | text.str.starts_with("exit (") | text.str.starts_with("exit:")).then(pl.lit("exit"))
         .otherwise(pl.lit("info"))
     )  # fmt: skip
-    told = rows.filter((pl.col("event") == "info") & (pl.col("shown").is_not_null() | text.str.contains_any(list(_TELLING))))
+    told = rows.filter(
+        (pl.col("event") == "info") & (pl.col("shown").is_not_null() | text.str.contains_any(list(_TELLING)))
+    )
     facts = told.select("nth", **_said())
     rows = rows.drop("bytes").join(facts, on="nth", how="left", maintain_order="left")
     return rows.with_columns(text=pl.coalesce("shown", "text"))
@@ -563,7 +683,9 @@ def _header(others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 def _settings(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     """Write the parameter table of the header and the values that the listener resolved."""
-    rows = rows.filter(pl.col("func").is_null() | pl.col("func").str.starts_with("nlst") | (pl.col("func") == "nsglldprm"))
+    rows = rows.filter(
+        pl.col("func").is_null() | pl.col("func").str.starts_with("nlst") | (pl.col("func") == "nsglldprm")
+    )
     if not len(rows):
         return
     text = pl.col("text")
@@ -576,11 +698,18 @@ def _settings(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     found = rows.select(
         "line_no",
         "line_end",
-        pair=pl.coalesce(config.str.extract(r"^([A-Za-z][A-Za-z0-9_.]*) = "), resolved.str.extract(r'^Resolved "([^"]+)" to: ')),
-        value=pl.coalesce(config.str.extract(r"(?s)^[A-Za-z][A-Za-z0-9_.]* = (.*)$"), resolved.str.extract(r'^Resolved "[^"]+" to: (.*)$')),
+        pair=pl.coalesce(
+            config.str.extract(r"^([A-Za-z][A-Za-z0-9_.]*) = "), resolved.str.extract(r'^Resolved "([^"]+)" to: ')
+        ),
+        value=pl.coalesce(
+            config.str.extract(r"(?s)^[A-Za-z][A-Za-z0-9_.]* = (.*)$"),
+            resolved.str.extract(r'^Resolved "[^"]+" to: (.*)$'),
+        ),
     ).filter(pl.col("pair").is_not_null())
     if len(found):
-        listener = (pl.col("pair").str.to_uppercase().str.ends_with("_LISTENER")) | pl.lit(carry.scope == "listener" or carry.side == "listener")
+        listener = (pl.col("pair").str.to_uppercase().str.ends_with("_LISTENER")) | pl.lit(
+            carry.scope == "listener" or carry.side == "listener"
+        )
         out.add(
             "params",
             found.select(
@@ -588,7 +717,9 @@ def _settings(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
                 "line_end",
                 scope=pl.when(listener).then(pl.lit("listener")).otherwise(pl.lit("sqlnet")),
                 name="pair",
-                value=pl.when(pl.col("pair").str.contains("(?i)password")).then(pl.col("value").str.replace_all(".", "*")).otherwise("value"),
+                value=pl.when(pl.col("pair").str.contains("(?i)password"))
+                .then(pl.col("value").str.replace_all(".", "*"))
+                .otherwise("value"),
                 num=pl.col("value").str.extract(r"^(-?[0-9]+(?:\.[0-9]+)?)$").cast(pl.Float64),
                 active=pl.lit(True),
             ),

@@ -1,0 +1,160 @@
+"""sqlnet.log: blocks that an Oracle client or server writes when a connect fails or a connection dies; 10g to 19c, all systems.
+Source: Net Services Administrator's Guide, "Using Log Files"; written without being asked, `log_directory_client` says where.
+
+    ***********************************************************************
+    Fatal NI connect error 12514, connecting to:
+     (DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=db1)(PORT=1521))(CONNECT_DATA=(SERVICE_NAME=js03)(CID=(PROGRAM=sqlplus)(HOST=app1)(USER=u))))
+      Time: 15-NOV-2014 16:12:05
+      Tns error struct:
+        ns main err code: 12564
+
+Fills `logs`, one row per block: `code` is the headline, `secondary` ns secondary, nt main, nt secondary, nt OS in this order.
+Traps: headline and `ns main err code` differ; headline 12170 stands for a dead connection and for an unfinished login alike; nt OS and
+nt secondary are errno values of the host that wrote the file; `Client address` is the peer of a server, the descriptor that of a client.
+Known gaps: blocks inside an alert log belong to that kind.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from parsers import net_descriptors
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import WALL_BASE, month, wall_seconds
+
+FORMAT = Format(
+    kind="sqlnet",
+    variant="log",
+    version="1",
+    systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("logs",),
+    man="Oracle Net Services Administrator's Guide, log files",
+    example="cat $ORACLE_HOME/network/log/sqlnet.log",
+    split="none",
+    clocks=("wall-local",),
+)
+
+START = r"^\s*Fatal NI connect error [0-9]+"
+_RULE = r"^\s*\*{20,}$"
+_TIME = r"^\s*Time: ([0-9]{1,2}-\S{3,12} ?-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2})"
+_CODES = (r"ns main err code: ([0-9]+)", r"ns (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt main err code: ([0-9]+)",
+          r"nt (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt OS +err code: ([0-9]+)")  # fmt: skip
+_CALLER = r"(?i)\(CID *= *\(PROGRAM *= *.*?\) *\(HOST *= *([^()]+)\)"
+
+
+def claim(head: Head) -> Claim | None:
+    starts = [i for i, line in enumerate(head.lines) if line.lstrip().startswith("Fatal NI connect error ")]
+    if not starts:
+        return None
+    words = (
+        "Tns error struct:",
+        "ns main err code:",
+        "VERSION INFORMATION:",
+        "Time:",
+        "Tracing",
+        "nt ",
+        "ns ",
+        "TNS",
+        "***",
+        "Fatal NI",
+        "(",
+    )
+    text = [line.strip() for line in head.lines if line.strip()]
+    share = sum(line.startswith(words) or "NT Protocol Adapter" in line for line in text) / len(text)
+    return Claim(
+        min(0.95, 0.2 + 0.75 * share),
+        f"{len(starts)} blocks of Fatal NI connect error, {share:.0%} of the lines theirs",
+        "log",
+    )
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    schema = {"line_no": pl.Int64, "line": pl.String}
+    held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
+    begin, end = state.get("t_begin"), state.get("t_end")
+    for block in source.blocks():
+        lines = pl.concat([held, block.frame.select(*schema)])
+        starts = lines.filter(pl.col("line").str.contains(START))["line_no"]
+        cut = int(starts[-1]) if len(starts) else block.first + len(block.frame)
+        held = lines.filter(pl.col("line_no") >= cut)
+        begin, end = _emit(lines.filter(pl.col("line_no") < cut), out, begin, end)
+    if source.last:
+        begin, end = _emit(held, out, begin, end)
+        held = held.clear()
+    else:
+        out.read(held["line_no"])
+    if source.next_line > source.first_line:
+        base = None if begin is None else WALL_BASE
+        out.domain(
+            Domain(
+                1,
+                "wall-local" if base else "none",
+                base,
+                t_begin=begin,
+                t_end=end,
+                lines=[(source.first_line, source.next_line - 1)],
+            )
+        )
+    # What the next run goes on with is stored: without the accounts.
+    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.iter_rows()]
+    return state | {"held": rows, "t_begin": begin, "t_end": end}
+
+
+def _emit(
+    lines: pl.DataFrame, out: Tables, begin: float | None, end: float | None
+) -> tuple[float | None, float | None]:
+    line = pl.col("line")
+    lines = lines.with_columns(
+        block=line.str.contains(START).cum_sum(), rule=line.str.contains(_RULE), blank=line.str.strip_chars() == ""
+    )
+    out.read(lines.filter("rule")["line_no"])
+    # A block ends with its last known line; what a person wrote behind it stays unknown.
+    known = line.str.contains(START) | line.str.contains(
+        r"^\s*(?:\(|VERSION INFORMATION|TNS|Time:|Tracing|Tns error|ns |nt |Client address)|NT Protocol Adapter"
+    )
+    own = lines.filter((pl.col("block") > 0) & ~pl.col("rule")).with_columns(
+        last=pl.col("line_no").filter(known).max().over("block")
+    )
+    own = own.filter(pl.col("line_no") <= pl.col("last"))
+    if not len(own):
+        return begin, end
+    seen = own.filter(net_descriptors.looks_secret(line))
+    out.secrets(net_descriptors.secret_columns(own))
+    texts = {text: net_descriptors.masked(text) for text in seen["line"].unique()}
+    own = own.with_columns(line=line.replace(texts) if texts else line)
+    address = line.str.strip_chars().str.starts_with("(")
+    blocks = own.group_by("block", maintain_order=True).agg(
+        pl.col("line_no").min(),
+        line_end=pl.col("line_no").max(),
+        code=line.str.extract(r"Fatal NI connect error ([0-9]+)").drop_nulls().first(),
+        time=line.str.extract(_TIME).drop_nulls().first(),
+        called=line.filter(address).str.join(""),
+        client=line.filter(line.str.contains("Client address")).str.join(""),
+        text=line.filter(~pl.col("blank")).str.join("\n"),
+        **{f"c{i}": line.str.extract(pattern).drop_nulls().first() for i, pattern in enumerate(_CODES)},
+    )
+    times = {text: _seconds(text) for text in blocks["time"].drop_nulls().unique()}
+    called = pl.coalesce(pl.when(pl.col("client") != "").then("client"), "called")
+    rows = blocks.select(
+        "line_no", "line_end", "text",
+        t_local=pl.col("time").replace_strict(times, return_dtype=pl.Float64) if times else pl.lit(None, pl.Float64),
+        source=pl.lit("sqlnet_log"),
+        code=pl.format("TNS-{}", pl.col("code").cast(pl.Int64)),
+        secondary=pl.when(pl.col("c0").is_not_null()).then(pl.concat_list(f"c{i}" for i in range(1, len(_CODES)))),
+        peer_ip=net_descriptors.peer_ip(called), peer_port=net_descriptors.peer_port(called),
+        service=net_descriptors.service(pl.col("called")), program=net_descriptors.program(pl.col("called")),
+        client_host=pl.col("called").str.extract(_CALLER), ok=pl.lit(False),
+    )  # fmt: skip
+    out.add("logs", rows)
+    stamps = [t for t in (begin, end, rows["t_local"].min(), rows["t_local"].max()) if isinstance(t, float)]
+    return min(stamps, default=None), max(stamps, default=None)
+
+
+def _seconds(text: str) -> float | None:
+    day, clock = text.rsplit(" ", 1)
+    date, name, year = day.split("-")
+    number = month(name)
+    hour, minute, second = (int(p) for p in clock.split(":"))
+    return None if number is None else wall_seconds(int(year), number, int(date), hour, minute, second)

@@ -1,0 +1,180 @@
+"""Reports of `trcasst`, the Trace Assistant of Oracle Net: packets and error stacks of a trace, 10g to 12c.
+Source: Net Services Administrator's Guide, "Trace Assistant".
+
+    <--- Received 190 bytes - Connect packet  timestamp=014-11-15 16:44:06.389016
+    Connect data length: 132
+    Connect Data:
+        (ADDRESS=(PROTOCOL=beq)(PROGRAM=/u01/app/oracle/product/11.2.0/db/bin/
+        tnslsnr)(ENVS=)(ARGV0=)(ARGS='LISTENER,-inherit')(DETACH=yes))
+    ---> Send 103 bytes - Refuse packet  timestamp=014-11-15 16:45:02.346088
+
+Fills `sqlnet`: one row per packet (func NULL; the report names none) and per error stack. Traps: the year has lost its first digit; texts
+are wrapped at 70 characters inside words; the lines of a data packet may hold statements and values and are masked.
+Known gaps: the statistics at the end and the explanations of codes give no rows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from parsers import net_descriptors
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import WALL_BASE, wall_seconds
+
+FORMAT = Format(
+    kind="sqlnet",
+    variant="trcasst",
+    version="1",
+    systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("sqlnet",),
+    man="Oracle Net Services Administrator's Guide, Trace Assistant",
+    example="trcasst -odt -e1 -s FILE",
+    split="none",
+    clocks=("wall-local", "none"),
+)
+
+_PACKET = r"^ *(<---|--->) (?:Received|Send) ([0-9]+) bytes - ([A-Za-z]+) packet(?: +timestamp=([0-9-]+ [0-9:.]+))?"
+_STACK = r"^ *Error found\. Error Stack follows(?: for thread #: ([0-9]+))?"
+_START = rf"(?:{_PACKET})|(?:{_STACK})"
+_END = r"^-{5,}$|^/{5,}$"
+_NUMBER = {
+    "ns": "NS Error 1",
+    "ns2": "NS Error 2",
+    "nt0": "NT Generic Error",
+    "nt1": "Protocol Error",
+    "os": "OS Error",
+}
+_REPORT = (
+    r"^Trace Assistant Utility: |^Copyright \(c\)|^[* ]*\*+[A-Za-z* ]*$|^ +Bytes +Bytes$|^ +Sent +Rcvd$|^[-/]{1,80}$|^Trace File Statistics:"
+    r"|^(?:Start|End) Timestamp *:|^Total |^ +(?:Total|Average|Maximum|Grand|Operation)|^[A-Z ]+:$|^ *// |^[0-9]{5}, 00000 |^ NS & NT Errors"
+)
+
+
+def claim(head: Head) -> Claim | None:
+    packets = sum(line.lstrip().startswith(("<--- Received ", "---> Send ")) for line in head.lines)
+    stacks = sum("Error Stack follows" in line for line in head.lines)
+    titled = any(line.startswith("Trace Assistant Utility: Version") for line in head.lines[:10])
+    if not (packets or stacks):
+        return None
+    strength = 0.95 if titled or packets >= 3 else 0.8
+    return Claim(strength, f"report of the Trace Assistant: {packets} packets, {stacks} error stacks", "trcasst")
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    schema = {"line_no": pl.Int64, "line": pl.String}
+    held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
+    carry = {key: state.get(key) for key in ("seq", "side", "prev_line", "t", "t_begin", "t_end")}
+    for block in source.blocks():
+        lines = pl.concat([held, block.frame.select(*schema)])
+        starts = lines.filter(pl.col("line").str.contains(_START))["line_no"]
+        cut = int(starts[-1]) if len(starts) else block.first + len(block.frame)
+        held = lines.filter(pl.col("line_no") >= cut)
+        _emit(lines.filter(pl.col("line_no") < cut), out, carry)
+    if source.last:
+        _emit(held, out, carry)
+        held = held.clear()
+    else:
+        out.read(held["line_no"])
+    if source.next_line > source.first_line:
+        base = None if carry["t_begin"] is None else WALL_BASE
+        lines_read = [(source.first_line, source.next_line - 1)]
+        out.domain(
+            Domain(
+                1,
+                "wall-local" if base else "none",
+                base,
+                t_begin=carry["t_begin"],
+                t_end=carry["t_end"],
+                lines=lines_read,
+            )
+        )
+    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.iter_rows()]
+    return state | carry | {"held": rows}
+
+
+def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str | None]) -> None:
+    line = pl.col("line")
+    lines = lines.with_columns(begins=line.str.contains(_START)).with_columns(block=pl.col("begins").cum_sum())
+    ended = (line.str.contains(_END) & ~pl.col("begins")).cum_max().over("block")
+    lines = lines.with_columns(own=(pl.col("block") > 0) & ~ended)
+    out.read(lines.filter(~pl.col("own") & line.str.contains(_REPORT))["line_no"])
+    # Explanations of codes stand between the numbers of a stack and its last rule; their further lines begin with a blank and slashes.
+    own = lines.filter("own").filter(line.str.strip_chars() != "")
+    if not len(own):
+        return
+    head = line.filter(pl.col("begins")).first()
+    blocks = own.group_by("block", maintain_order=True).agg(
+        pl.col("line_no").min(), pl.col("line_no").alias("numbers"), line.alias("lines"),
+        line_end=pl.col("line_no").max(), head=head,
+        body=line.filter(~pl.col("begins") & line.str.contains("^    ")).str.strip_chars_start().str.join(""),
+        **{key: line.str.extract(rf"{name}: *([0-9]+)").drop_nulls().first() for key, name in _NUMBER.items()},
+    )  # fmt: skip
+    groups = pl.col("head").str.extract_groups(_PACKET).struct
+    blocks = blocks.with_columns(
+        arrow=groups.field("1"), bytes=groups.field("2").cast(pl.Int64), ptype=groups.field("3").str.to_lowercase(), stamp=groups.field("4"),
+        thread=pl.col("head").str.extract(_STACK),
+    )  # fmt: skip
+    times = {text: _seconds(text) for text in blocks["stamp"].drop_nulls().unique()}
+    blocks = blocks.with_columns(
+        t_local=pl.col("stamp").replace_strict(times, return_dtype=pl.Float64) if times else pl.lit(None, pl.Float64),
+        body=pl.when(pl.col("ptype") == "data").then(pl.lit("")).otherwise("body"),
+    )
+    out.secrets(_places(blocks))
+    masked = {text: net_descriptors.masked(text) for text in blocks["body"].unique()}
+    body = pl.col("body").replace(masked)
+    seq = int(carry["seq"] or 0)
+    if carry["side"] is None:
+        carry["side"] = _side(blocks)
+    previous = pl.col("line_no").shift(1, fill_value=carry["prev_line"])
+    gap = pl.col("t_local") - pl.col("t_local").shift(1, fill_value=carry["t"])
+    code = pl.coalesce(
+        pl.when(pl.col("ns") != "0").then(pl.col("ns").cast(pl.Int64)), net_descriptors.error(pl.col("body"))
+    )
+    rows = blocks.select(
+        "line_no", "line_end", "t_local", "thread", "bytes", "ptype",
+        side=pl.lit(carry["side"], pl.String), seq=pl.int_range(seq + 1, seq + 1 + len(blocks)), event=pl.lit("info"),
+        text=pl.concat_str(pl.col("head").str.strip_chars(), pl.lit(" "), body).str.strip_chars(),
+        direction=pl.when(pl.col("arrow") == "<---").then(pl.lit("in")).when(pl.col("arrow") == "--->").then(pl.lit("out")),
+        service=net_descriptors.service(body), program=net_descriptors.program(body), err=pl.format("TNS-{}", code),
+        secondary=pl.when(pl.col("ns").is_not_null()).then(pl.concat_list("ns2", "nt0", "nt1", "os")),
+        prev_line=previous, gap_s=pl.when(gap >= 0).then(gap.round(6)),
+        # The report shows all packets and nothing else: a gap is between two packets, what happened in it is not told.
+        contiguous=pl.when(previous.is_null() | (gap < 0)).then(pl.lit("broken")).otherwise(pl.lit("assumed")),
+    )  # fmt: skip
+    out.add("sqlnet", rows)
+    carry["seq"], carry["prev_line"], carry["t"] = seq + len(rows), rows["line_no"][-1], rows["t_local"][-1]
+    stamps = [
+        t
+        for t in (carry["t_begin"], carry["t_end"], rows["t_local"].min(), rows["t_local"].max())
+        if isinstance(t, float)
+    ]
+    carry["t_begin"], carry["t_end"] = min(stamps, default=None), max(stamps, default=None)
+
+
+def _places(blocks: pl.DataFrame) -> pl.DataFrame:
+    """Mask the lines of data packets as a whole and accounts in descriptors, which are wrapped inside words."""
+    spans: list[tuple[int, int, int, str]] = []
+    for ptype, numbers, lines in blocks.select("ptype", "numbers", "lines").iter_rows():
+        below = [(n, text) for n, text in zip(numbers, lines, strict=True) if text.startswith("    ")]
+        if ptype == "data":
+            spans += [(n, 0, len(text), "payload") for n, text in below]
+            continue
+        spans += net_descriptors.wrapped_spans(below)
+    return net_descriptors.places(spans)
+
+
+def _side(blocks: pl.DataFrame) -> str | None:
+    if len(blocks.filter((pl.col("ptype") == "connect") & (pl.col("arrow") == "--->"))):
+        return "client"
+    refers = blocks.filter(pl.col("ptype").is_in(["refuse", "redirect"]) & (pl.col("arrow") == "--->"))
+    return "listener" if len(refers) else None
+
+
+def _seconds(text: str) -> float | None:
+    """Seconds of `014-11-15 16:44:06.389016`: the year's first digit is lost, and Oracle Net has no traces of other millennia."""
+    day, clock = text.split(" ")
+    year, month, date = (int(p) for p in day.split("-"))
+    hour, minute, second = clock.split(":")
+    return wall_seconds(year + 2000 if year < 1000 else year, month, date, int(hour), int(minute), float(second))
