@@ -9,6 +9,7 @@ Liu, Xia 2002).
 
 from __future__ import annotations
 
+import bisect
 import math
 from dataclasses import dataclass
 
@@ -22,7 +23,6 @@ Array = npt.NDArray[np.float64]
 
 MAX_DRIFT = 500e-6
 MOST_DROPPED = 0.05
-MOST_SPLITS = 64
 FITS = 1e-7  # s, tolerance of the solver
 
 
@@ -126,22 +126,35 @@ def violation(bounds: Bounds, drift: float | None = MAX_DRIFT) -> tuple[float, A
 
 
 def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
-    """Return the one split that makes both sides feasible, each with two bounds of each kind; of several the middle
-    one."""
+    """Return the one split that makes both sides feasible, each with two bounds of each kind; of several the middle one.
+
+    More bounds never make a side feasible again, so the last good left side and the first good right one are bisected.
+    """
     times = bounds.times
     middles = (times[1:] + times[:-1]) / 2
-    if middles.size > MOST_SPLITS:
-        middles = middles[np.linspace(0, middles.size - 1, MOST_SPLITS).round().astype(np.int64)]
-    fitting = []
-    for at in middles:
-        sides = bounds.between(-math.inf, at), bounds.between(at, math.inf)
-        if min(min(len(s.uppers), len(s.lowers)) for s in sides) < 2:
-            continue
-        if all(violation(s, drift)[0] <= FITS for s in sides):
-            ends = [offset_at(s, float(at), drift) for s in sides]
-            if ends[0] is not None and ends[1] is not None:
-                fitting.append(Step(float(at), (ends[1].lo + ends[1].hi - ends[0].lo - ends[0].hi) / 2))
-    return fitting[len(fitting) // 2] if fitting else None
+
+    def side(k: int, left: bool) -> Bounds:
+        at = float(middles[k])
+        return bounds.between(-math.inf, at) if left else bounds.between(at, math.inf)
+
+    def fits(k: int, left: bool) -> bool:
+        return violation(side(k, left), drift)[0] <= FITS
+
+    last = bisect.bisect_left(range(middles.size), True, key=lambda k: not fits(k, True)) - 1
+    first = bisect.bisect_left(range(middles.size), True, key=lambda k: fits(k, False))
+    good = [
+        k
+        for k in range(first, last + 1)
+        if all(min(len(side(k, left).uppers), len(side(k, left).lowers)) >= 2 for left in (True, False))
+    ]
+    if not good:
+        return None
+    chosen = good[len(good) // 2]
+    at = float(middles[chosen])
+    before, after = offset_at(side(chosen, True), at, drift), offset_at(side(chosen, False), at, drift)
+    if before is None or after is None:
+        return None
+    return Step(at, (after.lo + after.hi - before.lo - before.hi) / 2)
 
 
 def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
