@@ -54,7 +54,7 @@ def formats_text() -> str:
     lines = [
         "# Formats",
         "",
-        "Made by `python -m parsers --docs docs` from the docstrings in `parsers/formats/`; change those, not this file.",
+        "Made by `python -m parsers --docs docs` from the docstrings of `parsers/formats/`; change those instead.",
         "",
         "| kind | variant | version | systems | tables | clocks | example |",
         "|---|---|---|---|---|---|---|",

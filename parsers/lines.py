@@ -1,4 +1,4 @@
-"""Lines of an original by number: decoded, masked, with everything made visible that a page or terminal would act upon."""
+"""Lines of an original by number: decoded, masked, and nothing in them that a page or terminal would act upon."""
 
 from __future__ import annotations
 

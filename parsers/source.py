@@ -80,7 +80,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Block:
-    """About 2 MB of whole lines. `frame`: line_no Int64, line String; `first` line number, `offset` of the first byte."""
+    """About 2 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
 
     frame: pl.DataFrame
     first: int
@@ -241,7 +241,7 @@ class TextFile:
         return Piece(offset, size, lines, starts, damage)
 
     def _utf8(self, data: bytes) -> bytes:
-        """Give valid UTF-8. A line that is none is Windows-1252, whose five undefined bytes become `\\x81` and so on."""
+        """Give valid UTF-8. A line that is none is Windows-1252; its five undefined bytes become `\\x81` and so on."""
         if self.width == 2:
             return data.decode(self.encoding, errors="replace").encode()
         if data.isascii():
@@ -255,7 +255,7 @@ class TextFile:
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
-    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, which names what it is instead."""
+    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, naming what it is."""
     if not head:
         raise NotText("the file is empty")
     for magic, name in _ARCHIVES:

@@ -124,7 +124,7 @@ class Tables:
         self._notes.append(frame)
 
     def read(self, line_nos: Lines) -> None:
-        """Count lines as read that belong to rows without being one: headers, details, open halves kept in the state."""
+        """Count lines as read that belong to rows without being one: headers, details, open halves in the state."""
         self._set(line_nos, _CODE["read"])
 
     def account(self, kind: str, line_nos: Lines) -> None:
@@ -283,7 +283,7 @@ class Tables:
         notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
             rest = notes[cap:]
-            last = (rest["line_no"].min(), rest["line_end"].max(), rest["kind"][0], f"{len(rest)} further notes")
+            last = (rest["line_no"].min(), rest["line_end"].max(), rest["kind"][0], f"more than {cap} notes: the rest is not listed")
             notes = pl.concat([notes[:cap], pl.DataFrame([last], schema=_NOTES, orient="row")])
         return notes
 

@@ -14,8 +14,8 @@ import polars as pl
 WALL_BASE = "1970-01-01T00:00:00"
 
 _MONTHS = {
-    1: "jan january januar januari janvier janv janeiro gennaio gen enero ene ocak oca styczeń sty янв января led leden",
-    2: "feb february februar februari février févr fevrier fev fevereiro febbraio febrero şubat şub luty lut фев февраля úno",
+    1: "jan january januar januari janvier janv janeiro gennaio gen enero ene ocak oca styczeń sty янв января led",
+    2: "feb february februar februari février févr fevrier fev fevereiro febbraio febrero şubat şub luty lut фев",
     3: "mar march märz mär mrz maart mrt mars março marzo mart marzec марта bře",
     4: "apr april avril avr abril abr aprile nisan nis kwiecień kwi апр апреля dub",
     5: "may mai mei maio mag maggio mayo mayıs maj мая май kvě",
@@ -25,7 +25,7 @@ _MONTHS = {
     9: "sep sept september septembre setembro set settembre septiembre eylül eyl wrzesień wrz сен сентября zář",
     10: "oct october oktober okt octobre outubro out ottobre ott octubre ekim eki październik paź окт октября říj",
     11: "nov november novembre novembro noviembre kasım kas listopad lis ноя ноября",
-    12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря pro",
+    12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря",
 }
 MONTHS: dict[str, int] = {name: number for number, names in _MONTHS.items() for name in names.split()}
 """Month names in lower case without dots, to 1..12."""
@@ -95,8 +95,8 @@ def decimal_sign(numbers: pl.Series) -> str | None:
     Where both signs are shown, the more frequent one decides what is ambiguous. Numbers without any sign, or like
     `1.234` with no comma about, mean ".".
 
-    >>> decimal_sign(pl.Series(["1,234", "0,31"])), decimal_sign(pl.Series(["1,234"])), decimal_sign(pl.Series(["1.234"]))
-    (',', None, '.')
+    >>> [decimal_sign(pl.Series(x)) for x in (["1,234", "0,31"], ["1,234"], ["1.234"])]
+    [',', None, '.']
     """
     votes = {sign: int(numbers.str.contains(clear).sum()) for sign, clear in SIGN_CLEAR.items()}
     if votes["."] == votes[","] == 0:
@@ -105,9 +105,7 @@ def decimal_sign(numbers: pl.Series) -> str | None:
 
 
 def decimal(column: str, sign: str | None) -> pl.Expr:
-    """Turn number texts into Float64: a clear number by its own sign, an ambiguous one by `sign` (NULL if that is
-    None).
-    """
+    """Turn number texts into Float64: a clear one by its own sign, an ambiguous one by `sign` (None gives NULL)."""
     text = pl.col(column)
     comma = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
     point = text.str.replace_all(",", "", literal=True)

@@ -110,7 +110,7 @@ def _label(text: str) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the decimal sign, the last position of each series and whether an elision stands open."""
+    """Read a run; `state` keeps the decimal sign, the last position of each series, whether an elision stands open."""
     frame = pl.concat(
         [pl.DataFrame(schema={"line_no": pl.Int64, "line": pl.String}), *(b.frame for b in source.blocks())]
     )

@@ -1,0 +1,241 @@
+"""Reading: runs, batches, the manifest, parts, refusals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from parsers import parquet
+from parsers.errors import OtherReading, ParserError, UnknownFormat, WrongFormat
+from parsers.parts import PartHint, plan
+from parsers.reading import Progress, account_of, read
+from parsers.source import Hints, Limits
+from tests.parsers.evidence import all_tables, read_bytes, same_tables
+
+TIMES = "".join(f"connect: 0,{n % 90 + 10}\n" + ("......\n" if n % 7 == 0 else "") for n in range(1, 3000))
+SMALL_RUNS = Limits(run_bytes=4000, block_bytes=1000)
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    path = tmp_path / "times.txt"
+    path.write_text(TIMES, encoding="utf-8")
+    return path
+
+
+def test_runs_and_blocks_change_nothing(original, tmp_path):
+    read(original, Hints(), tmp_path / "one")
+    account = read(original, Hints(), tmp_path / "many", limits=SMALL_RUNS)
+    manifest = parquet.load_manifest(tmp_path / "many")
+    assert manifest is not None
+    assert len(manifest["batches"]) > 5
+    assert account.tables == {"conn_times": 2999}
+    assert same_tables(all_tables(tmp_path / "one"), all_tables(tmp_path / "many"))
+
+
+def test_the_manifest_says_what_counts(original, tmp_path):
+    account = read(original, Hints(host="db1"), tmp_path / "r", limits=SMALL_RUNS, name="times.txt")
+    manifest = parquet.load_manifest(tmp_path / "r")
+    assert manifest is not None
+    assert manifest["complete"]
+    assert manifest["version"] == "conntime/list 1"
+    assert manifest["hints"]["host"] == "db1"
+    last = manifest["batches"][-1]
+    assert last["line_next"] == account.lines + 1
+    assert last["offset_next"] == account.bytes
+    assert sum(b["tables"]["conn_times"] for b in manifest["batches"]) == 2999
+    assert account_of(manifest, "times.txt") == account
+    assert manifest["parts"][0]["domains"] == [
+        asdict(account.parts[0].domains[0]) | {"lines": [[1, account.lines]]},
+    ]
+
+
+def test_progress_ends_at_the_end(original):
+    seen: list[Progress] = []
+    account = read(original, Hints(), progress=seen.append, limits=SMALL_RUNS)
+    assert seen == sorted(seen, key=lambda p: p.bytes)
+    assert seen[-1] == Progress(account.lines, account.bytes, account.bytes)
+
+
+def test_a_reading_in_memory_gives_the_same_account(original, tmp_path):
+    one = read(original, Hints(), tmp_path / "r").as_json()
+    other = read(original, Hints()).as_json()
+    assert one | {"seconds": 0} == other | {"seconds": 0}
+
+
+class Killed(Exception):
+    pass
+
+
+def test_it_goes_on_behind_the_last_batch(original, tmp_path):
+    def stop(progress: Progress) -> None:
+        if progress.lines > 1000:
+            raise Killed
+
+    with pytest.raises(Killed):
+        read(original, Hints(), tmp_path / "r", progress=stop, limits=SMALL_RUNS)
+    begun = parquet.load_manifest(tmp_path / "r")
+    assert begun is not None
+    assert not begun["complete"]
+    seen: list[Progress] = []
+    account = read(original, Hints(), tmp_path / "r", progress=seen.append, limits=SMALL_RUNS)
+    assert seen[0].lines > begun["lines"]
+    read(original, Hints(), tmp_path / "whole")
+    assert same_tables(all_tables(tmp_path / "r"), all_tables(tmp_path / "whole"))
+    assert account.account.lines == account.lines
+
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from parsers.reading import read
+from parsers.source import Hints, Limits
+read(Path(sys.argv[1]), Hints(), Path(sys.argv[2]), limits=Limits(run_bytes=4000, block_bytes=1000),
+     progress=lambda p: time.sleep(0.05))
+"""
+
+
+def test_a_killed_process_costs_no_row_and_doubles_none(original, tmp_path):
+    out = tmp_path / "r"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(original), str(out)])
+    deadline = time.monotonic() + 30
+    while len((parquet.load_manifest(out) or {"batches": []})["batches"]) < 3:
+        assert time.monotonic() < deadline
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    begun = parquet.load_manifest(out)
+    assert begun is not None
+    assert not begun["complete"]
+    # What a kill between the files and the manifest leaves: a file that nothing counts.
+    left = parquet.batch_file(out, "conn_times", len(begun["batches"]) + 1)
+    left.write_bytes(b"half a file")
+    uncounted = parquet.batch_file(out, "notes", 999999)
+    uncounted.parent.mkdir(exist_ok=True)
+    uncounted.write_bytes(b"")
+    read(original, Hints(), out, limits=SMALL_RUNS)
+    read(original, Hints(), tmp_path / "whole")
+    assert same_tables(all_tables(out), all_tables(tmp_path / "whole"))
+    assert not uncounted.exists()
+
+
+def test_rows_are_visible_while_it_reads(original, tmp_path):
+    seen: list[int] = []
+
+    def look(progress: Progress) -> None:
+        seen.append(len(parquet.scan(tmp_path / "r", "conn_times").collect()))
+
+    read(original, Hints(), tmp_path / "r", progress=look, limits=SMALL_RUNS)
+    assert seen == sorted(set(seen))
+    assert seen[-1] == 2999
+
+
+def test_a_rereading_goes_elsewhere(original, tmp_path):
+    read(original, Hints(), tmp_path / "r")
+    with pytest.raises(OtherReading):
+        read(original, Hints(host="db2"), tmp_path / "r")
+    original.write_text("connect: 1\n" * 5, encoding="utf-8")
+    with pytest.raises(OtherReading):
+        read(original, Hints(), tmp_path / "r")
+
+
+def test_a_complete_reading_is_not_read_again(original, tmp_path):
+    first = read(original, Hints(), tmp_path / "r")
+    seen: list[Progress] = []
+    assert read(original, Hints(), tmp_path / "r", progress=seen.append) == first
+    assert seen == []
+
+
+def test_the_error_of_a_complete_reading_is_raised_again(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("Dear all\n", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(UnknownFormat, match="kind unknown") as caught:
+            read(path, Hints(), tmp_path / "r")
+        assert caught.value.account is not None
+        assert caught.value.account.account.unknown == 1
+
+
+def test_a_named_kind_that_does_not_fit_shows_its_first_line():
+    reading = read_bytes(b"\nDear all,\nthe login is slow\n", Hints(kind="pmap", variant="solaris"))
+    assert isinstance(reading.error, WrongFormat)
+    assert "line 2" in str(reading.error)
+    assert "Dear all," in str(reading.error)
+    assert reading.error.exit_status == 4
+
+
+def test_a_person_outranks_the_claims():
+    reading = read_bytes(b"connect: 0.5\n", Hints(kind="conntime"))
+    assert reading.error is None
+    assert reading.account.kind == "conntime"
+
+
+def test_known_parts_are_read_each_by_its_kind(tmp_path):
+    mail = "Dear all,\n\nconnect: 0,5\nconnect: 0,6\nand the map:\n2767: ora_smon\n" + (
+        "Address Kbytes RSS Anon Locked Pgsz Mode Mapped File\n"
+        "0000000380000000 45056 45056 - - 8K rwxs- [ dism shmid=0x100001e ]\nBye\n"
+    )
+    path = tmp_path / "mail.txt"
+    path.write_text(mail, encoding="utf-8")
+    known = [PartHint(3, 4, Hints(kind="conntime")), PartHint(6, 8, Hints(host="db1"))]
+    account = read(path, Hints(), tmp_path / "r", known=known)
+    assert account.kind == "mixed"
+    assert account.as_json()["clock"] is None
+    assert [(p.part, p.line_from, p.line_to, p.kind) for p in account.parts] == [
+        (1, 3, 4, "conntime"),
+        (2, 6, 8, "pmap"),
+    ]
+    assert asdict(account.account) == {"read": 5, "unknown": 0, "elided": 0, "damaged": 0, "blank": 1, "prose": 3}
+    tables = all_tables(tmp_path / "r")
+    assert tables["conn_times"].select("part", "line_no").rows() == [(1, 3), (1, 4)]
+    assert tables["pmap"].select("part", "line_no").rows() == [(2, 8)]
+    assert [p.clock["kind"] if p.clock else None for p in account.parts] == ["none", "none"]
+
+
+def test_a_part_behind_the_end_is_refused(original, tmp_path):
+    with pytest.raises(ParserError, match="behind the end"):
+        read(original, Hints(), tmp_path / "r", known=[PartHint(1_000_000, None)])
+
+
+@pytest.mark.parametrize(
+    "known", [[PartHint(1, 5), PartHint(5, 9)], [PartHint(4, 3)], [PartHint(1, None), PartHint(9, 9)]]
+)
+def test_parts_that_overlap_are_refused(known):
+    with pytest.raises(ValueError, match="overlap"):
+        plan(known, Hints())
+
+
+def test_rows_stand_in_row_groups_of_file_order(tmp_path):
+    path = tmp_path / "long.txt"
+    path.write_text("connect: 0.5\n" * 200_000, encoding="utf-8")
+    read(path, Hints(), tmp_path / "r")
+    file = pq.ParquetFile(parquet.files(tmp_path / "r", "conn_times")[0])
+    sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    assert sum(sizes) == 200_000
+    assert all(40_000 <= size <= 120_000 for size in sizes[:-1])
+    assert sizes[-1] <= 120_000
+    numbers = parquet.scan(tmp_path / "r", "conn_times").select("line_no").collect()["line_no"]
+    assert numbers.is_sorted()
+
+
+def test_the_account_is_json(original, tmp_path):
+    account = read(original, Hints(tz="Europe/Warsaw"), tmp_path / "r").as_json()
+    assert json.loads(json.dumps(account, allow_nan=False)) == account
+    assert sum(account["account"].values()) == account["lines"]
+
+
+def test_an_empty_table_can_be_scanned(original, tmp_path):
+    read(original, Hints(), tmp_path / "r")
+    rows = parquet.scan(tmp_path / "r", "syscalls").collect()
+    assert rows.is_empty()
+    assert rows.schema["arg_addr"] == pl.UInt64
