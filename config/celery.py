@@ -15,6 +15,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # Celery warns at length when root runs it. What it fears is code in messages, and only JSON is accepted here.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
+# Before Celery looks: its run of Django's checks would load the addresses, with them the views, and with them Polars and
+# DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
+
 app = Celery("exhibit")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
