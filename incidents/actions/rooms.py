@@ -119,11 +119,9 @@ def set_status(room: Room, status: str) -> Incident:
     """Open, mitigated or closed. Only a lead closes a room and opens a closed one."""
     if status not in Status.values:
         raise ValueError(f"no such status: {status}")
-    closing = status == Status.CLOSED or room.incident.closed
-    with deed(room, Right.CLOSE if closing else Right.CASE) as doing:
+    with deed(room, Right.READ) as doing:
         incident = doing.incident
-        if incident.closed and not closing:
-            doing.room.require(Right.CLOSE)
+        doing.room.require(Right.CLOSE if incident.closed or status == Status.CLOSED else Right.CASE)
         if incident.status != status:
             before, incident.status = incident.status, status
             incident.closed_at = timezone.now() if incident.closed else None
