@@ -54,13 +54,15 @@ class SymptomForm(UnknownIsNone):
     title = forms.CharField(
         max_length=200, label="Title", widget=forms.TextInput(attrs={"placeholder": "Logins take 3.9 s"})
     )
-    symptom_text = forms.CharField(max_length=300, required=False, label="What is slow")
+    symptom_text = forms.CharField(max_length=300, required=False, label="In words")
     measured_how = forms.CharField(
         required=False, max_length=2000, label="How was it measured", widget=forms.Textarea(attrs={"rows": 2})
     )
     symptom_bad = forms.FloatField(required=False, label="Bad value")
     symptom_normal = forms.FloatField(required=False, label="Normal value")
-    symptom_unit = forms.CharField(max_length=20, required=False, label="Unit", help_text="s, ms, per minute")
+    symptom_unit = forms.CharField(
+        max_length=20, required=False, label="Unit", widget=forms.TextInput(attrs={"placeholder": "s, ms, per minute"})
+    )
     since = MomentField(required=False, label="Since when (UTC)")
     ongoing = forms.NullBooleanField(
         required=False,
@@ -93,7 +95,9 @@ class HostForm(RowForm):
     )
     ncpu = forms.IntegerField(required=False, min_value=1, max_value=2**31 - 1, label="CPUs")
     mem_gib = forms.FloatField(required=False, min_value=0.001, label="Memory, GiB")
-    tz = forms.CharField(max_length=60, required=False, label="Time zone", help_text="Europe/Warsaw")
+    tz = forms.CharField(
+        max_length=60, required=False, label="Time zone", widget=forms.TextInput(attrs={"placeholder": "Europe/Warsaw"})
+    )
 
     def clean_tz(self) -> str:
         from zoneinfo import ZoneInfo
@@ -196,12 +200,26 @@ def rows_of(form: type[RowForm], extra: int) -> type[Rows]:
 class SaidForm(UnknownIsNone):
     """What an uploader knows about a file; every guess of the program yields to it."""
 
-    kind = forms.CharField(max_length=80, required=False, label="Kind", help_text="truss, sqlnet/client")
+    kind = forms.CharField(
+        max_length=80,
+        required=False,
+        label="Kind",
+        widget=forms.TextInput(attrs={"placeholder": "truss, sqlnet/client"}),
+    )
     host = forms.CharField(max_length=100, required=False, label="Host")
     os = forms.CharField(max_length=40, required=False, label="System")
-    role = forms.CharField(max_length=40, required=False, label="Role", help_text="listener, server, client")
-    phase = forms.CharField(max_length=40, required=False, label="Phase", help_text="before, after-1")
-    clock = forms.CharField(max_length=60, required=False, label="Clock", help_text="same as clock 1.1:1")
+    role = forms.CharField(
+        max_length=40,
+        required=False,
+        label="Role",
+        widget=forms.TextInput(attrs={"placeholder": "listener, server, client"}),
+    )
+    phase = forms.CharField(
+        max_length=40, required=False, label="Phase", widget=forms.TextInput(attrs={"placeholder": "before, after-1"})
+    )
+    clock = forms.CharField(
+        max_length=60, required=False, label="Same clock as", widget=forms.TextInput(attrs={"placeholder": "1.1:1"})
+    )
     tz = forms.CharField(max_length=60, required=False, label="Time zone")
     year = forms.IntegerField(min_value=1970, max_value=2199, required=False, label="Year")
     interval_s = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="Seconds between samples")

@@ -359,12 +359,24 @@ class Outlook:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """List all claims once: the findings, then clearings that only the report's own list names."""
-        found = [self._claim(raw) for raw in self.report.get("findings") or []]
-        known = {(claim.rule, claim.layer) for claim in found if claim.clears}
-        for raw in self.report.get("cleared") or []:
-            if (raw.get("rule"), raw.get("layer")) not in known:
-                found.append(self._claim({**raw, "kind": "clear", "group": "cleared"}))
+        """List all claims once. A clearing takes its bound and scope from the report's own list of what is cleared.
+
+        What a finding clears on its way has no claim of its own: it stands as a clearing that leads to that finding.
+        """
+        cleared = list(self.report.get("cleared") or [])
+        found = []
+        for raw in self.report.get("findings") or []:
+            if raw.get("kind") == "clear":
+                bounds = [entry for entry in cleared if _same_clearing(entry, raw)]
+                if bounds:
+                    cleared.remove(bounds[0])
+                    raw = {**raw, "bound": bounds[0].get("bound"), "scope": bounds[0].get("scope")}
+            found.append(self._claim(raw))
+        keys = {claim.rule: claim.key for claim in reversed(found)}
+        found += [
+            self._claim({**entry, "kind": "clear", "group": "cleared", "key": keys.get(str(entry.get("rule")), "")})
+            for entry in cleared
+        ]
         return found
 
     @cached_property
@@ -510,6 +522,15 @@ def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> l
             )
         )
     return made
+
+
+def _same_clearing(entry: Json, finding: Json) -> bool:
+    first = [(c["artifact"], c["line_from"]) for c in entry.get("citations") or []][:1]
+    return (entry.get("rule"), entry.get("layer"), first) == (
+        finding.get("rule"),
+        finding.get("layer"),
+        [(c["artifact"], c["line_from"]) for c in finding.get("citations") or []][:1],
+    )
 
 
 def _ask(entry: Json, rule: str) -> Ask:

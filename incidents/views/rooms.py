@@ -75,8 +75,8 @@ def rows(incidents: list[Incident]) -> list[Row]:
     newest = {
         evaluation.incident_id: evaluation
         for evaluation in Evaluation.objects.filter(incident__in=incidents, accepted=True)
-        .order_by("incident", "-number")
-        .distinct("incident")
+        .order_by("incident_id", "-number")
+        .distinct("incident_id")
     }
     inside = {incident.pk: live.present(incident.pk) for incident in incidents}
     users = User.objects.in_bulk({id for ids in inside.values() for id in ids}) if any(inside.values()) else {}

@@ -29,7 +29,12 @@
   }, 300));
 
   // What changed glows once, told by the text of each row before and after.
-  const texts = () => new Map([...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, row.textContent.replace(/\s+/g, " ")]));
+  function words(row) {
+    const copy = row.cloneNode(true);
+    copy.querySelectorAll("time").forEach((time) => time.remove()); // written anew in the reader's zone
+    return copy.textContent.replace(/\s+/g, " ");
+  }
+  const texts = () => new Map([...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]));
   let before = texts();
   let verdict = document.querySelector("#verdict .say")?.textContent;
   function glow() {
@@ -68,6 +73,7 @@
   body.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target !== drawer) return;
     columns.classList.add("chosen");
+    columns.classList.remove("shut");
     mark(event.detail.pathInfo.requestPath.split("/findings/")[1]?.split("/")[0]);
     drawer.scrollTop = 0;
     times(drawer);
@@ -77,9 +83,10 @@
     if (event.detail.target === drawer && event.detail.requestConfig.verb === "get" && typedIn(drawer) && !confirm("Throw away the text you began in the drawer?")) event.preventDefault();
   });
   function close(event) {
-    if (!drawer || !columns?.classList.contains("chosen")) return;
+    if (!drawer || !columns || columns.classList.contains("shut")) return;
     if (typedIn(drawer) && event?.type === "drawer:close") return;
     columns.classList.remove("chosen");
+    columns.classList.add("shut");
     const row = document.querySelector(".claim.on > a");
     history.replaceState(null, "", document.querySelector('nav a[data-key="r"]').href);
     row?.focus();
@@ -87,6 +94,20 @@
   body.addEventListener("drawer:close", close);
   document.addEventListener("click", (event) => {
     if (event.target.closest("#drawer-close") && columns) { event.preventDefault(); close(event); }
+  });
+
+  // Swapping the findings keeps the focus and which groups are open.
+  let focused = "";
+  let shut = new Set();
+  body.addEventListener("htmx:oobBeforeSwap", (event) => {
+    if (event.detail.target.id !== "findings") return;
+    focused = document.activeElement?.closest?.(".claim")?.id || "";
+    shut = new Set([...event.detail.target.querySelectorAll("details.group:not([open])")].map((group) => group.className));
+  });
+  body.addEventListener("htmx:oobAfterSwap", () => {
+    document.querySelectorAll("#findings details.group").forEach((group) => { if (shut.has(group.className)) group.open = false; });
+    if (focused) document.querySelector(`#${CSS.escape(focused)} > a`)?.focus();
+    focused = "";
   });
 
   // Progress of a reading, without fetching the row.

@@ -98,7 +98,7 @@
       localStorage.removeItem(this.memory);
       this.bar.value = this.bar.max;
       const number = answer.getResponseHeader("Exhibit-Artifact");
-      this.end("received; reading");
+      this.end(answer.getResponseHeader("Exhibit-Already-Here") ? `already here, as artifact ${number}` : "received; reading");
       if (number) {
         this.row.dataset.progress = number;
         this.row.querySelector(".name").textContent = "";
@@ -134,7 +134,7 @@
     async patch() {
       do {
         const answer = await this.send("PATCH", this.url, { "Upload-Offset": String(this.offset), "Content-Type": "application/offset+octet-stream" }, this.blob.slice(this.offset, this.offset + CHUNK));
-        if (answer.status === 409 && !answer.getResponseHeader("Exhibit-Artifact") && !answer.responseText.includes("lready")) return false; // the server has another offset: ask for it
+        if (answer.status === 409 || answer.status === 423) { await wait(500); return false; } // it stands elsewhere, or is busy: ask where
         if (answer.status >= 500 && answer.status !== 507) throw new Error("away");
         if (answer.status >= 400) { this.refused(answer); return true; }
         this.retries = 0;
