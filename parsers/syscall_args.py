@@ -49,10 +49,21 @@ ADDR_CALLS = frozenset(
 )
 """Calls whose first address counts (`arg_addr`)."""
 
+SEM_CALLS = frozenset({"semctl", "semop", "semtimedop"})
+WITH_ID = ID_CALLS | GET_CALLS | {"waitid", "waitsys"}
+WITH_ADDR = ADDR_CALLS | {"shmat"}
+"""Calls for which `sem_num`, `arg_id`, `arg_addr` say something at all."""
+
 FORKS = ("fork", "fork1", "forkall", "forkx", "forkallx", "vfork", "vforkx", "kfork", "clone", "clone3", "spawn")
 """Calls whose result in the parent is the child's process number."""
 
 _HEX = r"0x([0-9A-Fa-f]+)"
+
+_PAIRS = (
+    {" " + chr(c): chr(c) for c in range(32, 127)}
+    | {f"{c:02X}": f"\\x{c:02X}" for c in range(256)}
+    | {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\0": r"\x00", r"\b": r"\x08", r"\v": r"\x0B", r"\f": r"\x0C"}
+)
 
 
 def number(text: pl.Expr) -> pl.Expr:
@@ -60,10 +71,14 @@ def number(text: pl.Expr) -> pl.Expr:
 
     Signal names, `?` and values that do not fit (addresses above 2^63 - 1) are NULL.
     """
-    digits = text.str.extract(r"^(-?(?:0|[1-9][0-9]*))$", 1).str.to_integer(base=10, strict=False)
-    sixteen = text.str.extract(f"^{_HEX}$", 1).str.to_integer(base=16, strict=False)
-    eight = text.str.extract(r"^0([0-7]+)$", 1).str.to_integer(base=8, strict=False)
-    return pl.coalesce(digits, sixteen, eight)
+    hexadecimal, octal = text.str.starts_with("0x"), text.str.starts_with("0") & (text.str.len_bytes() > 1)
+    return (
+        pl.when(hexadecimal)
+        .then(text.str.strip_prefix("0x").str.to_integer(base=16, strict=False))
+        .when(octal)
+        .then(text.str.to_integer(base=8, strict=False))
+        .otherwise(text.str.to_integer(base=10, strict=False))
+    )
 
 
 def address(text: pl.Expr) -> pl.Expr:
@@ -85,9 +100,14 @@ def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
     )
 
 
-def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
-    """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link."""
+def path(name: pl.Expr, args: pl.Expr, *, at: bool = True) -> pl.Expr:
+    """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link.
+
+    `at`: whether there may be calls with a directory descriptor; without them a pattern is saved.
+    """
     first = args.str.extract(r'^\s*["“](.*?)["”](?:,|$)', 1)
+    if not at:
+        return pl.when(name != "symlink").then(first).otherwise(args.str.extract(r'^\s*".*?", "(.*?)"$', 1))
     behind = args.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, "(.*?)"(?:,|$)', 1)
     second = args.str.extract(r'^\s*".*?", "(.*?)"$', 1)
     return pl.when(name.is_in(AT_CALLS)).then(behind).when(name == "symlink").then(second).otherwise(first)
@@ -150,17 +170,8 @@ def decode_pairs(raw: pl.Expr) -> pl.Expr:
     >>> pl.select(decode_pairs(pl.lit(r"\0F0 A"))).item()
     '\\x00\\xF0A'
     """
-    # Each pass walks the pairs from the left and marks one sort, so that the next pass still stands on pair borders: 1 = hexadecimal,
-    # 2 = backslash code; the last one drops the padding blank of what is left.
-    marked = (
-        raw.str.replace_all(r"((?:[ \\].)*)([0-9A-F]{2})", "${1}\x01${2}")
-        .str.replace_all(r"((?: .|\x01..)*)\\(.)", "${1}\x02${2}")
-        .str.replace_all(r"((?:\x01..|\x02.)*) (.)", "${1}${2}")
-    )
-    codes = {"n": "\n", "t": "\t", "r": "\r", "0": "\\x00", "b": "\\x08", "v": "\\x0B", "f": "\\x0C"}
-    return marked.str.replace_many(
-        ["\x01", *("\x02" + code for code in codes), "\x02"], ["\\x", *codes.values(), "\\"], leftmost=True
-    )
+    # Every pair is a pattern and matches do not overlap, so one walk from the left stands on pair borders all the way.
+    return raw.str.replace_many(list(_PAIRS), list(_PAIRS.values()), leftmost=True)
 
 
 def child_pid(name: pl.Expr, ret: pl.Expr) -> pl.Expr:

@@ -59,7 +59,7 @@ class Stretch:
     times: dict[tuple[Any, Any], list[float]] = field(default_factory=dict)
 
 
-def stretches(events: pl.DataFrame, separators: Longs, base_epochs: list[float] | None = None) -> list[Stretch]:
+def stretches(events: pl.DataFrame, separators: Longs) -> list[Stretch]:
     """Cut events into stretches, in file order. `separators`: ascending lines that part the text (blank, prose, gap marks)."""
     rows = events.select("line_no", "pid", "lwp", "t", "n", "base").rows()
     cuts = sorted(_cuts(rows, separators))
@@ -126,8 +126,8 @@ def _describe(part: Stretch, events: pl.DataFrame) -> None:
             part.gaps.setdefault(key, []).append((t - delta, t))
 
 
-def _tied(a: Stretch, b: Stretch) -> bool:
-    """Say whether something shows that two stretches are of one trace."""
+def _tied(a: Stretch, b: Stretch, *, neighbours: bool) -> bool:
+    """Say whether something shows that two stretches are of one trace; `neighbours`: b follows a in the file."""
     if a.base and a.base == b.base:
         return True
     if any(abs(t - b.born[pid]) <= TIE_S for pid, t in a.born.items() if pid in b.born):
@@ -137,9 +137,10 @@ def _tied(a: Stretch, b: Stretch) -> bool:
             return True
     if any(abs(t - u) <= TIE_S for token, ts in a.tokens.items() for t in ts for u in b.tokens.get(token, ())):
         return True
-    # No LWP falls between them (else both would not be a question): a thread that goes on ties.
+    # Behind a separator a fall between different LWPs has cut them; a thread that goes on in the next stretch ties.
     shared = a.lwps.keys() & b.lwps.keys()
-    return bool(shared) and all(b.lwps[key][0] >= a.lwps[key][1] - ROUNDING_S for key in shared) and a.base == b.base
+    goes_on = all(b.lwps[key][0] >= a.lwps[key][1] - ROUNDING_S for key in shared)
+    return neighbours and bool(shared) and goes_on and a.base == b.base
 
 
 def _contradict(a: Stretch, b: Stretch) -> bool:
@@ -153,14 +154,12 @@ def _contradict(a: Stretch, b: Stretch) -> bool:
             return True
         # The tool said that nothing of this LWP happened in there.
         for key, quiet in x.gaps.items():
-            times = np.array(y.times.get(key, ()), float)
-            if len(times) and any(((times > lo + ROUNDING_S) & (times < hi - ROUNDING_S)).any() for lo, hi in quiet):
+            times = np.sort(np.array(y.times.get(key, ()), float))
+            lo, hi = np.array(quiet, float).T
+            if (np.searchsorted(times, lo + ROUNDING_S) < np.searchsorted(times, hi - ROUNDING_S)).any():
                 return True
-        # The same moments of the same thread twice: one excerpt pasted twice, not two excerpts.
-        for key, times_x in x.times.items():
-            if key in y.times and len(set(times_x) & set(y.times[key])) > 1:
-                return True
-    return False
+    # The same moments of the same thread twice: one excerpt pasted twice, not two excerpts.
+    return any(not set(a.times[key]).isdisjoint(b.times[key]) for key in a.times.keys() & b.times.keys())
 
 
 def domains(parts: list[Stretch]) -> list[list[int]]:
@@ -172,7 +171,7 @@ def domains(parts: list[Stretch]) -> list[list[int]]:
         here = [i]
         rest = []
         for group in groups:
-            tied = any(_tied(parts[k], part) for k in group)
+            tied = any(_tied(parts[k], part, neighbours=k == i - 1) for k in group)
             if tied and not any(_contradict(parts[k], parts[j]) for k in group for j in here):
                 here = group + here
             else:
@@ -217,26 +216,31 @@ def _latest(marks: Longs, lines: pl.Series) -> pl.Series:
 
 
 def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
-    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to the stamped events; sorted as given, with `domain`, `stretch`.
+    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to events in order of time, with `domain` and `stretch`.
 
     gap_s is the stamp minus that of the LWP's previous event, rounded to microseconds; NULL for a first event: of its LWP here, of a
     returning child, of an LWP whose printed delta is its whole stamp. `dur_hi_s` bounds the call (user time included): the gap, or the
     tool's own delta where that shows that lines between are missing here.
     """
     keys = ["domain", *LWP]
-    seams = (pl.col("stretch") != pl.col("stretch").shift(1).over(keys)).fill_null(False).cum_sum().over(keys)
-    stamped = events.with_columns(seams.alias("seams")).filter(pl.col("t").is_not_null())
+    stamped = pl.col("t").is_not_null()
+    seams = pl.lit(0)
+    if events["stretch"].n_unique() > 1:
+        seams = (pl.col("stretch") != pl.col("stretch").shift(1).over(keys)).fill_null(False).cum_sum().over(keys)
     whole = (pl.col("delta") - pl.col("t")).abs() <= ROUNDING_S
-    first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False)
-    back = {c: pl.when(~first).then(pl.col(c).shift(1).over(keys)) for c in ("line_no", "name", "t", "seams")}
-    linked = stamped.with_columns(
+    first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False) | ~stamped
+    last = {c: pl.when(stamped).then(pl.col(c)).forward_fill().shift(1) for c in ("line_no", "name", "t", "seams")}
+    events = events.with_columns(seams.alias("seams"), first.alias("first"))
+    back = {c: pl.when(~pl.col("first")).then(expr.over(keys)) for c, expr in last.items()}
+    linked = events.with_columns(
         back["line_no"].alias("prev_line"),
-        back["name"].alias("prev_name"),
+        # A name may be lost in a paste: then the event before has none, and an older one must not stand for it.
+        pl.when(back["line_no"].is_not_null()).then(back["name"]).alias("prev_name"),
         (pl.col("t") - back["t"]).round(6).alias("gap_s"),
         (pl.col("seams") != back["seams"]).alias("seam"),
-        pl.when(~first).then("delta").alias("own_delta"),
-        _latest(marks.gaps, stamped["line_no"]).alias("gap_line"),
-        _latest(marks.breaks, stamped["line_no"]).alias("break_line"),
+        pl.when(~pl.col("first")).then("delta").alias("own_delta"),
+        _latest(marks.gaps, events["line_no"]).alias("gap_line"),
+        _latest(marks.breaks, events["line_no"]).alias("break_line"),
     )
     agrees = (pl.col("gap_s") - pl.col("own_delta")).abs() <= ROUNDING_S
     contradicted = pl.col("own_delta").is_not_null() & ~agrees.fill_null(False)
@@ -259,4 +263,4 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
         .then(pl.lit("proven"))
         .otherwise(pl.lit("assumed"))
         .alias("contiguous"),
-    ).drop("seam", "seams", "own_delta", "gap_line", "break_line")
+    ).drop("first", "seam", "seams", "own_delta", "gap_line", "break_line")

@@ -25,13 +25,14 @@ _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
 ANY_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})\()"
 
-TAIL = (
-    r"(\)[\t ]*(?:= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)"
-    r"|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
-    r"|(\(sleeping\.\.\.\)|\(waiting for child to [a-z]+\(\)(?:/[a-z]+\(\))?\.\.\.\))"
+_VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
+_RARE = (
+    r"(\(sleeping\.\.\.\)|\(waiting for child to [a-z]+\(\)(?:/[a-z]+\(\))?\.\.\.\))"
     r"|\(returning as (child|new lwp) \.\.\.\)[\t ]*(?:= ([^\t ]+)(?: \[[^\]]*\])?)?"
-    r"|(argc = [0-9]+)))$"
+    r"|(argc = [0-9]+)"
 )
+COMMON_TAIL = rf"(\)[\t ]*(?:{_VALUE}))$"
+TAIL = rf"(\)[\t ]*(?:{_VALUE}|{_RARE}))$"
 _TAIL_FIELDS = ["tail", "result", "val", "val2", "failed", "err", "waits", "returning", "parent", "argc"]
 
 NO_RETURN = ("_exit", "exit", "lwp_exit", "setcontext", "setustack", "context")
@@ -86,12 +87,14 @@ class Shape:
     lwp: bool
     stamps: int
     tabs: bool
+    comma: bool = False
 
     def head(self) -> str:
         """Give the head pattern of this shape: nothing optional but a thread number, so that the one-pass matcher takes it."""
         prefix = ("([0-9]+)" if self.pid else "()") + ("/([0-9]+)" if self.lwp else "()") + "()"
         colon = r":[\t ]+" if self.pid or self.lwp else ""
-        stamps = "".join(rf"({STAMP})[\t ]+" if i < self.stamps else "()" for i in range(3))
+        stamp = r"([0-9]+,[0-9]{4})[\t ]+" if self.comma else r"([0-9]+\.[0-9]{4})[\t ]+"
+        stamps = "".join(stamp if i < self.stamps else "()" for i in range(3))
         return rf"^([\t ]*{prefix}{colon}{stamps}({NAME})\()"
 
 
@@ -111,15 +114,26 @@ def shape_of(lines: pl.Series) -> Shape | None:
         pl.coalesce("lwp", "lwp_only").is_not_null().alias("lwp"),
         pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3")).cast(pl.Int64).alias("stamps"),
         pl.col("head").str.contains("\t", literal=True).alias("tabs"),
+        pl.col("s1").str.contains(",", literal=True).fill_null(False).alias("comma"),
     )
     if calls.is_empty():
         return None
-    pid, lwp, stamps, _ = calls.group_by("pid", "lwp", "stamps", maintain_order=True).len().sort("len", descending=True).row(0)
-    return Shape(pid, lwp, stamps, bool(calls["tabs"].mean() >= 0.9))  # type: ignore[operator]
+    shapes = calls.group_by("pid", "lwp", "stamps", "comma", maintain_order=True).len().sort("len", descending=True)
+    pid, lwp, stamps, comma, _ = shapes.row(0)
+    return Shape(pid, lwp, stamps, bool(calls["tabs"].mean() >= 0.9), comma)  # type: ignore[operator]
 
 
-def _numbers() -> list[pl.Expr]:
-    """Turn the texts of prefix and stamps into numbers; the patterns prove that they are."""
+def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
+    """Turn the texts of prefix and stamps into numbers; the patterns prove that they are. With a shape, no text is empty that it has."""
+    if shape is not None:
+        none, number = pl.lit(None, pl.Int64), {c: pl.col(c).str.to_integer(base=10, strict=False) for c in ("pid", "lwp")}
+        point = [pl.col(f"s{i}").str.replace(",", ".", literal=True) if shape.comma else pl.col(f"s{i}") for i in (1, 2, 3)]
+        return [
+            (number["pid"] if shape.pid else none).alias("pid"),
+            (number["lwp"] if shape.lwp else none).alias("lwp"),
+            *((point[i].cast(pl.Float64) if i < shape.stamps else pl.lit(None, pl.Float64)).alias(f"s{i + 1}") for i in range(3)),
+            pl.lit(shape.stamps, pl.Int8).alias("n"),
+        ]
     stamps = [pl.col(s).replace("", None).str.replace(",", ".", literal=True).cast(pl.Float64) for s in ("s1", "s2", "s3")]
     pid = pl.col("pid").replace("", None).str.to_integer(base=10, strict=False)
     lwp = pl.coalesce(pl.col("lwp").replace("", None), pl.col("lwp_only").replace("", None))
@@ -148,13 +162,16 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
         good, other = frame.clear(), frame
         calls = _calls(frame.clear(), ANY_HEAD)
     else:
-        calls = _calls(frame, shape.head())
+        calls = _calls(frame, shape.head(), shape)
         good = calls.filter(pl.col("done"))
         other = calls.filter(~pl.col("done")).select(keep)
         calls = good
-    more = _calls(other, ANY_HEAD)
-    calls = pl.concat([calls, more.filter(pl.col("done"))]).drop("done", "line")
-    other = more.filter(~pl.col("done")).select(keep)
+    open_line = LINE.str.contains("(", literal=True)
+    found = _calls(other.filter(open_line), ANY_HEAD).filter(pl.col("done"))
+    if len(found):
+        calls = pl.concat([calls, found]).sort("line_no", "pos")
+        other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+    calls = calls.drop("done", "line")
     signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
     signals = signals.filter(pl.col("what").is_not_null())
     functions = other.filter(LINE.str.contains("->|<-"))
@@ -166,18 +183,27 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     pid = pl.col("pid").str.to_integer(base=10, strict=False)
     lwp = pl.coalesce("lwp", "lwp_only").str.to_integer(base=10, strict=False)
     return Lines(
-        calls.sort("line_no", "pos"),
+        calls,
         signals.with_columns(_numbers()).drop("lwp_only", "line"),
         functions.with_columns(_numbers()).drop("lwp_only"),
         rest.with_columns(pid.alias("pid"), lwp.alias("lwp")).drop("lwp_only", "front"),
     )
 
 
-def _calls(frame: pl.DataFrame, head: str) -> pl.DataFrame:
-    """Match head and tail; `done` says that both fit (or that the call is one that prints no result)."""
+def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> pl.DataFrame:
+    """Match head and tail; `done` says that both fit (or that the call is one that prints no result).
+
+    With a shape only the common results are tried: lines with rare ones come again without it.
+    """
     calls = _extract(frame, LINE, head, _HEAD_FIELDS).with_columns(LINE.str.strip_prefix(pl.col("head")).alias("rest"))
-    calls = _extract(calls, REST, TAIL, _TAIL_FIELDS)
+    if shape is None:
+        calls = _extract(calls, REST, TAIL, _TAIL_FIELDS)
+    else:
+        calls = _extract(calls, REST, COMMON_TAIL, _TAIL_FIELDS[:6])
+        calls = calls.with_columns(pl.lit(None, pl.String).alias(c) for c in _TAIL_FIELDS[6:])
     silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
+    # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
+    silent &= (REST != ")") | (pl.col("head").str.len_bytes() > pl.col("name").str.len_bytes() + 1)
     calls = calls.with_columns(
         silent.fill_null(False).alias("silent"),
         pl.when(silent).then(REST.str.head(-1)).otherwise(REST.str.strip_suffix(pl.col("tail"))).alias("args"),
@@ -186,12 +212,14 @@ def _calls(frame: pl.DataFrame, head: str) -> pl.DataFrame:
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
     several = calls.filter(two).filter(LINE.str.contains(TWO_ROWS)).select("line_no", "pos", pl.lit(True).alias("several"))
     done = pl.col("tail").is_not_null() | pl.col("silent")
+    if shape is not None:
+        done &= ~pl.col("args").str.ends_with("...").fill_null(False)  # `(returning as child ...) = 7`: a rare result
     if len(several):
         calls = calls.join(several, on=["line_no", "pos"], how="left", maintain_order="left")
         done &= pl.col("several").is_null()
     return (
         calls.with_columns(done.alias("done"))
-        .with_columns(_numbers())
+        .with_columns(_numbers(shape))
         .drop("head", "rest", "lwp_only", "several", strict=False)
     )
 

@@ -74,8 +74,10 @@ def extend(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
         BODY.str.extract(SEMNUM, 1).str.to_integer(base=10).drop_nulls().first().alias("semnum"),
         BODY.filter(BODY.str.starts_with("siginfo:")).first().alias("siginfo"),
     )
-    joined = frame.join(said, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
-    return joined.with_columns(pl.max_horizontal("line_end", "d_end").alias("line_end")).drop("d_end")
+    # Only the keys are joined: the wide frame is not copied for the few rows that have details.
+    joined = frame.select(KEY).join(said, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
+    wide = frame.hstack(joined.drop(KEY))
+    return wide.with_columns(pl.max_horizontal("line_end", "d_end").alias("line_end")).drop("d_end")
 
 
 def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
@@ -100,13 +102,19 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
         arg.buffer(name, args).alias("raw"),
     )
     child = pl.col("returning").is_not_null()
+    there = set(calls["name"].unique())
+
+    def of(names: frozenset[str] | tuple[str, ...], expr: pl.Expr, dtype: type[pl.DataType] = pl.Int64) -> pl.Expr:
+        """Leave out a pattern whose calls do not occur in these lines."""
+        return expr if there.intersection(names) else pl.lit(None, dtype)
+
     return calls.with_columns(
         pl.coalesce(arg.fd(name, args, ret), "ready").alias("fd"),
         pl.when(name.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
-        arg.path(name, args).alias("path"),
-        arg.arg_id(name, args, ret).alias("arg_id"),
-        pl.coalesce(arg.sem_num(name, args), "semnum").alias("sem_num"),
-        arg.arg_addr(name, args, pl.col("ret_text")).alias("arg_addr"),
+        arg.path(name, args, at=not there.isdisjoint(arg.AT_CALLS)).alias("path"),
+        of(arg.WITH_ID, arg.arg_id(name, args, ret)).alias("arg_id"),
+        pl.coalesce(of(arg.SEM_CALLS, arg.sem_num(name, args)), "semnum").alias("sem_num"),
+        of(arg.WITH_ADDR, arg.arg_addr(name, args, pl.col("ret_text")), pl.UInt64).alias("arg_addr"),
         arg.transferred(name, ret).alias("bytes"),
         pl.coalesce(arg.decode_pairs(pl.col("raw")), "polled").alias("data"),
         pl.when(~child).then(arg.child_pid(name, ret)).alias("child_pid"),
@@ -114,9 +122,14 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     ).drop("raw", "result", "failed", "parent", "argc", "val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
-def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame) -> pl.DataFrame:
-    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame."""
-    token = pl.col("data").str.replace_all(r"[\t\n ]+", "").str.extract(f"({TOKEN})", 1)
+def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
+    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame.
+
+    `ties`: with the pipe tokens that may tie one stretch of stamps to another.
+    """
+    token = pl.lit(None, pl.String)
+    if ties:
+        token = pl.col("data").str.replace_all(r"[\t\n ]+", "").str.extract(f"({TOKEN})", 1)
     born = pl.when(pl.col("state") == "child_start").then("pid").otherwise("child_pid")
     common = [*KEY, "line_end", "pid", "lwp", "t", "delta", "n"]
     nothing = {"born": pl.lit(None, pl.Int64), "token": pl.lit(None, pl.String)}

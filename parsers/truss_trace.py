@@ -35,7 +35,7 @@ _GLUED = re.compile(rf"(?<=[^0-9/\t ])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]
 _OWN_PREFIX = re.compile(_PREFIXED)
 _TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
 _LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
-_BLANK = re.compile(r"^\s*$")
+_RECORD = re.compile(rf"{tl.FRONT}(?:{tl.NAME}\(|(?:Received|Stopped by|Continued with) signal #|Incurred fault #|(?:->|<-) )")
 
 
 def record_starts(text: str) -> list[int]:
@@ -112,7 +112,7 @@ class Trace:
             self._learn(frame["line"])
         text = self._tell(frame, last=True)
         lines = self._timed(text)
-        events = self._events(text, lines)
+        events = self._events(text, lines, ties=True)
         parts = trace_clock.stretches(events, np.array(sorted({*text.gaps, *text.breaks}), np.int64)) if len(events) else []
         groups = trace_clock.domains(parts)
         if len(events):
@@ -142,35 +142,37 @@ class Trace:
     def read_part(self, block: pl.DataFrame) -> None:
         """Read one block in file order; what may still get details waits for the next."""
         frame = _physical(block)
-        self._read_rows(pl.concat([self.held, frame]) if len(self.held) else frame, last=False)
+        frame = pl.concat([self.held, frame]) if len(self.held) else frame
+        self._learn(frame["line"])
+        self._read_rows(self._hold(frame), last=False)
 
     def _read_rows(self, frame: pl.DataFrame, *, last: bool) -> None:
         if frame.is_empty():
             return
-        self._learn(frame["line"])
-        if not last:
-            frame = self._hold(frame)
-            if frame.is_empty():
-                return
         text = self._tell(frame, last=last)
         lines = self._timed(text)
-        events = self._events(text, lines)
+        events = self._events(text, lines, ties=False)
         events = self._follow(events, int(frame["line_no"][0]), int(frame["line_end"][-1]))
         self._emit(text, lines, events)
 
     def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Keep back the last record with its details, or the last line: what follows may belong to it."""
-        tail = frame.tail(HELD_LINES)
-        lines = tl.cut(tail, self.shape)
+        """Keep back the last record and what follows it, at least the last line: the next block may go on with its details."""
+        tail = frame["line"].tail(HELD_LINES).to_list()
+        behind = next((i for i, line in enumerate(reversed(tail), 1) if _RECORD.match(line)), 1)
+        self.held = frame.tail(behind)
+        return frame.head(len(frame) - behind)
+
+    def _hold_record(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Keep back the last record if nothing but its details follows: all lines kept are lines of a row."""
+        lines = tl.cut(frame, self.shape)
         begins = pl.concat([f.select("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
-        first = int(begins.max()) if len(begins) else int(tail["line_no"][0])  # type: ignore[arg-type]
-        behind = len(tail.filter(pl.col("line_no") > first))
-        owned = len(rows.details(lines).filter(pl.col("o_line") == first))
-        if behind != owned or not len(begins):
-            filled = tail.filter(pl.col("line") != "")
-            first = int(filled["line_no"][-1]) if len(filled) else first
-        self.held = frame.filter(pl.col("line_no") >= first)
-        return frame.filter(pl.col("line_no") < first)
+        self.held = frame.clear()
+        if len(begins):
+            first = int(begins.max())  # type: ignore[arg-type]
+            owned = rows.details(lines).filter(pl.col("o_line") == first)
+            if len(owned) == len(frame.filter(pl.col("line_no") > first)):
+                self.held = frame.filter(pl.col("line_no") >= first)
+        return frame.head(len(frame) - len(self.held))
 
     def _follow(self, events: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
         """Put events behind those of earlier blocks; a fall within an LWP, another base or number of stamps begins a new domain."""
@@ -322,7 +324,8 @@ class Trace:
                 if not quiet:
                     self._truncated(other, cut)
                 return not quiet  # a wrapped line looks the same: let the repair try first
-            if not quiet and cut[8]:
+            fronted = any(cut[i] for i in (1, 3, 4)) or not (self.shape and (self.shape.pid or self.shape.lwp or self.shape.stamps))
+            if not quiet and cut[8] and fronted:
                 self.out.account("damaged", numbers)
         return False
 
@@ -349,9 +352,9 @@ class Trace:
             lines.rest,
         )
 
-    def _events(self, text: Text, lines: tl.Lines) -> pl.DataFrame:
+    def _events(self, text: Text, lines: tl.Lines, *, ties: bool) -> pl.DataFrame:
         """Give the events of a frame, with the number of the base line they stand under; -D alone is summed up per LWP."""
-        events = rows.events_of(lines.calls, lines.signals, lines.functions)
+        events = rows.events_of(lines.calls, lines.signals, lines.functions, ties=ties)
         base = np.full(len(events), self.state.get("base_now", 0), np.int64)
         for line, epoch in text.bases:
             self.state["base_now"] = self.bases.index(epoch) + 1
@@ -375,18 +378,15 @@ class Trace:
         )
         if len(events):
             linked = trace_clock.link(events, marks)
-            self._remember(linked)
-            fresh = events.filter(pl.col("kind") != "carried").with_columns(
-                (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq")
-            )
-            state["seq"] = state.get("seq", 0) + len(fresh)
-            order = fresh.select(*rows.KEY, "seq", pl.col("t").alias("t_local")).join(
-                linked.select(*rows.KEY, *_LINKED), on=rows.KEY, how="left", maintain_order="left"
-            )
-            calls, signals, functions = (
-                f.drop("t").join(order, on=rows.KEY, how="left", maintain_order="left").sort("seq")
-                for f in (lines.calls, lines.signals, lines.functions)
-            )
+            self._remember(events)
+            order = linked.filter(pl.col("kind") != "carried").select(
+                *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq"),
+                pl.col("t").alias("t_local"), *_LINKED,
+            )  # fmt: skip
+            state["seq"] = state.get("seq", 0) + len(order)
+            calls = _ordered(lines.calls, order.filter(pl.col("kind") == "call"))
+            signals = _ordered(lines.signals, order.filter(pl.col("kind") == "signal"))
+            functions = _ordered(lines.functions, order.filter(pl.col("kind") == "function"))
             self._open_calls(calls)
             calls = rows.peers(calls.filter(pl.col("waits").is_null()), self.peers)
             self.out.add("syscalls", calls.select(_SYSCALLS))
@@ -449,6 +449,7 @@ class Trace:
             self._read_rows(held, last=True)
             self._finish()
         else:
+            self._read_rows(self._hold_record(self.held), last=False)
             self.out.read(self.held["line_no"])
         flags = "".join(dict.fromkeys("".join(self.flags[n] for n in sorted(self.flags, reverse=True))))
         options = [*self.options, *self.state.get("seen", []), *(f"-{flag}" for flag in "dDE" if flag in flags)]
@@ -493,6 +494,14 @@ _SYSCALLS: list[str | pl.Expr] = [
     pl.when(pl.col("dur_hi_s").is_null()).then(pl.lit("none")).otherwise(pl.lit("gap")).alias("dur_kind"),
     pl.lit("end").alias("stamp"), "contiguous", pl.col("pid").is_not_null().alias("traced_f"),
 ]  # fmt: skip
+
+
+def _ordered(frame: pl.DataFrame, order: pl.DataFrame) -> pl.DataFrame:
+    """Put a frame in the order of its events, with what was found for them."""
+    frame = frame.drop("t")
+    if frame["line_no"].equals(order["line_no"]) and frame["pos"].equals(order["pos"]):
+        return frame.hstack(order.drop(*rows.KEY, "kind"))
+    return order.drop("kind").join(frame, on=rows.KEY, how="left", maintain_order="left")
 
 
 def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
