@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers import schema
+from parsers import parquet, schema
 from rules import registry
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.errors import CaseInvalid
@@ -244,8 +244,6 @@ class Case:
         if self._frames is not None:
             frames = [self._frames[name]] if name in self._frames else []
         elif name != "artifacts":
-            from parsers import parquet
-
             for artifact in self.spec.artifacts:
                 if artifact.id in self.manifests and name in parquet.tables(Path(artifact.reading or "")):
                     frames.append(

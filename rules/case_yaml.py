@@ -34,7 +34,10 @@ LINES = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One artifact, or with `lines` one part of a longer text; a file may be named several times with different lines."""
+    """One artifact, or with `lines` one part of a longer text; a file may be named several times with different lines.
+
+    `id` keeps the number that an exported room gave it.
+    """
 
     file: str
     lines: str | None = None
@@ -47,6 +50,7 @@ class FileEntry:
     tz: str | None = None
     interval: float | None = None
     year: int | None = None
+    id: int | None = None
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -145,6 +149,7 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
                 part.phase,
                 part.role,
                 part.clock,
+                id=artifact.id,
             )
             entries.append(_bare(entry))
     files = {a.id: a.file for a in spec.artifacts}

@@ -92,9 +92,6 @@ def load(text: str, path: str = "rule") -> Rule:
         for name in test.params:
             if name not in file.params:
                 raise fail(f"tests[{n}].params.{name}", "is no parameter of this rule")
-    for name in file.boundary_waivers:
-        if name not in file.params:
-            raise fail(f"boundary_waivers.{name}", "is no parameter of this rule")
     if file.max_rows < 1:
         raise fail("max_rows", "must be at least 1")
     return Rule(file, requires, sql, hashlib.sha256(sql.encode()).hexdigest()[:16], path)
@@ -128,7 +125,8 @@ def _check_weights(file: RuleFile, fail: Any) -> None:
             _strength(value, f"confidence.{tier}", fail)
         if abs(weight(value)) > 20:
             raise fail(f"confidence.{tier}.dB", "must be -20 to 20")
-    if not file.severity.minor <= file.severity.major <= file.severity.critical:
+    steps = [s for s in (file.severity.minor, file.severity.major, file.severity.critical) if s is not None]
+    if steps != sorted(steps):
         raise fail("severity", "minor, major and critical must ascend")
     for code, cell in file.hypotheses.items():
         if not HYPOTHESIS.fullmatch(code):
@@ -336,7 +334,7 @@ def load_file(path: Path) -> Rule:
     """Return the rule of a file; its name must be its slug. RuleInvalid as in `load`."""
     if path.stat().st_size > MAX_BYTES:
         raise RuleInvalid(str(path), "", "is larger than 128 KiB")
-    rule = load(path.read_text("utf-8"), path.name)
+    rule = load(path.read_text("utf-8"), f"{path.parent.name}/{path.name}")
     if path.stem != rule.file.slug:
         raise RuleInvalid(path.name, "slug", f"{rule.file.slug!r} is not the file's name")
     return rule

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
+
+MESSAGES: tuple[Literal["headline", "expert", "manager"], ...] = ("headline", "expert", "manager")
+"""The texts every rule has."""
 
 FORMAT_SPEC = re.compile(r"[<>]?[0-9]*,?(\.[0-9]+)?[dfs%]?")
 FIELD = re.compile(r"\{([a-z_][a-z0-9_]*)(?:\|([a-z]+)|:([^{}|]*))?\}")

@@ -21,6 +21,9 @@ Contiguous = Literal["proven", "assumed", "broken"]
 State = Literal["cause", "suspect", "undecided", "cannot tell", "nothing wrong seen"]
 Group = Literal["cause", "along", "contributing", "cleared", "quality"]
 
+GROUPS: tuple[Group, ...] = ("cause", "along", "contributing", "cleared", "quality")
+"""In the order of the page."""
+
 SEVERITIES: tuple[Severity, ...] = ("info", "minor", "major", "critical")
 CLASSES: Mapping[str, int] = {"counter": 3, "shape": 6, "signature": 10, "mechanism": 15, "mechanism_and_artefact": 20}
 """Decibans of each strength class; `-` before a class in a rule negates it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Literal
 
 from rules.model import CLASSES, Layer
@@ -22,6 +23,7 @@ class Param:
     max: float | None = None
     unit: str | None = None
     values: tuple[str, ...] = ()
+    boundary_waiver: str | None = None
 
     def refuse(self, value: object) -> str | None:
         """Return why a value may not stand here, or None if it may."""
@@ -71,19 +73,19 @@ class Exonerates:
 
 @dataclass(frozen=True)
 class Scale:
-    """Severity by absolute steps of a column."""
+    """Severity by absolute steps of a column; a step that is not given is never reached."""
 
     source: str = field(metadata={"json": "from"})
     unit: str
-    minor: float
-    major: float
-    critical: float
+    minor: float | None = None
+    major: float | None = None
+    critical: float | None = None
     below: Literal["info"] = "info"
 
     def of(self, value: float) -> str:
         """Return the severity word of a value in `unit`."""
         steps = (("critical", self.critical), ("major", self.major), ("minor", self.minor))
-        return next((word for word, least in steps if value >= least), self.below)
+        return next((word for word, least in steps if least is not None and value >= least), self.below)
 
 
 @dataclass(frozen=True)
@@ -130,14 +132,13 @@ class When:
 
 @dataclass(frozen=True)
 class RuleTest:
-    """An inline test: rows in, findings expected. `host_os` and `roles` describe hosts; rows of derived tables may be given too."""
+    """An inline test: rows in, findings expected. Rows of derived tables may be given; those not given are built."""
 
     name: str
     tables: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     expect: tuple[Mapping[str, Any], ...] | None = None
     expect_not_evaluable: tuple[str, ...] | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
-    boundary_waiver: str | None = None
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,6 @@ class RuleFile:
     params: Mapping[str, Param] = field(default_factory=dict)
     query: str | None = None
     when: When | None = None
-    boundary_waivers: Mapping[str, str] = field(default_factory=dict)
     max_rows: int = 50
 
 
@@ -191,6 +191,11 @@ class Rule:
     @property
     def id(self) -> str:
         return self.file.id
+
+    @property
+    def area(self) -> str:
+        """The folder of the rule's file."""
+        return PurePath(self.path).parent.name
 
     def decibans(self, tier: str) -> int:
         """Return the weight of a tier before caps; KeyError for a tier the rule does not know."""

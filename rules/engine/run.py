@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from rules import registry
+from rules import clocks, registry
 from rules.case import Case, columns_of
 from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
@@ -103,6 +103,13 @@ class Outcome:
     applies: bool = True
 
 
+def template_values(draft: Draft) -> dict[str, Any]:
+    """Return what a message template may print."""
+    row = draft.row
+    return {**draft.facts, "subject": draft.subject, "magnitude": draft.magnitude, "host": draft.host, "n_more": draft.more,
+            **{k: row.get(k) for k in ("clear_s", "clear_n", "clear_scope")}}  # fmt: skip
+
+
 def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None = None) -> dict[str, ParamUsed]:
     """Return each parameter's value and origin: pack, site, team, room, last wins. CaseInvalid for a value out of its bounds."""
     today = (now or datetime.now(UTC)).date().isoformat()
@@ -147,9 +154,10 @@ class Runner:
 
     def run(self, rules: Iterable[Rule], overrides: Sequence[Override] = ()) -> list[Outcome]:
         """Return one outcome per rule, in the order given."""
-        return [self._one(rule, parameters(rule, overrides)) for rule in rules]
+        return [self.run_one(rule, parameters(rule, overrides)) for rule in rules]
 
-    def _one(self, rule: Rule, params: dict[str, ParamUsed]) -> Outcome:
+    def run_one(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Outcome:
+        """Return the outcome of one rule with these parameters."""
         try:
             kept = self._kept(rule, params)
             if kept is not None and kept.exists():
@@ -178,6 +186,8 @@ class Runner:
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
             return Outcome(rule, params, failed=error.cause)
+        except Exception as error:  # one rule's fault, or its derived table's, must not stop the others
+            return Outcome(rule, params, failed=f"{type(error).__name__}: {error}")
         fired = {None} if room and drafts else {d.host for d in drafts}
         helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
         quiet = tuple(h for h in met if h not in fired)
@@ -366,6 +376,16 @@ class Runner:
         if layer == "measurement" and word == "critical":
             word = "major"
         return word  # type: ignore[return-value]  # both tables hold severities only
+
+
+def aligned(case: Case) -> tuple[clocks.ClockMap | None, str | None]:
+    """Align the case's clocks; where that breaks, the case stays without common times and the second value says why."""
+    try:
+        made = clocks.align(case)
+    except Exception as error:  # rules that need no common time must run all the same
+        return None, f"{type(error).__name__}: {error}"
+    case.align(made.aligned)
+    return made, None
 
 
 def _met(need: Need, host: str | None, counts: Mapping[str, Mapping[str | None, int]], room: bool) -> bool:

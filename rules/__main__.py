@@ -1,0 +1,167 @@
+"""`python -m rules PATH...`: verdict and cited findings on a laptop, without server or database. Contract: docs/cli.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, ContextManager
+
+if TYPE_CHECKING:
+    from rules.rule import Rule
+
+STATUS = """exit status: 0 evaluated, whatever it found; 2 wrong use; 3 a file of unknown kind (the rest is evaluated all the same);
+5 a limit was hit or a file cannot be opened; 6 a rule failed"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status. Polars and DuckDB are imported only when something is judged: `--help` must be quick."""
+    parser = _arguments()
+    options = parser.parse_args(argv)
+    from rules.errors import CaseInvalid, RuleInvalid
+
+    try:
+        return _run(options, parser)
+    except (CaseInvalid, RuleInvalid) as error:
+        print(f"rules: {error}", file=sys.stderr)
+        return 2
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m rules",
+        description="Judge evidence files: all PATHs together are one case.",
+        epilog=STATUS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders")
+    parser.add_argument(
+        "--case", metavar="case.yaml", help="hosts, phases, markers, statements (default: case.yaml of a folder given)"
+    )
+    parser.add_argument(
+        "--case-json",
+        metavar="FILE",
+        help="judge a case that was read before, described as JSON (- reads standard input)",
+    )
+    parser.add_argument("--cache", metavar="DIR", help="keep derived tables and results there; with --case-json")
+    parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
+    parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
+    parser.add_argument("--rules", metavar="DIR", action="append", default=[], help="further rules")
+    parser.add_argument("--only", metavar="ID,...", help="run these rules only")
+    parser.add_argument("--explain", metavar="ID", help="what the rule needs, why it did or did not fire here")
+    parser.add_argument("--list", action="store_true", help="list the rules")
+    parser.add_argument("--test", nargs="*", metavar="ID", help="run the rules' own tests")
+    parser.add_argument("--docs", metavar="FILE", help="write the documentation of the rules")
+    return parser
+
+
+def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from rules import loader
+
+    for folder in options.rules:
+        if not Path(folder).is_dir():
+            parser.error(f"{folder} is no folder")
+    rules = loader.load_library(*map(Path, options.rules))
+    wanted = {
+        i for text in (options.only, options.explain, ",".join(options.test or [])) if text for i in text.split(",")
+    }
+    unknown = wanted - {r.id for r in rules}
+    if unknown:
+        parser.error(f"there is no rule {', '.join(sorted(unknown))}")
+    if wanted:
+        rules = tuple(r for r in rules if r.id in wanted)
+    if options.list:
+        return _list(rules, options.json)
+    if options.docs:
+        from rules import docs
+
+        Path(options.docs).write_text(docs.page(rules), encoding="utf-8")
+        return 0
+    if options.test is not None:
+        return _test(rules)
+    if not options.paths and not options.case_json and not options.explain:
+        parser.error("no file given")
+    return _judge(options, rules, parser)
+
+
+def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.ArgumentParser) -> int:
+    from rules import printing
+    from rules.case import Case
+    from rules.evaluate import judge
+    from rules.model import CaseSpec
+    from rules.reading import open_paths
+
+    scratch: ContextManager[str] = (
+        nullcontext("") if options.case_json else tempfile.TemporaryDirectory(prefix="exhibit-")
+    )
+    with scratch as folder:
+        status = 0
+        if options.case_json:
+            text = sys.stdin.read() if options.case_json == "-" else Path(options.case_json).read_text(encoding="utf-8")
+            spec = CaseSpec.from_json(json.loads(text))
+        elif options.paths:
+            missing = [p for p in options.paths if not Path(p).exists()]
+            if missing:
+                parser.error(f"there is no {', '.join(missing)}")
+            spec, status = open_paths(
+                [Path(p) for p in options.paths], Path(options.case) if options.case else None, Path(folder)
+            )
+        else:
+            spec = CaseSpec()
+        case = Case(spec, Path(options.cache) if options.cache else None)
+        report = judge(case, rules)
+        if options.explain:
+            print(printing.explain(rules[0], report, case), end="")
+        elif options.json:
+            print(json.dumps(report.as_json(), ensure_ascii=False))
+        else:
+            print(printing.report(report), end="")
+        if options.html:
+            from rules import html_page
+
+            Path(options.html).write_text(html_page.page(report, spec.title), encoding="utf-8")
+        return max(status, 6 if report.failed else 0)
+
+
+def _list(rules: Sequence[Rule], as_json: bool) -> int:
+    for rule in rules:
+        f = rule.file
+        needs = [n.text for n in (*rule.requires.all, *rule.requires.any)]
+        if as_json:
+            print(
+                json.dumps(
+                    {
+                        "id": f.id,
+                        "version": f.version,
+                        "status": f.status,
+                        "title": f.title,
+                        "layer": f.layer,
+                        "needs": needs,
+                    },
+                    ensure_ascii=False,
+                )
+            )
+        else:
+            print(f"{f.id:<9} {f.version:<7} {f.status:<12} {f.layer:<14} {f.title}  (needs {', '.join(needs)})")
+    return 0
+
+
+def _test(rules: Sequence[Rule]) -> int:
+    from rules.inline_tests import run_tests
+
+    failed = 0
+    for result in run_tests(rules):
+        print(f"{'ok    ' if result.passed else 'FAILED'} {result.rule}: {result.test}")
+        for problem in result.problems:
+            print(f"       {problem}")
+        failed += not result.passed
+    print(f"{failed} failed" if failed else "all passed")
+    return 6 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,432 @@
+"""A case in, a report out: the one function that both the command line and the web application call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from parsers.lines import LineReader
+from rules import collect, loader, scoring
+from rules.case import Case
+from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
+from rules.engine.sandbox import Fence, Sandbox
+from rules.messages import MESSAGES, BadTemplate, render
+from rules.model import (
+    GROUPS,
+    CaseSpec,
+    Citation,
+    Clear,
+    Cleared,
+    ClockRow,
+    Compared,
+    Failed,
+    Finding,
+    NotEvaluable,
+    Report,
+    ReportArtifact,
+    Request,
+    Verdict,
+    WhoseSeconds,
+    support_word,
+)
+from rules.rule import Need, Rule
+from rules.whose_seconds import whose_seconds
+
+QUOTED_LINES = 40
+"""A longer citation quotes its first and last lines, half each."""
+
+ASSUMED = "The lines come from a paste without marks between them: that nothing is missing in between is assumed."
+RUNS = ("experimental", "stable")
+
+
+def evaluate(
+    case: CaseSpec,
+    cache: Path | None = None,
+    changed: set[str] | None = None,
+    *,
+    rules: Sequence[Rule] | None = None,
+    fence: Fence | None = None,
+) -> Report:
+    """Judge a case. `cache`: derived tables and rule results are kept there by what they depend on.
+
+    `changed` names the artifacts' tables that are known to have changed; it is a hint and never changes the result. `rules`:
+    the shipped ones if not given. RuleInvalid for a bad rule file, CaseInvalid for a case that contradicts itself.
+    """
+    return judge(Case(case, cache), rules, fence)
+
+
+def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None = None) -> Report:
+    """Judge an opened case; see `evaluate`."""
+    began = time.perf_counter()
+    library = [r for r in (loader.load_library() if rules is None else rules) if r.file.status in RUNS]
+    clock_map, clock_error = aligned(case)
+    with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, Sandbox(fence) as sandbox:
+        runner = Runner(case, sandbox, Path(scratch), case.cache)
+        outcomes = runner.run(library, case.spec.rules.overrides)
+        judged = _Judged(case, outcomes, runner)
+    findings = judged.findings
+    failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
+    frames = clock_map.frames if clock_map else {}
+    clocks = tuple(replace(c, frame=frames.get(c.clock, c.clock)) for c in case.clocks)
+    not_evaluable = _not_evaluable(outcomes, runner)
+    verdict = judged.verdict(not_evaluable)
+    return Report(
+        artifacts=tuple(_artifacts(case)),
+        clock_map=tuple(_clock_rows(case)) if clock_map else (),
+        clocks=clocks,
+        verdict=verdict,
+        whose_seconds=judged.whose,
+        findings=findings,
+        cleared=tuple(_cleared(findings)),
+        not_evaluable=not_evaluable,
+        compared=tuple(_compared(case)),
+        hypotheses=judged.hypotheses,
+        quiet=tuple(o.rule.id for o in outcomes if not o.failed and o.quiet),
+        failed=failed,
+        seconds=round(time.perf_counter() - began, 3),
+    )
+
+
+class Quotes:
+    """The original lines of a case's artifacts, for citations."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._artifacts = {a.id: a for a in case.spec.artifacts}
+        self._readers: dict[int, LineReader] = {}
+
+    def cite(self, artifact: int, first: int, last: int, role: str) -> tuple[Citation, ...]:
+        """Return one citation with its quoted text; the text is empty for a case in memory."""
+        spec = self._artifacts.get(artifact)
+        if spec is None or not spec.original or not spec.reading:
+            return (
+                Citation(artifact, spec.file if spec else "", first, last, role, "", spec.sha256 if spec else None),
+            )
+        if artifact not in self._readers:
+            self._readers[artifact] = LineReader(Path(spec.original), Path(spec.reading))
+        reader = self._readers[artifact]
+        if last - first < QUOTED_LINES:
+            text = [line.text for line in reader.lines(first, last)]
+        else:
+            half = QUOTED_LINES // 2
+            text = [line.text for line in reader.lines(first, first + half - 1)]
+            text += [f"... {last - first + 1 - QUOTED_LINES} lines ..."]
+            text += [line.text for line in reader.lines(last - half + 1, last)]
+        return (Citation(artifact, spec.file, first, last, role, "\n".join(text), spec.sha256),)
+
+    def of(self, evidence: Iterable[Evidence]) -> tuple[Citation, ...]:
+        return tuple(c for e in evidence for c in self.cite(e.artifact, e.line_from, e.line_to, e.role))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A finding, the draft it was made of and what it puts on the board."""
+
+    draft: Draft
+    finding: Finding
+    entry: scoring.Entry
+
+
+class _Judged:
+    """Findings, board and pieces of one run; each step uses the one before."""
+
+    def __init__(self, case: Case, outcomes: Sequence[Outcome], runner: Runner) -> None:
+        self.case = case
+        self.quotes = Quotes(case)
+        self.outcomes = outcomes
+        made: list[_Made] = []
+        failed = [Failed(o.rule.id, o.failed) for o in outcomes if o.failed]
+        broken: set[str] = set()
+        for outcome in outcomes:
+            try:
+                made += [self._finding(d, outcome, runner) for d in outcome.drafts]
+            except BadTemplate as error:
+                failed.append(Failed(outcome.rule.id, f"message: {error}"))
+                broken.add(outcome.rule.id)
+        made = [m for m in made if m.draft.rule.id not in broken]
+        self.failed = tuple(failed)
+        self.hypotheses = scoring.board([m.entry for m in made])
+        symptom = case.spec.symptom
+        self.demand = bool(symptom and symptom.unit and "/" in symptom.unit)
+        leader = scoring.standing(self.hypotheses, two_kinds=False, demand=self.demand).leader
+        code = leader.code if leader else None
+        chain = {
+            e.finding
+            for unit in scoring.units([m.entry for m in made])
+            for e in unit
+            if any(code and x.cells.get(code, 0) > 3 for x in unit)
+        }
+        made = [
+            replace(m, finding=replace(m.finding, group=scoring.group_of(
+                m.finding.kind, m.finding.layer, m.finding.evidence_group, m.finding.cells, code is not None and m.draft.rule.file.hypotheses.get(code) == "tier",
+                code, m.finding.key in chain)))
+            for m in made
+        ]  # fmt: skip
+        order = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+        made.sort(
+            key=lambda m: (
+                -abs(m.finding.decibans),
+                order[m.finding.severity],
+                m.finding.rule,
+                m.finding.citations[0].line_from,
+            )
+        )
+        self.findings = tuple(m.finding for m in made)
+        self.whose: WhoseSeconds | None = whose_seconds(case, self.findings, self.quotes.cite)
+
+    def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
+        rule, file, row = draft.rule, draft.rule.file, draft.row
+        values = template_values(draft)
+        headline, expert, manager = (
+            render(file.messages.template(w, draft.tier), values) for w in ("headline", "expert", "manager")
+        )  # type: ignore[arg-type]
+        against = list(row.get("against") or [])
+        if draft.contiguous == "assumed":
+            expert = f"{expert} {ASSUMED}"
+            against.append(ASSUMED)
+        if draft.facts.get("id_mismatch"):
+            against.append("The ids of the two artifacts differ: they are of different starts of the instance.")
+        if draft.tier == "contradicted":
+            against.append("The confirming artifact disagrees.")
+        if draft.more:
+            headline = f"{headline} (and {draft.more} more like it)"
+        citations = self.quotes.of(draft.evidence)
+        sha = citations[0].sha256 or f"artifact {citations[0].artifact}"
+        identity = json.dumps([rule.id, draft.host, draft.subject, sha, citations[0].line_from])
+        key = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        cells = scoring.cells_of(file.hypotheses, draft.tier, draft.decibans, draft.facts, row.get("tested"))
+        clock = row.get("clock") or next((s.clock for s in self.case.stretches if s.artifact == citations[0].artifact and s.line_from <= citations[0].line_from <= s.line_to), None)  # fmt: skip
+        finding = Finding(
+            key=key, rule=rule.id, version=file.version, title=file.title, kind="clear" if draft.kind == "clear" else "finding", group="contributing",
+            layer=draft.layer, contributing=file.contributing_layers, host=draft.host, subject=draft.subject, tier=draft.tier,
+            support=support_word(draft.decibans), decibans=draft.decibans, severity=draft.severity, by_statement=draft.by_statement,
+            contiguous=draft.contiguous, magnitude=draft.magnitude, unit=file.severity.unit if file.severity.source == "magnitude" else "",
+            t_from=row.get("t_from"), t_to=row.get("t_to"), clock=clock, headline=headline, expert=expert, manager=manager, facts=draft.facts,
+            params=outcome.params, clears=_clears(draft), against=tuple(against), would_help=tuple(_would_help(draft, outcome, runner)),
+            remedy=file.remedy, contraindications=file.contraindications, false_positives=file.false_positives, verify=_verify(rule), status=file.status,
+            evidence_group=file.evidence_group, query_hash=rule.query_hash, engine_version=VERSION, more=draft.more, citations=citations, cells=cells,
+        )  # fmt: skip
+        return _Made(draft, finding, scoring.Entry(key, file.evidence_group, cells, tuple(row.get("chain") or ())))
+
+    # --- the verdict -------------------------------------------------------------------------------------------------
+
+    def verdict(self, not_evaluable: Sequence[NotEvaluable]) -> Verdict:
+        """Return the state, its sentence and what is missing; the conditions are those of the state table, first that holds."""
+        share = self._share()
+        standing = scoring.standing(self.hypotheses, two_kinds=False, demand=self.demand)
+        leader = standing.leader.code if standing.leader else None
+        speaking = [f for f in self.findings if leader and f.cells.get(leader, 0) > 0 and f.kind == "finding"]
+        standing = scoring.standing(self.hypotheses, two_kinds=self._two_kinds(speaking, share), demand=self.demand)
+        missing = _missing(self.findings, not_evaluable)
+        state = standing.state
+        if state is None:
+            state = "nothing wrong seen" if self._nothing_wrong() else "cannot tell"
+        named = [f for f in speaking if f.group == "cause"] or speaking
+        if state in ("nothing wrong seen", "cannot tell") or not named:
+            return Verdict(state, (), None, None, "none", self._sentence(state, None, share), missing)
+        best = named[0]
+        return Verdict(
+            state,
+            tuple(dict.fromkeys(f.rule for f in named)),
+            best.layer
+            if best.layer != "measurement"
+            else scoring.CAUSES.get(leader or "", scoring.Cause("", None)).layer,
+            leader,
+            standing.support,
+            self._sentence(state, best, share),
+            missing,
+            standing.margin,
+            share,
+        )
+
+    def _share(self) -> float | None:
+        """The culprit's share of its own request, None if there is none."""
+        if self.whose is None:
+            return None
+        blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
+        return round(blamed / self.whose.total_s, 4) if blamed else None
+
+    @staticmethod
+    def _two_kinds(speaking: Sequence[Finding], share: float | None) -> bool:
+        """Two artifacts of one incarnation, or half of its own request accounted for plus an intervention."""
+        same = any(
+            f.tier == "corroborated"
+            and not f.facts.get("id_mismatch")
+            and len({c.artifact for c in f.citations}) > 1
+            and f.evidence_group != "before-after"
+            for f in speaking
+        )
+        intervened = any(f.evidence_group == "before-after" for f in speaking)
+        accounted = share is not None and share >= scoring.SHARE and any(f.group == "cause" for f in speaking)
+        return same or (accounted and intervened)
+
+    def _nothing_wrong(self) -> bool:
+        if any(f.layer != "measurement" and f.severity != "info" for f in self.findings):
+            return False
+        measured = any(
+            o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement" for o in self.outcomes
+        )
+        symptom = self.case.spec.symptom
+        return measured and (
+            symptom is None or symptom.bad is None or self._covers(symptom.bad if symptom.unit == "s" else None)
+        )
+
+    def _covers(self, bad_s: float | None) -> bool:
+        """Tell whether the artifacts reach as far as the stated symptom: a clock or a measured time as long as it."""
+        if bad_s is None:
+            return False
+        spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
+        times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
+        return any(s >= bad_s for s in [*spans, *times])
+
+    def _sentence(self, state: str, best: Finding | None, share: float | None) -> str:
+        if best is None:
+            if state == "nothing wrong seen":
+                layers = sorted(
+                    {
+                        o.rule.file.layer.replace("_", " ")
+                        for o in self.outcomes
+                        if o.quiet and o.applies and o.rule.file.layer != "measurement"
+                    }
+                )
+                return f"Nothing wrong seen in what was measured: {', '.join(layers)}."
+            return "The evidence does not reach to tell a cause."
+        told = best.headline
+        if share is not None and self.whose is not None and best.group == "cause":
+            blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
+            told = f"The caller waits for {best.subject} for up to {blamed:.3f} of {self.whose.total_s:.3f} s because {told}"
+        if state == "undecided":
+            leader, *others = [
+                h
+                for h in self.hypotheses
+                if h.code not in (scoring.UMBRELLA, "H-OTHER") and (self.demand or h.code != scoring.DEMAND)
+            ]
+            return (
+                f"Undecided between {leader.cause} and {others[0].cause if others else 'what is not listed'}: {told}."
+            )
+        return f"Suspected: {told}." if state == "suspect" else f"{told}."
+
+
+# --- parts of a finding -----------------------------------------------------------------------------------------------
+
+
+def _clears(draft: Draft) -> tuple[Clear, ...]:
+    """Layers bounded out: by the rule's `exonerates` and by the row's own `clears`; nobody under 10 dB."""
+    row = draft.row
+    if abs(draft.decibans) < 10:
+        return ()
+    number, scope = row.get("clear_n"), row.get("clear_scope")
+    made = [
+        Clear(e.layer, float(row[e.seconds]), int(number), str(scope), e.because)
+        for e in draft.rule.file.exonerates
+        if e.when in ("always", draft.tier) and number and scope and row.get(e.seconds) is not None
+    ]
+    bound = str(row.get("bound") or "")
+    made += [
+        Clear(layer, float(row["clear_s"]), int(row["clear_n"]), str(scope), bound) for layer in row.get("clears") or []
+    ]
+    return tuple(made)
+
+
+def _would_help(draft: Draft, outcome: Outcome, runner: Runner) -> Iterable[Request]:
+    """What would raise this finding's weight: confirming artifacts that are not there, and an unbroken trace where one is assumed."""
+    worth = draft.rule.best() - abs(draft.decibans)
+    if worth <= 0:
+        return
+    host = draft.host if draft.host in outcome.helps else None
+    os = runner.host_os(draft.host)
+    for need in outcome.helps.get(host, ()):
+        yield collect.request([need], os, worth)
+    first = draft.rule.requires.all[0]
+    if draft.contiguous == "assumed":
+        yield replace(collect.request([first], os, worth), needs=("unbroken trace",))
+    if draft.facts.get("id_mismatch"):
+        for table in dict.fromkeys(n.table for n in draft.rule.requires.confirms):
+            if table not in {n.table for n in outcome.helps.get(host, ())} and table != first.table:
+                yield replace(collect.request([Need(table, table)], os, worth), needs=(f"{table} of the same start",))
+
+
+def _verify(rule: Rule) -> str:
+    v = rule.file.verify
+    more = f", at least {v.min_n} values" if v.min_n else ""
+    limit = f" to {v.threshold:g}" if v.threshold is not None else ""
+    return f"{v.metric}: {v.statistic.replace('_', ' ')} should {v.expect}{limit}{more}"
+
+
+def _missing(findings: Sequence[Finding], not_evaluable: Sequence[NotEvaluable]) -> tuple[str, ...]:
+    wanted = [(r.worth, f"{', '.join(r.needs)}: {r.ask}") for f in findings for r in f.would_help]
+    wanted += [(n.worth, f"{', '.join(n.needs)}: {n.ask}") for n in not_evaluable]
+    return tuple(dict.fromkeys(text for _, text in sorted(wanted, key=lambda w: -w[0])))
+
+
+# --- parts of the report ----------------------------------------------------------------------------------------------
+
+
+def _not_evaluable(outcomes: Sequence[Outcome], runner: Runner) -> tuple[NotEvaluable, ...]:
+    found = []
+    for outcome in outcomes:
+        for host, needs in outcome.unmet.items():
+            asked = collect.request(needs, runner.host_os(host), outcome.rule.best())
+            found.append(
+                NotEvaluable(
+                    outcome.rule.id,
+                    outcome.rule.file.title,
+                    host,
+                    asked.needs,
+                    asked.ask,
+                    asked.os,
+                    asked.who,
+                    asked.worth,
+                )
+            )
+    return tuple(sorted(found, key=lambda n: (-n.worth, n.rule, n.host or "")))
+
+
+def _cleared(findings: Sequence[Finding]) -> Iterable[Cleared]:
+    for f in findings:
+        if f.kind == "clear":
+            for c in f.clears:
+                yield Cleared(
+                    c.layer, f.rule, f.host, c.seconds, c.requests, c.scope, c.because, f.decibans, f.citations
+                )
+
+
+def _artifacts(case: Case) -> Iterable[ReportArtifact]:
+    for artifact in case.spec.artifacts:
+        manifest = case.manifests.get(artifact.id, {})
+        kinds = {p.get("kind") for p in manifest.get("parts", [])}
+        hosts, phases = {p.host for p in artifact.parts}, {p.phase for p in artifact.parts}
+        yield ReportArtifact(
+            artifact.id, artifact.file, next(iter(kinds)) if len(kinds) == 1 else ("mixed" if kinds else None), hosts.pop() if len(hosts) == 1 else None,
+            phases.pop() if len(phases) == 1 else None, int(manifest.get("lines") or 0), manifest.get("account") or {}, _error(manifest),
+        )  # fmt: skip
+
+
+def _error(manifest: Mapping[str, Any]) -> str | None:
+    error = manifest.get("error")
+    return None if error is None else str(error)
+
+
+def _clock_rows(case: Case) -> Iterable[ClockRow]:
+    for r in case.derived("clock_map").iter_rows(named=True):
+        yield ClockRow(r["clock"], r["ref_clock"], r["off_lo"], r["off_hi"], r["accepted"], r["method"], r["reason"])
+
+
+def _compared(case: Case) -> Iterable[Compared]:
+    for r in case.derived("changes").filter(~pl.col("proposed")).iter_rows(named=True):
+        text = (
+            f"{r['series'] or r['metric']}: median {r['before_med']:g} s (n {r['n1']}, {r['from_phase']}) to {r['after_med']:g} s (n {r['n2']}, {r['to_phase']}), "
+            f"shift {r['shift']:.2f} s, 95 % interval {r['ci_lo']:.2f} to {r['ci_hi']:.2f}; mean {r['before_mean']:.3f} to {r['after_mean']:.3f} s"
+        )
+        yield Compared(
+            r["series"] or r["metric"], r["from_phase"], r["to_phase"], (r["n1"], r["n2"]), (r["before_med"], r["after_med"]), r["shift"],
+            (r["ci_lo"], r["ci_hi"]), text,
+        )  # fmt: skip

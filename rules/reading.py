@@ -1,0 +1,93 @@
+"""Files and folders to a CaseSpec: each file is read by the parsers into a directory of its own, then the case file is laid over."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from parsers.errors import AmbiguousFormat, NotText, ParserError, UnknownFormat, WrongFormat
+from parsers.parts import PartHint
+from parsers.reading import read
+from parsers.source import Hints
+from rules.case_yaml import CaseFile, FileEntry, load_case_yaml
+from rules.errors import CaseInvalid
+from rules.model import ArtifactSpec, CaseSpec, PartSpec
+
+UNKNOWN, LIMIT = 3, 5
+
+
+def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tuple[CaseSpec, int]:
+    """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
+
+    Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
+    CaseInvalid if the case file names a file that is not there.
+    """
+    folders = [p for p in paths if p.is_dir()]
+    if case_path is None:
+        case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
+    told = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
+    files = dict(_files(paths))
+    absent = [e.file for e in told.artifacts if e.file not in files]
+    if absent:
+        raise CaseInvalid("artifacts", f"{absent[0]} is not among the files given")
+    order = list(dict.fromkeys([e.file for e in told.artifacts] + sorted(files)))
+    ids = _ids(told, order)
+    status = 0
+    artifacts = []
+    for name in order:
+        artifact, failed = _read(ids[name], name, files[name], told, out / str(ids[name]))
+        artifacts.append(artifact)
+        status = max(status, failed)
+    return told.spec(sorted(artifacts, key=lambda a: a.id)), status
+
+
+def _ids(told: CaseFile, order: Sequence[str]) -> dict[str, int]:
+    """Number the artifacts: as the case file says, the others from the lowest free number."""
+    ids = {e.file: e.id for e in told.artifacts if e.id is not None}
+    if len(set(ids.values())) < len(ids):
+        raise CaseInvalid("artifacts", "two files have the same id")
+    free = iter(n for n in range(1, len(order) + len(ids) + 1) if n not in ids.values())
+    return {name: ids[name] if name in ids else next(free) for name in order}
+
+
+def _files(paths: Iterable[Path]) -> Iterable[tuple[str, Path]]:
+    """Name and path of every evidence file; names are relative to the folder given. Hidden files and YAML files are no evidence."""
+    for path in paths:
+        if path.is_dir():
+            for file in sorted(f for f in path.rglob("*") if f.is_file()):
+                inside = file.relative_to(path)
+                if file.suffix not in (".yaml", ".yml") and not any(p.startswith(".") for p in inside.parts):
+                    yield inside.as_posix(), file
+        else:
+            yield path.name, path
+
+
+def _hints(entry: FileEntry | None, told: CaseFile) -> Hints:
+    if entry is None:
+        return Hints()
+    kind, _, variant = (entry.kind or "").partition("/")
+    host = told.hosts.get(entry.host) if entry.host else None
+    return Hints(
+        kind or None, variant or None, entry.host, entry.os or (host.os if host else None), entry.tz or (host.tz if host else None), entry.interval, entry.year
+    )  # fmt: skip
+
+
+def _read(number: int, name: str, path: Path, told: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:
+    entries = told.entries(name)
+    known = [PartHint(*e.span, _hints(e, told)) for e in entries if e.span]
+    whole = next((e for e in entries if not e.span), None)
+    status = 0
+    try:
+        account = read(path, _hints(whole, told), out, known=known, name=name)
+    except ParserError as error:
+        status = UNKNOWN if isinstance(error, (UnknownFormat, AmbiguousFormat, WrongFormat, NotText)) else LIMIT
+        print(f"rules: {name}: {error}", file=sys.stderr)
+        if error.account is None:
+            return ArtifactSpec(number, name), status
+        account = error.account
+    except OSError as error:
+        print(f"rules: {name}: {error.strerror}", file=sys.stderr)
+        return ArtifactSpec(number, name), LIMIT
+    parts = tuple(PartSpec(p.part, p.line_from, p.line_to) for p in account.parts)
+    return ArtifactSpec(number, name, account.sha256, str(path.resolve()), str(out), parts), status

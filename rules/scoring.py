@@ -1,0 +1,211 @@
+"""From weighed findings to the board of hypotheses, the verdict and the groups of the page.
+
+Weights are decibans: 10 times the logarithm of the likelihood ratio. A hypothesis's score is the sum over *units* of evidence of the
+entry with the largest absolute value; a unit is an evidence group, or several groups that speak of the same seconds of one wait chain
+(they count once). The sum is held to -40..40. The rules for rivals and states are one list each, in this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rules.model import Group, Hypothesis, State, support_word
+from rules.rule import weight
+
+MOST = 40
+MARGIN = 10
+CAUSE = 20
+SUSPECT = 10
+SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A column of the board. `part_of`: a part of that whole; `why_of`: a reason behind that mechanism."""
+
+    text: str
+    layer: str | None
+    starts: bool = False
+    part_of: str | None = None
+    why_of: str | None = None
+
+
+CAUSES: Mapping[str, Cause] = {
+    "H-CLIENT": Cause("client program or host is slow", "client_host", True),
+    "H-CONN-CHURN": Cause("a connection per unit of work", "client_app"),
+    "H-NET": Cause("network path is slow", "network", True),
+    "H-NET-LOSS": Cause("packets are lost", "network", part_of="H-NET"),
+    "H-LISTENER": Cause("listener saturated, leaking or slow", "listener", True),
+    "H-ADAPTER": Cause("probing for optional adapter libraries", "configuration", part_of="H-LISTENER"),
+    "H-NSS": Cause("name service", "name_service", True),
+    "H-OS-SHM": Cause("attaching or detaching shared memory", "os_kernel", True),
+    "H-CFG-DISM": Cause("parameters select dynamic shared memory", "configuration", why_of="H-OS-SHM"),
+    "H-CFG-NUMA": Cause("NUMA option splits segments", "configuration", why_of="H-OS-SHM"),
+    "H-OS-CPU": Cause("CPU overload, thrash, capped or stolen CPU", "os_kernel", True),
+    "H-OS-LOCK": Cause("contention on a kernel lock", "os_kernel"),
+    "H-OS-SEM": Cause("contention on one semaphore set", "os_kernel", part_of="H-OS-LOCK"),
+    "H-FORK-STORM": Cause("process creation and exit consume the host", "client_app"),
+    "H-OS-MEM": Cause("memory shortage, paging, page tables", "os_kernel"),
+    "H-STORAGE": Cause("storage is slow", "storage", True),
+    "H-SINGLE-FILE": Cause("many processes wait on one file", "storage", part_of="H-STORAGE"),
+    "H-DB-SQL": Cause("work inside the database", "database", True),
+    "H-CFG": Cause("a limit or setting not named elsewhere", "configuration", True),
+    "H-SERVER-SLOW": Cause("the delay is on the database host, part unknown", None),
+    "H-OTHER": Cause("something not listed", None, True),
+}
+"""All hypotheses; `starts` ones stand on every board. People may add others, which then have no relations."""
+
+UMBRELLA, DEMAND = "H-SERVER-SLOW", "H-CONN-CHURN"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one finding puts on the board: cells per hypothesis, its evidence group and the keys of the wait chain it speaks of."""
+
+    finding: str
+    group: str
+    cells: Mapping[str, int]
+    chain: tuple[str, ...] = ()
+
+
+def cells_of(
+    hypotheses: Mapping[str, object], tier: str, decibans: int, facts: Mapping[str, object], tested: str | None
+) -> dict[str, int]:
+    """Return the cells of a finding: `tier` is its own decibans, a class its weight; `only` names a column that must be true."""
+    cells: dict[str, int] = {}
+    for code, given in hypotheses.items():
+        value = given
+        if isinstance(given, Mapping):
+            if given.get("only") and not facts.get(str(given["only"])):
+                continue
+            value = given.get(tier)
+        name = tested if code == "tested" else code
+        if value is None or name is None:
+            continue
+        cells[name] = decibans if value == "tier" else weight(str(value))
+    return cells
+
+
+def units(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Put together what counts once: entries of one evidence group, and those whose wait chains share a key."""
+    found: list[list[Entry]] = []
+    keys: list[set[str]] = []
+    for entry in entries:
+        mine = {f"group {entry.group}", *entry.chain}
+        joined, rest, rest_keys = [entry], [], []
+        for unit, its in zip(found, keys, strict=True):
+            if its & mine:
+                joined, mine = [*unit, *joined], mine | its
+            else:
+                rest.append(unit)
+                rest_keys.append(its)
+        found, keys = [*rest, joined], [*rest_keys, mine]
+    return found
+
+
+def board(entries: Sequence[Entry]) -> tuple[Hypothesis, ...]:
+    """Return the board, best first; ties by the order of CAUSES. Only counted cells stand in it."""
+    scores = _scores(units(entries))
+    leader = _leader(scores)
+    resting: list[str] = []
+    if leader is not None:
+        for group in sorted({e.group for e in entries}):
+            without = _scores(units([e for e in entries if e.group != group]))
+            if without.get(leader, (0, {}))[0] < scores[leader][0] and (
+                _leader(without) != leader or without[leader][0] < CAUSE <= scores[leader][0]
+            ):
+                resting.append(group)
+    order = list(CAUSES)
+    made = [
+        Hypothesis(
+            code, CAUSES[code].text if code in CAUSES else code, score, cells, tuple(resting) if code == leader else ()
+        )
+        for code, (score, cells) in scores.items()
+    ]
+    return tuple(sorted(made, key=lambda h: (-h.score, order.index(h.code) if h.code in order else len(order), h.code)))
+
+
+def _scores(evidence: Sequence[Sequence[Entry]]) -> dict[str, tuple[int, dict[str, int]]]:
+    codes = [c for c, cause in CAUSES.items() if cause.starts] + [c for unit in evidence for e in unit for c in e.cells]
+    made: dict[str, tuple[int, dict[str, int]]] = {}
+    for code in dict.fromkeys(codes):
+        cells: dict[str, int] = {}
+        for unit in evidence:
+            held = [(e.cells[code], e.group) for e in unit if code in e.cells]
+            if held:
+                # Of equal weights for and against the one against counts: nobody is blamed on a tie.
+                value, group = max(held, key=lambda h: (abs(h[0]), -h[0]))
+                cells[group] = cells.get(group, 0) + value
+        made[code] = (max(-MOST, min(MOST, sum(cells.values()))), cells)
+    return made
+
+
+def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> str | None:
+    """The best hypothesis that may lead: no umbrella, no why, no demand (unless the symptom is a rate); a part before its whole."""
+    able = [
+        c
+        for c in scores
+        if c not in (UMBRELLA, "H-OTHER") and (demand or c != DEMAND) and not (c in CAUSES and CAUSES[c].why_of)
+    ]
+    best = max((scores[c][0] for c in able), default=0)
+    if best <= 0:
+        return None
+    tied = [c for c in able if scores[c][0] == best]
+    return next((c for c in tied if c in CAUSES and CAUSES[c].part_of in tied), tied[0])
+
+
+def rivals(leader: str, hypotheses: Iterable[Hypothesis], demand: bool = False) -> list[Hypothesis]:
+    """Return the hypotheses that compete with the leader."""
+    mine = CAUSES.get(leader, Cause("", None))
+    out = {leader, UMBRELLA, mine.part_of, mine.why_of} | (set() if demand else {DEMAND})
+    return [
+        h
+        for h in hypotheses
+        if h.code not in out
+        and (h.code not in CAUSES or (CAUSES[h.code].part_of != leader and CAUSES[h.code].why_of is None))
+    ]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the board alone says. `margin` is to the best rival."""
+
+    state: State | None
+    leader: Hypothesis | None
+    margin: int | None
+    support: str
+
+
+def standing(hypotheses: Sequence[Hypothesis], *, two_kinds: bool, demand: bool = False) -> Standing:
+    """Return cause, undecided, suspect, or no state where the board does not reach; `two_kinds`: two kinds of evidence agree."""
+    code = _leader({h.code: (h.score, None) for h in hypotheses}, demand)
+    leader = next((h for h in hypotheses if h.code == code), None)
+    if leader is None:
+        return Standing(None, None, None, "none")
+    margin = leader.score - max((h.score for h in rivals(leader.code, hypotheses, demand)), default=0)
+    state: State | None = None
+    if leader.score >= CAUSE and margin >= MARGIN and two_kinds:
+        state = "cause"
+    elif leader.score >= SUSPECT and margin < MARGIN:
+        state = "undecided"
+    elif leader.score >= SUSPECT:
+        state = "suspect"
+    return Standing(state, leader, margin, support_word(leader.score))
+
+
+def group_of(
+    kind: str, layer: str, evidence_group: str, cells: Mapping[str, int], own: bool, leader: str | None, in_chain: bool
+) -> Group:
+    """Return where a finding stands on the page. `own`: its own weight speaks for the leader; `in_chain`: its seconds are the leader's."""
+    if kind == "clear":
+        return "cleared"
+    if evidence_group == "data-quality":
+        return "quality"
+    if layer == "measurement" or evidence_group in ("before-after", "remainder"):
+        return "contributing"
+    if own and leader is not None and cells.get(leader, 0) > 0:
+        return "cause"
+    if in_chain or UMBRELLA in cells:
+        return "along"
+    return "contributing"

@@ -1,0 +1,195 @@
+"""Whose seconds were they: one traced request cut into pieces that add up to the whole.
+
+Of the start of a server process (fork in the listener to the read of the child's answer) each interval between completions is a piece:
+traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound). Without such a trace the client's wait is cut
+into what passed on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.case import Case
+from rules.model import Citation, Finding, Piece, WhoseSeconds
+
+SMALL = 0.01
+"""Pieces under one hundredth of the whole join the piece that follows on the same process."""
+
+Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A piece under way: nanoseconds, process, names of its calls in order, whether lines are missing in it, its lines."""
+
+    ns: int
+    pid: int
+    names: tuple[str, ...]
+    untraced: bool
+    lines: tuple[tuple[int, int], ...]
+    finding: Finding | None
+    last: bool = False
+
+
+def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
+    """Return the pieces of the traced request that the strongest finding lies in, else of the longest one; None without any trace."""
+    starts = (
+        case.derived("pipe_pairs")
+        .filter(pl.col("spawn_s").is_not_null())
+        .sort("spawn_s", "line_read", descending=[True, False])
+        .to_dicts()
+    )
+    blamed = [f for f in findings if f.group == "cause"]
+    for finding in blamed:
+        for start in starts:
+            made = _of_start(case, start, blamed, cite)
+            if made and any(p.kind == "culprit" for p in made.pieces) and finding.clock == start["clock"]:
+                return made
+    for start in starts:
+        made = _of_start(case, start, blamed, cite)
+        if made:
+            return made
+    return _of_cover(case, cite)
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1_000_000_000)
+
+
+def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
+    artifact, clock = start["artifact_id"], start["clock"]
+    end = _ns(start["t_read"])
+    begin = end - _ns(start["spawn_s"])
+    tree = case.derived("proc_tree").filter(
+        (pl.col("artifact_id") == artifact) & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+    )
+    births = {
+        r["pid"]: r
+        for r in tree.sort("t_fork").iter_rows(named=True)
+        if r["t_fork"] is not None and begin <= _ns(r["t_fork"]) <= end
+    }
+    line: list[int] = []
+    pid = start["writer_pid"]
+    while pid in births and pid != start["reader_pid"] and pid not in line:
+        line.insert(0, pid)
+        pid = births[pid]["ppid"]
+    if not line:
+        return None
+    calls = case.table("syscalls").filter(
+        (pl.col("artifact_id") == artifact)
+        & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+        & pl.col("pid").is_in([*line, start["reader_pid"]])
+        & pl.col("t_local").is_not_null()
+    )
+    cuts: list[_Cut] = []
+    at = begin
+    for here, after in zip(line, [*line[1:], None], strict=True):
+        until = _ns(births[after]["t_fork"]) if after is not None else _ns(start["t_write"])
+        rows = calls.filter((pl.col("pid") == here) & (pl.col("state").fill_null("done") == "done")).sort(
+            "t_local", "seq", "line_no", nulls_last=True
+        )
+        for row in rows.iter_rows(named=True):
+            done = _ns(row["t_local"])
+            if at < done <= until:
+                cuts.append(_cut(row, done - at, blamed))
+                at = done
+        if at < until:
+            cuts.append(_Cut(until - at, here, ("not traced",), True, (), None))
+            at = until
+    read = calls.filter((pl.col("pid") == start["reader_pid"]) & (pl.col("line_no") == start["line_read"]))
+    if end > at:
+        names = tuple(read["name"].to_list()[:1]) or ("read",)
+        cuts.append(
+            _Cut(
+                end - at,
+                start["reader_pid"],
+                names,
+                False,
+                ((start["line_read"], start["line_read"]),),
+                None,
+                last=True,
+            )
+        )
+    pieces = tuple(_piece(c, artifact, begin, end, cite) for c in _joined(cuts, (end - begin) * SMALL))
+    first = births[line[0]]["line_fork"]
+    cited = f"lines {first} to {start['line_read']}"
+    return WhoseSeconds(
+        f"One server start: {start['token']}, {cited}",
+        start["spawn_s"],
+        start["host"],
+        f"pid {start['writer_pid']}",
+        pieces,
+    )
+
+
+def _cut(row: dict[str, Any], ns: int, blamed: Sequence[Finding]) -> _Cut:
+    line, before = row["line_no"], row["prev_line"]
+    untraced = (row["contiguous"] or "broken") == "broken"
+    finding = next(
+        (
+            f
+            for f in blamed
+            if not untraced and f.unit == "s" and abs(_ns(f.magnitude) - ns) <= 100_000
+            and any(c.artifact == row["artifact_id"] and c.line_to == line for c in f.citations)
+        ),
+        None,
+    )  # fmt: skip
+    lines = ((before, line),) if before is not None and before <= line and not untraced else ((line, line),)
+    return _Cut(ns, row["pid"], (row["name"],), untraced, lines, finding)
+
+
+def _joined(cuts: Sequence[_Cut], small: float) -> list[_Cut]:
+    made: list[_Cut] = []
+    for cut in cuts:
+        before = made[-1] if made else None
+        if (
+            before
+            and before.pid == cut.pid
+            and not before.finding
+            and not cut.finding
+            and not (before.last or cut.last)
+            and (before.ns < small or cut.ns < small)
+        ):
+            larger = before if before.ns >= cut.ns else cut
+            made[-1] = _Cut(
+                before.ns + cut.ns, cut.pid, before.names + cut.names, larger.untraced, before.lines + cut.lines, None
+            )
+        else:
+            made.append(cut)
+    return made
+
+
+def _piece(cut: _Cut, artifact: int, begin: int, end: int, cite: Cite) -> Piece:
+    names = cut.names[0] if len(cut.names) == 1 else f"{cut.names[0]} to {cut.names[-1]}"
+    citations = tuple(c for first, last in cut.lines for c in cite(artifact, first, last, "piece"))
+    seconds = round(cut.ns / 1e9, 9)
+    if cut.finding is not None:
+        return Piece(f"{names} in pid {cut.pid}", seconds, True, "culprit", cut.finding.layer, citations)
+    if cut.last:
+        return Piece(f"{names} by pid {cut.pid} ends", seconds, False, "rest", None, citations)
+    if cut.untraced:
+        label = (
+            f"not traced, before {names} of pid {cut.pid}"
+            if len(cut.names) == 1 and cut.lines
+            else f"{names} of pid {cut.pid}, mostly not traced"
+        )
+        return Piece(label, seconds, False, "untraced", None, citations)
+    return Piece(f"{names} of pid {cut.pid}", seconds, True, "traced", None, citations)
+
+
+def _of_cover(case: Case, cite: Cite) -> WhoseSeconds | None:
+    rows = case.derived("wait_cover").filter(pl.col("residence") != "none").sort("client_s", descending=True).to_dicts()
+    if not rows:
+        return None
+    best = rows[0]
+    server, client = _ns(best["server_s"]), _ns(best["client_s"])
+    pieces = [
+        Piece("passed in the wait on the server", server / 1e9, False, "wait", None, cite(best["server_artifact"], best["server_from"], best["server_to"], "server wait")),
+        Piece("everything else: network both ways, client, listener outside its wait", (client - server) / 1e9, True, "rest", None,
+              cite(best["client_artifact"], best["client_from"], best["client_to"], "client wait")),
+    ]  # fmt: skip
+    return WhoseSeconds("One client wait", client / 1e9, best["client_host"], "client read", tuple(pieces))
