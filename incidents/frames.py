@@ -21,7 +21,12 @@ MOST_LANES = 40
 
 WALL = ("wall-utc", "wall-local")
 
-KINDS = {"truss": "system calls", "strace": "system calls", "sqlnet": "Oracle Net trace", "listener_log": "listener log"}
+KINDS = {
+    "truss": "system calls",
+    "strace": "system calls",
+    "sqlnet": "Oracle Net trace",
+    "listener_log": "listener log",
+}
 
 
 @dataclass(frozen=True)
@@ -93,20 +98,22 @@ def why(frame: Frame, report: Json) -> str:
     return "; ".join(dict.fromkeys(said)) or "its own clock"
 
 
+def tables() -> list[str]:
+    """Return the evidence tables that lanes draw."""
+    return sorted({lane.table for lane, _ in lanes().values()})
+
+
 def draw(frame: Frame, source: ReadOnly, window: Window) -> tuple[list[Drawing], int]:
     """Draw all lanes of a frame for a window; return the strips and how many there are in all."""
     strips: list[Drawing] = []
-    values = ", ".join("(?, ?)" for _ in frame.clocks)
-    clocks = [value for c in frame.clocks for value in (c["clock"], float(c.get("add") or 0.0))]
+    values = ", ".join(f"($clock{n}, $add{n})" for n in range(len(frame.clocks)))
+    params: dict[str, Any] = {"start": window.start, "end": window.end, "pixel": window.pixel}
+    for n, clock in enumerate(frame.clocks):
+        params |= {f"clock{n}": clock["clock"], f"add{n}": float(clock.get("add") or 0.0)}
     for lane, paint in lanes().values():
-        if not source.has(lane.table):
-            continue
-        # DuckDB takes either numbered or named values: the window's are numbers of ours, written out.
-        window_values = {"$start": repr(window.start), "$end": repr(window.end), "$pixel": repr(window.pixel)}
-        text = lane.query
-        for name, number in window_values.items():
-            text = text.replace(name, number)
-        strips += paint(source.query(f"with clocks(clock, shift) as (values {values}), {text}", clocks), window)
+        if source.has(lane.table):
+            sql = f"with clocks(clock, shift) as (values {values}), {lane.query}"
+            strips += paint(source.query(sql, params), window)
     return strips[:MOST_LANES], len(strips)
 
 
@@ -146,5 +153,7 @@ def notes(frame: Frame, rows: Sequence[Json]) -> list[dict[str, Any]]:
     for row in rows:
         add = frame.add(row["clock"])
         if add is not None:
-            placed.append({"id": row["id"], "text": row["text"], "start": row["t_from"] + add, "end": row["t_to"] + add})
+            placed.append(
+                {"id": row["id"], "text": row["text"], "start": row["t_from"] + add, "end": row["t_to"] + add}
+            )
     return placed

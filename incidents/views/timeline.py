@@ -32,9 +32,11 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     answer: list[dict[str, Any]] = []
     if shown and report:
         noted = list(
-            room.incident.notes.filter(deleted_at=None, clock__isnull=False).values("id", "text", "clock", "t_from", "t_to")
+            room.incident.notes.filter(deleted_at=None, clock__isnull=False).values(
+                "id", "text", "clock", "t_from", "t_to"
+            )
         )
-        with ReadOnly(analysis.case_of(room.incident)) as source:
+        with ReadOnly(analysis.case_of(room.incident), frames.tables()) as source:
             for frame in shown:
                 start = number(request, "from", frame.t0, -math.inf, math.inf)
                 end = number(request, "to", frame.t1, -math.inf, math.inf)
@@ -68,11 +70,12 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with the Plotly figure of all connection times, or with `null` where there are none."""
     room = access.enter(request.user, slug)
     figure = None
-    with ReadOnly(analysis.case_of(room.incident)) as source:
+    with ReadOnly(analysis.case_of(room.incident), ["conn_times"]) as source:
         if source.has("conn_times"):
             figure = figures.connect_times(
                 source.query(
-                    "select phase, series, artifact_id, line_no, elapsed_s from conn_times order by artifact_id, seq", []
+                    "select phase, series, artifact_id, line_no, elapsed_s from conn_times order by artifact_id, seq",
+                    [],
                 )
             )
     return JsonResponse({"figure": figure, "lines": reverse("lines", args=[slug, 0])})
