@@ -14,7 +14,7 @@ from config import logs
 
 @pytest.fixture
 def lines(capsys):
-    """Log with the given form and level, and return what reached stderr; the suite's own set-up comes back afterwards."""
+    """Log with the given form and level, and return what reached stderr; the suite's own set-up comes back."""
 
     def write(form, level, deed):
         logging.config.dictConfig(logs.logging(form, level))

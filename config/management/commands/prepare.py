@@ -10,11 +10,12 @@ class Command(BaseCommand):
     help = (
         "Bring the database and the files of the pages to this release. Safe to run again, and by two servers at once."
     )
-    requires_system_checks = ()  # migrate runs them
+    requires_system_checks = ()  # run below: a command called by `up` would skip them
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
         with connections["default"].cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(hashtext('exhibit prepare'))")  # given back with the connection
+        call_command("check", databases=["default"])
         quiet = max(0, verbosity - 1)
         call_command("migrate", interactive=False, verbosity=quiet)
         call_command("createcachetable", verbosity=quiet)

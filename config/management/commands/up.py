@@ -8,12 +8,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -72,8 +74,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int | None, **options: Any) -> None:
         var: Path = settings.EXHIBIT_VAR
         self.children: dict[str, subprocess.Popen[bytes]] = {}
-        self.wake = threading.Event()
         self.asked_to_stop = False
+        self.starting = True
         with ExitStack() as stack:
             try:
                 tell = stack.enter_context(embedded.only_one(var, f"starting (pid {os.getpid()})"))
@@ -83,14 +85,12 @@ class Command(BaseCommand):
             port = free_port(host, port)
             url = os.environ.get("EXHIBIT_URL") or f"http://{host if is_loopback(host) else socket.getfqdn()}:{port}"
             tell(f"{url} (pid {os.getpid()})")
-            for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(sig, self.on_stop)
+            wake = stack.enter_context(self.signals())
             try:
                 self.start_servers(stack, var)
                 call_command("prepare", verbosity=1)
                 link = self.first_link(url)
                 stack.callback(self.stop_children)
-                signal.signal(signal.SIGCHLD, lambda *_: self.wake.set())
                 for name, command in processes.all_of(host, port).items():
                     self.children[name] = spawn(
                         [sys.executable, *command[1:]],
@@ -103,7 +103,8 @@ class Command(BaseCommand):
                 if link:
                     self.say(f"  First administrator, once: {link}\n")
                 self.say(f"  Data: {var}    Stop: Ctrl-C\n")
-                self.watch()
+                self.starting = False
+                self.watch(wake)
             except embedded.EmbeddedError as error:
                 raise CommandError(str(error)) from None
             except KeyboardInterrupt:
@@ -122,9 +123,9 @@ class Command(BaseCommand):
     def first_link(self, url: str) -> str | None:
         from incidents.actions.accounts import first_admin_link
 
-        token = first_admin_link()
+        path = first_admin_link()
         connections.close_all()  # none is held while the others work
-        return f"{url}/first/{token}/" if token else None
+        return url + path if path else None
 
     def hosts(self, host: str) -> str:
         """Beyond loopback people type this machine's name or the address itself."""
@@ -151,9 +152,30 @@ class Command(BaseCommand):
 
     # --- life ---
 
+    @contextmanager
+    def signals(self) -> Iterator[int]:
+        """Yield a file descriptor that can be read after each signal.
+
+        Handlers run between any two steps of the main thread, inside a lock's too, so they do next to nothing. Only the
+        start, which may wait long in many places, is interrupted by an exception; a second signal interrupts nothing.
+        """
+        wake, tell = os.pipe()
+        for end in (wake, tell):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(sig, self.on_stop)
+        try:
+            yield wake
+        finally:
+            signal.set_wakeup_fd(-1)
+            os.close(wake)
+            os.close(tell)
+
     def on_stop(self, _sig: int, _frame: FrameType | None) -> None:
-        if not self.asked_to_stop:  # a second Ctrl-C must not cut the stopping short
-            self.asked_to_stop = True
+        first, self.asked_to_stop = not self.asked_to_stop, True
+        if first and self.starting:
             raise KeyboardInterrupt
 
     def fail_if_dead(self) -> None:
@@ -161,18 +183,19 @@ class Command(BaseCommand):
             if (status := child.poll()) is not None:
                 raise CommandError(f"{name} ended by itself with status {status}; everything else is being stopped")
 
-    def watch(self) -> None:
-        while True:
-            self.wake.wait()
-            self.wake.clear()
+    def watch(self, wake: int) -> None:
+        """Return when told to stop; raise CommandError when a part ended by itself."""
+        while not self.asked_to_stop:
             self.fail_if_dead()
+            select.select([wake], [], [])
+            os.read(wake, 4096)
+        self.say("stopping")
 
     # --- end ---
 
     def stop_children(self) -> None:
         """Web first, so that nothing new comes in; then all workers at once, since each may take its seconds."""
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self.asked_to_stop = True
+        self.starting = False
         groups = [["web"], ["beat", "worker", "worker-large"]]
         for group in groups:
             threads = [

@@ -1,0 +1,330 @@
+"""`manage.py up` as a person runs it: real processes, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+from django.core.management import CommandError
+
+from config import embedded, processes
+from config.children import command_line
+from config.management.commands import up
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Up:
+    """One run of `up`. `address` and `link` are what it printed; leaving ends it and everything it started."""
+
+    def __init__(self, var: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
+        self.var = var
+        known = {
+            name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "up", *(arguments or ("--port", "0"))],
+            cwd=ROOT,
+            env={**known, "DJANGO_SETTINGS_MODULE": "config.settings", "EXHIBIT_VAR": str(var), **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.printed = ""
+        self.patience = threading.Timer(120, self.process.kill)  # a test fails then, and does not hang
+        self.patience.daemon = True
+        self.patience.start()
+
+    def __enter__(self) -> Up:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.patience.cancel()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for pid in self.pids().values():
+            if command_line(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def ready(self) -> Up:
+        for line in self.process.stdout:
+            self.printed += line
+            if "Stop: Ctrl-C" in line:
+                self.address = re.search(r"Exhibit is at (\S+)", self.printed)[1]
+                return self
+        pytest.fail(f"up ended with {self.process.wait()}:\n{self.printed}")
+
+    def stop(self, sig: signal.Signals = signal.SIGINT) -> int:
+        self.process.send_signal(sig)
+        self.printed += self.process.stdout.read()
+        return self.process.wait(60)
+
+    def pids(self) -> dict[str, int]:
+        """Name every process it started, as long as their files lie there."""
+        file = self.var / "children.json"
+        found = json.loads(file.read_text()) if file.exists() else {}
+        file = self.var / "pg" / "postmaster.pid"
+        if file.exists():
+            found["postgres"] = int(file.read_text().split()[0])
+        try:
+            with redis.Redis.from_url(embedded.broker_url(self.var)) as client:
+                found["broker"] = client.info()["process_id"]
+        except redis.ConnectionError:
+            pass
+        return found
+
+    def get(self, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(self.address + path, timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+
+def write_down(var: Path) -> None:
+    with psycopg.connect(embedded.database_url(var), autocommit=True) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS kept AS SELECT 42 AS n")
+
+
+def is_kept(var: Path) -> bool:
+    with psycopg.connect(embedded.database_url(var)) as connection:
+        return connection.execute("SELECT n FROM kept").fetchall() == [(42,)]
+
+
+def gone(pids: dict[str, int], seconds: float = 5) -> list[str]:
+    """Return the names of those that still run after `seconds`."""
+    end = time.monotonic() + seconds
+    while (left := [name for name, pid in pids.items() if command_line(pid)]) and time.monotonic() < end:
+        time.sleep(0.1)
+    return left
+
+
+@pytest.fixture(scope="module")
+def var():
+    """A path with blanks, since people have such: then the sockets lie elsewhere."""
+    with tempfile.TemporaryDirectory(prefix="exhibit t-", dir="/tmp") as folder:
+        yield Path(folder) / "var"
+
+
+@pytest.fixture(scope="module")
+def running(var):
+    with Up(var) as run:
+        yield run.ready()
+        assert run.stop() == 0
+
+
+@pytest.mark.services
+class TestWhileItRuns:
+    def test_it_says_where_and_how_the_first_administrator_gets_in(self, running):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+", running.address)
+        link = re.search(rf"{running.address}/first/\S+/", running.printed)
+        assert link, running.printed
+        assert running.get(link[0].removeprefix(running.address))[0] == 200
+        assert running.get("/first/nonsense/")[0] == 404
+
+    def test_all_parts_run(self, running):
+        pids = running.pids()
+        assert set(pids) == {*processes.all_of("h", 1), "postgres", "broker"}
+        assert [name for name, pid in pids.items() if not command_line(pid)] == []
+
+    def test_pages_and_their_files_come(self, running):
+        assert running.get("/healthz")[0] == 200
+        status, text = running.get("/accounts/login/")
+        assert status == 200
+        style = re.search(r'href="(/static/[^"]+\.css)"', text)
+        assert style, text
+        assert running.get(style[1])[0] == 200
+        assert re.search(r"\.[0-9a-f]{12}\.css$", style[1]), "a name that changes with the content"
+
+    def test_pages_forbid_what_others_could_smuggle_in(self, running):
+        with urllib.request.urlopen(running.address + "/accounts/login/", timeout=10) as answer:
+            policy = dict(part.strip().split(" ", 1) for part in answer.headers["Content-Security-Policy"].split(";"))
+            assert (policy["script-src"], policy["style-src"]) == ("'self'", "'self'")
+            assert policy["default-src"] == "'none'"
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+    def test_another_name_of_the_server_is_refused(self, running):
+        request = urllib.request.Request(running.address + "/accounts/login/", headers={"Host": "evil.example"})
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            urllib.request.urlopen(request, timeout=10)
+
+    def test_it_is_reachable_from_this_machine_only(self, running):
+        port = int(running.address.rsplit(":", 1)[1])
+        own = socket.gethostbyname(socket.gethostname())
+        if own.startswith("127."):
+            listening = Path("/proc/net/tcp").read_text().splitlines()[1:]
+            local = [line.split()[1] for line in listening if line.split()[3] == "0A"]
+            assert [address for address in local if int(address.split(":")[1], 16) == port] == [f"0100007F:{port:04X}"]
+        else:
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection((own, port), timeout=2)
+
+    def test_the_database_promises_to_keep_what_it_took(self, running):
+        with psycopg.connect(embedded.database_url(running.var)) as connection:
+            assert connection.execute("SHOW fsync").fetchone()[0] == "on"
+            assert (
+                connection.execute("SELECT count(*) FROM django_migrations WHERE app = 'incidents'").fetchone()[0] > 0
+            )
+
+    def test_the_web_process_and_the_workers_talk_to_this_broker(self, running):
+        with redis.Redis.from_url(embedded.broker_url(running.var)) as client:
+            queues = {
+                name.decode()
+                for name in client.smembers("_kombu.binding.small") | client.smembers("_kombu.binding.large")
+            }
+            assert len(queues) == 2
+
+    def test_a_second_one_in_the_folder_says_where_the_first_is(self, running):
+        with Up(running.var) as second:
+            printed = second.process.communicate(timeout=30)[0]
+            assert second.process.returncode == 1
+            assert (
+                printed.strip() == f"CommandError: already running here: {running.address} (pid {running.process.pid})"
+            )
+            second.var = Path("/nonexistent")  # nothing of the first is to be ended
+
+    def test_a_taken_port_that_was_asked_for_is_an_error(self, running, tmp_path):
+        port = running.address.rsplit(":", 1)[1]
+        with Up(tmp_path, "--port", port) as second:
+            printed = second.process.communicate(timeout=30)[0]
+            assert second.process.returncode == 1
+            assert printed.strip() == f"CommandError: 127.0.0.1 port {port}: Address already in use"
+            assert not (tmp_path / "pg").exists(), "nothing is begun before the port is known to be free"
+
+
+@pytest.mark.services
+def test_the_term_signal_ends_all_in_order_and_the_next_start_keeps_the_data(var, running):
+    before = running.pids()
+    write_down(var)
+    assert running.stop(signal.SIGTERM) == 0
+    assert gone(before, 0) == []
+    assert not (var / "pg" / "postmaster.pid").exists(), "PostgreSQL ended in peace"
+    running.__init__(var)
+    running.ready()
+    assert is_kept(var)
+
+
+@pytest.mark.services
+def test_after_a_kill_nothing_is_left_and_the_next_start_is_an_ordinary_one(var, running):
+    before = running.pids()
+    assert len(before) == 6
+    running.process.kill()
+    running.process.wait()
+    assert gone(before) == []
+    running.__init__(var)
+    running.ready()
+    assert running.get("/healthz")[0] == 200
+
+
+@pytest.mark.services
+def test_after_a_kill_of_all_the_next_start_recovers(var, running):
+    write_down(var)
+    for pid in [running.process.pid, *running.pids().values()]:
+        os.kill(pid, signal.SIGKILL)
+    running.process.wait()
+    running.__init__(var)
+    running.ready()
+    assert is_kept(var)
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("name", ["worker-large", "web"])
+def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name):
+    before = running.pids()
+    os.kill(before[name], signal.SIGKILL)
+    printed = running.process.communicate(timeout=60)[0]
+    assert running.process.returncode == 1
+    assert f"CommandError: {name} ended by itself with status -9" in printed
+    assert gone(before, 0) == []
+    running.__init__(var)
+    running.ready()
+
+
+@pytest.mark.services
+def test_with_services_of_others_it_starts_none_of_its_own(broker, settings, tmp_path):
+    """Against the suite's own PostgreSQL and broker, by their addresses."""
+    from django.db import connection
+
+    name = "exhibit_up"
+    server = connection.settings_dict | {"dbname": "postgres"}
+    with psycopg.connect(
+        host=server["HOST"],
+        port=server["PORT"] or None,
+        user=server["USER"],
+        password=server["PASSWORD"] or None,
+        dbname="postgres",
+        autocommit=True,
+    ) as admin:
+        admin.execute(f"DROP DATABASE IF EXISTS {name}")
+        admin.execute(f"CREATE DATABASE {name}")
+        url = os.environ["DATABASE_URL"].replace("/exhibit?", f"/{name}?")
+        assert name in url
+        try:
+            with Up(tmp_path / "var", environment={"DATABASE_URL": url, "REDIS_URL": broker}) as run:
+                run.ready()
+                assert run.get("/healthz")[0] == 200
+                assert set(run.pids()) == set(processes.all_of("h", 1))
+                assert run.stop() == 0
+            assert not (tmp_path / "var" / "pg").exists()
+            assert not (tmp_path / "var" / "broker").exists()
+        finally:
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+# --- without processes ---
+
+
+def test_the_next_free_port_is_taken_when_none_was_asked_for():
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 8000))
+            taken.listen()
+        except OSError:
+            pass  # somebody else has it: as good
+        assert 8000 < up.free_port("127.0.0.1", None) < 8100
+
+
+def test_an_address_that_is_not_of_this_machine_is_an_error():
+    with pytest.raises(CommandError, match=r"192\.0\.2\.1 port 8000: Cannot assign"):
+        up.free_port("192.0.2.1", None)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("db1", False)]
+)
+def test_what_counts_as_this_machine_only(host, expected):
+    assert up.is_loopback(host) is expected
+
+
+def test_leftovers_of_a_killed_supervisor_are_ended_and_strangers_are_not(tmp_path):
+    ours = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)", "config.celery"], start_new_session=True
+    )
+    stranger = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    file = tmp_path / "children.json"
+    file.write_text(json.dumps({"worker": ours.pid, "beat": stranger.pid}))
+    try:
+        up.Command().end_leftovers(file)
+        assert ours.wait(5) == -signal.SIGTERM
+        assert stranger.poll() is None
+        assert not file.exists()
+    finally:
+        for process in (ours, stranger):
+            process.kill()
+            process.wait()
