@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import path, register_converter
+from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
 from incidents.views import (
@@ -45,6 +45,7 @@ urlpatterns = [
     path("sample/", page(rooms.sample), name="sample"),
     path("join/<str:token>/", open_page(members.join), name="join"),
     path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
+    path("api/", include("incidents.api.registry")),
     path("healthz", accounts.healthz, name="healthz"),
     path(_ROOM, page(room.room), name="room"),
     path(_ROOM + "findings/", page(findings.findings), name="findings"),

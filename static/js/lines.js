@@ -177,6 +177,7 @@
     }
   }
 
+  viewer.classList.toggle("short", full < 560);
   viewer.replaceChildren(tall);
   tall.className = "tall";
   tall.style.height = height + "px";
