@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 
 from parsers import parquet
-from parsers.errors import ParserError
+from parsers.errors import NotText, ParserError
 from parsers.reading import Account, read
-from parsers.source import Hints, Limits
+from parsers.registry import all_formats
+from parsers.source import Hints, Limits, Position, Source, TextFile
+from parsers.tables import Batch, Tables
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,56 @@ def read_path(path: Path, hints: Hints | None = None, limits: Limits | None = No
         out = Path(folder) / "reading"
         error = None
         try:
-            account = read(path, hints or Hints(), out, limits=limits, name=name)
+            account: Account | None = read(path, hints or Hints(), out, limits=limits, name=name)
         except ParserError as caught:
             error = caught
-            assert caught.account is not None
-            account = caught.account
+        account = error.account if error else account
+        assert account is not None
         return Reading(account, all_tables(out), error)
+
+
+class Memory:
+    """A sink that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[pa.Table]] = {}
+
+    def write(self, table: str, rows: pa.Table) -> None:
+        self.parts.setdefault(table, []).append(rows)
+
+    def frame(self, table: str) -> pl.DataFrame:
+        frame = pl.from_arrow(pa.concat_tables(self.parts[table]))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+@dataclass(frozen=True)
+class Run:
+    """One block run, parsed in memory."""
+
+    batch: Batch
+    tables: dict[str, pl.DataFrame]
+    lines: int
+
+
+def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run | None:
+    """Parse bytes as one run of a format, without a disk; None if they are no text."""
+    chosen = next((form, module) for form, module in all_formats() if (form.kind, form.variant) == (kind, variant))
+    try:
+        text = TextFile(io.BufferedReader(io.BytesIO(content)), "a.txt", Limits(**limits))  # type: ignore[arg-type]
+    except NotText:
+        return None
+    hints = Hints(kind=kind, variant=variant)
+    source = Source(text, Position(1, text.start), text.size, part=1, hints=hints, last=True, whole=True)
+    sink = Memory()
+    out = Tables(source, sink)
+    state = chosen[1].parse(source, out, {"variant": variant})
+    for _ in source.blocks():
+        pass
+    batch, state = out.finish(state)
+    assert json.loads(json.dumps(state)) == state
+    names = [n for n in sink.parts if n not in parquet.OWN_FOLDERS]
+    return Run(batch, {n: sink.frame(n) for n in names}, source.next_line - 1)
 
 
 def all_tables(reading: Path) -> dict[str, pl.DataFrame]:

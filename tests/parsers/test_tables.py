@@ -6,29 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS
 from parsers.source import Hints, Limits, Position, Source, open_text
 from parsers.tables import Batch, Domain, State, Tables
+from tests.parsers.evidence import Memory
 
 TEXT = "one\ntwo\n\nfour tiger\n....\nsix\nseven\n"
-
-
-class Memory:
-    """A sink that keeps what it gets."""
-
-    def __init__(self) -> None:
-        self.tables: dict[str, list[pa.Table]] = {}
-
-    def write(self, table: str, rows: pa.Table) -> None:
-        self.tables.setdefault(table, []).append(rows)
-
-    def frame(self, table: str) -> pl.DataFrame:
-        frame = pl.from_arrow(pa.concat_tables(self.tables[table]))
-        assert isinstance(frame, pl.DataFrame)
-        return frame
 
 
 Parse = Callable[[Source, Tables], None]
@@ -153,7 +138,7 @@ def test_a_secret_stands_nowhere_but_in_the_original(tmp_path):
     assert [n.text for n in batch.notes if n.kind == "remark"] == ["was *****"]
     assert state == {"carry": ["*****"]}
     assert sink.frame("secrets").rows() == [(4, 5, 10, "password")]
-    assert "tiger" not in str(sink.tables)
+    assert "tiger" not in str(sink.parts)
 
 
 def test_a_short_secret_is_masked_in_its_own_line_only(tmp_path):

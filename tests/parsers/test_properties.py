@@ -1,0 +1,145 @@
+"""What holds for every format, whatever the bytes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parsers.registry import all_formats
+from tests.parsers.evidence import Run, parse_bytes, same_tables, without_notes
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+FORMATS = [(form.kind, form.variant) for form, _ in all_formats()]
+EVERY = pytest.mark.parametrize(("kind", "variant"), FORMATS, ids=lambda x: x)
+FEW = settings(
+    max_examples=20,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+NOTED = ("unknown", "damaged", "elided")
+AHEAD: dict[str, tuple[str, ...]] = {}
+"""Columns that may depend on later lines of the file, by kind, each with its reason in a comment."""
+
+
+@cache
+def samples(kind: str, variant: str) -> tuple[bytes, ...]:
+    """The smaller corpus texts that this variant reads."""
+    texts = [p.read_bytes() for p in sorted((CORPUS / kind).glob("*.txt"))]
+    runs = [(text, parse_bytes(text, kind, variant)) for text in texts if len(text) < 20_000]
+    return tuple(text for text, run in runs if run and run.tables.keys() - {"notes"})
+
+
+def check(run: Run | None, content: bytes) -> None:
+    """Every line is in the account once, and what was not read is noted."""
+    if run is None:
+        return
+    account = run.batch.account
+    assert account.lines == run.lines
+    if not content.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\n" in content:
+        assert run.lines == content.count(b"\n") + (not content.endswith(b"\n"))
+    noted = {line for n in run.batch.notes if n.kind in NOTED for line in range(n.line_from, n.line_to + 1)}
+    assert len(noted) >= account.unknown + account.damaged + account.elided
+    for rows in run.tables.values():
+        assert (rows["line_no"] >= 1).all()
+        assert (rows["line_end"] >= rows["line_no"]).all()
+        assert (rows["line_end"] <= run.lines).all()
+
+
+def rows_of(content: bytes, kind: str, variant: str, **limits: int) -> dict[str, pl.DataFrame]:
+    run = parse_bytes(content, kind, variant, **limits)
+    assert run is not None
+    return run.tables
+
+
+@EVERY
+@FEW
+@given(content=st.one_of(st.binary(max_size=600), st.text(max_size=400).map(str.encode)))
+def test_no_bytes_crash_it(kind, variant, content):
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_no_damage_crashes_it_and_every_line_is_accounted_for(kind, variant, data):
+    content = data.draw(st.sampled_from(samples(kind, variant)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        size = data.draw(st.integers(0, 40))
+        content = content[:at] + data.draw(st.binary(max_size=20)) + content[at + size :]
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_shuffled_lines_crash_nothing(kind, variant, data):
+    lines = data.draw(st.sampled_from(samples(kind, variant))).splitlines(keepends=True)
+    content = b"".join(data.draw(st.lists(st.sampled_from(lines), max_size=30)))
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_a_cut_changes_only_the_tail(kind, variant, data):
+    content = data.draw(st.sampled_from(samples(kind, variant)))
+    cut = data.draw(st.integers(1, len(content)))
+    whole, part = rows_of(content, kind, variant), rows_of(content[:cut], kind, variant)
+    border = content[:cut].count(b"\n")
+    for name in (whole.keys() | part.keys()) - {"notes"}:
+        ahead = AHEAD.get(kind, ())
+        before, after = (
+            r[name].filter(pl.col("line_end") <= border).drop(c for c in ahead if c in r[name].columns)
+            if name in r
+            else None
+            for r in (whole, part)
+        )
+        if before is None or after is None:
+            assert (0 if before is None else len(before)) == (0 if after is None else len(after))
+        else:
+            assert before.equals(after), (name, border)
+
+
+@EVERY
+def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
+    for content in samples(kind, variant):
+        plain = rows_of(content, kind, variant)
+        windows = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        blanks = content.replace(b"\r\n", b"\n").replace(b"\n", b" \t \n")
+        assert same_tables(plain, rows_of(windows, kind, variant))
+        assert same_tables(plain, rows_of(blanks, kind, variant))
+
+
+@EVERY
+def test_block_sizes_give_identical_tables(kind, variant):
+    for content in samples(kind, variant):
+        plain = rows_of(content, kind, variant)
+        assert same_tables(plain, rows_of(content, kind, variant, block_bytes=len(content) // 5))
+    many = b"".join(samples(kind, variant))
+    many = many * (300_000 // len(many) + 1)
+    one = parse_bytes(many, kind, variant)
+    other = parse_bytes(many, kind, variant, block_bytes=70_000)
+    assert one is not None
+    assert other is not None
+    assert same_tables(one.tables, other.tables)
+    assert one.batch == other.batch
+
+
+@EVERY
+def test_encodings_change_no_row(kind, variant):
+    for content in samples(kind, variant):
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            continue
+        plain = without_notes(rows_of(content, kind, variant))
+        assert same_tables(plain, without_notes(rows_of(text.encode("utf-8-sig"), kind, variant)))
+        assert same_tables(plain, without_notes(rows_of(text.encode("utf-16"), kind, variant)))
