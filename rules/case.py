@@ -6,7 +6,6 @@ Facts lie in the Parquet files of the readings; what a person may correct (host,
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import json
 import re
@@ -179,21 +178,22 @@ class Case:
                 of_spec = next((p for p in artifact.parts if p.part == part["part"]), None)
                 for d in part.get("domains") or []:
                     name = (of_spec.clock if of_spec else None) or f"{artifact.id}.{part['part']}:{d['domain']}"
+                    host = of_spec.host if of_spec else None
+                    zone = d.get("zone") or self._zone(of_spec)
+                    lines = tuple((a, b) for a, b in d["lines"])
+                    ends = d.get("t_begin"), d.get("t_end")
                     found.append(
-                        Clock(name, artifact.id, part["part"], d["kind"], d.get("base"), d.get("zone") or self._zone(of_spec), of_spec.host if of_spec else None,
-                              tuple((a, b) for a, b in d["lines"]), d.get("t_begin"), d.get("t_end"), name)
-                    )  # fmt: skip
+                        Clock(name, artifact.id, part["part"], d["kind"], d.get("base"), zone, host, lines, *ends, name)
+                    )
         return tuple(found)
 
     def _zone(self, part: PartSpec | None) -> str | None:
         host = self.spec.hosts.get(part.host) if part and part.host else None
         return host.tz if host else None
 
-    def role_of(self, artifact: int, line_no: int) -> str | None:
-        """Return the role of the part that holds a line, None if unknown."""
-        of_artifact = [s for s in self.stretches if s.artifact == artifact]
-        at = bisect.bisect_right([s.line_from for s in of_artifact], line_no) - 1
-        return of_artifact[at].role if at >= 0 and line_no <= of_artifact[at].line_to else None
+    def at(self, artifact: int, line_no: int) -> Stretch | None:
+        """Return the stretch that holds a line, None for a line of no part."""
+        return next((s for s in self.stretches if s.artifact == artifact and s.line_from <= line_no <= s.line_to), None)
 
     def align(self, alignments: Mapping[str, Alignment]) -> None:
         """Take over where clocks stand; tables given from now on have `t` and `t_err`, derived tables keep what they were built of."""
@@ -382,6 +382,8 @@ class Case:
                         sorted(self.hash_of(n) for n in module.NEEDS),
                         self.spec.statements,
                         self.spec.markers,
+                        self.spec.offsets,
+                        sorted(self.spec.hosts.items()),
                     )
                 ).encode()
             )
