@@ -46,7 +46,7 @@ VERSION = "1"
 
 NOT_TRACED, USER = "not traced", "user"
 BLOCKED, BURNING = 0.1, 0.8
-WHO = [*PLACE_COLUMNS, "pid", "lwp", "cycle"]
+PER = ["thread", "cycle"]
 
 
 def intervals(syscalls: pl.DataFrame) -> pl.DataFrame:
@@ -68,36 +68,35 @@ def intervals(syscalls: pl.DataFrame) -> pl.DataFrame:
 
 
 def total(parts: pl.DataFrame) -> pl.DataFrame:
-    """Sum intervals (with a `cycle` column) by thread, cycle and call."""
-    calls = parts.filter(pl.col("call_ns").is_not_null()).select(
-        *WHO, "line_no", "name", "cpu_s", pl.col("call_ns").alias("ns")
-    )
+    """Sum intervals by thread, cycle and call; `parts` has both numbers, the result no other place of a thread."""
+    calls = parts.filter(pl.col("call_ns").is_not_null()).select(*PER, "line_no", "name", "cpu_s", ns="call_ns")
     others = parts.filter(pl.col("rest_ns") > 0).select(
-        *WHO,
+        *PER,
         "line_no",
         pl.when("lost").then(pl.lit(NOT_TRACED)).otherwise(pl.lit(USER)).alias("name"),
         pl.lit(None, pl.Float64).alias("cpu_s"),
-        pl.col("rest_ns").alias("ns"),
+        ns="rest_ns",
     )
     ratio = pl.col("cpu_s") / pl.col("dur_s")
+    whole = pl.col("ns").sum().over(PER)
     return (
         pl.concat([calls, others])
-        .group_by([*WHO, "name"], maintain_order=True)
+        .group_by([*PER, "name"])
         .agg(
             pl.len().alias("n"),
             pl.col("ns").sum(),
             pl.col("ns").max().alias("max_ns"),
-            pl.when(pl.col("cpu_s").is_not_null().any()).then(pl.col("cpu_s").sum()).alias("cpu_s"),
+            pl.col("cpu_s").sum(),
+            pl.col("cpu_s").is_not_null().any().alias("cpu_known"),
             pl.col("line_no").min(),
             pl.col("line_no").max().alias("line_end"),
         )
         .with_columns(
+            pl.when("cpu_known").then("cpu_s").alias("cpu_s"),
             seconds(pl.col("ns")).alias("dur_s"),
             seconds(pl.col("ns") / pl.col("n")).alias("mean_s"),
             seconds(pl.col("max_ns")).alias("max_s"),
-            (pl.col("ns") / pl.when(pl.col("ns").sum().over(WHO) > 0).then(pl.col("ns").sum().over(WHO))).alias(
-                "share"
-            ),
+            (pl.col("ns") / pl.when(whole > 0).then(whole)).alias("share"),
         )
         .with_columns(
             pl.when(pl.col("name") == NOT_TRACED)
@@ -111,21 +110,18 @@ def total(parts: pl.DataFrame) -> pl.DataFrame:
             .otherwise(pl.lit("mixed"))
             .alias("verdict")
         )
-        .sort([*WHO, "ns", "name"], descending=[*[False] * len(WHO), True, False])
+        .sort([*PER, "ns", "name"], descending=[False, False, True, False])
     )
 
 
 def profile(syscalls: pl.DataFrame, listener: pl.DataFrame) -> pl.DataFrame:
     """Return `call_profile` for frames of system calls and of `listener_cycles`."""
     parts = intervals(syscalls)
-    whole = parts.with_columns(pl.lit(None, pl.Int64).alias("cycle"))
+    threads = parts.group_by("thread", maintain_order=True).agg(pl.col(*PLACE_COLUMNS, "pid", "lwp").first())
+    parts = parts.select("thread", "done_ns", "line_no", "name", "cpu_s", "call_ns", "rest_ns", "lost")
     served = (
         listener.filter(pl.col("complete"))
-        .join(
-            parts.select("artifact_id", "clock", "pid", "lwp", "thread").unique(),
-            on=["artifact_id", "clock", "pid", "lwp"],
-            nulls_equal=True,
-        )
+        .join(threads, on=["artifact_id", "clock", "pid", "lwp"], nulls_equal=True)
         .select(
             "thread",
             "cycle",
@@ -135,15 +131,21 @@ def profile(syscalls: pl.DataFrame, listener: pl.DataFrame) -> pl.DataFrame:
         .sort("done_ns")
     )
     cycled = (
-        parts.sort("done_ns")
+        parts.join(served.select("thread").unique(), on="thread", how="semi")
+        .sort("done_ns")
         .join_asof(
-            served, on="done_ns", by="thread", strategy="backward", allow_exact_matches=False, check_sortedness=False
+            served,
+            on="done_ns",
+            by="thread",
+            strategy="backward",
+            allow_exact_matches=False,
+            check_sortedness=False,
         )
         .filter(pl.col("done_ns") <= pl.col("end_ns"))
-        .drop("end_ns")
-        .sort("thread", "done_ns", "line_no")
     )
-    return TABLE.shape(pl.concat([total(cycled), total(whole)]))
+    whole = parts.with_columns(pl.lit(None, pl.Int64).alias("cycle"))
+    both = pl.concat([total(cycled), total(whole)])
+    return TABLE.shape(both.join(threads, on="thread", how="left", maintain_order="left"))
 
 
 def build(case: CaseTables) -> pl.DataFrame:

@@ -138,7 +138,7 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
     inside = (
         inside.join(idle, on="segment", how="left", maintain_order="left")
         .with_columns(seen.alias("close_row"))
-        .filter((ROW < pl.col("idle_row")).fill_null(True))
+        .filter((pl.col("idle_row") > ROW).fill_null(True))
     )
 
     # descriptors: pipes made in the cycle, and the log: written, never read, neither pipe nor socket

@@ -121,7 +121,8 @@ def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
         .sort("line_to")
         .join_asof(after, on="line_to", by="artifact_id", strategy="forward", check_sortedness=False)
     )
-    idle = pl.col("kind").is_in(["idle", "peer"])
+    asked = pl.col("ended_by").str.contains("connection request|client's bytes|end of file").fill_null(False)
+    idle = pl.col("kind").is_in(["idle", "peer"]) | asked
     answer = (pl.col("kind") == "spawn") | pl.col("sent").fill_null(False)
     arrived = pl.col("arrived").fill_null(False)
     return looked.with_columns(

@@ -10,8 +10,51 @@ import pytest
 from rules import statistics
 
 # connect times in seconds of three phases: before, after the first change, after the second
-A = [0.31, 0.31, 3.94, 0.33, 0.30, 0.33, 0.36, 0.30, 0.34, 0.25, 0.22, 0.34, 0.36, 0.30, 0.31, 0.28, 0.28, 0.27, 0.30, 3.81, 0.28]
-B = [0.13, 0.16, 0.17, 0.14, 0.13, 0.14, 0.12, 0.13, 0.13, 0.13, 0.13, 0.13, 0.11, 0.15, 0.17, 0.13, 0.12, 0.15, 0.15, 0.15]
+A = [
+    0.31,
+    0.31,
+    3.94,
+    0.33,
+    0.30,
+    0.33,
+    0.36,
+    0.30,
+    0.34,
+    0.25,
+    0.22,
+    0.34,
+    0.36,
+    0.30,
+    0.31,
+    0.28,
+    0.28,
+    0.27,
+    0.30,
+    3.81,
+    0.28,
+]
+B = [
+    0.13,
+    0.16,
+    0.17,
+    0.14,
+    0.13,
+    0.14,
+    0.12,
+    0.13,
+    0.13,
+    0.13,
+    0.13,
+    0.13,
+    0.11,
+    0.15,
+    0.17,
+    0.13,
+    0.12,
+    0.15,
+    0.15,
+    0.15,
+]
 C = [0.03, 0.05, 0.05, 0.03, 0.06, 0.04, 0.03, 0.03, 0.05, 0.05, 0.05, 0.05, 0.03, 0.06, 0.05, 0.05, 0.06, 0.05, 0.05, 0.05, 0.05, 0.03, 0.03, 0.03, 0.03, 0.06, 0.05]  # fmt: skip
 
 
@@ -108,7 +151,9 @@ def test_pelt_equals_brute_force(seed):
         parts = [values[a:b] for a, b in pairwise(edges)]
         return sum(((p - p.mean()) ** 2).sum() for p in parts) + 3.0 * len(cut)
 
-    cuts = [c for k in range(4) for c in combinations(range(1, 24), k) if all(b - a >= 5 for a, b in pairwise([0, *c, 24]))]
+    cuts = [
+        c for k in range(4) for c in combinations(range(1, 24), k) if all(b - a >= 5 for a, b in pairwise([0, *c, 24]))
+    ]
     assert statistics.pelt(values, 3.0) == list(min(cuts, key=cost))
 
 

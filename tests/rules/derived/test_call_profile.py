@@ -20,12 +20,24 @@ def profile(rows):
         (
             traces.BEFORE_000,
             0.2962,
-            {"read": (4, 0.1995), "waitid": (1, 0.0542), "fork1": (1, 0.0300), "lwp_sigmask": (1, 0.0055), "lseek": (1, 0.0024)},
+            {
+                "read": (4, 0.1995),
+                "waitid": (1, 0.0542),
+                "fork1": (1, 0.0300),
+                "lwp_sigmask": (1, 0.0055),
+                "lseek": (1, 0.0024),
+            },
         ),
         (
             traces.AFTER_000,
             0.2012,
-            {"read": (4, 0.0959), "waitid": (1, 0.0547), "fork1": (1, 0.0358), "lwp_sigmask": (1, 0.0051), "lseek": (1, 0.0024)},
+            {
+                "read": (4, 0.0959),
+                "waitid": (1, 0.0547),
+                "fork1": (1, 0.0358),
+                "lwp_sigmask": (1, 0.0051),
+                "lseek": (1, 0.0024),
+            },
         ),
     ],
 )
@@ -41,7 +53,11 @@ def test_profile_sums(ranges, total, expected):
 def test_seed000_profile_says_who_burns():
     found = {r["name"]: r for r in profile(traces.truss("000", *traces.BEFORE_000)) if r["cycle"] == 1}
     assert sum(r["n"] for r in found.values()) == 33  # lines 56 to 95, the accept itself not counted
-    assert (found["fork1"]["verdict"], found["read"]["verdict"], found["waitid"]["verdict"]) == ("burning", "blocked", "blocked")
+    assert (found["fork1"]["verdict"], found["read"]["verdict"], found["waitid"]["verdict"]) == (
+        "burning",
+        "blocked",
+        "blocked",
+    )
     assert found["fork1"]["cpu_s"] == pytest.approx(0.0299)
     assert (found["read"]["line_no"], found["read"]["line_end"], found["read"]["max_s"]) == (72, 90, 0.1298)
     others = total_of(found) - sum(found[k]["dur_s"] for k in ("read", "waitid", "fork1", "lwp_sigmask", "lseek"))
@@ -71,7 +87,17 @@ def test_elided_gap_never_blamed():
 
 
 def row(line, t, name="x", **more):
-    return {"line_no": line, "seq": line, "pid": 1, "t_local": t, "name": name, "state": "done", "stamp": "end", "clock": "c", **more}
+    return {
+        "line_no": line,
+        "seq": line,
+        "pid": 1,
+        "t_local": t,
+        "name": name,
+        "state": "done",
+        "stamp": "end",
+        "clock": "c",
+        **more,
+    }
 
 
 def test_a_printed_difference_holds_over_missing_lines():
@@ -99,13 +125,19 @@ def test_a_lone_event_has_no_profile():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5_000), st.sampled_from(["proven", "broken"]), st.booleans()), min_size=2, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5_000), st.sampled_from(["proven", "broken"]), st.booleans()), min_size=2, max_size=30
+    )
+)
 def test_the_parts_make_the_whole(steps):
     t, rows = 1.0, []
     for i, (ticks, contiguous, printed) in enumerate(steps):
         t = round(t + ticks / 10_000, 4)
         gap = ticks / 10_000 if i else None
-        rows.append(row(i + 1, t, f"call{i % 3}", dur_hi_s=gap, contiguous=contiguous, delta_s=gap if printed and i else None))
+        rows.append(
+            row(i + 1, t, f"call{i % 3}", dur_hi_s=gap, contiguous=contiguous, delta_s=gap if printed and i else None)
+        )
     found = profile(rows)
     first = rows[0]["t_local"]
     assert sum(r["dur_s"] for r in found) == pytest.approx(t - first, abs=1e-9)

@@ -8,7 +8,13 @@ from rules.case import Case
 from tests.rules.test_statistics import A, B, C
 
 PHASES = {"before": A, "after-1": B, "after-2": C}
-MARKER = {"kind": "change", "changed": ["parameters", "40 to 18 GB", "restart"], "from_phase": "before", "to_phase": "after-1", "hypothesis": "H-OS-SHM"}
+MARKER = {
+    "kind": "change",
+    "changed": ["parameters", "40 to 18 GB", "restart"],
+    "from_phase": "before",
+    "to_phase": "after-1",
+    "hypothesis": "H-OS-SHM",
+}
 
 
 def series(phases=PHASES, **more):
@@ -37,7 +43,15 @@ def test_every_earlier_phase_with_every_later_one():
     found = compared(series(), [MARKER])
     assert set(found) == {("before", "after-1"), ("before", "after-2"), ("after-1", "after-2")}
     row = found["before", "after-1"]
-    assert (row["n_changes"], row["hypothesis"], row["n1"], row["n2"], row["tail1"], row["tail2"], row["n_needed"]) == (3, "H-OS-SHM", 21, 20, 2, 0, 30)
+    assert (row["n_changes"], row["hypothesis"], row["n1"], row["n2"], row["tail1"], row["tail2"], row["n_needed"]) == (
+        3,
+        "H-OS-SHM",
+        21,
+        20,
+        2,
+        0,
+        30,
+    )
     assert (row["shift"], row["ci_lo"], row["ci_hi"], row["cliff"]) == (-0.17, -0.19, -0.15, -1)
     assert row["before_mean"] == pytest.approx(0.6438, abs=5e-5)
     assert row["p_zero"] == pytest.approx(0.135, abs=5e-4)
@@ -49,7 +63,13 @@ def test_changes_nobody_named_are_unknown_not_none():
 
 
 def test_a_span_of_two_markers_counts_both():
-    second = {**MARKER, "from_phase": "after-1", "to_phase": "after-2", "changed": ["shared server"], "hypothesis": "H-CONN-CHURN"}
+    second = {
+        **MARKER,
+        "from_phase": "after-1",
+        "to_phase": "after-2",
+        "changed": ["shared server"],
+        "hypothesis": "H-CONN-CHURN",
+    }
     row = compared(series(), [MARKER, second])["before", "after-2"]
     assert (row["n_changes"], row["hypothesis"]) == (4, None)
 
@@ -72,14 +92,27 @@ def test_phases_of_other_names_follow_their_marker():
 
 
 def test_failed_connects_are_no_times():
-    failed = {"artifact_id": 1, "line_no": 99, "seq": 99, "elapsed_s": 60.0, "ok": False, "phase": "before", "host": "app1"}
+    failed = {
+        "artifact_id": 1,
+        "line_no": 99,
+        "seq": 99,
+        "elapsed_s": 60.0,
+        "ok": False,
+        "phase": "before",
+        "host": "app1",
+    }
     assert compared([*series(), failed])["before", "after-1"]["n1"] == 21
 
 
 def test_series_of_one_name_are_compared_apart_and_labels_pooled():
     both = [*series(series="connect"), *series({"before": [5.0] * 8, "after-1": [5.0] * 8}, series="ping")]
     found = [(r["series"], r["from_phase"], r["n1"]) for r in changes(both) if not r["proposed"]]
-    assert sorted(found) == [("connect", "after-1", 20), ("connect", "before", 21), ("connect", "before", 21), ("ping", "before", 8)]
+    assert sorted(found) == [
+        ("connect", "after-1", 20),
+        ("connect", "before", 21),
+        ("connect", "before", 21),
+        ("ping", "before", 8),
+    ]
     labels = [{**r, "series": f"list {r['artifact_id']}"} for r in series()]
     assert {r["series"] for r in changes(labels)} == {None}
 

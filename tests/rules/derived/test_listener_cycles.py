@@ -62,14 +62,24 @@ class Trace:
 
     def __call__(self, name, length=0.001, **more):
         self.t = round(self.t + length, 6)
-        row = {"line_no": len(self.rows) + 1, "seq": len(self.rows), "pid": self.pid, "lwp": 1, "t_local": self.t, "name": name, "dur_hi_s": length}
+        row = {
+            "line_no": len(self.rows) + 1,
+            "seq": len(self.rows),
+            "pid": self.pid,
+            "lwp": 1,
+            "t_local": self.t,
+            "name": name,
+            "dur_hi_s": length,
+        }
         self.rows.append({**row, "state": "done", "stamp": "end", "contiguous": "proven", "clock": "c", **more})
         return self
 
 
 def test_a_hand_off_ends_at_the_close():
     #  poll | accept 12 -> 5 | read 5 | close 5 | poll
-    rows = Trace()("pollsys", 1.0)("accept", fd=12, ret=5)("read", fd=5, ret=9)("close", fd=5, ret=0)("pollsys", 2.0)("write", fd=3, ret=1).rows
+    rows = Trace()("pollsys", 1.0)("accept", fd=12, ret=5)("read", fd=5, ret=9)("close", fd=5, ret=0)("pollsys", 2.0)(
+        "write", fd=3, ret=1
+    ).rows
     (found,) = cycles(rows)
     assert (found["kind"], found["complete"], found["line_end"]) == ("handoff", True, 4)
     assert found["cycle_s"] == pytest.approx(0.002)
@@ -78,13 +88,17 @@ def test_a_hand_off_ends_at_the_close():
 
 
 def test_a_poll_on_the_connection_does_not_end_it():
-    rows = Trace()("accept", fd=12, ret=5)("poll", 0.5, args="[{fd=5, events=POLLIN}, {fd=12, events=POLLIN}]")("close", fd=5, ret=0).rows
+    rows = Trace()("accept", fd=12, ret=5)("poll", 0.5, args="[{fd=5, events=POLLIN}, {fd=12, events=POLLIN}]")(
+        "close", fd=5, ret=0
+    ).rows
     assert cycles(rows)[0]["cycle_s"] == pytest.approx(0.501)
 
 
 def test_a_poll_without_the_connection_ends_it_unserved():
     #  accept 12 -> 5 | read 5 | poll on 12 alone | close 5: it went back to waiting, what follows is not this service
-    rows = Trace()("accept", fd=12, ret=5)("read", fd=5, ret=3)("poll", 0.5, args="[{fd=12, events=POLLIN}]")("close", fd=5, ret=0).rows
+    rows = Trace()("accept", fd=12, ret=5)("read", fd=5, ret=3)("poll", 0.5, args="[{fd=12, events=POLLIN}]")(
+        "close", fd=5, ret=0
+    ).rows
     (found,) = cycles(rows)
     assert (found["complete"], found["cycle_s"], found["line_end"]) == (False, None, 2)
 
@@ -107,14 +121,18 @@ def test_refused_accepts_begin_nothing():
 
 def test_a_slow_third_answer_is_a_wait_too():
     # fork 10 ms, pipe reads: hello 20 ms, its continuation 0.1 ms (not counted), a slow one of 0.5 s (counted)
-    base = Trace()("accept", fd=12, ret=5)("pipe", fd=6, fd2=7)("fork1", 0.010, ret=20, child_pid=20)("read", 0.020, fd=6, ret=4)
+    base = Trace()("accept", fd=12, ret=5)("pipe", fd=6, fd2=7)("fork1", 0.010, ret=20, child_pid=20)(
+        "read", 0.020, fd=6, ret=4
+    )
     rows = base("read", 0.0001, fd=6, ret=4)("read", 0.5, fd=6, ret=4)("close", fd=5, ret=0).rows
     assert cycles(rows)[0]["wait_child_s"] == pytest.approx(0.530)
 
 
 def test_the_log_is_what_is_written_and_never_read():
     # fd 9 talks to the instance (it is read, too), fd 3 is the log
-    rows = Trace()("read", fd=9, ret=4)("accept", fd=12, ret=5)("close", fd=5, ret=0)("write", 0.2, fd=9, ret=4)("write", 0.05, fd=3, ret=220).rows
+    rows = Trace()("read", fd=9, ret=4)("accept", fd=12, ret=5)("close", fd=5, ret=0)("write", 0.2, fd=9, ret=4)(
+        "write", 0.05, fd=3, ret=220
+    ).rows
     (found,) = cycles(rows)
     assert found["line_end"] == 5
     assert found["log_s"] == pytest.approx(0.05)

@@ -31,7 +31,16 @@ def test_pipe_pairs_seed000():
 
 
 def io(line, pid, t, name, data, **more):
-    row = {"line_no": line, "pid": pid, "t_local": t, "name": name, "data": data, "bytes": len(data), "stamp": "end", "clock": "c"}
+    row = {
+        "line_no": line,
+        "pid": pid,
+        "t_local": t,
+        "name": name,
+        "data": data,
+        "bytes": len(data),
+        "stamp": "end",
+        "clock": "c",
+    }
     return {**row, **more}
 
 

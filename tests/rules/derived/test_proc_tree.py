@@ -53,7 +53,11 @@ def test_failed_forks_and_execs_are_nobodys():
 
 def test_ancestry_keeps_the_forefathers_own_fork():
     found = ancestry(tree(traces.truss("001", *traces.TRUSS_001)))
-    assert set(found.select("pid", "ancestor", "line_fork").rows()) == {(3728, 22626, 78), (3731, 3728, 80), (3731, 22626, 78)}
+    assert set(found.select("pid", "ancestor", "line_fork").rows()) == {
+        (3728, 22626, 78),
+        (3731, 3728, 80),
+        (3731, 22626, 78),
+    }
 
 
 def test_a_case_without_traces_has_no_processes():

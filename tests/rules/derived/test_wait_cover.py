@@ -23,7 +23,17 @@ SAID = [{"name": "same_connection", "text": "for the same connection", "author":
 
 
 def wait(place, line, begin, end, kind, ended_by, **more):
-    return {**place, "line_from": line, "line_to": line + 1, "wait_s": end - begin, "kind": kind, "ended_by": ended_by, "contiguous": "assumed", "t": (begin, end), **more}
+    return {
+        **place,
+        "line_from": line,
+        "line_to": line + 1,
+        "wait_s": end - begin,
+        "kind": kind,
+        "ended_by": ended_by,
+        "contiguous": "assumed",
+        "t": (begin, end),
+        **more,
+    }
 
 
 def cover(*waits, records=(), statements=SAID, **tables):
@@ -41,7 +51,14 @@ def cover(*waits, records=(), statements=SAID, **tables):
 
 ASKS = wait(CLIENT, 10, 39.329, 41.201, "peer", "bytes of the peer")
 SPAWNS = wait(LISTENER, 20, 39.566, 41.358, "spawn", "a child's answer")
-COMES = {"artifact_id": 2, "clock": "2.1:1", "side": "listener", "line_no": 15, "t_local": 39.560, "ns_events": ["INCOMING CALL"]}
+COMES = {
+    "artifact_id": 2,
+    "clock": "2.1:1",
+    "side": "listener",
+    "line_no": 15,
+    "t_local": 39.560,
+    "ns_events": ["INCOMING CALL"],
+}
 
 
 def test_align_seed001_pair():
@@ -76,7 +93,15 @@ def test_lost_packet_twin():
 
 
 def test_work_that_ends_in_an_answer_sent_is_residence():
-    sends = {"artifact_id": 2, "clock": "2.1:1", "side": "listener", "line_no": 30, "t_local": 41.4, "direction": "out", "bytes": 8}
+    sends = {
+        "artifact_id": 2,
+        "clock": "2.1:1",
+        "side": "listener",
+        "line_no": 30,
+        "t_local": 41.4,
+        "direction": "out",
+        "bytes": 8,
+    }
     looks_up = {**SPAWNS, "kind": "name_lookup", "ended_by": "exit"}
     assert cover(ASKS, looks_up)[0]["residence"] == "none"
     assert cover(ASKS, looks_up, records=[sends])[0]["residence"] == "partly"
@@ -85,7 +110,9 @@ def test_work_that_ends_in_an_answer_sent_is_residence():
 
 def test_a_longer_server_wait_cannot_be_the_cause():
     assert cover(ASKS, wait(LISTENER, 20, 39.0, 41.358, "spawn", "a child's answer")) == []
-    assert len(cover(ASKS, wait(LISTENER, 20, 39.485, 41.358, "spawn", "a child's answer"))) == 1  # 1 ms longer: rounding
+    assert (
+        len(cover(ASKS, wait(LISTENER, 20, 39.485, 41.358, "spawn", "a child's answer"))) == 1
+    )  # 1 ms longer: rounding
 
 
 def test_a_broken_gap_covers_nothing():
