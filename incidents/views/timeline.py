@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
 from incidents import access, analysis, figures, frames
@@ -22,6 +23,7 @@ LEAST_PX, MOST_PX = 100, 4000
 
 @require_GET
 @never_cache
+@gzip_page
 def data(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with frames as JSON (docs/interfaces.md 4): all of them whole, or one of them between `from` and `to`."""
     room = access.enter(request.user, slug)
