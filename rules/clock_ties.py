@@ -40,7 +40,7 @@ class Tie:
     method: str
     accepted: bool
     n_pairs: int = 0
-    reason: str | None = None
+    reason: str = ""
     drift: Interval | None = None
     first: float | None = None
     last: float | None = None

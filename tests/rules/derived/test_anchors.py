@@ -33,7 +33,8 @@ def started(line, pid, t):
 
 def accepted(line, port, t):
     return {
-        "artifact_id": 1, "clock": "1.1:1", "line_no": line, "pid": 10, "t_local": t, "name": "accept", "ret": 13, "peer_ip": "10.44.29.32", "peer_port": port, "stamp": "end",
+        "artifact_id": 1, "clock": "1.1:1", "line_no": line, "pid": 10, "t_local": t, "name": "accept", "ret": 13, "peer_ip": "10.44.29.32",
+        "peer_port": port, "stamp": "end",
         "state": "done",
     }  # fmt: skip
 

@@ -15,10 +15,12 @@ from rules.derived_table import PLACE
 #            39.566                          41.358     (its own clock, ahead)
 CLIENT = {"artifact_id": 1, "clock": "1.1:1", "side": "client", "host": "gw"}
 LISTENER = {"artifact_id": 2, "clock": "2.1:1", "side": "listener", "host": "db"}
-WAITS = {
-    **PLACE, "side": pl.String, "line_from": pl.Int64, "line_to": pl.Int64, "wait_s": pl.Float64, "kind": pl.String, "ended_by": pl.String,
-    "contiguous": pl.String,
-}  # fmt: skip
+WAITS: dict[str, pl.DataType] = {
+    **PLACE,
+    **{c: pl.String() for c in ("side", "kind", "ended_by", "contiguous")},
+    **{c: pl.Int64() for c in ("line_from", "line_to")},
+    "wait_s": pl.Float64(),
+}
 SAID = [{"name": "same_connection", "text": "for the same connection", "author": "DBA"}]
 
 
@@ -38,7 +40,8 @@ def wait(place, line, begin, end, kind, ended_by, **more):
 
 def cover(*waits, records=(), statements=SAID, **tables):
     lines = [
-        {"artifact_id": w["artifact_id"], "clock": w["clock"], "side": w["side"], "line_no": w["line_from"] + i, "t_local": w["t"][i], "conn_key": w.get("key") if i else None,
+        {"artifact_id": w["artifact_id"], "clock": w["clock"], "side": w["side"], "line_no": w["line_from"] + i, "t_local": w["t"][i],
+        "conn_key": w.get("key") if i else None,
          "peer_ip": w.get("peer_ip") if i else None, "peer_port": w.get("peer_port") if i else None}
         for w in waits for i in (0, 1)
     ]  # fmt: skip
