@@ -7,9 +7,9 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, ContextManager
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rules.rule import Rule
@@ -95,7 +95,7 @@ def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.
     from rules.model import CaseSpec
     from rules.reading import open_paths
 
-    scratch: ContextManager[str] = (
+    scratch: AbstractContextManager[str] = (
         nullcontext("") if options.case_json else tempfile.TemporaryDirectory(prefix="exhibit-")
     )
     with scratch as folder:

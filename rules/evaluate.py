@@ -21,6 +21,7 @@ from rules.engine.sandbox import Fence, Sandbox
 from rules.messages import MESSAGES, BadTemplate, render
 from rules.model import (
     GROUPS,
+    SEVERITIES,
     CaseSpec,
     Citation,
     Clear,
@@ -29,6 +30,7 @@ from rules.model import (
     Compared,
     Failed,
     Finding,
+    Group,
     NotEvaluable,
     Report,
     ReportArtifact,
@@ -164,17 +166,13 @@ class _Judged:
             for e in unit
             if any(code and x.cells.get(code, 0) > 3 for x in unit)
         }
-        made = [
-            replace(m, finding=replace(m.finding, group=scoring.group_of(
-                m.finding.kind, m.finding.layer, m.finding.evidence_group, m.finding.cells, code is not None and m.draft.rule.file.hypotheses.get(code) == "tier",
-                code, m.finding.key in chain)))
-            for m in made
-        ]  # fmt: skip
-        order = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+        made = [replace(m, finding=replace(m.finding, group=self._group(m, code, chain))) for m in made]
+        steps = SEVERITIES[::-1]
         made.sort(
             key=lambda m: (
+                GROUPS.index(m.finding.group),
                 -abs(m.finding.decibans),
-                order[m.finding.severity],
+                steps.index(m.draft.severity),
                 m.finding.rule,
                 m.finding.citations[0].line_from,
             )
@@ -182,12 +180,16 @@ class _Judged:
         self.findings = tuple(m.finding for m in made)
         self.whose: WhoseSeconds | None = whose_seconds(case, self.findings, self.quotes.cite)
 
+    @staticmethod
+    def _group(m: _Made, leader: str | None, chain: set[str]) -> Group:
+        own = leader is not None and m.draft.rule.file.hypotheses.get(leader) == "tier"
+        f = m.finding
+        return scoring.group_of(f.kind, f.layer, f.evidence_group, f.cells, own, leader, f.key in chain)
+
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row
         values = template_values(draft)
-        headline, expert, manager = (
-            render(file.messages.template(w, draft.tier), values) for w in ("headline", "expert", "manager")
-        )  # type: ignore[arg-type]
+        headline, expert, manager = (render(file.messages.template(w, draft.tier), values) for w in MESSAGES)
         against = list(row.get("against") or [])
         if draft.contiguous == "assumed":
             expert = f"{expert} {ASSUMED}"
@@ -203,7 +205,8 @@ class _Judged:
         identity = json.dumps([rule.id, draft.host, draft.subject, sha, citations[0].line_from])
         key = hashlib.sha256(identity.encode()).hexdigest()[:16]
         cells = scoring.cells_of(file.hypotheses, draft.tier, draft.decibans, draft.facts, row.get("tested"))
-        clock = row.get("clock") or next((s.clock for s in self.case.stretches if s.artifact == citations[0].artifact and s.line_from <= citations[0].line_from <= s.line_to), None)  # fmt: skip
+        place = self.case.at(citations[0].artifact, citations[0].line_from)
+        clock = row.get("clock") or (place.clock if place else None)
         finding = Finding(
             key=key, rule=rule.id, version=file.version, title=file.title, kind="clear" if draft.kind == "clear" else "finding", group="contributing",
             layer=draft.layer, contributing=file.contributing_layers, host=draft.host, subject=draft.subject, tier=draft.tier,
@@ -423,7 +426,8 @@ def _clock_rows(case: Case) -> Iterable[ClockRow]:
 def _compared(case: Case) -> Iterable[Compared]:
     for r in case.derived("changes").filter(~pl.col("proposed")).iter_rows(named=True):
         text = (
-            f"{r['series'] or r['metric']}: median {r['before_med']:g} s (n {r['n1']}, {r['from_phase']}) to {r['after_med']:g} s (n {r['n2']}, {r['to_phase']}), "
+            f"{r['series'] or r['metric']}: median {r['before_med']:g} s (n {r['n1']}, {r['from_phase']}) "
+            f"to {r['after_med']:g} s (n {r['n2']}, {r['to_phase']}), "
             f"shift {r['shift']:.2f} s, 95 % interval {r['ci_lo']:.2f} to {r['ci_hi']:.2f}; mean {r['before_mean']:.3f} to {r['after_mean']:.3f} s"
         )
         yield Compared(

@@ -44,15 +44,20 @@ def run_tests(rules: Iterable[Rule], sandbox: Sandbox | None = None) -> Iterator
             yield from run_tests(rules, own)
         return
     for rule in rules:
-        shown: list[Draft] = []
         for test in rule.file.tests:
-            yield Result(rule.id, test.name, tuple(_problems(rule, test, sandbox, shown)))
-        yield Result(rule.id, "texts and thresholds", (*_texts(rule, shown), *_thresholds(rule, sandbox)))
+            yield run_one(rule, test, sandbox)
+        yield check_rule(rule, sandbox)
+
+
+def check_rule(rule: Rule, sandbox: Sandbox) -> Result:
+    """Check what no single test can: the texts of every tier and that each threshold decides something."""
+    drafts = [d for test in rule.file.tests for d in outcome_of(rule, test, sandbox).drafts]
+    return Result(rule.id, "texts and thresholds", (*_texts(rule, drafts), *_thresholds(rule, sandbox)))
 
 
 def run_one(rule: Rule, test: RuleTest, sandbox: Sandbox) -> Result:
     """Run one inline test."""
-    return Result(rule.id, test.name, tuple(_problems(rule, test, sandbox, [])))
+    return Result(rule.id, test.name, tuple(_problems(rule, test, sandbox)))
 
 
 def outcome_of(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str, Any] | None = None) -> Outcome:
@@ -65,7 +70,7 @@ def outcome_of(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str
         return Runner(case, sandbox, Path(scratch)).run_one(rule, used)
 
 
-def _problems(rule: Rule, test: RuleTest, sandbox: Sandbox, shown: list[Draft]) -> Iterator[str]:
+def _problems(rule: Rule, test: RuleTest, sandbox: Sandbox) -> Iterator[str]:
     try:
         outcome = outcome_of(rule, test, sandbox)
     except (RuleError, KeyError, TypeError, ValueError) as error:
@@ -74,7 +79,6 @@ def _problems(rule: Rule, test: RuleTest, sandbox: Sandbox, shown: list[Draft]) 
     if outcome.failed:
         yield f"failed: {outcome.failed}"
         return
-    shown += outcome.drafts
     lacking = {n.text for needs in outcome.unmet.values() for n in needs}
     tables = {n.table for needs in outcome.unmet.values() for n in needs}
     if test.expect_not_evaluable is not None:

@@ -92,7 +92,7 @@ class Scale:
 class Own:
     """A weight outside the classes; the reason is shown."""
 
-    dB: int  # noqa: N815 - the file's own key
+    dB: int
     reason: str
 
 

@@ -27,25 +27,11 @@ from rules.rule import Need, Rule
 VERSION = "1"
 """Raised when the engine judges differently; part of every cache key and of every finding."""
 
-CONTRACT = frozenset(
-    (
-        "subject",
-        "magnitude",
-        "evidence",
-        "tier",
-        "layer",
-        "host",
-        "t_from",
-        "t_to",
-        "clock",
-        "kind",
-        "contiguous",
-        "cap",
-        "clears",
-        "clear_s",
-    )
-    + ("clear_n", "clear_scope", "bound", "by_statement", "in_symptom", "tested", "chain", "against")
-)
+_CONTRACT = """
+subject magnitude evidence tier layer host t_from t_to clock kind contiguous cap clears clear_s clear_n clear_scope bound
+by_statement in_symptom tested chain against
+"""
+CONTRACT = frozenset(_CONTRACT.split())
 """Columns of a result with a meaning for the engine; every other scalar column is a fact for the templates."""
 
 LAYERS: frozenset[str] = frozenset(get_args(Layer))
@@ -335,7 +321,8 @@ class Runner:
                 raise fail("a clearing needs clear_s, clear_n and clear_scope")
             if abs(decibans) < CLEARS_FROM:
                 raise fail(f"{decibans} dB clear nobody")
-        host = row.get("host") if "host" in row else self._host_at(evidence[0])
+        place = self.case.at(evidence[0].artifact, evidence[0].line_from)
+        host = row.get("host", place.host if place else None)
         if not isinstance(row.get(rule.file.severity.source, magnitude), (int, float)):
             raise fail(f"severity is by {rule.file.severity.source}, which is no number")
         facts = {k: v for k, v in row.items() if k not in CONTRACT and not isinstance(v, (list, dict))}
@@ -355,16 +342,6 @@ class Runner:
                 raise fail(f"line {line} does not exist in artifact {artifact}")
         spans = [(first, last)] if first <= last else [(first, first), (last, last)]
         return [Evidence(artifact, a, b, str(role or "rows")) for a, b in spans]
-
-    def _host_at(self, evidence: Evidence) -> str | None:
-        return next(
-            (
-                s.host
-                for s in self.case.stretches
-                if s.artifact == evidence.artifact and s.line_from <= evidence.line_from <= s.line_to
-            ),
-            None,
-        )
 
     def _severity(self, rule: Rule, row: Mapping[str, Any], layer: str) -> Severity:
         value = float(row.get(rule.file.severity.source, row["magnitude"]))

@@ -15,7 +15,15 @@ from rules import registry
 from rules.case import FROM_CASE, Case, columns_of
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
-_SQL: dict[object, str] = {pl.Int64(): "BIGINT", pl.Int32(): "INTEGER", pl.UInt64(): "UBIGINT", pl.UInt32(): "UINTEGER", pl.Float64(): "DOUBLE", pl.String(): "VARCHAR", pl.Boolean(): "BOOLEAN"}  # fmt: skip
+_SQL: dict[object, str] = {
+    pl.Int64(): "BIGINT",
+    pl.Int32(): "INTEGER",
+    pl.UInt64(): "UBIGINT",
+    pl.UInt32(): "UINTEGER",
+    pl.Float64(): "DOUBLE",
+    pl.String(): "VARCHAR",
+    pl.Boolean(): "BOOLEAN",
+}
 
 
 def sql_type(kind: pl.DataType) -> str:
