@@ -11,6 +11,7 @@ import quopri
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 MOST_LINES = 8
 """A record is wrapped over at most so many further lines."""
@@ -97,7 +98,9 @@ def _strip_leaders(pieces: list[Piece]) -> list[Piece]:
 
 def _decode_markup(pieces: list[Piece]) -> list[Piece]:
     """Undo HTML where its signs show it: tags and entities, once; no-break blanks always."""
-    markup = sum(1 for p in pieces if _MARKUP.search(p.text)) > 0 and any(_TAGS.search(p.text) or "&quot;" in p.text for p in pieces)
+    markup = sum(1 for p in pieces if _MARKUP.search(p.text)) > 0 and any(
+        _TAGS.search(p.text) or "&quot;" in p.text for p in pieces
+    )
     for p in pieces:
         text = html.unescape(_TAGS.sub("", p.text)) if markup else p.text
         text = text.replace("\u00a0", " ")
@@ -116,7 +119,7 @@ def split(pieces: list[Piece], grammar: Grammar) -> list[Piece]:
             done.append(p)
             continue
         borders = [0, *at, len(p.text)]
-        texts = [p.text[a:b].strip() for a, b in zip(borders, borders[1:], strict=False)]
+        texts = [p.text[a:b].strip() for a, b in pairwise(borders)]
         for pos, text in enumerate(t for t in texts if t):
             done.append(Piece(p.line_no, p.line_end, text, pos, [*p.how, "several records on one line"]))
     return done

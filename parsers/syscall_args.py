@@ -11,41 +11,44 @@ from __future__ import annotations
 
 import polars as pl
 
-FD_CALLS = frozenset(
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FD_CALLS = _names(
     "read write readv writev pread pread64 pwrite pwrite64 preadv pwritev close fcntl fcntl64 ioctl fstat fstat64 fxstat lseek lseek64 "
     "llseek _llseek ftruncate ftruncate64 fsync fdatasync fdsync dup dup2 dup3 accept accept4 bind listen connect send sendto sendmsg "
     "sendmmsg recv recvfrom recvmsg recvmmsg getsockname getpeername getsockopt setsockopt shutdown getdents getdents64 fchmod fchown "
     "fchown32 fchdir facl fstatvfs fstatvfs64 fstatfs fstatfs64 getmsg putmsg getpmsg putpmsg sendfile sendfile64 sendfilev sendfilev64 "
     "port_getn port_get port_associate port_dissociate port_send port_alert fpathconf flock fallocate fadvise64 epoll_wait epoll_pwait "
-    "epoll_ctl splice tee vmsplice timerfd_settime timerfd_gettime kread kwrite kreadv kwritev klseek kfcntl kioctl".split()
+    "epoll_ctl splice tee vmsplice timerfd_settime timerfd_gettime kread kwrite kreadv kwritev klseek kfcntl kioctl"
 )
 """Calls whose first argument is a descriptor."""
 
-AT_CALLS = frozenset(
+AT_CALLS = _names(
     "openat openat64 fstatat fstatat64 newfstatat faccessat faccessat2 unlinkat mkdirat mknodat readlinkat fchownat fchmodat renameat "
-    "renameat2 linkat futimesat utimensat utimesys statx execveat name_to_handle_at".split()
+    "renameat2 linkat futimesat utimensat utimesys statx execveat name_to_handle_at"
 )
 """Calls that begin with a directory descriptor and a path."""
 
-TRANSFERS = frozenset(
+TRANSFERS = _names(
     "read write readv writev pread pread64 pwrite pwrite64 preadv pwritev send sendto sendmsg recv recvfrom recvmsg getmsg putmsg "
-    "sendfile sendfile64 sendfilev sendfilev64 getdents getdents64 kread kwrite kreadv kwritev".split()
+    "sendfile sendfile64 sendfilev sendfilev64 getdents getdents64 kread kwrite kreadv kwritev"
 )
 """Calls whose result is a number of bytes."""
 
-BUFFER_CALLS = frozenset(
-    "read write pread pread64 pwrite pwrite64 send sendto recv recvfrom kread kwrite getmsg putmsg".split()
-)
+BUFFER_CALLS = _names("read write pread pread64 pwrite pwrite64 send sendto recv recvfrom kread kwrite getmsg putmsg")
 """Calls whose second argument is the buffer."""
 
-ID_CALLS = frozenset("shmat shmctl semctl semop semtimedop msgsnd msgrcv msgctl waitpid wait4".split())
+ID_CALLS = _names("shmat shmctl semctl semop semtimedop msgsnd msgrcv msgctl waitpid wait4")
 """Calls whose first argument is an id: of shared memory, a semaphore set, a queue, a process."""
 GET_CALLS = frozenset({"shmget", "semget", "msgget"})
 """Calls whose result is the id."""
 
-ADDR_CALLS = frozenset(
+ADDR_CALLS = _names(
     "shmdt mprotect futex lwp_park lwp_mutex_timedlock lwp_mutex_trylock lwp_mutex_lock lwp_mutex_unlock lwp_mutex_wakeup "
-    "lwp_mutex_register lwp_cond_wait lwp_cond_signal lwp_cond_broadcast lwp_sema_timedwait lwp_sema_trywait lwp_sema_post lwp_rwlock_sys".split()
+    "lwp_mutex_register lwp_cond_wait lwp_cond_signal lwp_cond_broadcast lwp_sema_timedwait lwp_sema_trywait lwp_sema_post lwp_rwlock_sys"
 )
 """Calls whose first address counts (`arg_addr`)."""
 

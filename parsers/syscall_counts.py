@@ -64,7 +64,13 @@ class Counts:
     def _row(self, line_no: int, text: str) -> bool:
         row: dict[str, Any] = {"line_no": line_no, "section": self.section, "total_kind": "unknown", "complete": False}
         if self.section == "call" and (found := _CALL.match(text)):
-            row |= {"name": found[1], "total_s": float(found[2]), "n": int(found[3]), "errors": int(found[4] or 0), "total_kind": "cpu"}
+            row |= {
+                "name": found[1],
+                "total_s": float(found[2]),
+                "n": int(found[3]),
+                "errors": int(found[4] or 0),
+                "total_kind": "cpu",
+            }
         elif self.section == "library" and (found := _FUNCTION.match(text)):
             row |= {"name": f"{found[1]}:{found[2]}", "n": int(found[3])}
         elif self.section in ("signal", "fault") and (found := _COUNT.match(text)):

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from parsers.notes import ELISION
-
 LINE, REST = pl.col("line"), pl.col("rest")
 
 STAMP = r"[0-9]+[.,][0-9]{4}"
@@ -126,19 +124,34 @@ def shape_of(lines: pl.Series) -> Shape | None:
 def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
     """Turn the texts of prefix and stamps into numbers; the patterns prove that they are. With a shape, no text is empty that it has."""
     if shape is not None:
-        none, number = pl.lit(None, pl.Int64), {c: pl.col(c).str.to_integer(base=10, strict=False) for c in ("pid", "lwp")}
-        point = [pl.col(f"s{i}").str.replace(",", ".", literal=True) if shape.comma else pl.col(f"s{i}") for i in (1, 2, 3)]
+        none, number = (
+            pl.lit(None, pl.Int64),
+            {c: pl.col(c).str.to_integer(base=10, strict=False) for c in ("pid", "lwp")},
+        )
+        point = [
+            pl.col(f"s{i}").str.replace(",", ".", literal=True) if shape.comma else pl.col(f"s{i}") for i in (1, 2, 3)
+        ]
         return [
             (number["pid"] if shape.pid else none).alias("pid"),
             (number["lwp"] if shape.lwp else none).alias("lwp"),
-            *((point[i].cast(pl.Float64) if i < shape.stamps else pl.lit(None, pl.Float64)).alias(f"s{i + 1}") for i in range(3)),
+            *(
+                (point[i].cast(pl.Float64) if i < shape.stamps else pl.lit(None, pl.Float64)).alias(f"s{i + 1}")
+                for i in range(3)
+            ),
             pl.lit(shape.stamps, pl.Int8).alias("n"),
         ]
-    stamps = [pl.col(s).replace("", None).str.replace(",", ".", literal=True).cast(pl.Float64) for s in ("s1", "s2", "s3")]
+    stamps = [
+        pl.col(s).replace("", None).str.replace(",", ".", literal=True).cast(pl.Float64) for s in ("s1", "s2", "s3")
+    ]
     pid = pl.col("pid").replace("", None).str.to_integer(base=10, strict=False)
     lwp = pl.coalesce(pl.col("lwp").replace("", None), pl.col("lwp_only").replace("", None))
     count = pl.sum_horizontal(pl.col(s).replace("", None).is_not_null() for s in ("s1", "s2", "s3"))
-    return [pid.alias("pid"), lwp.str.to_integer(base=10, strict=False).alias("lwp"), *stamps, count.cast(pl.Int8).alias("n")]
+    return [
+        pid.alias("pid"),
+        lwp.str.to_integer(base=10, strict=False).alias("lwp"),
+        *stamps,
+        count.cast(pl.Int8).alias("n"),
+    ]
 
 
 @dataclass
@@ -210,7 +223,9 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> pl.Dat
     )
     # The cheap literals first: hardly any line passes them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
-    several = calls.filter(two).filter(LINE.str.contains(TWO_ROWS)).select("line_no", "pos", pl.lit(True).alias("several"))
+    several = (
+        calls.filter(two).filter(LINE.str.contains(TWO_ROWS)).select("line_no", "pos", pl.lit(True).alias("several"))
+    )
     done = pl.col("tail").is_not_null() | pl.col("silent")
     if shape is not None:
         done &= ~pl.col("args").str.ends_with("...").fill_null(False)  # `(returning as child ...) = 7`: a rare result
@@ -224,17 +239,18 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> pl.Dat
     )
 
 
-def guess_flags(calls: pl.DataFrame, based: bool) -> dict[int, str]:
+def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
     """Say for each number of stamps which of d, D, E they are; truss always prints them in that order.
 
-    Judged on the first calls of each number. Two: the second is D if it is the difference of the first within each LWP, else E; one: d
+    Judged on the first events of each number. Two: the second is D if it is the difference of the first within each LWP, else E; one: d
     if it hardly ever falls within an LWP. `based`: a base line was seen, and only -d prints one.
     """
-    flags = {3: "dDE"} if (calls["n"] == 3).any() else {}
-    for (n,), some in calls.filter(pl.col("n").is_between(1, 2)).group_by("n", maintain_order=True):
-        steps = some.head(SHAPE_LINES).with_columns((pl.col("s1") - pl.col("s1").shift(1).over("pid", "lwp")).alias("step"))
-        steps = steps.with_columns((pl.col("name").is_not_null() & pl.col("returning").is_null()).alias("plain"))
-        paired = steps.filter(pl.col("step").is_not_null() & pl.col("plain"))
+    flags = {3: "dDE"} if (events["n"] == 3).any() else {}
+    for (n,), some in events.filter(pl.col("n").is_between(1, 2)).group_by("n", maintain_order=True):
+        steps = some.head(SHAPE_LINES).with_columns(
+            (pl.col("s1") - pl.col("s1").shift(1).over("pid", "lwp")).alias("step")
+        )
+        paired = steps.filter(pl.col("step").is_not_null() & ~pl.col("fresh"))
         rising = paired.is_empty() or float((paired["step"] > -0.00015).mean() or 0) >= 0.8  # type: ignore[arg-type]
         # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
         first = based or (rising and (len(paired) >= 8 or float(some["s1"].median() or 0) >= 1))  # type: ignore[arg-type]

@@ -35,7 +35,9 @@ def details(lines: Lines) -> pl.DataFrame:
     rest = lines.rest
     inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
     generic = BODY.str.contains(ANY_DETAIL) | pl.col("body").str.contains(r"^[\t ]{2,}\S")
-    like = (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
+    like = (
+        (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
+    )
     marked = rest.with_columns(like.alias("like"))
     if not marked["like"].any():
         return rest.clear().with_columns(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
@@ -56,7 +58,9 @@ def details(lines: Lines) -> pl.DataFrame:
         head.then(pl.col("lwp").fill_null(-1)).forward_fill().alias("o_lwp"),
     )
     same = (pl.col("o_pid") == pl.col("pid").fill_null(-1)) & (pl.col("o_lwp") == pl.col("lwp").fill_null(-1))
-    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select(*KEY, "line_end", "body", "o_line", "o_pos")
+    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select(
+        *KEY, "line_end", "body", "o_line", "o_pos"
+    )
 
 
 def extend(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
@@ -118,7 +122,12 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
         arg.transferred(name, ret).alias("bytes"),
         pl.coalesce(arg.decode_pairs(pl.col("raw")), "polled").alias("data"),
         pl.when(~child).then(arg.child_pid(name, ret)).alias("child_pid"),
-        pl.when(child).then(pl.lit("child_start")).when("silent").then(pl.lit("no_return")).otherwise(pl.lit("done")).alias("state"),
+        pl.when(child)
+        .then(pl.lit("child_start"))
+        .when("silent")
+        .then(pl.lit("no_return"))
+        .otherwise(pl.lit("done"))
+        .alias("state"),
     ).drop("raw", "result", "failed", "parent", "argc", "val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
@@ -207,8 +216,10 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     if not known and calls["peer"].null_count() == len(calls):
         return calls.drop("peer").with_columns(empty)
     ok = pl.col("err").is_null()
-    gives = pl.when(ok & pl.col("name").is_in(("accept", "accept4"))).then("ret").otherwise(
-        pl.when(pl.col("name").is_in(("connect", "getpeername"))).then("fd")
+    gives = (
+        pl.when(ok & pl.col("name").is_in(("accept", "accept4")))
+        .then("ret")
+        .otherwise(pl.when(pl.col("name").is_in(("connect", "getpeername"))).then("fd"))
     )
     makes = ("so_socket", "socket", "open", "open64", "openat", "pipe", "dup", "accept", "accept4")
     forgets = pl.when(ok & (pl.col("name") == "close")).then("fd").when(ok & pl.col("name").is_in(makes)).then("ret")
@@ -235,7 +246,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
                 known[str(heir)] = inherited
                 changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
             continue
-        if lost is not None and own.pop(str(lost), None):
+        if lost is not None and own.pop(str(lost), []):
             changes.append((row, pid, lost, None, None))
         if fd is not None and ip is not None:
             own[str(fd)] = [ip, port]
@@ -245,15 +256,25 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     for pid in [p for p, fds in known.items() if not fds]:
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
-    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns(pl.col("pid").fill_null(-1), set=pl.lit(True)).sort("row")
+    table = (
+        pl.DataFrame(changes, schema=schema, orient="row")
+        .with_columns(pl.col("pid").fill_null(-1), set=pl.lit(True))
+        .sort("row")
+    )
     # A close still speaks to its peer: the change counts from the next row on, unless it gives an address.
     table = table.with_columns(
         pl.when(pl.col("peer_ip").is_null()).then(pl.col("row") + 1).otherwise("row").alias("row")
     ).sort("row", maintain_order=True)
     at = pl.coalesce("gives", "fd").alias("at")
-    left = frame.with_columns(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop("peer", "ip", "port")
+    left = frame.with_columns(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop(
+        "peer", "ip", "port"
+    )
     joined = left.join_asof(
-        table.rename({"pid": "who"}).drop("set"), on="row", by=["who", "at"], strategy="backward", check_sortedness=False
+        table.rename({"pid": "who"}).drop("set"),
+        on="row",
+        by=["who", "at"],
+        strategy="backward",
+        check_sortedness=False,
     )
     return joined.drop("row", "gives", "forgets", "at", "who")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,10 +12,10 @@ import polars as pl
 from parsers import paste_repair, trace_clock
 from parsers import truss_lines as tl
 from parsers import truss_rows as rows
-from parsers.notes import ELISION
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
 from parsers.trace_clock import Longs, Marks
+from parsers.truss_text import GRAMMAR, Text, tell
 
 HELD_LINES = 500
 """A call whose details have not ended at the end of a block waits for them, unless they are more lines than this."""
@@ -25,54 +24,10 @@ MAX_SLEEPERS = 5000
 MAX_LWPS = 20000
 MAX_DOMAINS = 1000
 
-_PREFIXED = r"[\t ]*(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:"
-_CALL = rf"(?:{tl.STAMP}[\t ]+)*{tl.NAME}\("
-_WORD = r"(?:AF_[A-Z]|fd=|siginfo:|(?:new|old): hand|semnum=|Received signal|Stopped by|Continued with|Incurred fault)"
-_NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:{tl.NAME})?\()"
-_BEHIND_RESULT = re.compile(rf"(?:\)[\t ]*{tl.RESULT}[\t ]+(?={_NEXT}|{tl.NAME}\()|\)[\t ]+(?={_NEXT}))")
-_SAME_PREFIX = re.compile(rf"[\t ]+(?=({_PREFIXED})[\t ]+(?:{_CALL}|{_WORD}))")
-_GLUED = re.compile(rf"(?<=[^0-9/\t ])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
-_OWN_PREFIX = re.compile(_PREFIXED)
-_TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
-_LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
-_RECORD = re.compile(rf"{tl.FRONT}(?:{tl.NAME}\(|(?:Received|Stopped by|Continued with) signal #|Incurred fault #|(?:->|<-) )")
-
-
-def record_starts(text: str) -> list[int]:
-    """Give the places within a line where a further record begins: behind a result, at the line's own prefix, at a glued prefix."""
-    at = {found.end() for found in _BEHIND_RESULT.finditer(text)}
-    if own := _OWN_PREFIX.match(text):
-        token = own.group().strip()
-        at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
-    at |= {found.start() for found in _GLUED.finditer(text)}
-    return sorted(at - {0})
-
-
-GRAMMAR = paste_repair.Grammar(
-    start=re.compile(rf"{_PREFIXED}(?:[\t ]|$)|[\t ]*{tl.STAMP}(?:[\t ]|$)|[\t ]*{tl.NAME}\("),
-    opened=re.compile(rf"(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*{tl.NAME}\(|(?:{_PREFIXED})[\t ]*$"),
-    complete=re.compile(rf"{tl.TAIL}|(?:^|[\t ])(?:{'|'.join(tl.NO_RETURN)})\([^()]*\)$"),
-    splits=record_starts,
-    more=(
-        (re.compile(rf"^(?:{_PREFIXED})?(?:[\t ]*{tl.STAMP}){{0,3}}[\t ]*$"), re.compile(rf"{tl.STAMP}$|{tl.STAMP}[\t ]|{tl.NAME}\(")),
-        (re.compile(r"\)[\t ]*Err#[0-9]+$"), re.compile(r"E[A-Z0-9]+(?: \[[a-zA-Z_]+\])?$")),
-        (re.compile(r"\)[\t ]*= \S+$"), re.compile(r"\[\w+\]$")),
-        (re.compile(rf"^{_PREFIXED}[\t ]+fd=\S+(?: ev=\S+)?$"), re.compile(r"(?:ev|rev)=\S+")),
-    ),
-    apart=re.compile(rf"{ELISION}|{tl.COMMENT}|Base time stamp:"),
+_RECORD = re.compile(
+    rf"{tl.FRONT}(?:{tl.NAME}\(|(?:Received|Stopped by|Continued with) signal #|Incurred fault #|(?:->|<-) )"
 )
-
-
-@dataclass
-class Text:
-    """What the lines of one frame turned out to be: records, and the marks that lie between them."""
-
-    lines: tl.Lines
-    details: pl.DataFrame
-    gaps: list[int] = field(default_factory=list)
-    breaks: list[int] = field(default_factory=list)
-    bases: list[tuple[int, float]] = field(default_factory=list)
-    unread: list[tuple[int, int]] = field(default_factory=list)
+"""The beginning of a record, complete or not."""
 
 
 class Trace:
@@ -99,8 +54,8 @@ class Trace:
         """Read a small part that is all there: repair what a paste has damaged, sort its blocks of stamps."""
         frame = _physical(frame)
         self._learn(frame["line"])
-        text = self._tell(frame, last=True, quiet=True)
-        if text.unread:
+        text = tell(frame, self.shape, Counts(), last=True)
+        if text.unread or text.cut_call:
             pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
             for p in pieces:
                 if p.how:
@@ -110,10 +65,13 @@ class Trace:
             )
             self.shape = None
             self._learn(frame["line"])
-        text = self._tell(frame, last=True)
+        text = tell(frame, self.shape, self.counts, last=True)
+        self._report(text)
         lines = self._timed(text)
         events = self._events(text, lines, ties=True)
-        parts = trace_clock.stretches(events, np.array(sorted({*text.gaps, *text.breaks}), np.int64)) if len(events) else []
+        parts = (
+            trace_clock.stretches(events, np.array(sorted({*text.gaps, *text.breaks}), np.int64)) if len(events) else []
+        )
         groups = trace_clock.domains(parts)
         if len(events):
             events = trace_clock.arrange(events, parts, groups)
@@ -149,7 +107,8 @@ class Trace:
     def _read_rows(self, frame: pl.DataFrame, *, last: bool) -> None:
         if frame.is_empty():
             return
-        text = self._tell(frame, last=last)
+        text = tell(frame, self.shape, self.counts, last=last)
+        self._report(text)
         lines = self._timed(text)
         events = self._events(text, lines, ties=False)
         events = self._follow(events, int(frame["line_no"][0]), int(frame["line_end"][-1]))
@@ -186,7 +145,8 @@ class Trace:
             rest = events.slice(begin)
             stamped = rest.with_row_index("row").filter(pl.col("t").is_not_null() & (pl.col("line_no") >= first))
             turns = stamped.with_columns(
-                pl.col("n").shift(1, fill_value=n_before).alias("n1"), pl.col("base").shift(1, fill_value=base_before).alias("b1")
+                pl.col("n").shift(1, fill_value=n_before).alias("n1"),
+                pl.col("base").shift(1, fill_value=base_before).alias("b1"),
             ).filter((pl.col("n") != pl.col("n1")) | (pl.col("base") != pl.col("b1")))
             at = [int(r) for r in (*trace_clock.falls(rest)[:1], *turns["row"].head(1).to_list())]
             if not at or number >= MAX_DOMAINS:
@@ -194,7 +154,9 @@ class Trace:
             cut = begin + min(at)
             turn = int(events["line_no"][cut])
             if cut > begin:
-                self._domain(number, events.slice(begin, cut - begin).filter(pl.col("line_no") >= first), [(line, turn - 1)])
+                self._domain(
+                    number, events.slice(begin, cut - begin).filter(pl.col("line_no") >= first), [(line, turn - 1)]
+                )
             number += 1
             domain[cut:] = number
             begin, line = cut, turn
@@ -215,9 +177,12 @@ class Trace:
         found = [dict(zip(fields, values, strict=True)) for values in self.last.values()]
         if not found:
             return pl.DataFrame(schema=schema)
-        return pl.DataFrame(found, schema={f: schema[f] for f in fields}).with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in fields
-        ).with_columns(fresh=pl.lit(False), died=pl.lit(False), kind=pl.lit("carried")).select(schema.names())
+        return (
+            pl.DataFrame(found, schema={f: schema[f] for f in fields})
+            .with_columns(pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in fields)
+            .with_columns(fresh=pl.lit(False), died=pl.lit(False), kind=pl.lit("carried"))
+            .select(schema.names())
+        )
 
     def _remember(self, events: pl.DataFrame) -> None:
         """Keep the last event of each LWP of the present domain; those that have ended are forgotten."""
@@ -234,115 +199,43 @@ class Trace:
         if self.shape is None:
             self.shape = tl.shape_of(lines)
 
-    def _tell(self, frame: pl.DataFrame, *, last: bool, quiet: bool = False) -> Text:
-        """Tell what each line is. `quiet`: only look whether all is understood; nothing is noted or counted."""
-        lines = tl.cut(frame, self.shape)
-        lines = self._resplit(lines, quiet)
-        found = rows.details(lines)
-        text = Text(lines, found)
-        others = lines.rest
-        if len(found):
-            others = others.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
-        blank = others.filter(pl.col("line") == "")
-        elided = others.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))
-        text.gaps = elided["line_no"].to_list()
-        text.breaks = blank["line_no"].to_list()
-        taken = pl.concat([blank, elided]).select("line_no", "pos")
-        others = others.join(taken, on=["line_no", "pos"], how="anti", maintain_order="left") if len(taken) else others
-        counts = Counts() if quiet else self.counts
-        end = max((int(f["line_no"].max()) for f in (lines.calls, others) if len(f)), default=0) if last else -1  # type: ignore[arg-type]
-        for other in others.select("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
-            if not self._other(text, counts, other, other["line_no"] == end, quiet):
-                text.unread.append((other["line_no"], other["line_end"]))
-                text.breaks.append(other["line_no"])
-        text.breaks.sort()
-        if not quiet:
-            self.out.account("elided", text.gaps)
-            self.out.read(found["line_no"])
-        return text
-
-    def _resplit(self, lines: tl.Lines, quiet: bool) -> tl.Lines:
-        """Cut lines of the rest that hold several records, and read these."""
-        candidates = lines.rest.filter(pl.col("line").str.contains(r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/\t ][0-9/]+:\t"))
-        pieces: list[paste_repair.Piece] = []
-        for line_no, line in candidates.select("line_no", "line").iter_rows():
-            several = paste_repair.split([paste_repair.Piece(line_no, line_no, line)], GRAMMAR)
-            if len(several) > 1:
-                pieces.extend(several)
-        if not pieces:
-            return lines
-        if not quiet:
-            for p in pieces:
-                self.out.note(p.line_no, p.line_end, "repaired", "several records on one line")
-        schema = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": pl.String}
-        again = tl.cut(pl.DataFrame([(p.line_no, p.line_end, p.pos, p.text) for p in pieces], schema=schema, orient="row"), self.shape)
-        rest = lines.rest.filter(~pl.col("line_no").is_in([p.line_no for p in pieces]))
-        return tl.Lines(
-            pl.concat([lines.calls, again.calls]).sort("line_no", "pos"),
-            pl.concat([lines.signals, again.signals]).sort("line_no", "pos"),
-            pl.concat([lines.functions, again.functions]).sort("line_no", "pos"),
-            pl.concat([rest, again.rest]).sort("line_no", "pos"),
-        )
-
-    def _other(self, text: Text, counts: Counts, other: dict[str, Any], final: bool, quiet: bool) -> bool:
-        """Judge a line that is no record and no detail; say whether it was understood."""
-        line, body, numbers = other["line"], other["body"].strip(), [other["line_no"]]
-        if found := re.search(tl.BASE, line):
-            epoch = float(found[1].replace(",", "."))
-            text.bases.append((other["line_no"], epoch))
-            if not quiet:
-                self.out.read(numbers)
-                if epoch not in self.bases:
-                    self.bases.append(epoch)
-                self.state.setdefault("base_line", other["line_no"])
-            return True
-        if re.match(tl.TOOL_NOTE, body):
-            if not quiet:
-                row = {"line_no": numbers, "pid": [other["pid"]], "source": ["tool"], "text": [body]}
-                self.out.add("logs", pl.DataFrame(row, schema_overrides={"pid": pl.Int64}))
-            return True
-        if counts.take(other["line_no"], line):
-            if not quiet:
-                self.out.read(numbers)
-            return True
-        if found := re.search(tl.COMMAND, line):
-            if not quiet:
-                self.out.read(numbers)
-                self.options.extend(re.findall(r"(?<=\s)-[A-Za-z]+", " " + found[1]))
-            return True
-        remark = bool(re.match(tl.COMMENT, line))
-        if remark or re.match(tl.PROSE, line):
-            text.breaks.append(other["line_no"])
-            if not quiet:
-                self.out.account("prose", numbers)
-                if remark:
-                    self.out.note(other["line_no"], other["line_end"], "remark", line.strip())
-            return True
-        cut = _TRUNCATED.match(line)
-        if cut and (cut[7] or cut[8]):
-            if final and (cut[8] or other["pid"] is not None or other["lwp"] is not None):
-                if not quiet:
-                    self._truncated(other, cut)
-                return not quiet  # a wrapped line looks the same: let the repair try first
-            fronted = any(cut[i] for i in (1, 3, 4)) or not (self.shape and (self.shape.pid or self.shape.lwp or self.shape.stamps))
-            if not quiet and cut[8] and fronted:
-                self.out.account("damaged", numbers)
-        return False
-
-    def _truncated(self, other: dict[str, Any], cut: re.Match[str]) -> None:
-        """Keep a call whose line the file's end has cut."""
-        name = cut[7] if cut[8] else None
-        row = {"line_no": other["line_no"], "line_end": other["line_end"], "pid": other["pid"], "lwp": other["lwp"], "name": name}
-        args = cut[8][1:] if cut[8] else None
-        self.state["cut_call"] = {**row, "args": args, "state": "truncated"}
+    def _report(self, text: Text) -> None:
+        """Account for the lines that are no rows, and remember what they say."""
+        out, state = self.out, self.state
+        out.account("elided", text.gaps)
+        out.account("prose", text.prose)
+        out.account("damaged", text.damaged)
+        out.read(text.details["line_no"])
+        out.read(text.read)
+        for note in text.notes:
+            out.note(*note)
+        if text.tool_notes:
+            out.add(
+                "logs",
+                pl.DataFrame(text.tool_notes, schema_overrides={"pid": pl.Int64}).with_columns(source=pl.lit("tool")),
+            )
+        for line, epoch in text.bases:
+            state.setdefault("base_line", line)
+            if epoch not in self.bases:
+                self.bases.append(epoch)
+        self.options.extend(text.options)
+        if text.cut_call:
+            state["cut_call"] = text.cut_call
 
     def _timed(self, text: Text) -> tl.Lines:
         """Join details, give stamps their meaning, make the argument columns."""
         lines, found = text.lines, text.details
-        known = set(self.flags)
-        if not known.issuperset(set(lines.calls["n"].unique().to_list()) - {0}):
-            based = bool(self.bases)
-            self.flags = {**tl.guess_flags(lines.calls, based), **self.flags}
+        columns = ["line_no", "pid", "lwp", "n", "s1", "s2"]
+        stamped = pl.concat(
+            [
+                lines.calls.select(*columns, pl.col("returning").is_not_null().alias("fresh")),
+                lines.signals.select(columns).with_columns(fresh=pl.lit(False)),
+                lines.functions.select(columns).with_columns(fresh=pl.lit(False)),
+            ]
+        )
+        if not {*self.flags, 0}.issuperset(stamped["n"].unique().to_list()):
+            guessed = tl.guess_flags(stamped.sort("line_no"), based=bool(self.bases))
+            self.flags = {**guessed, **self.flags}
         stamps = rows.time_columns(self.flags)
         calls = rows.arguments(rows.extend(lines.calls, found).with_columns(stamps))
         return tl.Lines(
@@ -474,7 +367,9 @@ class Trace:
     def _finish(self) -> None:
         """Report what was under way when the part ended."""
         if self.sleeping:
-            open_ones = pl.DataFrame(list(self.sleeping.values()), schema_overrides={"pid": pl.Int64, "lwp": pl.Int64, "fd": pl.Int64})
+            open_ones = pl.DataFrame(
+                list(self.sleeping.values()), schema_overrides={"pid": pl.Int64, "lwp": pl.Int64, "fd": pl.Int64}
+            )
             self.out.add("open_calls", open_ones.sort("line_no").with_columns(state=pl.lit("sleeping")))
             self.sleeping = {}
         if row := self.state.pop("cut_call", None):

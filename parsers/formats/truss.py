@@ -24,13 +24,14 @@ Known gaps: Solaris 11.4 -A -G -I -N; times in the texts of details.
 from __future__ import annotations
 
 import re
+
 import polars as pl
 
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.syscall_counts import HEADERS
 from parsers.tables import State, Tables
-from parsers.truss_lines import COMMAND, NAME, PREFIX, STAMPS, TAIL
+from parsers.truss_lines import NAME, PREFIX, STAMPS, TAIL
 from parsers.truss_trace import Trace
 
 FORMAT = Format(
@@ -65,13 +66,16 @@ _SOLARIS = re.compile(
 _FUNCTIONS = re.compile(r"(?:->|<-) [\w.+-]+:[\w.$]+\(")
 _OTHERS = {
     "strace": re.compile(
-        r"= -1 E[A-Z0-9]+ \(|<unfinished \.\.\.>|<\.\.\. \w+ resumed|\+\+\+ exited|--- SIG\w+ \{|\) += .*<[0-9]+\.[0-9]{6}>$|^\[pid +\d+\]|NULL|[({, ]\["
+        r"= -1 E[A-Z0-9]+ \(|<unfinished \.\.\.>|<\.\.\. \w+ resumed|\+\+\+ exited|--- SIG\w+ \{|\) += .*<[0-9]+\.[0-9]{6}>$"
+        r"|^\[pid +\d+\]|NULL|[(,] ?\[|0x[0-9a-f]{1,3}\b|0x[0-9A-F]*[a-f]"
     ),
     "AIX": re.compile(
         r"Err#[0-9]  [A-Z]|argc: |^\d+: \d+: |\b(?:kfork|kread|kwrite|statx|__loadx|sbrk|_getpid|thread_tsleep|thread_twakeup|_pollset_poll)\("
     ),
     "FreeBSD": re.compile(r"ERR#[0-9]+ '|= -?[0-9]+ \(0x[0-9a-f]+\)|\b(?:__sysctl|thr_self|issetugid|sigfastblock)\("),
-    "dtruss": re.compile(r"SYSCALL\(args\)|\) *\t* = -?[0-9a-fx]+ (?:[0-9]+|Err#-?[0-9]+)$|/0x[0-9a-f]+:|\\0\"|^dtrace: "),
+    "dtruss": re.compile(
+        r"SYSCALL\(args\)|\) *\t* = -?[0-9a-fx]+ (?:[0-9]+|Err#-?[0-9]+)$|/0x[0-9a-f]+:|\\0\"|^dtrace: "
+    ),
 }
 
 
@@ -89,21 +93,32 @@ def claim(head: Head) -> Claim | None:
     sample = calls[:SAMPLE]
     if not sample:
         return None
-    foreign = {name: sum(1 for line in sample if sign.search(line)) for name, sign in _OTHERS.items()}
+    printed = [line for line in sample if not _FUNCTIONS.search(line)]
+    foreign = {name: sum(1 for line in printed if sign.search(line)) for name, sign in _OTHERS.items()}
     system, against = max(foreign.items(), key=lambda pair: pair[1])
     window = lines[: max(SAMPLE, lines.index(sample[-1]) + 1)]
     votes = sum(1 for line in window if _SOLARIS.search(line))
-    votes += sum(1 for line in sample if not _SOLARIS.search(line) and (_STAMPED.search(line) or _FUNCTIONS.search(line)))
+    votes += sum(
+        1 for line in sample if not _SOLARIS.search(line) and (_STAMPED.search(line) or _FUNCTIONS.search(line))
+    )
     share = len(calls) / len(lines)
     if against >= max(votes, 1) or against > len(sample) / 2:
         return Claim(0.1, f"calls, but {against} of {len(sample)} look like {system}")
-    strength = min(0.97, (0.55 if votes else 0.35) + 0.45 * min(1.0, votes / len(sample)) * min(1.0, 2 * share))
-    return Claim(round(strength, 2), f"{len(sample)} calls, {votes} lines with signs of Solaris truss, {against} of {system}")
+    if not votes:
+        return Claim(0.25, f"{len(sample)} calls without any sign of Solaris truss")
+    strength = min(0.97, 0.55 + 0.45 * min(1.0, votes / len(sample)) * min(1.0, 2 * share))
+    return Claim(
+        round(strength, 2), f"{len(sample)} calls, {votes} lines with signs of Solaris truss, {against} of {system}"
+    )
 
 
 def _is_call(line: str) -> bool:
     found = _CALL.match(line)
-    return bool((found and found[7] and (_ENDED.search(line) or line.endswith(")"))) or _STAMPED.search(line) or _FUNCTIONS.search(line))
+    return bool(
+        (found and found[7] and (_ENDED.search(line) or line.endswith(")")))
+        or _STAMPED.search(line)
+        or _FUNCTIONS.search(line)
+    )
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
