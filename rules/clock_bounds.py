@@ -117,9 +117,6 @@ def slope(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Interval | None:
 
 def violation(bounds: Bounds, drift: float | None = MAX_DRIFT) -> tuple[float, Array]:
     """Return the smallest possible sum of violations (s) and each bound's share in it, uppers first."""
-    n = len(bounds.uppers) + len(bounds.lowers)
-    if n == 0:
-        return 0.0, np.zeros(0)
     solved = _solve(bounds, (0.0, 0.0), float(bounds.times.mean()), drift, True)
     assert solved is not None  # slack makes every system feasible
     return solved[0], solved[1][2:]
@@ -152,8 +149,8 @@ def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
     chosen = good[len(good) // 2]
     at = float(middles[chosen])
     before, after = offset_at(side(chosen, True), at, drift), offset_at(side(chosen, False), at, drift)
-    if before is None or after is None:
-        return None
+    assert before is not None  # both sides were found feasible above
+    assert after is not None
     return Step(at, (after.lo + after.hi - before.lo - before.hi) / 2)
 
 

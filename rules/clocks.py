@@ -14,7 +14,7 @@ import heapq
 import itertools
 import string
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -201,14 +201,14 @@ def place(
         groups.insert(0, groups.pop(main))
     places: dict[str, Place] = {}
     chained = []
-    for letter, (ref, paths) in zip(_letters(), groups, strict=False):
+    for number, (ref, paths) in enumerate(groups):
         origin = zero if zero is not None and absolute(by_id[ref]) else base[ref]
         for name, path in paths.items():
             off = along(path)
             clock = by_id[name]
             first, last = ((clock.t_begin or 0.0) + base[name], (clock.t_end or clock.t_begin or 0.0) + base[name])
             err = (off.hi - off.lo) / 2 + _far(path, first, last)
-            places[name] = Place(letter, ref, base[name] - (off.lo + off.hi) / 2 - origin, err)
+            places[name] = Place(_letters(number), ref, base[name] - (off.lo + off.hi) / 2 - origin, err)
             if len(path) > 1:
                 over = ", ".join(tie.ref if forward else tie.clock for tie, forward in path[:-1])
                 chained.append(Tie(name, ref, off, "chain", True, min(t.n_pairs for t, _ in path), f"over {over}"))
@@ -225,9 +225,10 @@ def _main(
     return -place_ if zero is not None or size > 1 or len(groups) == 1 else None
 
 
-def _letters() -> Iterable[str]:
-    for length in itertools.count(1):
-        yield from ("".join(letters) for letters in itertools.product(string.ascii_uppercase, repeat=length))
+def _letters(number: int) -> str:
+    """Count A, B ... Z, AA, AB ... from 0."""
+    rest, last = divmod(number, 26)
+    return (_letters(rest - 1) if rest else "") + string.ascii_uppercase[last]
 
 
 # --- a whole case -----------------------------------------------------------------------------------------------------

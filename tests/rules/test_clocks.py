@@ -138,6 +138,13 @@ def test_short_equal_starts_by_the_hundred_are_accidents():
     assert not tie.accepted
 
 
+def test_each_start_is_used_once():
+    # two equal starts here, one wait there: one match, not two
+    traced = [Start("3.1:1", None, 1.0, 10.0), Start("3.1:1", None, 1.0, 10.01)]
+    (tie,) = of_starts(traced, [Start("2.1:1", None, 1.0, 90.0)], set())
+    assert (tie.accepted, tie.n_pairs) == (False, 1)
+
+
 def test_starts_of_other_hosts_or_tied_clocks_are_left_alone():
     traced, awaited = [Start("3.1:1", "a", 1.0, 1.0)], [Start("2.1:1", "b", 1.0, 9.0)]
     assert of_starts(traced, awaited, set()) == []
@@ -209,6 +216,10 @@ def test_zone_checks_speak_of_wall_clocks_only():
     (check,) = zone_checks(rows, [CLIENT, LISTENER])
     assert (check.clock, check.ref, check.test, check.size_s, check.n_anchors) == ("1.1:1", "2.1:1", "zone", 7200.0, 3)
     assert zone_checks(rows, [clock("1.1:1", "trace-relative"), LISTENER]) == []
+    assert (
+        zone_checks(anchors(*(anchor(t + 0.4, t, clock_a="1.1:1") for t in (0.0, 100.0, 200.0))), [CLIENT, LISTENER])
+        == []
+    )
 
 
 # --- frames

@@ -180,3 +180,7 @@ def test_long_series_are_thinned_and_still_found():
     chance = np.random.default_rng(4)
     values = np.concatenate([chance.lognormal(0, 0.3, 9_000), chance.lognormal(1, 0.3, 6_000)])
     assert statistics.change_points(values) == pytest.approx([9_000], abs=3)
+
+
+def test_a_proportion_of_nothing_is_anything():
+    assert statistics.wilson(0, 0) == statistics.Interval(0.0, 1.0)

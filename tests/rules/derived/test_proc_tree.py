@@ -62,3 +62,14 @@ def test_ancestry_keeps_the_forefathers_own_fork():
 
 def test_a_case_without_traces_has_no_processes():
     assert Case.of_tables({}).derived("proc_tree").is_empty()
+
+
+def test_ancestry_ends_after_eight_generations():
+    found = ancestry(tree([call(i, i, float(i), "fork1", child_pid=i + 1) for i in range(1, 15)]))
+    assert found.filter(found["pid"] == 15)["ancestor"].to_list() == [14, 13, 12, 11, 10, 9, 8, 7]
+
+
+def test_a_parent_born_after_its_child_is_another_process():
+    # pid 20 is reused: the one that forked 30 at 2.0 is not the one that 10 forked at 5.0
+    rows = [call(1, 20, 2.0, "fork1", child_pid=30), call(2, 10, 5.0, "fork1", child_pid=20)]
+    assert set(ancestry(tree(rows)).select("pid", "ancestor").rows()) == {(30, 20), (20, 10)}
