@@ -22,13 +22,17 @@ def visible(text: str, keep: str = "") -> str:
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
+# What follows these is as good as a password. Django names the address of each request that it refuses.
+_SECRET_ADDRESS = re.compile(r"(/(?:first|join|accounts/password/reset/key)/)[^/\s\"']+")
+
+
 def _visible_event(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
     event.pop("color_message", None)  # uvicorn's event a second time, with escapes in it
     return event | {"event": visible(str(event.get("event", "")))}
 
 
 def _visible_line(_logger: Any, _method: str, line: str) -> str:
-    return visible(line, keep="\n\t")
+    return _SECRET_ADDRESS.sub(r"\1***", visible(line, keep="\n\t"))
 
 
 def logging(form: str, level: str) -> dict[str, Any]:
@@ -61,6 +65,8 @@ def logging(form: str, level: str) -> dict[str, Any]:
     )
     # These libraries bring handlers of their own: taken away, so that nothing is said twice.
     through_root = {"handlers": [], "level": "NOTSET", "propagate": True}
+    # Not even with --no-access-log: being below "uvicorn" it would speak again once that is configured here.
+    silent = {"handlers": [], "level": "CRITICAL", "propagate": False}
     only_warnings = through_root | {"level": "WARNING"}
     return {
         "version": 1,
@@ -80,5 +86,6 @@ def logging(form: str, level: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": dict.fromkeys(("django", "uvicorn", "uvicorn.error", "celery"), through_root)
+        | {"uvicorn.access": silent}
         | dict.fromkeys(("django.server", "celery.beat", "celery.worker.strategy"), only_warnings),
     }

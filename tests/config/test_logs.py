@@ -45,6 +45,11 @@ def test_a_file_name_can_neither_drive_a_terminal_nor_forge_a_line(lines):
     assert r"a\x1b[2J\n2026" in text
 
 
+def test_addresses_that_open_something_are_not_told(lines):
+    text = lines("json", "INFO", lambda: logging.getLogger("x").warning("Forbidden: /join/s3cret/ and /first/other/"))
+    assert json.loads(text)["event"] == "Forbidden: /join/***/ and /first/***/"
+
+
 def test_a_traceback_keeps_its_lines_but_not_its_escapes(lines):
     def deed():
         try:

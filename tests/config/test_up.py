@@ -32,14 +32,21 @@ class Up:
     """One run of `up`. `address` and `link` are what it printed; leaving ends it and everything it started."""
 
     def __init__(self, var: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
-        self.var = var
-        known = {
-            name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
-        }
+        self.var, self.arguments, self.environment = var, arguments or ("--port", "0"), environment or {}
+        self.start()
+
+    def start(self) -> None:
+        ours = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EXHIBIT_URL"}
+        known = {name: value for name, value in os.environ.items() if name not in ours}
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up", *(arguments or ("--port", "0"))],
+            [sys.executable, "manage.py", "up", *self.arguments],
             cwd=ROOT,
-            env={**known, "DJANGO_SETTINGS_MODULE": "config.settings", "EXHIBIT_VAR": str(var), **(environment or {})},
+            env={
+                **known,
+                "DJANGO_SETTINGS_MODULE": "config.settings",
+                "EXHIBIT_VAR": str(self.var),
+                **self.environment,
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -49,17 +56,30 @@ class Up:
         self.patience.daemon = True
         self.patience.start()
 
+    def ended(self) -> int:
+        """Wait for the end; what it said last is in `printed` then."""
+        if not self.process.stdout.closed:
+            self.printed += self.process.stdout.read()
+            self.process.stdout.close()
+        self.patience.cancel()
+        return self.process.wait(60)
+
+    def again(self) -> Up:
+        """Start in the same folder, after the end of the one before."""
+        self.ended()
+        self.start()
+        return self.ready()
+
     def __enter__(self) -> Up:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.patience.cancel()
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait()
         for pid in self.pids().values():
             if command_line(pid):
                 os.kill(pid, signal.SIGKILL)
+        self.ended()
 
     def ready(self) -> Up:
         for line in self.process.stdout:
@@ -67,12 +87,11 @@ class Up:
             if "Stop: Ctrl-C" in line:
                 self.address = re.search(r"Exhibit is at (\S+)", self.printed)[1]
                 return self
-        pytest.fail(f"up ended with {self.process.wait()}:\n{self.printed}")
+        pytest.fail(f"up ended with {self.ended()}:\n{self.printed}")
 
     def stop(self, sig: signal.Signals = signal.SIGINT) -> int:
         self.process.send_signal(sig)
-        self.printed += self.process.stdout.read()
-        return self.process.wait(60)
+        return self.ended()
 
     def pids(self) -> dict[str, int]:
         """Name every process it started, as long as their files lie there."""
@@ -136,6 +155,18 @@ class TestWhileItRuns:
         assert link, running.printed
         assert running.get(link[0].removeprefix(running.address))[0] == 200
         assert running.get("/first/nonsense/")[0] == 404
+
+    def test_addresses_that_are_secrets_are_in_no_log(self, var):
+        """Only where `up` prints the link for the person who started it."""
+        with Up(var.with_name("log")) as run:
+            run.ready()
+            secret = re.search(r"/first/(\S+)/", run.printed)[1]
+            assert run.get(f"/first/{secret}/")[0] == 200
+            assert run.get("/join/another-secret/")[0] in {200, 404}
+            assert run.stop() == 0
+            written = run.printed + "".join(file.read_text() for file in (run.var / "log").iterdir())
+            assert written.count(secret) == 1
+            assert "another-secret" not in written
 
     def test_all_parts_run(self, running):
         pids = running.pids()
@@ -201,9 +232,8 @@ class TestWhileItRuns:
     def test_a_taken_port_that_was_asked_for_is_an_error(self, running, tmp_path):
         port = running.address.rsplit(":", 1)[1]
         with Up(tmp_path, "--port", port) as second:
-            printed = second.process.communicate(timeout=30)[0]
-            assert second.process.returncode == 1
-            assert printed.strip() == f"CommandError: 127.0.0.1 port {port}: Address already in use"
+            assert second.ended() == 1
+            assert second.printed.strip() == f"CommandError: 127.0.0.1 port {port}: Address already in use"
             assert not (tmp_path / "pg").exists(), "nothing is begun before the port is known to be free"
 
 
@@ -214,8 +244,7 @@ def test_the_term_signal_ends_all_in_order_and_the_next_start_keeps_the_data(var
     assert running.stop(signal.SIGTERM) == 0
     assert gone(before, 0) == []
     assert not (var / "pg" / "postmaster.pid").exists(), "PostgreSQL ended in peace"
-    running.__init__(var)
-    running.ready()
+    running.again()
     assert is_kept(var)
 
 
@@ -224,10 +253,8 @@ def test_after_a_kill_nothing_is_left_and_the_next_start_is_an_ordinary_one(var,
     before = running.pids()
     assert len(before) == 6
     running.process.kill()
-    running.process.wait()
     assert gone(before) == []
-    running.__init__(var)
-    running.ready()
+    running.again()
     assert running.get("/healthz")[0] == 200
 
 
@@ -236,9 +263,7 @@ def test_after_a_kill_of_all_the_next_start_recovers(var, running):
     write_down(var)
     for pid in [running.process.pid, *running.pids().values()]:
         os.kill(pid, signal.SIGKILL)
-    running.process.wait()
-    running.__init__(var)
-    running.ready()
+    running.again()
     assert is_kept(var)
 
 
@@ -247,12 +272,10 @@ def test_after_a_kill_of_all_the_next_start_recovers(var, running):
 def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name):
     before = running.pids()
     os.kill(before[name], signal.SIGKILL)
-    printed = running.process.communicate(timeout=60)[0]
-    assert running.process.returncode == 1
-    assert f"CommandError: {name} ended by itself with status -9" in printed
+    assert running.ended() == 1
+    assert f"CommandError: {name} ended by itself with status -9" in running.printed
     assert gone(before, 0) == []
-    running.__init__(var)
-    running.ready()
+    running.again()
 
 
 @pytest.mark.services

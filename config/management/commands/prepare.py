@@ -15,8 +15,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
         with connections["default"].cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(hashtext('exhibit prepare'))")  # given back with the connection
-        call_command("check", databases=["default"])
         quiet = max(0, verbosity - 1)
+        call_command("check", databases=["default"], verbosity=quiet)
         call_command("migrate", interactive=False, verbosity=quiet)
         call_command("createcachetable", verbosity=quiet)
         call_command("collectstatic", interactive=False, verbosity=quiet)
