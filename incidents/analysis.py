@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -203,22 +204,25 @@ def analyze(job: Job) -> None:
     """Judge the job's room as it is now. What arrives while this runs waits as the room's next judgement."""
     incident = patiently(lambda: Incident.objects.get(pk=job.incident_id))
     spec = patiently(lambda: case_of(incident))
-    report = judge(spec, lambda: _still_ours(job))
+    report = judge(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
     patiently(lambda: save(job, incident, spec, report))
 
 
-def judge(spec: rules.CaseSpec, each_second: Callable[[], None] | None = None) -> dict[str, Any]:
+def judge(
+    spec: rules.CaseSpec, each_second: Callable[[], None] | None = None, cache: Path | None = None
+) -> dict[str, Any]:
     """Run `python -m rules` over a case in a child with limits; return the report's JSON object.
 
     A child and not a call: DuckDB and Polars stay out of the process that forks, and a runaway takes only itself down.
     """
     with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
         case = os.path.join(folder, "case.json")
+        kept = ["--cache", str(cache)] if cache else []
         with open(case, "w", encoding="utf-8") as file:
             json.dump(spec.as_json(), file)
         with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
             child = subprocess.Popen(
-                [sys.executable, "-m", "rules", "--case-json", case, "--json"],
+                [sys.executable, "-m", "rules", "--case-json", case, "--json", *kept],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# The corrections that change how bytes are read; the others only change how rows are seen and rewrite no file.
-_READ_BY = frozenset(
-    (CorrectedField.KIND, CorrectedField.OS, CorrectedField.TZ, CorrectedField.YEAR, CorrectedField.INTERVAL_S)
-)
+# The words that change how bytes are read; the others only change how rows are seen and rewrite no file.
+_READ_BY = (CorrectedField.KIND, CorrectedField.OS, CorrectedField.TZ, CorrectedField.YEAR, CorrectedField.INTERVAL_S)
 PROGRESS_S = 1.0
 
 
-def needs_rereading(fields: set[str]) -> bool:
-    return bool(fields & _READ_BY)
+def out_of_date(artifact: Artifact) -> bool:
+    """Tell whether the newest reading was made with other words than people say now."""
+    newest = artifact.readings.order_by("-number").first()
+    return newest is None or newest.hints != _said(artifact)
 
 
 def ingest(job: Job) -> None:
@@ -224,10 +224,11 @@ def _said(artifact: Artifact) -> dict[str, Any]:
     """Collect the corrections that change the reading, for the file and for parts of it. Kept with the reading.
 
     Only a kind given to lines makes them a part of their own (what lies between such parts is prose); any other word on
-    lines belongs to the part that holds the first of them, or to the whole file when nobody gave borders.
+    lines belongs to the part that holds the first of them, or to the whole file when nobody gave borders. A host that was
+    said brings its system and its zone along, as it does on the command line.
     """
-    rows = Correction.objects.filter(artifact=artifact, field__in=_READ_BY, value__isnull=False).order_by("pk")
-    corrections = list(rows)
+    rows = Correction.objects.filter(artifact=artifact, field__in=(*_READ_BY, CorrectedField.HOST), value__isnull=False)
+    corrections = list(rows.order_by("pk"))
     file: dict[str, str] = {}
     parts: dict[tuple[int, int], dict[str, str]] = {
         (said.line_from, said.line_to): {}
@@ -238,6 +239,13 @@ def _said(artifact: Artifact) -> dict[str, Any]:
         line = said.line_from
         holding = next((part for part in parts if line is not None and part[0] <= line <= part[1]), None)
         (file if holding is None else parts[holding])[said.field] = said.value or ""
+    hosts = {host.name: host for host in Host.objects.filter(incident_id=artifact.incident_id)}
+    for words in (file, *parts.values()):
+        host = hosts.get(words.pop(CorrectedField.HOST, ""))
+        if host is not None and host.os:
+            words.setdefault(CorrectedField.OS, host.os)
+        if host is not None and host.tz:
+            words.setdefault(CorrectedField.TZ, host.tz)
     return {
         "file": file,
         "parts": [{"line_from": a, "line_to": b, "hints": said} for (a, b), said in sorted(parts.items())],
@@ -251,7 +259,6 @@ def _hints(said: dict[str, str]) -> Any:
     return Hints(
         kind=kind or None,
         variant=variant or None,
-        host=said.get("host"),
         os=said.get("os"),
         tz=said.get("tz"),
         year=int(said["year"]) if "year" in said else None,

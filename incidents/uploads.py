@@ -132,7 +132,9 @@ class Call:
         kind, _, secret = self.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             count_try("token", (self.scope.get("client") or ("",))[0], most=600)
-            return access.enter_with_token(self.slug, secret.strip())
+            room = access.enter_with_token(self.slug, secret.strip())
+            room.require(Right.UPLOAD)
+            return room
         if self.method == "PUT":
             raise Refused("Send the room's upload token: curl -H 'Authorization: Bearer TOKEN' -T FILE ...", 401)
         request = ASGIRequest(self.scope, io.BytesIO())

@@ -13,7 +13,7 @@ from incidents import store, tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import AlreadyHere, Refused
-from incidents.ingest import needs_rereading
+from incidents.ingest import out_of_date
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
 from incidents.models.incident import RoomCounter
 from incidents.models.job import Job, Queue
@@ -99,7 +99,7 @@ def correct(room: Room, number: int, fields: Said, lines: tuple[int, int] | None
                     author=doing.room.user,
                 )
         doing.record("corrected", f"artifact {number}", lines=lines, **words)
-        if needs_rereading(set(words)):
+        if out_of_date(artifact):
             _read_again(doing, artifact)
         else:
             _bump(doing, artifact)
@@ -178,6 +178,13 @@ def _artifact(doing: Deed, number: int) -> Artifact:
     if artifact.purged:
         raise Refused("This artifact was purged.", 410)
     return artifact
+
+
+def read_again_what_is_out_of_date(doing: Deed) -> None:
+    """After a change that may reach into readings: a host's system or zone."""
+    for artifact in doing.incident.artifacts.exclude(state=ArtifactState.PURGED):
+        if out_of_date(artifact):
+            _read_again(doing, artifact)
 
 
 def _read_again(doing: Deed, artifact: Artifact) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django.db import models
 
 from incidents.access import Right, Room
+from incidents.actions.artifacts import read_again_what_is_out_of_date
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
 from incidents.models.artifact import Artifact
@@ -33,6 +34,7 @@ def put_host(room: Room, name: str, fields: Mapping[str, Any]) -> Host:
     with deed(room, Right.CASE) as doing:
         host, _ = Host.objects.update_or_create(incident=doing.incident, name=name, defaults=dict(fields))
         _changed(doing, "set", f"host {name}", **fields)
+        read_again_what_is_out_of_date(doing)
         return host
 
 
@@ -40,6 +42,7 @@ def remove_host(room: Room, name: str) -> None:
     with deed(room, Right.CASE) as doing:
         _remove(doing.incident.hosts.filter(name=name))
         _changed(doing, "removed", f"host {name}")
+        read_again_what_is_out_of_date(doing)
 
 
 def add_phase(room: Room, number: int, line_from: int, line_to: int, phase: str) -> Phase:
