@@ -55,7 +55,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
         "incidents/members.html",
         _context(room) | {"invite_form": form if form.errors else InviteForm(), "invitation": shown},
     )
-    answer["Referrer-Policy"] = "no-referrer"
+    answer["Referrer-Policy"] = "strict-origin"
     return answer
 
 

@@ -52,7 +52,7 @@ def open_page(view: View) -> View:
     @wraps(view)
     def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         answer = answered(view, request, *args, **kwargs)
-        answer["Referrer-Policy"] = "no-referrer"
+        answer["Referrer-Policy"] = "strict-origin"
         answer["X-Robots-Tag"] = "noindex"
         return answer
 
