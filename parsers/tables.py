@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
@@ -177,7 +178,9 @@ class Tables:
         self.facts = self._masks.apply_json(self.facts)
         shown = self._masks.apply(notes) if self._masks else notes
         listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
-        return Batch(account, self.rows, listed), self._masks.apply_json(state)
+        # As a resumed reading would get it: tuples are lists, keys are texts.
+        carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
+        return Batch(account, self.rows, listed), carried
 
     def _check_kind(self, kind: str) -> None:
         if kind not in NOTE_KINDS:

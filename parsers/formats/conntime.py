@@ -195,7 +195,7 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         target=pl.when(named.is_null() & banner).then(pl.lit("")).otherwise(named).forward_fill(),
         # A banner without a stamp that can be read ends the one before.
         t_local=pl.when(banner).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
-        banner_line=pl.when(banner).then("line_no").forward_fill(),
+        banner_line=pl.when(banner).then("line_no").forward_fill().fill_null(state.get("banner_line", -DETAIL_LINES)),
         ping=banner.cum_sum() + state.get("pings", 0),
         millis=pl.col("line").str.extract(ANSWER).cast(pl.Float64),
         err=pl.concat_str(pl.col("line").str.extract(FAILURE, 1), pl.lit("-"), pl.col("line").str.extract(FAILURE, 2)),
@@ -206,8 +206,14 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         t_local=pl.col("t_local").fill_null(pl.lit(state.get("t_local"), pl.Float64)).fill_nan(None),
         marks=pl.col("elided").cum_sum(),
     )
-    first_code = pl.col("err").is_not_null() & pl.col("err").is_first_distinct().over("ping")
-    first_code &= pl.col("err").is_not_null().cum_sum().over("ping") == 1
+    same_ping = pl.col("ping") == state.get("pings", 0)
+    answer = pl.col("millis").is_not_null() | pl.col("err").is_not_null()
+    lines = lines.with_columns(
+        answers=answer.cum_sum().over("ping") + pl.when(same_ping).then(state.get("answers", 0)).otherwise(0),
+        codes=pl.col("err").is_not_null().cum_sum().over("ping")
+        + pl.when(same_ping).then(state.get("codes", 0)).otherwise(0),
+    )
+    first_code = pl.col("err").is_not_null() & (pl.col("codes") == 1)
     rows = lines.filter(pl.col("millis").is_not_null() | first_code).with_columns(series=pl.col("target"))
     rows = _numbered(rows, state)
     out.add(
@@ -223,9 +229,8 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
             ok=pl.col("err").is_null(),
         ),
     )
-    answers = pl.when(pl.col("millis").is_not_null() | pl.col("err").is_not_null()).then("line_no")
     near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
-    details = near & (pl.col("line_no") <= answers.max().over("ping")) & ~pl.col("elided") & (pl.col("line") != "")
+    details = near & (pl.col("answers") == 0) & ~pl.col("elided") & (pl.col("line") != "")
     out.read(lines.filter(banner | details | pl.col("err").is_not_null())["line_no"])
     known = rows["t_local"].drop_nulls()
     if len(known):
@@ -244,5 +249,8 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         "target": lines["target"][-1] or "",
         "t_local": lines["t_local"][-1],
         "pings": int(lines["ping"][-1]),
+        "answers": int(lines["answers"][-1]),
+        "codes": int(lines["codes"][-1]),
+        "banner_line": int(lines["banner_line"][-1]),
         "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark"))),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,8 +91,7 @@ def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run |
     state = chosen[1].parse(source, out, {"variant": variant})
     for _ in source.blocks():
         pass
-    batch, state = out.finish(state)
-    assert json.loads(json.dumps(state)) == state
+    batch, _ = out.finish(state)
     names = [n for n in sink.parts if n not in parquet.OWN_FOLDERS]
     return Run(batch, {n: sink.frame(n) for n in names}, source.next_line - 1)
 
