@@ -52,12 +52,16 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Place:
-    """Where a clock stands on the axis of its frame: axis time = t_local + add, give or take `err` seconds."""
+    """Where a clock stands: t_local + add is the `t_local` of its frame's reference, give or take `err` seconds.
+
+    `since` is what to add to that for seconds since the incident's zero: 0 where the frame's own reference is the zero.
+    """
 
     frame: str
     ref: str
     add: float
     err: float
+    since: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class ClockMap:
     @property
     def aligned(self) -> dict[str, Alignment]:
         """What `Case.align` takes: clocks outside the main frame are not in it, so their rows keep `t` NULL."""
-        return {c: Alignment(p.frame, p.add, p.err) for c, p in self.places.items() if p.frame == self.main}
+        return {c: Alignment(p.frame, p.add + p.since, p.err) for c, p in self.places.items() if p.frame == self.main}
 
     @property
     def frames(self) -> dict[str, str]:
@@ -202,13 +206,14 @@ def place(
     places: dict[str, Place] = {}
     chained = []
     for number, (ref, paths) in enumerate(groups):
-        origin = zero if zero is not None and absolute(by_id[ref]) else base[ref]
+        since = base[ref] - zero if zero is not None and absolute(by_id[ref]) else 0.0
         for name, path in paths.items():
             off = along(path)
             clock = by_id[name]
             first, last = ((clock.t_begin or 0.0) + base[name], (clock.t_end or clock.t_begin or 0.0) + base[name])
             err = (off.hi - off.lo) / 2 + _far(path, first, last)
-            places[name] = Place(_letters(number), ref, base[name] - (off.lo + off.hi) / 2 - origin, err)
+            add = base[name] - (off.lo + off.hi) / 2 - base[ref]
+            places[name] = Place(_letters(number), ref, round(add, DIGITS), round(err, DIGITS), since)
             if len(path) > 1:
                 over = ", ".join(tie.ref if forward else tie.clock for tie, forward in path[:-1])
                 chained.append(Tie(name, ref, off, "chain", True, min(t.n_pairs for t, _ in path), f"over {over}"))

@@ -76,8 +76,13 @@ def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None =
         judged = _Judged(case, outcomes, runner)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
-    frames = clock_map.frames if clock_map else {}
-    clocks = tuple(replace(c, frame=frames.get(c.clock, c.clock)) for c in case.clocks)
+    places = clock_map.places if clock_map else {}
+    clocks = tuple(
+        replace(c, frame=places[c.clock].frame, add=places[c.clock].add, err=places[c.clock].err)
+        if c.clock in places
+        else c
+        for c in case.clocks
+    )
     not_evaluable = _not_evaluable(outcomes, runner)
     verdict = judged.verdict(not_evaluable)
     return Report(

@@ -364,6 +364,8 @@ class ClockRow:
 
 @dataclass(frozen=True)
 class Clock:
+    """A clock domain. `add` (s) puts its `t_local` on the axis of its frame, give or take `err` (s)."""
+
     clock: str
     artifact: int
     part: int
@@ -375,6 +377,8 @@ class Clock:
     t_begin: float | None
     t_end: float | None
     frame: str
+    add: float = 0.0
+    err: float = 0.0
 
 
 @dataclass(frozen=True)

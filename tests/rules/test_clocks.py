@@ -291,7 +291,8 @@ def test_the_incidents_zero_needs_an_absolute_clock():
     utc = clock("1.1:1", "trace-relative", host="db", base="2016-04-14T05:58:00+00:00")
     local = clock("2.1:1", host="gw")
     places, _, main = clocks.place([local, utc], [], "2016-04-14T05:57:00Z")
-    assert (places["1.1:1"].frame, places["1.1:1"].add, main) == ("A", 60.0, "A")
+    assert (places["1.1:1"].frame, places["1.1:1"].add, places["1.1:1"].since, main) == ("A", 0.0, 60.0, "A")
+    assert clocks.ClockMap((), (), places, main).aligned["1.1:1"].add == 60.0
     assert clocks.place([local], [], "2016-04-14T05:57:00Z")[2] is None
 
 
