@@ -145,3 +145,36 @@ def test_two_threads_do_not_mix():
         row["line_no"] = i + 1
     found = cycles([*one.rows, *two.rows])
     assert sorted((r["pid"], round(r["cycle_s"], 6)) for r in found) == [(10, 0.001), (11, 0.3)]
+
+
+def test_start_stamps_of_strace_give_the_same_cycle():
+    #  poll 0.0..1.0 | accept ..1.0001 | read | pipe | clone 2 ms | read of the pipe 0.5 s | close | write to the log, ends 1.521 | poll
+    def call(line, t, name, elapsed, **more):
+        row = {
+            "line_no": line,
+            "seq": line,
+            "pid": 10,
+            "lwp": 10,
+            "t_local": t,
+            "name": name,
+            "elapsed_s": elapsed,
+            "dur_hi_s": elapsed,
+        }
+        return {
+            **row,
+            "dur_kind": "elapsed",
+            "stamp": "start",
+            "contiguous": "proven",
+            "state": "done",
+            "clock": "c",
+            **more,
+        }
+
+    rows = [
+        call(1, 0.0, "poll", 1.0, args="[{fd=3, events=POLLIN}], 1, -1"), call(2, 1.0, "accept", 0.0001, fd=3, ret=5), call(3, 1.0005, "read", 0.001, fd=5, ret=100),
+        call(4, 1.002, "pipe2", 0.0001, fd=6, fd2=7), call(5, 1.003, "clone", 0.002, ret=11, child_pid=11), call(6, 1.006, "read", 0.5, fd=6, ret=9),
+        call(7, 1.51, "close", 0.0001, fd=5, ret=0), call(8, 1.52, "write", 0.001, fd=4, ret=200), call(9, 1.53, "poll", 3.0),
+    ]  # fmt: skip
+    (found,) = cycles(rows)
+    assert (found["t_accept"], found["cycle_s"], found["from_poll_s"], found["log_s"]) == (1.0001, 0.5209, 0.521, 0.001)
+    assert found["wait_child_s"] == pytest.approx(0.502)
