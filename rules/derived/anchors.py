@@ -10,8 +10,7 @@ identifier in the two artifacts' overlap of identifiers: n of clock b over the s
 repetitions seen, whichever is larger. Only rows of at most 0.01 may carry an alignment; all are listed. Worked
 example: truss reads "NTP0 3731" at 12.0252 and the listener's trace prints "result string is NTP0 3731" at 41.3590:
 row (truss, trace, 12.0252, 41.3590, a_before_b, pid, "3731", 1 / 30000).
-Cost: hash joins on the identifiers. Source: `docs/decisions` on clocks as intervals; identifiers as in Oracle Net
-traces.
+Cost: hash joins on the identifiers. Source: identifiers as Oracle Net traces and logs print them.
 """
 
 from __future__ import annotations

@@ -171,7 +171,8 @@ def test_start_stamps_of_strace_give_the_same_cycle():
         }
 
     rows = [
-        call(1, 0.0, "poll", 1.0, args="[{fd=3, events=POLLIN}], 1, -1"), call(2, 1.0, "accept", 0.0001, fd=3, ret=5), call(3, 1.0005, "read", 0.001, fd=5, ret=100),
+        call(1, 0.0, "poll", 1.0, args="[{fd=3, events=POLLIN}], 1, -1"), call(2, 1.0, "accept", 0.0001, fd=3, ret=5),
+        call(3, 1.0005, "read", 0.001, fd=5, ret=100),
         call(4, 1.002, "pipe2", 0.0001, fd=6, fd2=7), call(5, 1.003, "clone", 0.002, ret=11, child_pid=11), call(6, 1.006, "read", 0.5, fd=6, ret=9),
         call(7, 1.51, "close", 0.0001, fd=5, ret=0), call(8, 1.52, "write", 0.001, fd=4, ret=200), call(9, 1.53, "poll", 3.0),
     ]  # fmt: skip
