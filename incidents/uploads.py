@@ -30,7 +30,6 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.auth.models import User
 from django.core.handlers.asgi import ASGIRequest
-from django.db import connections
 from django.http.request import split_domain_port, validate_host
 from django.middleware.csrf import CsrfViewMiddleware
 
@@ -40,7 +39,7 @@ from incidents.actions import artifacts
 from incidents.actions.limits import count_try
 from incidents.errors import AlreadyHere, NotAMember, Refused, StoreError
 from incidents.models.artifact import Artifact, CorrectedField, Way
-from incidents.models.database import AWAY, patiently
+from incidents.models.database import AWAY, let_go, patiently
 from incidents.models.upload import Upload
 
 log = structlog.get_logger(__name__)
@@ -369,7 +368,7 @@ async def _asked(question: Callable[[], T]) -> T:
         try:
             return question()
         finally:
-            connections.close_all()
+            let_go()
 
     return await sync_to_async(and_let_go, thread_sensitive=False)()
 

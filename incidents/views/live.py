@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.contrib.sessions.backends.base import SessionBase
-from django.db import connections
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from incidents import access, live
 from incidents.errors import NotAMember
+from incidents.models.database import let_go
 
 T = TypeVar("T")
 CHECK_S = 30.0
@@ -122,7 +122,7 @@ async def _ask(hub: live.Hub, question: Callable[[], T], own_thread: bool = Fals
         try:
             return question()
         finally:
-            connections.close_all()
+            let_go()
 
     async with hub.database:
         return await sync_to_async(and_let_go, thread_sensitive=own_thread)()
