@@ -40,7 +40,7 @@ def manage(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def rows(var: Path) -> dict[str, list[tuple]]:
+def rows(var: Path) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table of a folder's database."""
     with embedded.running(embedded.postgres(var)), psycopg.connect(embedded.database_url(var)) as connection:
         tables = [name for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
