@@ -184,7 +184,11 @@ def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     _account(others.filter(fresh), out)
     out.read(records.filter(fresh)["line_no"])
     dumps = _dumps(records)
-    frames = [_hidden_below(others)[1], _environment(records), net_descriptors.secret_columns(split.filter(~pl.col("dump")))]
+    frames = [
+        _hidden_below(others)[1],
+        _environment(records),
+        net_descriptors.secret_columns(split.filter(~pl.col("dump"))),
+    ]
     if len(dumps):
         frames.append(net_packets.secret_columns(dumps, net_packets.join_rows(dumps)))
     places = pl.concat(frames)
@@ -368,7 +372,7 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
             "line_no", "line_end", kind=pl.lit("repaired"), text=pl.lit("tags or quoting of a page taken off")
         )
     )
-    out.add("sqlnet", rows.select([c for c in _COLUMNS]))
+    out.add("sqlnet", rows.select(_COLUMNS))
     carry.seq += len(rows)
     carry.t_begin = _least(carry.t_begin, rows["t_local"].min(), min)
     carry.t_end = _least(carry.t_end, rows["t_local"].max(), max)
@@ -573,9 +577,10 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     torn = pl.col("past_line").is_null() | (pl.col("past_epoch") != pl.col("epoch")) | (gap < 0)
     return rows.with_columns(
         seq=pl.int_range(carry.seq + 1, carry.seq + 1 + len(rows), dtype=pl.Int64),
-        t_local=pl.col("t") / 1e6,
+        t_local=(pl.col("t") / 1e6).round(6),
         prev_line=pl.col("past_line"),
-        gap_s=pl.when(gap >= 0).then(gap / 1e6),
+        # Polars multiplies long columns by the inverse: without rounding the last bit depends on the size of the block.
+        gap_s=pl.when(gap >= 0).then((gap / 1e6).round(6)),
         # Once lines were taken out, other places may have been shortened without a mark.
         contiguous=pl.when(torn)
         .then(pl.lit("broken"))

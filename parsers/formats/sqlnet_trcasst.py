@@ -35,6 +35,9 @@ FORMAT = Format(
     clocks=("wall-local", "none"),
 )
 
+DECIDE_LINES = 2000
+"""Whose trace it was is decided on so many lines, so that the size of blocks changes nothing."""
+
 _PACKET = r"^ *(<---|--->) (?:Received|Send) ([0-9]+) bytes - ([A-Za-z]+) packet(?: +timestamp=([0-9-]+ [0-9:.]+))?"
 _STACK = r"^ *Error found\. Error Stack follows(?: for thread #: ([0-9]+))?"
 _START = rf"(?:{_PACKET})|(?:{_STACK})"
@@ -68,6 +71,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
     carry = {key: state.get(key) for key in ("seq", "side", "prev_line", "t", "t_begin", "t_end")}
     for block in source.blocks():
         lines = pl.concat([held, block.frame.select(*schema)])
+        if carry["seq"] is None and len(lines) < DECIDE_LINES:
+            held = lines
+            continue
         starts = lines.filter(pl.col("line").str.contains(_START))["line_no"]
         cut = int(starts[-1]) if len(starts) else block.first + len(block.frame)
         held = lines.filter(pl.col("line_no") >= cut)
@@ -125,8 +131,8 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
     masked = {text: net_descriptors.masked(text) for text in blocks["body"].unique()}
     body = pl.col("body").replace(masked)
     seq = int(carry["seq"] or 0)
-    if carry["side"] is None:
-        carry["side"] = _side(blocks)
+    if carry["seq"] is None:
+        carry["side"] = _side(blocks.filter(pl.col("line_no") < blocks["line_no"][0] + DECIDE_LINES))
     previous = pl.col("line_no").shift(1, fill_value=carry["prev_line"])
     gap = pl.col("t_local") - pl.col("t_local").shift(1, fill_value=carry["t"])
     code = pl.coalesce(
