@@ -1,5 +1,6 @@
 // Draws the figures that the server built with Plotly's Python package; the bundle is fetched only where a figure stands.
 
+let bundle = null;
 const box = document.querySelector("[data-figure]");
 if (box) {
   const draw = () => load().then(() => paint(box)).catch((error) => {
@@ -12,7 +13,6 @@ if (box) {
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
 }
 
-let bundle = null;
 function load() {
   bundle ??= new Promise((resolve, reject) => {
     const script = document.createElement("script");
