@@ -230,12 +230,13 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
     whole = (pl.col("delta") - pl.col("t")).abs() <= ROUNDING_S
     first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False) | ~stamped
     last = {c: pl.when(stamped).then(pl.col(c)).forward_fill().shift(1) for c in ("line_no", "name", "t", "seams")}
+    # A name may be lost in a paste: an older one must not stand for it.
+    last["name"] = pl.when(stamped).then(pl.col("name").fill_null("")).forward_fill().shift(1)
     events = events.with_columns(seams.alias("seams"), first.alias("first"))
     back = {c: pl.when(~pl.col("first")).then(expr.over(keys)) for c, expr in last.items()}
     linked = events.with_columns(
         back["line_no"].alias("prev_line"),
-        # A name may be lost in a paste: then the event before has none, and an older one must not stand for it.
-        pl.when(back["line_no"].is_not_null()).then(back["name"]).alias("prev_name"),
+        back["name"].replace("", None).alias("prev_name"),
         (pl.col("t") - back["t"]).round(6).alias("gap_s"),
         (pl.col("seams") != back["seams"]).alias("seam"),
         pl.when(~pl.col("first")).then("delta").alias("own_delta"),

@@ -21,6 +21,8 @@ STAMPS = rf"(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?"
 FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
 _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
+NAMELESS_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}()\()"
+"""A call whose name a page has lost, behind a prefix or a stamp."""
 ANY_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})\()"
 
 _VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
@@ -48,8 +50,8 @@ SIGNAL_EVENTS = {
     "Incurred fault": "fault",
 }
 
-FUNCTION = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}([\t ]*)(->|<-) ([^\t :()]+):([^\t ()]+)\((.*?)\)(?:[\t ]*= (.+))?$"
-_FUNCTION_FIELDS = [*_FRONT_FIELDS, "indent", "arrow", "lib", "func", "args", "ret_text"]
+FUNCTION = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}(->|<-) ([^\t :()]+):([^\t ()]+)\((.*?)\)(?:[\t ]*= (.+))?$"
+_FUNCTION_FIELDS = [*_FRONT_FIELDS, "arrow", "lib", "func", "args", "ret_text"]
 
 KNOWN_DETAIL = (
     r"^(?:siginfo: |AF_[A-Z0-9]+[\t ]|fd=-?[0-9]|semnum=|timeout[:=]|bootflags=|nodeid=|argv:|envp:|(?:new|old): hand|rev=|0x[0-9A-Fa-f]+: "
@@ -184,6 +186,11 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     if len(found):
         calls = pl.concat([calls, found]).sort("line_no", "pos")
         other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+    nameless = other.filter(LINE.str.contains(r"^[\t 0-9./,@:]*[0-9:][\t ]+\("))
+    if len(nameless):
+        lost = _calls(nameless, NAMELESS_HEAD).filter(pl.col("done"))
+        calls = pl.concat([calls, lost.with_columns(name=pl.lit(None, pl.String))]).sort("line_no", "pos")
+        other = other.join(lost.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
     calls = calls.drop("done", "line")
     signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
     signals = signals.filter(pl.col("what").is_not_null())
@@ -253,7 +260,9 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
         paired = steps.filter(pl.col("step").is_not_null() & ~pl.col("fresh"))
         rising = paired.is_empty() or float((paired["step"] > -0.00015).mean() or 0) >= 0.8  # type: ignore[arg-type]
         # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
-        first = based or (rising and (len(paired) >= 8 or float(some["s1"].median() or 0) >= 1))  # type: ignore[arg-type]
+        high = float(some["s1"].median() or 0) >= 1  # type: ignore[arg-type]
+        share = float((paired["step"] > -0.00015).mean() or 0) if len(paired) else 1.0  # type: ignore[arg-type]
+        first = based or (rising and len(paired) >= 8) or (high and share >= 0.5)  # type: ignore[arg-type]
         if n == 1:
             flags[1] = "d" if first else "D"
         elif paired.is_empty():

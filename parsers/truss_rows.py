@@ -184,7 +184,7 @@ def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.D
     """
     tabbed = functions["line"].str.contains("\t", literal=True)
     if tabbed.all():
-        depth = functions["indent"].str.len_chars().cast(pl.Int64) // 2
+        depth = functions["line"].str.extract(r"\t( *)(?:->|<-) ", 1).str.len_chars().cast(pl.Int64) // 2
     else:
         levels = []
         for pid, lwp, arrow, func in functions.select("pid", "lwp", "arrow", "func").iter_rows():
@@ -236,8 +236,8 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     changes: list[tuple[int, int | None, int, str | None, int | None]] = [
         (-1, _number(pid), int(fd), ip, port) for pid, fds in known.items() for fd, (ip, port) in fds.items()
     ]
-    columns = ("row", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
-    for row, pid, state, child, ret, fd, ip, port, lost in wanted.select(columns).iter_rows():
+    columns = ("row", "name", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
+    for row, name, pid, state, child, ret, fd, ip, port, lost in wanted.select(columns).iter_rows():
         own = known.setdefault(str(pid), {})
         heir, parent = (pid, ret) if state == "child_start" else (child, pid)
         if heir is not None:
@@ -247,7 +247,8 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
                 changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
             continue
         if lost is not None and own.pop(str(lost), []):
-            changes.append((row, pid, lost, None, None))
+            # A close still speaks to its peer; whatever makes a new descriptor of that number does not.
+            changes.append((row + 1 if name == "close" else row, pid, lost, None, None))
         if fd is not None and ip is not None:
             own[str(fd)] = [ip, port]
             changes.append((row, pid, fd, ip, port))
@@ -256,21 +257,13 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     for pid in [p for p, fds in known.items() if not fds]:
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
-    table = (
-        pl.DataFrame(changes, schema=schema, orient="row")
-        .with_columns(pl.col("pid").fill_null(-1), set=pl.lit(True))
-        .sort("row")
-    )
-    # A close still speaks to its peer: the change counts from the next row on, unless it gives an address.
-    table = table.with_columns(
-        pl.when(pl.col("peer_ip").is_null()).then(pl.col("row") + 1).otherwise("row").alias("row")
-    ).sort("row", maintain_order=True)
+    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns(pl.col("pid").fill_null(-1)).sort("row")
     at = pl.coalesce("gives", "fd").alias("at")
     left = frame.with_columns(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop(
         "peer", "ip", "port"
     )
     joined = left.join_asof(
-        table.rename({"pid": "who"}).drop("set"),
+        table.rename({"pid": "who"}),
         on="row",
         by=["who", "at"],
         strategy="backward",

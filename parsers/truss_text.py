@@ -20,8 +20,8 @@ _WORD = r"(?:AF_[A-Z]|fd=|siginfo:|(?:new|old): hand|semnum=|Received signal|Sto
 _NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:{tl.NAME})?\()"
 _BEHIND_RESULT = re.compile(rf"(?:\)[\t ]*{tl.RESULT}[\t ]+(?={_NEXT}|{tl.NAME}\()|\)[\t ]+(?={_NEXT}))")
 _SAME_PREFIX = re.compile(rf"[\t ]+(?=({_PREFIXED})[\t ]+(?:{_CALL}|{_WORD}))")
-_GLUED = re.compile(rf"(?<=[^0-9/\t ])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
-_MAYBE_SEVERAL = r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/\t ][0-9/]+:\t"
+_GLUED = re.compile(rf"(?<=[^0-9/])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
+_MAYBE_SEVERAL = r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/][0-9/]+:\t"
 _OWN_PREFIX = re.compile(_PREFIXED)
 _TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
 _LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
