@@ -63,6 +63,7 @@ _FIELDS = ("head", "thread", "date", "time", "func")
 
 def shape_of(lines: pl.Series) -> str:
     """Name the prefix that most of the lines have; `bare` if no line is stamped."""
+    lines = clean(lines.to_frame("line"))["text"]
     hits = {shape.name: int(lines.str.contains(rf"^[\t ]*{shape.pattern}").sum()) for shape in SHAPES}
     best = max(hits, key=lambda name: hits[name])
     return best if hits[best] else BARE

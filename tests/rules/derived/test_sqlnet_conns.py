@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from parsers.source import Hints
@@ -40,7 +41,7 @@ def test_an_address_is_used_again_and_stays_two_connections():
     assert [c["result"] for c in found].count("redirected #6252.2") == 8
     assert {c["result"] for c in found if c["service"]} == {"refused TNS-12505", "refused TNS-12514"}
     first = [(c["line_from"], c["line_to"]) for c in found if c["conn_key"] == "0x131a340"]
-    assert all(a[1] < b[0] for a, b in zip(first, first[1:], strict=False))
+    assert all(a[1] < b[0] for a, b in pairwise(first))
 
 
 def test_a_redirected_call_and_its_second_connect_on_the_same_socket():
