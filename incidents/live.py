@@ -110,11 +110,6 @@ def present(incident_id: int) -> list[int]:
     return sorted({int(member.split(b":")[0]) for member in members if isinstance(member, bytes)})
 
 
-def ping() -> None:
-    """Raise the broker's error if it does not answer."""
-    _broker().ping()
-
-
 def forget_old() -> int:
     """Delete events past their day; return how many."""
     return Event.objects.filter(made_at__lt=timezone.now() - KEPT).delete()[0]

@@ -212,6 +212,14 @@ def purge(artifact: Artifact) -> None:
                 shutil.rmtree(folder)
 
 
+def drop_reading(reading: Reading) -> None:
+    """Remove the tables of a reading that is no longer used. Can be repeated."""
+    with _plain_faults():
+        if (folder := reading_dir(reading)).exists():
+            shutil.rmtree(folder)
+        folder.with_suffix(".lock").unlink(missing_ok=True)
+
+
 def export_names(artifacts: list[Artifact]) -> dict[int, str]:
     """Return number -> a safe file name, alone in its room: as in `case.yaml`, in reports and for downloads.
 

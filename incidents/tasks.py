@@ -18,6 +18,8 @@ from incidents.errors import IncidentError, StoreError
 from incidents.models.artifact import Artifact
 from incidents.models.database import AWAY
 from incidents.models.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
+from incidents.models.reading import Reading, ReadingState
+from incidents.models.upload import Upload
 
 log = structlog.get_logger(__name__)
 
@@ -81,8 +83,18 @@ def sweep() -> None:
             hint(queue)
     for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
         store.purge(artifact)  # once more: the process that should have done it may have died after its commit
+    _forget()
+
+
+def _forget() -> None:
+    """Remove what is past its time. A replaced reading stays for an hour: pages that are open may still show it."""
+    now = timezone.now()
+    replaced = Reading.objects.filter(state=ReadingState.REPLACED, finished_at__lt=now - timedelta(hours=1))
+    for reading in replaced.filter(finished_at__gt=now - timedelta(days=7)).select_related("artifact"):
+        store.drop_reading(reading)
     live.forget_old()
     store.forget_incoming(ABANDONED_S)
+    Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
 
 
 def _again_or_fail(job: Job, cause: str) -> None:
