@@ -35,7 +35,9 @@ def served(env: dict[str, str] | None = None) -> Iterator[Served]:
     """Start everything, wait for the address, and stop it in order; RuntimeError with what it printed if it does not come."""
     var = Path(tempfile.mkdtemp(prefix="exhibit-served-", dir="/tmp"))
     kept = {key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "EXHIBIT_URL"}}
-    kept |= {"EXHIBIT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONUNBUFFERED": "1"} | (env or {})
+    kept |= {"EXHIBIT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONUNBUFFERED": "1"} | (
+        env or {}
+    )
     process = subprocess.Popen(
         [sys.executable, "manage.py", "up"],
         cwd=ROOT, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
@@ -51,7 +53,8 @@ def served(env: dict[str, str] | None = None) -> Iterator[Served]:
                 ready.set()
         ready.set()
 
-    threading.Thread(target=listen, daemon=True).start()
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
     try:
         ready.wait(START_S)
         text = "".join(printed)
@@ -68,4 +71,7 @@ def served(env: dict[str, str] | None = None) -> Iterator[Served]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        listener.join(10)
+        if process.stdout is not None:
+            process.stdout.close()
         shutil.rmtree(var, ignore_errors=True)

@@ -78,6 +78,7 @@ class Frame {
     this.tip = this.section.appendChild(make("div", "tl-tip"));
     this.tip.hidden = true;
     this.table = this.section.appendChild(make("details", "tl-table"));
+    this.table.append(text("summary", "As a table"));
     this.table.addEventListener("toggle", () => this.table.open && this.fillTable());
     this.refetch = debounce(() => this.fetch(), 60);
     this.chosen = null;
@@ -495,7 +496,7 @@ function fitCanvas(canvas, width, height) {
 }
 function make(tag, cls) { const node = document.createElement(tag); if (cls) node.className = cls; return node; }
 function text(tag, value) { const node = document.createElement(tag); node.textContent = value ?? ""; return node; }
-function button(label) { const node = text("button", label); node.type = "button"; node.className = "mini"; return node; }
+function button(label) { const node = text("button", label); node.type = "button"; node.className = "small"; return node; }
 function debounce(fn, wait) { let timer; return (...args) => { clearTimeout(timer); timer = setTimeout(() => fn(...args), wait); }; }
 async function fetchJson(url) {
   const answer = await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin" });

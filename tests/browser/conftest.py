@@ -1,0 +1,104 @@
+"""One running Exhibit for all browser tests, started as a user starts it, and Debian's Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, sync_playwright
+
+from tests.served import Served, served
+
+ARGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync", "--no-first-run")  # fmt: skip
+PASSWORD = "correct horse battery staple"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def exhibit() -> Iterator[Served]:
+    with served() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    playwright: Playwright
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Give a page of a browser profile of its own; it fails the test for errors that the page itself reports."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        # A refused request is told by the page; what is left are faults of scripts and of the content policy.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            complaints.append(message.text)
+
+    def make(width: int = 1440, height: int = 960, scheme: str = "light") -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", heard)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def admin_state(exhibit: Served, chromium: Browser) -> dict:
+    """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(exhibit.first_link)
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("heading", name="Rooms").first.wait_for()
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def ada(person: Callable[..., Page], exhibit: Served, admin_state: dict) -> Page:
+    page = person()
+    page.context.add_cookies(admin_state["cookies"])
+    page.goto(exhibit.url)
+    return page
+
+
+def axe_violations(page: Page) -> list[str]:
+    """Run axe on what is shown; return `rule: help (first target)` for each violation."""
+    results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
+    return [f"{v['id']}: {v['help']} ({v['nodes'][0]['target']}: {v['nodes'][0].get('failureSummary', '')})" for v in results.response["violations"]]
+
+
+def shot(page: Page, name: str) -> None:
+    """Keep a picture where SHOTS names a folder: for whoever looks at the pages."""
+    if folder := os.environ.get("SHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=False)
