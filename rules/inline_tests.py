@@ -51,7 +51,7 @@ def run_tests(rules: Iterable[Rule], sandbox: Sandbox | None = None) -> Iterator
 
 def check_rule(rule: Rule, sandbox: Sandbox) -> Result:
     """Check what no single test can: the texts of every tier and that each threshold decides something."""
-    drafts = [d for test in rule.file.tests for d in outcome_of(rule, test, sandbox).drafts]
+    drafts = [d for test in rule.file.tests if (o := _tried(rule, test, sandbox)) for d in o.drafts]
     return Result(rule.id, "texts and thresholds", (*_texts(rule, drafts), *_thresholds(rule, sandbox)))
 
 
@@ -70,10 +70,21 @@ def outcome_of(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str
         return Runner(case, sandbox, Path(scratch)).run_one(rule, used)
 
 
+BROKEN = (RuleError, KeyError, TypeError, ValueError)
+"""What a wrong test raises; its own result names it."""
+
+
+def _tried(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str, Any] | None = None) -> Outcome | None:
+    try:
+        return outcome_of(rule, test, sandbox, params)
+    except BROKEN:
+        return None
+
+
 def _problems(rule: Rule, test: RuleTest, sandbox: Sandbox) -> Iterator[str]:
     try:
         outcome = outcome_of(rule, test, sandbox)
-    except (RuleError, KeyError, TypeError, ValueError) as error:
+    except BROKEN as error:
         yield f"{type(error).__name__}: {error}"
         return
     if outcome.failed:
@@ -166,5 +177,5 @@ def _thresholds(rule: Rule, sandbox: Sandbox) -> Iterator[str]:
 
 
 def _decides(rule: Rule, test: RuleTest, name: str, low: float, high: float, sandbox: Sandbox) -> bool:
-    both = [outcome_of(rule, test, sandbox, {name: value}) for value in (low, high)]
-    return len({tuple((d.subject, d.tier) for d in o.drafts) for o in both}) > 1
+    both = [_tried(rule, test, sandbox, {name: value}) for value in (low, high)]
+    return len({tuple((d.subject, d.tier) for d in o.drafts) for o in both if o}) > 1

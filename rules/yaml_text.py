@@ -22,7 +22,10 @@ class Lined(dict[str, Any]):
     lines: dict[str, int]
 
 
-class _Loader(yaml.SafeLoader):
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is ten times faster where it is built in
+
+
+class _Loader(_Base):  # type: ignore[misc]
     """The safe loader, but stricter: dates stay text, `on` and `off` stay text, keys are texts and unique."""
 
 

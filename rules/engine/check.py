@@ -122,6 +122,8 @@ class _Walk:
         elif isinstance(kind, str) and kind.endswith("_NODE"):
             if kind not in NODES:
                 raise Refused("recursive WITH is not allowed" if "RECURSIVE" in kind else f"{kind} is not allowed")
+            if part.get("sample"):
+                raise Refused("SAMPLE is not allowed: results must be repeatable")
             if kind == "SELECT_NODE":
                 _linked(part)
         elif "sample" in part and "query_location" in part:

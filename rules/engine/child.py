@@ -1,6 +1,6 @@
 """The child process in which queries run: `python -m rules.engine.child`. It reads JSON lines, answers JSON lines, and may be killed.
 
-Requests: {"op": "open", "views": {name: SELECT}, "settings": {...}} for shipped rules; {"op": "draft", "views", "load": {table: [columns]},
+Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them; {"op": "draft", "views", "load": {table: [columns]},
 "rows": N} loads the named columns into memory, drops everything else and locks the configuration; {"op": "query", "sql", "params",
 "limit_s", "max_rows", "trusted"}. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
 """
@@ -36,7 +36,7 @@ MAX_TEXT = 64 * 1024
 
 
 class Engine:
-    """One connection at a time; every `open` starts a fresh one, so nothing survives from rule to rule but the views."""
+    """One connection at a time; every `open` and `draft` starts a fresh one, so nothing of a person's SQL survives."""
 
     def __init__(self) -> None:
         self.connection: duckdb.DuckDBPyConnection | None = None
@@ -51,9 +51,15 @@ class Engine:
         self.connection.execute("set autoinstall_known_extensions = false; set autoload_known_extensions = false")
         for macro in MACROS.values():
             self.connection.execute(f"create macro {macro}")
+        self.names = frozenset()
+        self.add(views)
+
+    def add(self, views: Mapping[str, str]) -> None:
+        """Create further views."""
+        assert self.connection is not None
         for name, select in views.items():
             self.connection.execute(f'create view "{name}" as {select}')
-        self.names = frozenset(views)
+        self.names |= frozenset(views)
 
     def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int, memory_mb: int) -> None:
         """Load the columns that a checked statement names into memory, at most `rows` a table; then lock everything."""
@@ -113,6 +119,8 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if request["op"] == "open":
             engine.open(request["views"], request["memory_mb"])
+        elif request["op"] == "add":
+            engine.add(request["views"])
         elif request["op"] == "draft":
             engine.draft(request["views"], request["load"], request["rows"], request["memory_mb"])
         else:

@@ -77,9 +77,15 @@ class Sandbox:
             self._process = None
 
     def open(self, views: Mapping[str, str]) -> None:
-        """Give the child views (name -> SELECT) over the files of a case; what was open before is gone."""
+        """Give the child views (name -> SELECT) over the files of a case. Views it has already stay; others than these are gone."""
+        had = self._opened["views"] if self._opened and self._opened["op"] == "open" else None
         self._opened = {"op": "open", "views": dict(views), "memory_mb": self.fence.memory_mb}
-        self._told("open", self._opened)
+        if self._process is not None and had is not None and had.items() <= self._opened["views"].items():
+            self._told(
+                "open", {"op": "add", "views": {name: select for name, select in views.items() if name not in had}}
+            )
+        else:
+            self._told("open", self._opened)
 
     def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int = MAX_DRAFT_ROWS) -> None:
         """Let the child load columns of tables (None: all) into memory and lock itself."""
