@@ -173,9 +173,9 @@ def _quoted_text(citations: list[Citation]) -> list[str]:
             room = WIDTH - 11
             text = visible(line.text, keep="").replace("␉", "    ")
             for i, begin in enumerate(range(0, max(len(text), 1), room)):
-                out.append(
-                    f"{number if i == 0 else '':>8} {'|' if i == 0 else '+'} {text[begin : begin + room]}".rstrip()
-                )
+                head = f"{number if i == 0 else '':>8} {'|' if i == 0 else '+'}"
+                piece = text[begin : begin + room]
+                out.append(f"{head} {piece}" if piece else head)  # blanks at a cut belong to the line
     return out or ["  none"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.utils import timezone
@@ -194,7 +194,8 @@ class Rows(_FormSet):
 
 def rows_of(form: type[RowForm], extra: int) -> type[Rows]:
     """Return the list class of a row form, with `extra` empty rows offered."""
-    return forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=200)
+    made = forms.formset_factory(form, formset=Rows, extra=extra, can_delete=True, max_num=200)
+    return cast("type[Rows]", made)
 
 
 class SaidForm(UnknownIsNone):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -33,7 +35,7 @@ def verify(request: HttpRequest, slug: str) -> HttpResponse:
     return _show(request, room, result)
 
 
-def _show(request: HttpRequest, room: Room, more: dict[str, object]) -> HttpResponse:
+def _show(request: HttpRequest, room: Room, more: Mapping[str, object]) -> HttpResponse:
     rows = Activity.objects.filter(incident=room.incident)
     actors = sorted(set(rows.order_by().values_list("actor_id", "actor_name").distinct()), key=lambda actor: actor[1])
     verbs = sorted(set(rows.order_by().values_list("verb", flat=True).distinct()))
@@ -58,4 +60,4 @@ def _show(request: HttpRequest, room: Room, more: dict[str, object]) -> HttpResp
         "filtered": bool(who or verb or q),
         "query": f"{query.urlencode()}&" if query else "",
     }
-    return render(request, "incidents/activity.html", context | more)
+    return render(request, "incidents/activity.html", {**context, **more})

@@ -71,7 +71,7 @@ def _file(request: HttpRequest, room: Room, forms: dict[str, Any]) -> HttpRespon
     return _received(form, room, file.name or "unnamed", _chunks(file), Way.PAGE, form.said())
 
 
-def _chunks(file: UploadedFile) -> Iterator[bytes]:
+def _chunks(file: UploadedFile[Any]) -> Iterator[bytes]:
     yield from file.chunks()
 
 
@@ -169,7 +169,7 @@ def purge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 
 @require_GET
-def original(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+def original(request: HttpRequest, slug: str, number: int) -> FileResponse:
     """Hand out the original to a lead, as an attachment that no browser renders; the download is recorded."""
     room = access.enter(request.user, slug, Right.ORIGINAL)
     artifact = actions.note_download(room, number)

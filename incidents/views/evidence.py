@@ -91,8 +91,8 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
         .order_by("number")
     )
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
-    paged.object_list = [artifact_row(artifact) for artifact in paged.object_list]
-    context = shell(room, "evidence") | {"artifacts": paged, "account_names": ACCOUNT, "query": ""}
+    rows = [artifact_row(artifact) for artifact in paged]
+    context = shell(room, "evidence") | {"artifacts": rows, "paged": paged, "account_names": ACCOUNT, "query": ""}
     return render(request, "incidents/evidence.html", context)
 
 

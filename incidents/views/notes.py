@@ -123,9 +123,10 @@ def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     room.require(Right.NOTE)
     form = NoteEditForm(request.POST, auto_id=f"note-{row.pk}-%s")
     if form.is_valid() and form.cleaned_data["version"] not in (None, row.version):
+        data = request.POST.copy()
+        data["version"] = str(row.version)
+        form = NoteEditForm(data, auto_id=f"note-{row.pk}-%s")
         form.add_error("text", f"Somebody changed it meanwhile. It now says: {row.text}")
-        form.data = form.data.copy()
-        form.data["version"] = str(row.version)
     if form.is_valid():
         row = actions.edit(room, id, form.cleaned_data["text"])
         return _note(request, room, row)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from incidents import live
 from incidents.access import visible_to
 from incidents.actions import rooms as actions
+from incidents.actions import sample as sample_actions
 from incidents.errors import Refused
 from incidents.forms import HostForm, SymptomForm, rows_of
 from incidents.models.activity import Activity
@@ -56,10 +57,10 @@ def rooms(request: HttpRequest) -> HttpResponse:
     paged = Paginator(found.order_by(sort, "-pk"), A_PAGE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
-    paged.object_list = rows(list(paged.object_list))
     context: dict[str, Any] = {
         "any": bool(paged.paginator.count) or mine.exists(),
-        "page_rooms": paged,
+        "paged": paged,
+        "page_rooms": rows(list(paged)),
         "q": q,
         "status": status,
         "statuses": Status.choices,
@@ -110,8 +111,6 @@ def room_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def sample(request: HttpRequest) -> HttpResponse:
     """Open the sample room: a published incident, sent through the ordinary upload path."""
-    from incidents.actions import sample as sample_actions
-
     return redirect("room", sample_actions.open_sample(request_user(request)).slug)
 
 

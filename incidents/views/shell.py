@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.utils.cache import add_never_cache_headers
 
@@ -18,7 +18,7 @@ from incidents.errors import NotAMember, Refused
 from incidents.models.artifact import ArtifactState
 from incidents.models.incident import RoomCounter
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 MAY = {
     "upload": Right.UPLOAD,
     "correct": Right.CORRECT,
@@ -36,7 +36,7 @@ def page(view: View) -> View:
     """Wrap a view for people who are signed in. Others are sent to sign in, whatever the address: it tells nothing."""
 
     @wraps(view)
-    def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             if wants_json(request) or request.headers.get("HX-Request"):
                 return refusal(request, Refused("Sign in first.", 401))
@@ -50,7 +50,7 @@ def open_page(view: View) -> View:
     """Wrap a view that needs no account: the secret in its address is checked by the view itself."""
 
     @wraps(view)
-    def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         answer = answered(view, request, *args, **kwargs)
         answer["Referrer-Policy"] = "strict-origin"
         answer["X-Robots-Tag"] = "noindex"
@@ -59,7 +59,7 @@ def open_page(view: View) -> View:
     return outside
 
 
-def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
     """Call a view; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
     try:
         answer = view(request, *args, **kwargs)

@@ -117,7 +117,9 @@ def report() -> Json:
         "artifacts": [
             {"id": i, "file": name, "kind": kind, "host": host, "phase": "before", "lines": len(lines), "account": {}}
             for i, ((name, lines), kind, host) in enumerate(
-                zip(FILES.items(), ("truss", "sqlnet", "sqlnet", "pmap"), ("db1", "gateway", "db1", "db1"), strict=True),
+                zip(
+                    FILES.items(), ("truss", "sqlnet", "sqlnet", "pmap"), ("db1", "gateway", "db1", "db1"), strict=True
+                ),
                 start=1,
             )
         ],
@@ -140,7 +142,8 @@ def report() -> Json:
             "pieces": [
                 piece("fork", 0.030, "traced", 1, TRUSS, 1, 4),
                 piece("not traced", 0.596, "untraced", 1, TRUSS, 4, 7),
-                piece("attach shared memory", 2.4734, "culprit", 1, TRUSS, 7, 11) | {"at_most": True, "layer": "os_kernel"},
+                piece("attach shared memory", 2.4734, "culprit", 1, TRUSS, 7, 11)
+                | {"at_most": True, "layer": "os_kernel"},
                 piece("after", 0.2336, "rest", 1, TRUSS, 11, 12),
             ],
         },
@@ -161,10 +164,20 @@ def report() -> Json:
                 "at that address, not all of it resident.",
                 against=["The map's segment ids differ: another start of the instance.", "One traced login."],
                 would_help=[ask(["unbroken trace with -E"], "truss -f -d -D -E -o FILE -p 22626; pmap -xs PID", 5)],
-                remedy=["Use sga_target with sga_max_size equal to it instead of memory_target; restart; pmap must show ism."],
+                remedy=[
+                    "Use sga_target with sga_max_size equal to it instead of memory_target; restart; pmap must show ism."
+                ],
                 contraindications=["The SGA can then not grow online, and project.max-shm-memory must allow it."],
                 verify="Connects over 1 s before and after: 2 of 21, then 0 of 20. Two things changed at once.",
-                clears=[{"layer": "network", "seconds": 2.4734, "requests": 1, "scope": "pid 3731", "because": "on the server"}],
+                clears=[
+                    {
+                        "layer": "network",
+                        "seconds": 2.4734,
+                        "requests": 1,
+                        "scope": "pid 3731",
+                        "because": "on the server",
+                    }
+                ],
                 citations=[stall, cite(4, PMAP, 4, 5, "map")],
             ),
             claim(
@@ -258,7 +271,14 @@ def report() -> Json:
             },
         ],
         "compared": [
-            {"series": "connect", "from": "before", "to": "after-1", "n": [21, 20], "median": [0.31, 0.13], "text": "..."}
+            {
+                "series": "connect",
+                "from": "before",
+                "to": "after-1",
+                "n": [21, 20],
+                "median": [0.31, 0.13],
+                "text": "...",
+            }
         ],
         "hypotheses": [],
         "quiet": ["SEM-001"],

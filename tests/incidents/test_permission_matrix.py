@@ -1,0 +1,285 @@
+"""Who may call which address: every address of the application, every kind of person.
+
+An address without a row fails the test, so that nobody adds one without saying who may come in. Left out by rule:
+`admin/` (Django's administration: asks for staff, shown below) and `accounts/` (allauth: sign-in itself, holds nothing
+of any room). The ASGI application for uploads has no entry in the resolver; tests/incidents/test_uploads.py is its matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.db import connections, transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from incidents.actions import accounts, members, notes, tokens
+from incidents.models.membership import Role
+from tests.incidents.conftest import make_member, make_room, make_user
+from tests.incidents.views import reports
+from tests.incidents.views.conftest import NOTE, Judged, judged  # noqa: F401
+
+LEFT_OUT = {
+    "admin/": "Django's administration asks for staff itself",
+    "accounts/": "allauth: sign-in, nothing of a room",
+}
+
+# From least to most; whoever stands later may all that those before may.
+ROLES = ("viewer", "investigator", "lead", "admin")
+OUTSIDE = ("anonymous", "stranger", "other team")
+# Texts of the room: none of them may stand in an answer to somebody who is refused.
+SECRETS = (
+    "Logins to QPROD",
+    "truss-listener",
+    NOTE,
+    "DISM",
+    "at most 0.080 s",
+    "keeps its connections",
+    "connect time",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """`least`: the role that may; None: everybody who is signed in; "open": everybody at all. `ok`: what they get."""
+
+    least: str | None
+    method: str = "get"
+    ok: tuple[int, ...] = (200,)
+    args: Callable[[Judged], tuple[Any, ...]] = lambda room: (room.slug,)
+    data: dict[str, Any] = field(default_factory=dict)
+    anonymous: int = 302
+
+
+def in_room(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
+    return lambda room: (room.slug, *more)
+
+
+def of_note(room: Judged) -> tuple[Any, ...]:
+    return (room.slug, room.note.pk)
+
+
+def nothing(room: Judged) -> tuple[Any, ...]:
+    return ()
+
+
+def upload_token(room: Judged) -> tuple[Any, ...]:
+    tokens.create(room.lead, "db1")
+    return (room.slug, room.lead.incident.upload_tokens.get().pk)
+
+
+def invitation(room: Judged) -> tuple[Any, ...]:
+    # Made in another room: it shows the title of that room to whoever holds it, and nothing of this one.
+    return (members.invite(make_room(title="Another room"), Role.VIEWER),)
+
+
+def first_link(room: Judged) -> tuple[Any, ...]:
+    path = accounts.first_admin_link()
+    return (path.split("/")[2] if path else "none",)
+
+
+def deleted_note(room: Judged) -> tuple[Any, ...]:
+    notes.delete(room.lead, room.note.pk)
+    return of_note(room)
+
+
+FIRST = reports.CAUSE_KEY
+NO_ROWS = {
+    f"{name}-{field}": n
+    for name in ("hosts", "markers", "phases", "statements")
+    for field, n in (("TOTAL_FORMS", 0), ("INITIAL_FORMS", 0))
+}
+
+MATRIX: dict[str, list[Row]] = {
+    "rooms": [Row(None, args=nothing)],
+    "room-new": [
+        Row(None, args=nothing),
+        Row(None, "post", (302,), nothing, {"title": "Slow", "hosts-TOTAL_FORMS": 0, "hosts-INITIAL_FORMS": 0}),
+    ],
+    "sample": [Row(None, "post", (302,), nothing)],
+    "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
+    # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
+    "first-admin": [Row("open", ok=(200, 404), args=first_link, anonymous=200)],
+    "healthz": [Row("open", args=nothing, anonymous=200)],
+    "room": [Row("viewer")],
+    "findings": [Row("viewer", ok=(302,))],
+    "finding": [Row("viewer", args=in_room(FIRST))],
+    "dispute": [Row("investigator", "post", (302,), in_room(FIRST), {"reason": "No."})],
+    "finding-copy": [Row("viewer", args=in_room(FIRST, "text")), Row("viewer", args=in_room(FIRST, "markdown"))],
+    "verdict-copy": [Row("viewer", args=in_room("text")), Row("viewer", args=in_room("markdown"))],
+    "take-over": [Row("lead", "post", (409,))],
+    "timeline-data": [Row("viewer")],
+    "figure-conn-times": [Row("viewer")],
+    "evidence": [Row("viewer")],
+    "evidence-add": [
+        Row("investigator"),
+        Row("investigator", "post", (302,), data={"name": "a.txt", "text": "a line"}),
+    ],
+    "lines": [Row("viewer", args=in_room(1))],
+    "lines-data": [Row("viewer", ok=(409,), args=in_room(1))],  # not read yet
+    "original": [Row("lead", args=in_room(1))],
+    "correct": [
+        Row("investigator", args=in_room(1)),
+        Row("investigator", "post", (302,), in_room(1), {"host": "db1"}),
+    ],
+    "retry": [Row("investigator", "post", (302,), in_room(1))],
+    "purge": [Row("lead", args=in_room(1)), Row("lead", "post", (302,), in_room(1), {"reason": "by mistake"})],
+    "notes": [Row("viewer", ok=(302,)), Row("investigator", "post", (302,), data={"text": "A remark."})],
+    # The note is an investigator's own: leads may change it, another investigator may not (test_notes.py).
+    "note": [
+        Row("investigator", args=of_note),
+        Row("investigator", "post", (302,), of_note, {"text": "Other words.", "version": 1}),
+    ],
+    "note-delete": [Row("investigator", "post", (200,), of_note)],
+    "note-restore": [Row("investigator", "post", (302,), deleted_note)],
+    "case": [
+        Row("viewer"),
+        Row("investigator", "post", (302,), data={"form": "case", "title": "Slow", **NO_ROWS}),
+        Row("investigator", "post", (302,), data={"form": "status", "status": "mitigated"}),
+        Row("lead", "post", (302,), data={"form": "status", "status": "closed"}),
+    ],
+    "case-yaml": [Row("viewer")],
+    "members": [
+        Row("viewer"),
+        Row("lead", "post", (404,), data={"do": "remove", "member": 0}),
+        Row("lead", "post", (404,), data={"do": "change", "member": 0, "role": "lead", "team": "dba"}),
+        Row("lead", "post", (404,), data={"do": "revoke", "invitation": 0}),
+    ],
+    "invite": [Row("lead", "post", data={"role": "viewer", "team": "dba"})],
+    "activity": [Row("viewer")],
+    "activity-verify": [Row("viewer", "post")],
+    "stream": [Row("viewer", anonymous=404)],
+    "api-report": [Row("viewer", anonymous=404)],
+    "api-tokens": [
+        Row("lead", anonymous=404),
+        Row("lead", "post", (201,), data={"label": "db1", "hours": "1"}, anonymous=404),
+    ],
+    "api-token": [Row("lead", "delete", (204,), upload_token, anonymous=404)],
+}
+
+
+def addresses(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, str | None]]:
+    for entry in resolver.url_patterns:
+        route = before + str(entry.pattern)
+        if isinstance(entry, URLResolver):
+            yield from addresses(entry, route)
+        elif isinstance(entry, URLPattern):
+            yield route, entry.name
+
+
+def test_every_address_has_a_row():
+    known = {
+        name for route, name in addresses(get_resolver()) if not any(route.startswith(prefix) for prefix in LEFT_OUT)
+    }
+    assert None not in known, "an address without a name cannot be in the matrix"
+    assert known == set(MATRIX)
+
+
+def caller(who: str, room: Judged) -> Client:
+    client = Client()
+    match who:
+        case "anonymous":
+            return client
+        case "stranger":
+            client.force_login(make_user())
+        case "other team":
+            client.force_login(make_room(title="Another team's room").user)
+        case "admin":
+            client.force_login(make_user(is_superuser=True, is_staff=True))
+        case "lead":
+            client.force_login(make_member(room.lead.incident, Role.LEAD).user)
+        case "investigator":
+            client.force_login(room.investigator.user)
+        case "viewer":
+            client.force_login(room.viewer.user)
+    return client
+
+
+def body_of(answer: Any) -> str:
+    return "" if answer.streaming else answer.content.decode(errors="replace")
+
+
+def check(name: str, row: Row, who: str, room: Judged) -> None:
+    client = caller(who, room)
+    answer = getattr(client, row.method)(reverse(name, args=row.args(room)), row.data or None)
+    where = f"{name} {row.method} as {who}: {answer.status_code}"
+    if who == "anonymous":
+        assert answer.status_code == row.anonymous, where
+        if answer.status_code == 302:
+            assert answer["Location"].startswith(reverse("account_login")), where
+        refused = True
+    elif row.least in (None, "open"):
+        assert answer.status_code in row.ok, where
+        refused = who in OUTSIDE
+    elif who in OUTSIDE:
+        assert answer.status_code == 404, where
+        refused = True
+    elif ROLES.index(who) < ROLES.index(row.least):
+        assert answer.status_code == 403, where
+        refused = True
+    else:
+        assert answer.status_code in row.ok, where
+        refused = False
+    if refused:
+        body = body_of(answer)
+        assert [text for text in SECRETS if text in body] == [], where
+    answer.close()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(MATRIX))
+def test_who_may_call(name, judged, monkeypatch):  # noqa: F811
+    # The stream lets go of its connection, which here is the test's own.
+    monkeypatch.setattr(connections, "close_all", lambda: None)
+    for row in MATRIX[name]:
+        for who in (*OUTSIDE, *ROLES):
+            with transaction.atomic():
+                check(name, row, who, judged)
+                transaction.set_rollback(True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", sorted(name for name in MATRIX if name not in ("stream", "figure-conn-times", "timeline-data"))
+)
+def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):  # noqa: F811
+    row = next((row for row in MATRIX[name] if row.least not in (None, "open")), None)
+    if row is None:
+        return
+    client = caller("stranger", judged)
+    args = row.args(judged)
+    there = getattr(client, row.method)(reverse(name, args=args), row.data or None)
+    nowhere = getattr(client, row.method)(reverse(name, args=("no-such-room-abcdefgh", *args[1:])), row.data or None)
+    assert there.status_code == nowhere.status_code == 404
+    assert there.headers["Content-Type"] == nowhere.headers["Content-Type"]
+
+    def plain(answer: Any) -> str:
+        token = client.cookies["csrftoken"].value if "csrftoken" in client.cookies else ""
+        lines = [line for line in body_of(answer).splitlines() if "csrf" not in line.lower()]
+        return "\n".join(lines).replace(token or "\0", "")
+
+    assert plain(there) == plain(nowhere)
+
+
+@pytest.mark.django_db
+def test_administration_asks_for_staff(judged):  # noqa: F811
+    for who in ("anonymous", "stranger", "lead"):
+        answer = caller(who, judged).get("/admin/incidents/incident/")
+        assert answer.status_code in (302, 403), who
+        assert "QPROD" not in body_of(answer)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name", sorted(name for name, rows in MATRIX.items() if any(row.method == "post" for row in rows))
+)
+def test_a_post_without_a_token_is_refused(name, judged):  # noqa: F811
+    row = next(row for row in MATRIX[name] if row.method == "post")
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(judged.lead.user)
+    answer = client.post(reverse(name, args=row.args(judged)), row.data)
+    assert answer.status_code == 403
+    assert [text for text in SECRETS if text in body_of(answer)] == []
