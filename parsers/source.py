@@ -332,10 +332,12 @@ class Source:
             due = range(-(first - 1) % INDEX_STEP, count, INDEX_STEP)
             self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
             frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": piece.lines})
-            size = pl.col("line").str.len_bytes()
-            self.blank.append(frame.filter(size == 0)["line_no"].to_numpy())
-            short = frame.filter(size.is_between(2, 40))
-            self.elided.append(short.filter(pl.col("line").str.contains(ELISION))["line_no"].to_numpy())
+            size = piece.lines.str.len_bytes().to_numpy()
+            self.blank.append(np.flatnonzero(size == 0) + first)
+            short = np.flatnonzero((size >= 2) & (size <= 40))
+            if len(short):
+                marks = piece.lines.gather(short).str.contains(ELISION).to_numpy()
+                self.elided.append(short[marks] + first)
             self.at = Position(first + count, piece.offset + piece.size)
             self._current = Block(frame, first, piece.offset)
             yield self._current
