@@ -31,13 +31,21 @@ def listed_skips() -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
+def refuse_unlisted_skip(report):
     """On the build machine a skip fails unless its reason is listed: a test that never runs proves nothing."""
-    report = yield
     if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         if not any(listed in reason for listed in listed_skips()):
             report.outcome = "failed"
             report.longrepr = f"skipped, but the reason is not listed in {SKIPS.name}: {reason}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    return refuse_unlisted_skip((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    return refuse_unlisted_skip((yield))

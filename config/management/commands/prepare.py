@@ -16,7 +16,7 @@ class Command(BaseCommand):
         with connections["default"].cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(hashtext('exhibit prepare'))")  # given back with the connection
         quiet = max(0, verbosity - 1)
-        call_command("check", databases=["default"], verbosity=quiet)
+        self.check(databases=["default"])
         call_command("migrate", interactive=False, verbosity=quiet)
         call_command("createcachetable", verbosity=quiet)
         call_command("collectstatic", interactive=False, verbosity=quiet)
