@@ -172,26 +172,17 @@ class Lines:
 
 def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     """Tell calls, signals, function lines and the rest of a frame (line_no, line_end, pos, line) apart."""
-    keep = ["line_no", "line_end", "pos", "line"]
     if shape is None:
-        good, other = frame.clear(), frame
-        calls = _calls(frame.clear(), ANY_HEAD)
+        calls, other = _calls(frame.clear(), ANY_HEAD)[0], frame
     else:
-        calls = _calls(frame, shape.head(), shape)
-        good = calls.filter(pl.col("done"))
-        other = calls.filter(~pl.col("done")).select(keep)
-        calls = good
-    open_line = LINE.str.contains("(", literal=True)
-    found = _calls(other.filter(open_line), ANY_HEAD).filter(pl.col("done"))
-    if len(found):
-        calls = pl.concat([calls, found]).sort("line_no", "pos")
-        other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
-    nameless = other.filter(LINE.str.contains(r"^[\t 0-9./,@:]*[0-9:][\t ]+\("))
-    if len(nameless):
-        lost = _calls(nameless, NAMELESS_HEAD).filter(pl.col("done"))
-        calls = pl.concat([calls, lost.with_columns(name=pl.lit(None, pl.String))]).sort("line_no", "pos")
-        other = other.join(lost.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
-    calls = calls.drop("done", "line")
+        calls, other = _calls(frame, shape.head(), shape)
+    opened = LINE.str.contains("(", literal=True)
+    nameless = opened & LINE.str.contains(r"^[\t 0-9./,@:]*[0-9:][\t ]+\(")
+    for pattern, some in ((ANY_HEAD, opened), (NAMELESS_HEAD, nameless)):
+        found = _calls(other.filter(some), pattern)[0]
+        if len(found):
+            calls = pl.concat([calls, found]).sort("line_no", "pos")
+            other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
     signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
     signals = signals.filter(pl.col("what").is_not_null())
     functions = other.filter(LINE.str.contains("->|<-"))
@@ -210,17 +201,13 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     )
 
 
-def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> pl.DataFrame:
-    """Match head and tail; `done` says that both fit (or that the call is one that prints no result).
+def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Match head and tail; give the calls that fit both (or that print no result), and the other lines as they were.
 
     With a shape only the common results are tried: lines with rare ones come again without it.
     """
     calls = _extract(frame, LINE, head, _HEAD_FIELDS).with_columns(LINE.str.strip_prefix(pl.col("head")).alias("rest"))
-    if shape is None:
-        calls = _extract(calls, REST, TAIL, _TAIL_FIELDS)
-    else:
-        calls = _extract(calls, REST, COMMON_TAIL, _TAIL_FIELDS[:6])
-        calls = calls.with_columns(pl.lit(None, pl.String).alias(c) for c in _TAIL_FIELDS[6:])
+    calls = _extract(calls, REST, TAIL if shape is None else COMMON_TAIL, _TAIL_FIELDS[: None if shape is None else 6])
     silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
     # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
     silent &= (REST != ")") | (pl.col("head").str.len_bytes() > pl.col("name").str.len_bytes() + 1)
@@ -230,20 +217,39 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> pl.Dat
     )
     # The cheap literals first: hardly any line passes them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
-    several = (
-        calls.filter(two).filter(LINE.str.contains(TWO_ROWS)).select("line_no", "pos", pl.lit(True).alias("several"))
+    done = calls.select(
+        (pl.col("tail").is_not_null() | pl.col("silent")).alias("done"),
+        two.alias("two"),
+        pl.col("args").str.ends_with("...").fill_null(False).alias("dots"),
     )
-    done = pl.col("tail").is_not_null() | pl.col("silent")
+    mask = done["done"]
     if shape is not None:
-        done &= ~pl.col("args").str.ends_with("...").fill_null(False)  # `(returning as child ...) = 7`: a rare result
-    if len(several):
-        calls = calls.join(several, on=["line_no", "pos"], how="left", maintain_order="left")
-        done &= pl.col("several").is_null()
-    return (
-        calls.with_columns(done.alias("done"))
-        .with_columns(_numbers(shape))
-        .drop("head", "rest", "lwp_only", "several", strict=False)
-    )
+        mask &= ~done["dots"]  # `(returning as child ...) = 7`: a rare result
+    if done["two"].any():
+        mask &= ~(done["two"] & frame["line"].str.contains(TWO_ROWS))
+    good = calls.drop("line", "head", "rest", "tail").filter(mask).with_columns(_numbers(shape)).drop("lwp_only")
+    if shape is not None:
+        good = good.with_columns(pl.lit(None, pl.String).alias(c) for c in _TAIL_FIELDS[6:])
+    elif head == NAMELESS_HEAD:
+        good = good.with_columns(name=pl.lit(None, pl.String))
+    return good.select(_CALL_COLUMNS), frame.filter(~mask)
+
+
+_CALL_COLUMNS = [
+    "line_no",
+    "line_end",
+    "pos",
+    "pid",
+    "lwp",
+    "n",
+    "s1",
+    "s2",
+    "s3",
+    "name",
+    "args",
+    "silent",
+    *_TAIL_FIELDS[1:],
+]
 
 
 def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
@@ -262,7 +268,7 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
         # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
         high = float(some["s1"].median() or 0) >= 1  # type: ignore[arg-type]
         share = float((paired["step"] > -0.00015).mean() or 0) if len(paired) else 1.0  # type: ignore[arg-type]
-        first = based or (rising and len(paired) >= 8) or (high and share >= 0.5)  # type: ignore[arg-type]
+        first = based or (rising and len(paired) >= 8) or (high and share >= 0.5)
         if n == 1:
             flags[1] = "d" if first else "D"
         elif paired.is_empty():

@@ -348,7 +348,7 @@ def test_summary_tables_of_all_sections():
     text = (
         "faults -------------\nFLTPAGE 12\nFLTBOUNDS 1\ntotal: 13\n\nsignals ------------\nSIGCLD 2\ntotal: 2\n\n"
         "syscall               seconds   calls  errors\nread                     .010       7\nopen                     .030      12      3\n"
-        "                     --------  ------   ----\nsys totals:              .040      19      3\nusr time:                .030\nelapsed:                 .280\n"
+        "           --------  ------   ----\nsys totals:              .040      19      3\nusr time:                .030\nelapsed:                 .280\n"
     )
     rows = read(text).table("syscall_totals")
     assert rows.select("section", "name", "n", "errors", "total_s", "total_kind", "complete").rows() == [
