@@ -72,7 +72,8 @@ def test_a_rule_for_other_systems_or_roles_asks_nothing(sandbox: Sandbox, tmp_pa
 
 def test_requirements(sandbox: Sandbox, tmp_path: Path) -> None:
     def unmet(requires: dict[str, Any]) -> list[str]:
-        outcome = run(sandbox, tmp_path, rule(requires=requires), ROWS)
+        spec = CaseSpec(hosts={"a": HostSpec(), "b": HostSpec()})
+        outcome = run(sandbox, tmp_path, rule(requires=requires), ROWS, spec)
         return [n.text for n in outcome.unmet.get("a", ())]
 
     assert unmet({"all": ["ps.pid", {"table": "ps", "where": [["pid", "=", 5]]}]}) == []
