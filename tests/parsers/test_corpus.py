@@ -76,10 +76,3 @@ def test_every_text_has_its_facts_and_a_source():
     for path in SAMPLES:
         told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         assert told["source"], path
-
-
-@pytest.mark.parametrize("kind", ["conntime", "pmap"])
-def test_a_kind_has_a_clean_and_a_damaged_case(kind):
-    told = [json.loads(p.read_text(encoding="utf-8")) for p in (CORPUS / kind).glob("*.json")]
-    assert any("derived" in t["source"] for t in told)
-    assert any("derived" not in t["source"] for t in told)
