@@ -9,6 +9,8 @@ Length is the first two bytes, or the first four where those two are zero (large
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from parsers.net_descriptors import masked, places, secret_spans
@@ -26,6 +28,8 @@ _WITH_DESCRIPTOR = (1, 2, 4, 5)
 _PUBLIC = (3, 7, 9, 11, 12, 13, 14)
 _KEPT = 10
 """Bytes of a data packet that are no payload: eight of the packet header, two of data flags."""
+
+_KEYS = re.compile(r"AUTH_[A-Z][A-Z_]*|A(?:U(?:T(?:H_?)?)?)?$")
 
 _CLIENT_CALLS = ("01", "02", "03", "11")
 """First payload byte of what a client sends: protocol, data types, function call, piggyback."""
@@ -127,16 +131,7 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
 
     `rows`: as for `join_rows` and line_no, line (the whole line as it stands in the file); `packets`: from `join_rows`.
     """
-    size = pl.col("line").str.len_chars().cast(pl.Int64)
-    # Where the row's text begins in its line. A line that was repaired (tags taken off) no longer ends with it: masked from its start.
-    start = (
-        pl.when(pl.col("line").str.ends_with(pl.col("text")))
-        .then(size - pl.col("text").str.len_chars().cast(pl.Int64))
-        .otherwise(0)
-    )
-    placed = rows.join(packets.select("packet", "type_no"), on="packet", how="left", maintain_order="left").select(
-        "packet", "line_no", "text", "type_no", start=start, end=size - 1, nth=_nth(rows["packet"])
-    )
+    placed = _placed(rows, packets)
     hidden = placed.filter(_is_secret())
     first = (pl.col("nth") * 8 < _KEPT) & pl.col("type_no").is_not_null() & (pl.col("start") > 0)
     whole = hidden.filter(~first).select("line_no", pl.col("start").alias("from"), pl.col("end").alias("to"))
@@ -147,6 +142,31 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     ]
     frames = [whole.with_columns(kind=pl.lit("payload")), places(partly), _named(placed, packets)]
     return pl.concat(frames)
+
+
+def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
+    """Add to dump rows where their text begins and where its last bar stands in the line, and their number in the packet."""
+    size, length = (pl.col(c).str.len_chars().cast(pl.Int64) for c in ("line", "text"))
+    # Around the text of a repaired line stand the tags that were taken off; a text that is not there at all is masked from 0.
+    inside = pl.col("line").str.find(pl.col("text"), literal=True).cast(pl.Int64)
+    start = pl.when(pl.col("line").str.ends_with(pl.col("text"))).then(size - length).otherwise(inside)
+    end = pl.coalesce(start + length - 1, size)
+    return rows.join(packets.select("packet", "type_no"), on="packet", how="left", maintain_order="left").select(
+        "packet", "line_no", "text", "type_no", start=start.fill_null(0), end=end, nth=_nth(rows["packet"])
+    )
+
+
+def key_places(rows: pl.DataFrame, packets: pl.DataFrame) -> list[tuple[int, int, int]]:
+    """Give the places (line_no, from, to) of the names of a login's keys, which are no secret; the last may be cut at the end."""
+    found: list[tuple[int, int, int]] = []
+    for _, dump in _placed(rows, packets).group_by("packet", maintain_order=True):
+        lines = dump.select("line_no", "start", "text").rows()
+        shown = "".join(text.split("|", 1)[1][:-1].ljust(8)[:8] for _, _, text in lines)
+        for key in _KEYS.finditer(shown.rstrip()):
+            for nth, (line_no, start, text) in enumerate(lines):
+                cells = _cells(text, start, key.start() - 8 * nth, key.end() - 8 * nth)
+                found += [(line_no, begin, end) for begin, end in cells]
+    return found
 
 
 def mask_row(line: str, spans: list[tuple[int, int]]) -> str:

@@ -108,7 +108,8 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
         rest = pl.concat([glued, more])
     done = [frame for frame in done if len(frame)] or [_empty(whole)]
     records = _timed(pl.concat(done, how="diagonal") if len(done) > 1 else done[0])
-    return records.sort("line_no", "sub", maintain_order=True) if len(done) > 1 else records
+    ordered = len(done) == 1 and records["line_no"].is_sorted()
+    return records if ordered else records.sort("line_no", "sub", maintain_order=True)
 
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:

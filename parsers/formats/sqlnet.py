@@ -52,7 +52,6 @@ DUMP_REACH = 200
 """Rows of one dump stand at most so many lines apart (other threads write between them)."""
 HELD_LINES = 100_000
 """A record that is still open after so many lines is closed there: the memory of a damaged file stays bounded."""
-STEPS_NOTED = 20
 MAX_THREADS = 10_000
 
 _VERSION = r"^TNS[A-Z]* for ([^:]+): Version ([0-9.]+)"
@@ -107,6 +106,7 @@ class _Carry:
     first_line: int = 1
     shape: str | None = None
     side: str | None = None
+    speakers: list[str] = field(default_factory=list)
     header: bool = False
     scope: str = "sqlnet"
     seq: int = 0
@@ -127,11 +127,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         if carry.shape is None and len(held) < DECIDE_LINES:
             continue
         held = _take(held, out, carry, final=False)
-    if source.last:
-        held = _take(held, out, carry, final=True)
-    else:
-        held = _take(held, out, carry, final=False) if carry.shape is None else held
-        held = _kept(held, out, carry)
+    held = _take(held, out, carry, final=True) if source.last else _kept(held, out, carry)
     carry.held = held.rows()
     kind = "none" if carry.t_begin is None else "wall-local"
     if source.next_line > source.first_line:
@@ -159,7 +155,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool) -> pl
     if carry.shape is None:
         first = lines.head(DECIDE_LINES)
         carry.shape = net_records.shape_of(first["line"])
-        carry.side = _side(net_records.with_dumps(net_records.split(first, carry.shape)))
+        carry.side = _side(_prefixed(first, carry), carry.speakers)
     split = _prefixed(lines, carry)
     others = _others(split, last_line=int(lines["line_no"][-1]) if final else None)
     records = _grouped(split, others)
@@ -181,6 +177,9 @@ def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     split = _prefixed(held, carry)
     others = _others(split, last_line=None)
     records = _grouped(split, others)
+    if carry.shape is None:
+        # Who speaks stands in bytes that are masked below.
+        carry.speakers += _speakers(records.filter(fresh))
     _account(others.filter(fresh), out)
     out.read(records.filter(fresh)["line_no"])
     dumps = _dumps(records)
@@ -189,21 +188,26 @@ def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         _environment(records),
         net_descriptors.secret_columns(split.filter(~pl.col("dump"))),
     ]
+    keys: list[tuple[int, int, int]] = []
     if len(dumps):
-        frames.append(net_packets.secret_columns(dumps, net_packets.join_rows(dumps)))
+        packets = net_packets.join_rows(dumps)
+        frames.append(net_packets.secret_columns(dumps, packets))
+        keys = net_packets.key_places(dumps, packets)
     places = pl.concat(frames)
     _hide(places, out, carry)
     spans: dict[int, list[tuple[int, int]]] = {}
     for line_no, begin, end in places.select("line_no", "from", "to").iter_rows():
         spans.setdefault(line_no, []).append((begin, end))
     rows = set(dumps["line_no"])
-    return _lines(
-        [(n, (net_packets.mask_row if n in rows else mask_text)(line, spans.get(n, []))) for n, line in held.rows()]
-    )
+    whole = dict(held.iter_rows())
+    lines = {n: (net_packets.mask_row if n in rows else mask_text)(line, spans.get(n, [])) for n, line in whole.items()}
+    for n, begin, end in keys:
+        lines[n] = lines[n][:begin] + whole[n][begin:end] + lines[n][end:]
+    return _lines(list(lines.items()))
 
 
 def _prefixed(lines: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
-    split = net_records.with_dumps(net_records.split(lines, carry.shape or net_records.BARE))
+    split = net_records.with_dumps(net_records.split(lines, carry.shape or net_records.shape_of(lines["line"])))
     thread = pl.col("thread").cast(pl.String)
     split = split.with_columns(record=pl.col("stamped") | pl.col("func").is_not_null(), thread=thread)
     return split.with_columns(phys=pl.col("record").cum_sum())
@@ -516,21 +520,23 @@ def _hints(records: pl.DataFrame) -> pl.Expr:
 _STRENGTH = ("listener", "server", "client")
 
 
-def _side(first: pl.DataFrame) -> str | None:
-    """Decide whose trace it is by its first lines: header, then what only a listener, a server, a client does."""
+def _side(first: pl.DataFrame, speakers: list[str]) -> str | None:
+    """Decide whose trace it is by its first lines: header, then what only a listener, a server, a client does, then who
+    says what only one side says."""
     header = first.filter(~pl.col("stamped"))["text"].head(50)
     if header.str.contains("^TNSLSNR for ").any():
         return "listener"
-    dumps = first.with_row_index("nth").filter("dump")
     hints = set(first.select(hint=_hints(first))["hint"].drop_nulls())
-    if not hints and len(dumps):
-        records = _grouped(
-            first.with_columns(record=pl.lit(True), phys=pl.lit(1), thread=pl.col("thread").cast(pl.String)), _NO_BREAKS
-        )
-        # The second packet of a long answer begins with any byte: the most votes count, then the first.
-        votes = Counter(net_packets.join_rows(_dumps(records))["speaker"].drop_nulls().to_list())
-        return votes.most_common(1)[0][0] if votes else None
-    return next((side for side in _STRENGTH if side in hints), None)
+    if hints:
+        return next(side for side in _STRENGTH if side in hints)
+    # The second packet of a long answer begins with any byte: the most votes count, then the first.
+    votes = Counter([*speakers, *_speakers(_grouped(first, _NO_BREAKS))])
+    return votes.most_common(1)[0][0] if votes else None
+
+
+def _speakers(records: pl.DataFrame) -> list[str]:
+    dumps = _dumps(records)
+    return net_packets.join_rows(dumps)["speaker"].drop_nulls().to_list() if len(dumps) else []
 
 
 _NO_BREAKS = pl.DataFrame(schema={"line_no": pl.Int64, "sub": pl.Int32, "breaks": pl.Boolean})
@@ -562,17 +568,16 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     carry.threads = newest.sort("line_no").tail(MAX_THREADS).select(*schema).rows()
     rows = pl.concat([rows, past], how="horizontal")
     gap = pl.col("t") - pl.col("past_t")
-    back = rows.filter(gap < 0).select("past_line", "line_no", gap=gap / 1e6)
-    for i, (line_from, line_to, step) in enumerate(back.rows()):
-        if i == STEPS_NOTED:
-            out.note(line_from, int(back["line_no"][-1]), "remark", f"the clock steps back {len(back) - i} more times")
-            break
-        out.note(
-            line_from,
-            line_to,
-            "remark",
-            f"the clock steps back by {-step:.6f} s; the time between these lines is unknown",
+    back = rows.filter(gap < 0)
+    step = (-gap / 1e6).round(6)
+    out.notes(
+        back.select(
+            line_no="past_line",
+            line_end="line_no",
+            kind=pl.lit("remark"),
+            text=pl.format("the clock steps back by {} s; the time between these lines is unknown", step),
         )
+    )
     unbroken = pl.lit("proven" if carry.header else "assumed")
     torn = pl.col("past_line").is_null() | (pl.col("past_epoch") != pl.col("epoch")) | (gap < 0)
     return rows.with_columns(

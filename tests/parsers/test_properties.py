@@ -25,8 +25,9 @@ FEW = settings(
 )
 
 NOTED = ("unknown", "damaged", "elided")
-AHEAD = {"truss": ("done_line",)}
-"""Columns that depend on later lines of the file by their meaning: the line that completes an open call."""
+AHEAD = {"truss": ("done_line",), "sqlnet": ("side", "peer_ip", "peer_port", "scope")}
+"""Columns that depend on later lines of the file by their meaning: the line that completes an open call; whose trace it is, which its
+first 2,000 lines decide, and with it which address is the peer's."""
 
 REPAIRED = ("truss",)
 """Kinds that repair and sort a paste if it is one run: with runs of some lines another result is meant."""
