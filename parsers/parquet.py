@@ -72,9 +72,9 @@ class Writer:
                 writer.close()
                 sync(batch_file(self._reading, table, self._batch))
                 sync(self._reading / table)
-        except (OSError, pa.ArrowException) as error:
+        except BaseException as error:
+            # Raised again where the rows come from. Keep emptying the queue, or that side waits for ever.
             self._error = error
-            # Keep emptying the queue, or the other side waits for ever.
             while job is not None:
                 job = self._queue.get()
 
