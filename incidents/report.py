@@ -38,7 +38,9 @@ GROUPS: dict[str, str] = {
     "cannot-tell": "Cannot tell",
     "quality": "Data quality",
 }
+LONGEST_SHOWN = 9
 SUPPORT_STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
+_SIGNS = {"pct": "%"}
 _SEVERITIES = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 
 
@@ -56,13 +58,14 @@ def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> s
         return ""
     if unit == "s":
         number = f"{amount:,.3f}" if abs(amount) < 100 else f"{amount:,.1f}"
-    elif unit == "%":
+    elif unit in ("%", "pct"):
         number = f"{amount:,.1f}"
     elif float(amount).is_integer():
         number = f"{int(amount):,}"
     else:
         number = f"{amount:,.4g}" if abs(amount) < 1000 else f"{amount:,.1f}"
     spaced = number.replace(",", "\u2009")
+    unit = _SIGNS.get(unit or "", unit)
     return f"{'≤ ' if at_most else ''}{spaced}{f' {unit}' if unit else ''}"
 
 
@@ -114,6 +117,15 @@ class Citation:
         return str(self.line_from) if self.line_from == self.line_to else f"{self.line_from}–{self.line_to}"
 
     @property
+    def shown(self) -> list[QuotedLine]:
+        """Return the lines for the drawer: of a long quote the ends; the link above it opens all of them."""
+        lines = self.lines
+        if len(lines) <= LONGEST_SHOWN:
+            return lines
+        gap = f"{len(lines) - 7} lines between"
+        return [*lines[:3], QuotedLine(None, gap), *lines[-4:]]
+
+    @property
     def lines(self) -> list[QuotedLine]:
         """Number the quoted lines. A quote shorter than its range keeps both ends and marks the gap."""
         texts = self.text.split("\n")
@@ -122,6 +134,14 @@ class Citation:
         span = self.line_to - self.line_from + 1
         if len(texts) == span:
             return [QuotedLine(self.line_from + i, text) for i, text in enumerate(texts)]
+        left_out = f"... {span - len(texts) + 1} lines ..."  # as rules/evaluate.py writes it between the two ends
+        if left_out in texts:
+            at = texts.index(left_out)
+            end = self.line_to - len(texts) + 1
+            return [
+                QuotedLine(None if i == at else (self.line_from + i if i < at else end + i), text)
+                for i, text in enumerate(texts)
+            ]
         if len(texts) == 2 and span > 2:
             gap = f"{span - 2} line{'s' if span > 3 else ''} between, not quoted"
             return [QuotedLine(self.line_from, texts[0]), QuotedLine(None, gap), QuotedLine(self.line_to, texts[1])]
@@ -189,7 +209,8 @@ class Claim:
 
     @property
     def layer_name(self) -> str:
-        return LAYERS.get(self.layer, ("", self.layer.replace("_", " ")))[1]
+        layers = [str(layer) for layer in self.raw.get("layers") or [self.layer]]
+        return " and ".join(LAYERS.get(layer, ("", layer.replace("_", " ")))[1] for layer in layers)
 
     @property
     def headline(self) -> str:
@@ -366,12 +387,9 @@ class Outlook:
         cleared = list(self.report.get("cleared") or [])
         found = []
         for raw in self.report.get("findings") or []:
-            if raw.get("kind") == "clear":
-                bounds = [entry for entry in cleared if _same_clearing(entry, raw)]
-                if bounds:
-                    cleared.remove(bounds[0])
-                    raw = {**raw, "bound": bounds[0].get("bound"), "scope": bounds[0].get("scope")}
-            found.append(self._claim(raw))
+            bounds = [entry for entry in cleared if raw.get("kind") == "clear" and _same_clearing(entry, raw)]
+            cleared = [entry for entry in cleared if entry not in bounds]
+            found.append(self._claim({**raw, **_joined(bounds)} if bounds else raw))
         keys = {claim.rule: claim.key for claim in reversed(found)}
         found += [
             self._claim({**entry, "kind": "clear", "group": "cleared", "key": keys.get(str(entry.get("rule")), "")})
@@ -525,18 +543,31 @@ def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> l
 
 
 def _same_clearing(entry: Json, finding: Json) -> bool:
-    first = [(c["artifact"], c["line_from"]) for c in entry.get("citations") or []][:1]
-    return (entry.get("rule"), entry.get("layer"), first) == (
-        finding.get("rule"),
-        finding.get("layer"),
-        [(c["artifact"], c["line_from"]) for c in finding.get("citations") or []][:1],
-    )
+    """Tell whether an entry of what is cleared belongs to a clearing finding; one finding may clear several layers."""
+    return entry.get("rule") == finding.get("rule") and _first_cited(entry) == _first_cited(finding)
+
+
+def _first_cited(entry: Json) -> tuple[object, object] | None:
+    return next(((c["artifact"], c["line_from"]) for c in entry.get("citations") or []), None)
+
+
+def _joined(bounds: list[Json]) -> Json:
+    """Say once what several entries bound alike: all their layers, each different bound and scope."""
+    return {
+        "layer": bounds[0].get("layer"),
+        "layers": [str(entry.get("layer")) for entry in bounds],
+        **{
+            name: "; ".join(dict.fromkeys(str(entry[name]) for entry in bounds if entry.get(name)))
+            for name in ("bound", "scope")
+        },
+    }
 
 
 def _ask(entry: Json, rule: str) -> Ask:
     needs = ", ".join(str(need) for need in entry.get("needs") or [])
     host = f" on {entry['host']}" if entry.get("host") else ""
-    why = str(entry.get("question") or entry.get("title") or "") or f"{rule} needs {needs}{host}"
+    title = str(entry.get("title") or "")
+    why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"
     return Ask(
         why=why,
         command=str(entry.get("ask") or ""),

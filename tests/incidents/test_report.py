@@ -63,6 +63,27 @@ def test_the_lines_of_a_short_quote_keep_both_ends_and_mark_the_gap():
     ]
 
 
+def test_a_long_quote_is_numbered_from_both_its_ends():
+    report = reports.report()
+    citation = report["findings"][0]["citations"][0]
+    citation |= {"line_from": 1, "line_to": 100, "text": "a\nb\n... 96 lines ...\nc\nd"}
+    lines = outlook(report).claims[0].citations[0].lines
+    assert [(line.number, line.text) for line in lines] == [
+        (1, "a"),
+        (2, "b"),
+        (None, "... 96 lines ..."),
+        (99, "c"),
+        (100, "d"),
+    ]
+
+
+def test_a_clearing_of_two_layers_is_said_once():
+    report = reports.report()
+    report["cleared"].append(report["cleared"][0] | {"layer": "client_host"})
+    cleared = outlook(report).verdict.cleared
+    assert [(c.layer_name, c.bound) for c in cleared] == [("network and client host", "at most 0.080 s of 1.872 s")]
+
+
 def test_remedies_pair_with_their_buts_only_when_they_are_as_many():
     report = reports.report()
     finding = report["findings"][0]
