@@ -233,8 +233,8 @@ def main() -> int:
         for name, (sign, value) in TARGETS.items()
         if name in result
     }
-    for told in ("truss", "sqlnet", "truss_big"):
-        result.get(told, {}).pop("out", None)
+    for shape in ("truss", "sqlnet", "truss_big"):
+        result.get(shape, {}).pop("out", None)
     keep("parsers", result)
     return 0 if all(t["met"] for t in result["targets"].values()) else 1
 

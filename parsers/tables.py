@@ -286,7 +286,12 @@ class Tables:
         notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
             rest = notes[cap:]
-            last = (rest["line_no"].min(), rest["line_end"].max(), rest["kind"][0], f"more than {cap} notes: the rest is not listed")
+            last = (
+                rest["line_no"].min(),
+                rest["line_end"].max(),
+                rest["kind"][0],
+                f"more than {cap} notes: the rest is not listed",
+            )
             notes = pl.concat([notes[:cap], pl.DataFrame([last], schema=_NOTES, orient="row")])
         return notes
 
