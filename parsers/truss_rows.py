@@ -22,6 +22,9 @@ from parsers.truss_lines import (
 KEY = ["line_no", "pos"]
 BODY = pl.col("body").str.strip_chars_start(" \t")
 
+MAX_PROCESSES = 5000
+"""Addresses are kept for so many processes whose end was not seen."""
+
 TOKEN = r"^[A-Z]{2,8}[0-9]{2,}$"
 """A short message that names a process by number (`NTP0 3731`): read from the pipe it was written to, it ties two excerpts."""
 
@@ -255,6 +258,8 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     for pid in frame.filter(pl.col("name") == "_exit")["pid"].to_list():
         known.pop(str(pid), None)
     for pid in [p for p, fds in known.items() if not fds]:
+        del known[pid]
+    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # a small state: who was met first is forgotten first
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
     table = pl.DataFrame(changes, schema=schema, orient="row").with_columns(pl.col("pid").fill_null(-1)).sort("row")

@@ -374,4 +374,3 @@ CHECKERS = {
     "entries": libcalls("entry"), "returns": libcalls("exit"), "malloc_seconds": function_seconds("malloc"),
     "free_seconds": function_seconds("free"),
 }  # fmt: skip
-FACTS = CHECKERS
