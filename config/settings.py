@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "allauth.socialaccount.providers.openid_connect",
 ]
 MIDDLEWARE = [
+    "config.streaming.in_pieces",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -163,7 +163,9 @@ class TestWhileItRuns:
             secret = re.search(r"/first/(\S+)/", run.printed)[1]
             assert run.get(f"/first/{secret}/")[0] == 200
             assert run.get("/join/another-secret/")[0] in {200, 404}
+            assert run.get("/static/" + "js/page.js")[0] == 200
             assert run.stop() == 0
+            assert "Warning" not in run.printed
             written = run.printed + "".join(file.read_text() for file in (run.var / "log").iterdir())
             assert written.count(secret) == 1
             assert "another-secret" not in written
@@ -180,6 +182,7 @@ class TestWhileItRuns:
         style = re.search(r'href="(/static/[^"]+\.css)"', text)
         assert style, text
         assert running.get(style[1])[0] == 200
+        assert running.get("/static/no-such-file.css")[0] == 404
         assert re.search(r"\.[0-9a-f]{12}\.css$", style[1]), "a name that changes with the content"
 
     def test_pages_forbid_what_others_could_smuggle_in(self, running):

@@ -29,8 +29,11 @@ def run(tmp_path: Path, text: str, ci: str) -> str:
             str(ROOT),
             "-p",
             "tests.conftest",
-        ]
-        + ["-p", "no:cacheprovider", "-q", str(file)],
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            str(file),
+        ],
         cwd=ROOT,
         env=os.environ | {"CI": ci},  # DATABASE_URL is in it, so no second PostgreSQL is started
         capture_output=True,
