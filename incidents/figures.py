@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x")
 MOST_POINTS = 4000
+TICKS = [base * 10.0**power for power in range(-4, 4) for base in (1, 3)]
 
 Row = Mapping[str, Any]
 
@@ -78,7 +79,7 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
         hovermode="closest",
         template="none",
         xaxis={"showticklabels": False, "showgrid": False, "zeroline": False, "fixedrange": False},
-        yaxis={"type": "log", "ticksuffix": " s", "nticks": 6, "dtick": "D2"},
+        yaxis={"type": "log", "tickvals": TICKS, "ticktext": [f"{tick:g} s" for tick in TICKS]},
         annotations=notes,
         shapes=[
             {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper", "line": {"width": 1, "dash": "dash"}}
