@@ -101,8 +101,7 @@ def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.
     with scratch as folder:
         status = 0
         if options.case_json:
-            text = sys.stdin.read() if options.case_json == "-" else Path(options.case_json).read_text(encoding="utf-8")
-            spec = CaseSpec.from_json(json.loads(text))
+            spec = CaseSpec.from_json(_json(options.case_json))
         elif options.paths:
             missing = [p for p in options.paths if not Path(p).exists()]
             if missing:
@@ -125,6 +124,17 @@ def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.
 
             Path(options.html).write_text(html_page.page(report, spec.title), encoding="utf-8")
         return max(status, 6 if report.failed else 0)
+
+
+def _json(name: str) -> object:
+    """Read JSON from a file or, for `-`, from standard input; CaseInvalid if it is none."""
+    from rules.errors import CaseInvalid
+
+    try:
+        made: object = json.loads(sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CaseInvalid(name, str(error)) from None
+    return made
 
 
 def _list(rules: Sequence[Rule], as_json: bool) -> int:

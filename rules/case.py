@@ -326,7 +326,8 @@ class Case:
                 host = self.spec.hosts.get(part.host) if part.host else None
                 rows.append({
                     "artifact_id": artifact.id, "host": part.host, "phase": part.phase, "part": part.part, "line_no": part.line_from, "line_end": part.line_to,
-                    "kind": seen.get("kind"), "variant": seen.get("variant"), "tool_opts": facts.get("tool_opts"), "role": part.role, "label": facts.get("label"),
+                    "kind": seen.get("kind"), "variant": seen.get("variant"), "tool_opts": facts.get("tool_opts"),
+                    "role": part.role, "label": facts.get("label"),
                     "os": (host.os if host else None) or facts.get("os") or seen.get("system"), "os_release": facts.get("os_release"),
                     "n_lines": part.line_to - part.line_from + 1, **{f"n_{k}": v for k, v in account.items()},
                     "clock_kind": domain.get("kind"), "stamp": facts.get("stamp"), "t_begin": domain.get("t_begin"), "t_end": domain.get("t_end"),

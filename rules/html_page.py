@@ -62,7 +62,8 @@ def page(made: Report, title: str | None = None) -> str:
             + "</ul>"
         )
     body += _artifacts(made)
-    return f'<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width"><title>{escape(heading)}</title><style>{STYLE}</style>{"".join(body)}</html>\n'
+    head = f'<meta charset=utf-8><meta name=viewport content="width=device-width"><title>{escape(heading)}</title><style>{STYLE}</style>'
+    return f"<!doctype html><html lang=en>{head}{''.join(body)}</html>\n"
 
 
 def _pieces(made: Report) -> Iterable[str]:
@@ -74,18 +75,24 @@ def _pieces(made: Report) -> Iterable[str]:
         yield f'<i class={p.kind} style="width:{100 * p.seconds / w.total_s:.3f}%" title="{escape(p.label)}"></i>'
     yield "</div><table>"
     for p in w.pieces:
-        yield f"<tr><td class=num>{'&le; ' if p.at_most else ''}{p.seconds:.4f} s<td class=num>{100 * p.seconds / w.total_s:.1f} %<td>{escape(p.label)}</tr>"
+        share = f"{100 * p.seconds / w.total_s:.1f} %"
+        yield f"<tr><td class=num>{'&le; ' if p.at_most else ''}{p.seconds:.4f} s<td class=num>{share}<td>{escape(p.label)}</tr>"
     yield "</table>"
 
 
 def _finding(f: Finding) -> Iterable[str]:
-    yield f"<details open><summary><strong>{escape(f.headline)}</strong> <span class=meta>{escape(f.rule)} {escape(f.version)}, {f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){', by statement' if f.by_statement else ''}</span></summary>"
+    said = ", by statement" if f.by_statement else ""
+    weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){said}"
+    yield f"<details open><summary><strong>{escape(f.headline)}</strong> <span class=meta>{escape(f.rule)} {escape(f.version)}, {weight}</span></summary>"
     yield f"<p>{escape(f.expert)}</p>"
     yield from (_citation(c) for c in f.citations)
+    clears = tuple(f"{c.layer}: {c.because} ({c.seconds:g} s of {c.requests} request, {c.scope})" for c in f.clears)
+    but = f.contraindications if f.remedy else ()
     for name, texts in (
+        ("Clears, for these seconds only", clears),
         ("Speaks against it", f.against),
         ("Do", f.remedy),
-        ("But", f.contraindications if f.remedy else ()),
+        ("But", but),
     ):
         if texts:
             yield f"<p>{name}</p><ul>" + "".join(f"<li>{escape(t)}</li>" for t in texts) + "</ul>"
@@ -101,5 +108,8 @@ def _citation(c: Citation) -> str:
 def _artifacts(made: Report) -> Iterable[str]:
     yield "<h2>Evidence</h2><table><tr><th>File<th>Kind<th>Host<th>Phase<th>Lines</tr>"
     for a in made.artifacts:
-        yield f"<tr><td>{escape(a.file)}<td>{escape(a.kind or a.error or 'unknown')}<td>{escape(a.host or '')}<td>{escape(a.phase or '')}<td class=num>{a.lines}</tr>"
+        told = "".join(
+            f"<td>{escape(x)}" for x in (a.file, a.kind or a.error or "unknown", a.host or "", a.phase or "")
+        )
+        yield f"<tr>{told}<td class=num>{a.lines}</tr>"
     yield "</table>"

@@ -172,10 +172,9 @@ def _piece(cut: _Cut, artifact: int, begin: int, end: int, cite: Cite) -> Piece:
     if cut.last:
         return Piece(f"{names} by pid {cut.pid} ends", seconds, False, "rest", None, citations)
     if cut.untraced:
+        first = len(cut.names) == 1 and cut.lines
         label = (
-            f"not traced, before {names} of pid {cut.pid}"
-            if len(cut.names) == 1 and cut.lines
-            else f"{names} of pid {cut.pid}, mostly not traced"
+            f"not traced, before {names} of pid {cut.pid}" if first else f"{names} of pid {cut.pid}, mostly not traced"
         )
         return Piece(label, seconds, False, "untraced", None, citations)
     return Piece(f"{names} of pid {cut.pid}", seconds, True, "traced", None, citations)
@@ -187,9 +186,11 @@ def _of_cover(case: Case, cite: Cite) -> WhoseSeconds | None:
         return None
     best = rows[0]
     server, client = _ns(best["server_s"]), _ns(best["client_s"])
-    pieces = [
-        Piece("passed in the wait on the server", server / 1e9, False, "wait", None, cite(best["server_artifact"], best["server_from"], best["server_to"], "server wait")),
-        Piece("everything else: network both ways, client, listener outside its wait", (client - server) / 1e9, True, "rest", None,
-              cite(best["client_artifact"], best["client_from"], best["client_to"], "client wait")),
-    ]  # fmt: skip
-    return WhoseSeconds("One client wait", client / 1e9, best["client_host"], "client read", tuple(pieces))
+    waited = cite(best["server_artifact"], best["server_from"], best["server_to"], "server wait")
+    read = cite(best["client_artifact"], best["client_from"], best["client_to"], "client wait")
+    rest = "everything else: network both ways, client, listener outside its wait"
+    pieces = (
+        Piece("passed in the wait on the server", server / 1e9, False, "wait", None, waited),
+        Piece(rest, (client - server) / 1e9, True, "rest", None, read),
+    )
+    return WhoseSeconds("One client wait", client / 1e9, best["client_host"], "client read", pieces)

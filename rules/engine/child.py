@@ -1,6 +1,7 @@
 """The child process in which queries run: `python -m rules.engine.child`. It reads JSON lines, answers JSON lines, and may be killed.
 
-Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them; {"op": "draft", "views", "load": {table: [columns]},
+Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them;
+{"op": "draft", "views", "load": {table: [columns]},
 "rows": N} loads the named columns into memory, drops everything else and locks the configuration; {"op": "query", "sql", "params",
 "limit_s", "max_rows", "trusted"}. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
 """

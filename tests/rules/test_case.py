@@ -102,7 +102,7 @@ def test_wrong_lines_and_files_are_named() -> None:
         load_case_yaml("phases: [{file: b, lines: 1-2, phase: x}]").spec([])
     with pytest.raises(CaseInvalid, match="two files have the name"):
         dump_case_yaml(CaseSpec(artifacts=(ArtifactSpec(1, "a"), ArtifactSpec(2, "a"))))
-    with pytest.raises(CaseInvalid, match="too many|aliases"):
+    with pytest.raises(CaseInvalid, match="aliases"):
         load_case_yaml("a: &x [1]\nb: [" + ", ".join(["*x"] * 101) + "]")
     with pytest.raises(CaseInvalid, match="KiB"):
         load_case_yaml("# " + "x" * 1024 * 1024)
