@@ -225,7 +225,8 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     first = _whole(request.GET.get("from"), 1, 1, max(reader.count, 1))
     last = _whole(request.GET.get("to"), first + LINES_A_PAGE - 1, first, first + MOST_LINES - 1)
     outlook, _, _ = newest(room)
-    notes = list(line_notes(room, artifact.sha256).filter(line_from__lte=last, line_to__gte=first))
+    shown = line_notes(room, artifact.sha256).filter(deleted_at__isnull=True)
+    notes = list(shown.filter(line_from__lte=last, line_to__gte=first))
     texts = [(line.line_no, _short(line.text)) for line in reader.lines(first, last)]
     return JsonResponse(
         {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from incidents import access
@@ -18,6 +20,8 @@ from incidents.errors import Refused
 from incidents.forms import NoteEditForm, NoteForm
 from incidents.models.note import Note
 from incidents.views.shell import is_part, shell
+
+UNDO_FOR = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,10 @@ def _one(room: Room, id: int) -> Note:
 
 
 def _living(room: Room) -> QuerySet[Note]:
-    return room.incident.notes.filter(deleted_at__isnull=True).select_related("author", "edited_by", "deleted_by")
+    """The notes to be shown; who has just deleted one still sees its place, with the undo in it."""
+    just_now = Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
+    shown = room.incident.notes.filter(Q(deleted_at__isnull=True) | just_now)
+    return shown.select_related("author", "edited_by", "deleted_by")
 
 
 def _place(
