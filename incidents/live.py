@@ -205,7 +205,8 @@ class Hub:
             self._pump = asyncio.create_task(self._run())
         try:
             # A broker that is away must not keep the page from its stream: the 30 s check still reads the table.
-            await asyncio.wait_for(self._ready.wait(), 2)
+            async with asyncio.timeout(2):
+                await self._ready.wait()
         except TimeoutError:
             log.warning("live.not_subscribed_yet")
         try:

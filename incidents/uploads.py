@@ -298,7 +298,8 @@ class Call:
         taken = 0
         while self.more:
             try:
-                message = await asyncio.wait_for(self.receive(), SILENT_S)
+                async with asyncio.timeout(SILENT_S):
+                    message = await self.receive()
             except TimeoutError:
                 message = {"type": "http.disconnect"}
             if message["type"] == "http.disconnect":

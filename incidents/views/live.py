@@ -92,7 +92,10 @@ async def _frames(
                 if not listener.heard and not listener.ended:
                     listener.news.clear()
                     try:
-                        await asyncio.wait_for(listener.news.wait(), HEARTBEAT_S)
+                        # Not wait_for: up to Python 3.11 it can swallow a cancellation that comes with the news,
+                        # and the stream of a page that was closed would run on for ever.
+                        async with asyncio.timeout(HEARTBEAT_S):
+                            await listener.news.wait()
                     except TimeoutError:
                         yield b": still here\n\n"
         finally:

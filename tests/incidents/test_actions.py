@@ -23,7 +23,15 @@ from incidents.models.finding import Evaluation, Finding, FindingVersion
 from incidents.models.incident import RoomCounter
 from incidents.models.job import Job
 from incidents.models.link import FirstAdminLink, Invitation, UploadToken
-from tests.incidents.conftest import CONNECT_TIMES, folders, make_artifact, make_member, make_room, make_user
+from tests.incidents.conftest import (
+    CONNECT_TIMES,
+    folders,
+    make_artifact,
+    make_member,
+    make_room,
+    make_user,
+    run_jobs,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -294,11 +302,26 @@ class TestCorrect:
     def test_a_host_rewrites_no_file_and_a_kind_does(self):
         room = make_room()
         number = make_artifact(room).number
+        run_jobs("small")
         Job.objects.all().delete()
         artifacts.correct(room, number, {"host": "db1", "phase": "before"})
         assert list(Job.objects.values_list("kind", flat=True)) == ["judge"]
         assert artifacts.correct(room, number, {"kind": "conntime/list"}).state == "queued"
         assert set(Job.objects.values_list("kind", flat=True)) == {"judge", "ingest"}
+
+    def test_a_hosts_system_and_zone_reach_into_the_readings_of_what_was_said_to_be_its(self):
+        room = make_room()
+        make_artifact(room, host="db1")
+        make_artifact(room, b"time elapsed : 0,31\n" * 5)
+        run_jobs("small")
+        case.put_host(room, "db1", {"ncpu": 16})
+        assert not Job.objects.filter(kind="ingest", state="queued").exists()
+        case.put_host(room, "db1", {"tz": "Europe/Warsaw"})
+        assert [job.artifact.number for job in Job.objects.filter(kind="ingest", state="queued")] == [1]
+        run_jobs("small")
+        assert room.incident.artifacts.get(number=1).reading.hints["file"] == {"tz": "Europe/Warsaw"}
+        case.remove_host(room, "db1")
+        assert Job.objects.filter(kind="ingest", state="queued").count() == 1
 
     def test_a_word_can_be_changed_said_unknown_and_taken_back(self):
         room = make_room()
