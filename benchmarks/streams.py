@@ -45,7 +45,8 @@ async def listen(address: tuple[str, int], slug: str, session: str, heard: dict[
         reader, writer = await asyncio.open_connection(*address)
         after = f"?after={cursor}" if cursor else ""
         writer.write(
-            f"GET /rooms/{slug}/stream{after} HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\nCookie: sessionid={session}\r\nAccept: text/event-stream\r\n\r\n".encode()
+            f"GET /rooms/{slug}/stream{after} HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n"
+            f"Cookie: sessionid={session}\r\nAccept: text/event-stream\r\n\r\n".encode()
         )
         try:
             while not stop.is_set():
@@ -81,7 +82,7 @@ def memory_mb(served_: Served) -> dict[str, float]:
         except OSError:
             continue
         if b"config.asgi:application" in line and str(served_.var).encode() in environ:
-            kb = int(re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())[1])  # type: ignore[index]
+            kb = int(re.search(r"VmRSS:\s+(\d+)", (folder / "status").read_text())[1])
             return {"web": round(kb / 1024, 1)}
     return {}
 

@@ -74,7 +74,8 @@ def title(frame: Frame, report: Json) -> str:
     kinds = {artifact["id"]: artifact["kind"] for artifact in report["artifacts"]}
     named = []
     for clock in frame.clocks:
-        what = KINDS.get(kinds.get(clock["artifact"]), kinds.get(clock["artifact"]) or "unknown evidence")
+        kind: str = kinds.get(clock["artifact"]) or "unknown evidence"
+        what = KINDS.get(kind, kind)
         words = f"{clock['host'] or 'unknown host'}, {what}"
         if words not in named:
             named.append(words)

@@ -76,8 +76,7 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
         if source.has("conn_times"):
             figure = figures.connect_times(
                 source.query(
-                    "select phase, series, artifact_id, line_no, elapsed_s from conn_times order by artifact_id, seq",
-                    [],
+                    "select phase, series, artifact_id, line_no, elapsed_s from conn_times order by artifact_id, seq"
                 )
             )
     return JsonResponse({"figure": figure, "lines": reverse("lines", args=[slug, 0])})

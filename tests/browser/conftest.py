@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, StorageState, sync_playwright
 
 from tests.served import Served, served
 
@@ -69,7 +69,7 @@ def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture(scope="session")
-def admin_state(exhibit: Served, chromium: Browser) -> dict:
+def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
     """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
     context = chromium.new_context()
     page = context.new_page()
@@ -84,9 +84,9 @@ def admin_state(exhibit: Served, chromium: Browser) -> dict:
 
 
 @pytest.fixture
-def ada(person: Callable[..., Page], exhibit: Served, admin_state: dict) -> Page:
+def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState) -> Page:
     page = person()
-    page.context.add_cookies(admin_state["cookies"])
+    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
     page.goto(exhibit.url)
     return page
 
@@ -94,7 +94,10 @@ def ada(person: Callable[..., Page], exhibit: Served, admin_state: dict) -> Page
 def axe_violations(page: Page) -> list[str]:
     """Run axe on what is shown; return `rule: help (first target)` for each violation."""
     results = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]})
-    return [f"{v['id']}: {v['help']} ({v['nodes'][0]['target']}: {v['nodes'][0].get('failureSummary', '')})" for v in results.response["violations"]]
+    return [
+        f"{v['id']}: {v['help']} ({v['nodes'][0]['target']}: {v['nodes'][0].get('failureSummary', '')})"
+        for v in results.response["violations"]
+    ]
 
 
 def shot(page: Page, name: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, StorageState, expect
 
 from tests.browser.conftest import PASSWORD, axe_violations, shot
 from tests.served import Served
@@ -123,9 +123,11 @@ def test_the_address_holds_the_view(ada: Page, exhibit: Served) -> None:
 
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_and_are_accessible(person: Callable[..., Page], exhibit: Served, admin_state: dict, width: int, scheme: str) -> None:
+def test_pages_fit_and_are_accessible(
+    person: Callable[..., Page], exhibit: Served, admin_state: StorageState, width: int, scheme: str
+) -> None:
     page = person(width, 960 if width > 1000 else 844, scheme)
-    page.context.add_cookies(admin_state["cookies"])
+    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
     page.goto(exhibit.url)
     assert axe_violations(page) == []
     shot(page, f"rooms-{width}-{scheme}")
