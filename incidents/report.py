@@ -6,6 +6,7 @@ does not say". Texts of the report quote evidence, so whoever renders them passe
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -513,10 +514,11 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
     if old.support != new.support:
         said.append(f"{because if not said else ''}support {old.support} → {new.support}")
     keys_before, keys_after = ({c.key for c in outlook.claims if c.key} for outlook in (before, after))
-    said += [f"new: {claim.headline}" for claim in after.claims if claim.key in keys_after - keys_before][:3]
-    said += [f"no longer found: {claim.headline}" for claim in before.claims if claim.key in keys_before - keys_after][
-        :3
-    ]
+    found = [f"new: {claim.headline}" for claim in after.claims if claim.key in keys_after - keys_before]
+    lost = [f"no longer found: {claim.headline}" for claim in before.claims if claim.key in keys_before - keys_after]
+    said += [*found[:2], *lost[:2]]
+    if more := len(found[2:]) + len(lost[2:]):
+        said.append(f"{more} more change{'s' if more > 1 else ''} of findings")
     return said or ([f"{why} arrived, nothing else changed"] if why else [])
 
 
@@ -564,7 +566,8 @@ def _joined(bounds: list[Json]) -> Json:
 
 
 def _ask(entry: Json, rule: str) -> Ask:
-    needs = ", ".join(str(need) for need in entry.get("needs") or [])
+    # Conditions in brackets are for rule authors; the page names what to collect.
+    needs = ", ".join(re.sub(r"\[.*?\]", "", str(need)) for need in entry.get("needs") or [])
     host = f" on {entry['host']}" if entry.get("host") else ""
     title = str(entry.get("title") or "")
     why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"

@@ -121,7 +121,8 @@ def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     form = CorrectForm(request.POST if request.method == "POST" else None, initial=said, auto_id=f"correct-{number}-%s")
     for name, field in form.fields.items():
         guess = part.values[name].guess if part else None
-        field.widget.attrs["placeholder"] = f"guessed: {guess}" if guess else ""
+        if guess:
+            field.widget.attrs["placeholder"] = f"guessed: {guess}"
     if request.method == "POST" and form.is_valid():
         fields = {name: _word(value) for name, value in form.changed_values().items()}
         try:

@@ -87,7 +87,7 @@ def judged(room: Room) -> dict[str, Any]:
     return context | {
         "outlook": outlook,
         "evaluation": evaluation,
-        "changed": changes(before, outlook),
+        "changed": "; ".join(changes(before, outlook)),
         "pending": incident.evaluations.filter(accepted=False).exists() if incident.closed else False,
         "judging": JobKind.JUDGE in jobs,
         "reading_now": bool(jobs),

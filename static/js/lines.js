@@ -141,7 +141,7 @@
     if (told === stamp) return;
     told = stamp;
     place.replaceChildren();
-    const head = (text) => { const h = document.createElement("h3"); h.textContent = text; place.append(h); };
+    const head = (text) => { const h = document.createElement("h2"); h.textContent = text; place.append(h); };
     const line = (text, cls) => { const p = document.createElement("p"); if (cls) p.className = cls; p.textContent = text; place.append(p); return p; };
     head(`Line ${chosen[0]}`);
     const state = inside(there.chunk.read, chosen[0])[0];

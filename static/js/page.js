@@ -84,7 +84,9 @@
           box.scrollIntoView({ block: "nearest" });
         }
       }
-      document.querySelectorAll("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+      document.querySelectorAll("details.menu[open]").forEach((menu) => {
+        if (!menu.contains(event.target) || (event.target.closest("a, button") && !event.target.closest("summary"))) menu.open = false;
+      });
     });
     document.body.addEventListener("htmx:afterSettle", (event) => times(event.detail.elt));
     document.body.addEventListener("htmx:oobAfterSwap", (event) => times(event.detail.target));
