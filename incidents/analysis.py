@@ -37,8 +37,10 @@ from rules.case_yaml import dump_case_yaml
 
 log = structlog.get_logger(__name__)
 
-# Fences of the judging child. Rules themselves have tighter ones, each on its own.
-CHILD_MEMORY = 4 * 2**30
+# Fences of the judging child. Rules themselves have tighter ones, each on its own. The memory is address space, of which
+# Polars and DuckDB reserve more than they use: three quarters of the machine's memory keep the rest of it alive
+# (a room with 5,000,000 syscall rows did not fit into 4 GiB).
+CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
 CHILD_SECONDS = 600
 _LIBC = ctypes.CDLL(None)
 # Exit statuses that come with a report: evaluated; some file of unknown kind; some rule failed.
@@ -237,8 +239,11 @@ def judge(
             if status in _WITH_REPORT:
                 report: dict[str, Any] = json.load(out)
                 return report
-            log.error("analysis.child_failed", status=status, stderr=err.read()[-4000:].decode(errors="replace"))
-    raise JudgingFailed(f"The rules could not be run over this room ({_ending(status)}). The room keeps what it had.")
+            words = err.read()[-4000:].decode(errors="replace")
+            log.error("analysis.child_failed", status=status, stderr=words)
+    raise JudgingFailed(
+        f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
+    )
 
 
 def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None) -> int:
@@ -266,7 +271,9 @@ def _fences() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CHILD_SECONDS, CHILD_SECONDS + 5))
 
 
-def _ending(status: int) -> str:
+def _ending(status: int, words: str) -> str:
+    if "memory allocation" in words or "MemoryError" in words or "Out of Memory" in words:
+        return "it needed more memory than the server gives it"
     if status < 0:
         return f"stopped by {signal.Signals(-status).name}"
     return "a limit was hit" if status == 5 else f"exit status {status}"

@@ -217,6 +217,7 @@ class TestChild:
         assert job.state == "failed"
         assert job.cause is not None
         assert "The room keeps what it had." in job.cause
+        assert "Traceback" not in job.cause
         assert Event.objects.filter(kind="verdict").count() == 1
 
     def test_one_that_takes_too_long_is_stopped(self, monkeypatch: pytest.MonkeyPatch) -> None:
