@@ -117,7 +117,7 @@ def _bound(claim: Claim) -> str:
 
 
 def _unsaid(claim: Claim) -> list[str]:
-    said = [*claim.against, *claim.cautions]
+    said = [*claim.against, *claim.cautions, *[f"Could also be: {text}" for text in claim.mistaken_for]]
     if claim.withdrawn:
         said.append("Evidence that it cites was withdrawn.")
     return said or ["Nothing was noted against it; it speaks only for the lines above."]

@@ -70,6 +70,15 @@ def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> s
     return f"{'≤ ' if at_most else ''}{spaced}{f' {unit}' if unit else ''}"
 
 
+def layer_name(code: str) -> str:
+    """Name a layer in words; one that is not known here keeps its own.
+
+    >>> layer_name("client_host"), layer_name("new_layer")
+    ('client host', 'new layer')
+    """
+    return LAYERS.get(code, ("", code.replace("_", " ")))[1]
+
+
 @dataclass(frozen=True)
 class Held:
     """What the room knows about an artifact that a report cites."""
@@ -211,7 +220,7 @@ class Claim:
     @property
     def layer_name(self) -> str:
         layers = [str(layer) for layer in self.raw.get("layers") or [self.layer]]
-        return " and ".join(LAYERS.get(layer, ("", layer.replace("_", " ")))[1] for layer in layers)
+        return " and ".join(map(layer_name, layers))
 
     @property
     def headline(self) -> str:
@@ -257,7 +266,8 @@ class Claim:
         said = []
         if self.raw.get("by_statement"):
             said.append("Leans on a statement, not on evidence alone.")
-        if self.raw.get("contiguous") == "assumed":
+        # Rules that say it in their own words need no second voice.
+        if self.raw.get("contiguous") == "assumed" and not any("assumed" in text for text in self.against):
             said.append("Assumes that no line is missing between the quoted ones: the paste carries no mark of it.")
         if self.raw.get("contiguous") in ("broken", "false"):
             said.append("Lines are missing between the quoted ones.")
@@ -268,6 +278,11 @@ class Claim:
     @property
     def against(self) -> list[str]:
         return [str(text) for text in self.raw.get("against") or []]
+
+    @property
+    def mistaken_for(self) -> list[str]:
+        """List what looks the same and is something else, as the rule names it."""
+        return [str(text) for text in self.raw.get("false_positives") or []]
 
     @property
     def remedies(self) -> list[tuple[str, list[str]]]:

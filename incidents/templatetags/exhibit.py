@@ -10,6 +10,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from incidents.report import layer_name
 from incidents.visible import visible
 
 register = template.Library()
@@ -44,6 +45,12 @@ def size(count: int | None) -> str:
             return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     return f"{amount:.1f} TiB"
+
+
+@register.filter
+def layer(code: object) -> str:
+    """Name a layer in words."""
+    return layer_name(str(code))
 
 
 @register.filter

@@ -12,12 +12,13 @@
   let off = 0;
 
   function show(connected) {
-    clearTimeout(off);
     if (connected) {
+      clearTimeout(off);
+      off = 0;
       light.dataset.state = "on";
       light.textContent = "live";
       strip.hidden = true;
-    } else {
+    } else if (!off) { // every failed attempt comes here: the clock of the first one counts
       off = setTimeout(() => {
         light.dataset.state = "off";
         light.textContent = "not live";
@@ -70,6 +71,8 @@
       });
     }
     source.addEventListener("gone", () => { source.close(); tell({ gone: true }); });
+    addEventListener("offline", () => tell({ state: false }));
+    addEventListener("online", () => { if (source.readyState === EventSource.OPEN) tell({ state: true }); });
     addEventListener("pagehide", () => source.close());
   }
   if (channel) channel.onmessage = (event) => hear(event.data);
