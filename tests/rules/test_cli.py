@@ -78,7 +78,7 @@ def test_only_explain_list_and_test(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main([SEED, "--explain", "SHM-001"]) == 0
     said = capsys.readouterr().out
     assert "min_stall_s = 0.5 s (from rule)" in said
-    assert "fired on db1: pid 3731 took up to 2.473 s" in said
+    assert "fired on db1: A database process (pid 3731) took up to 2.473 s" in said
     assert main(["--explain", "LSN-006"]) == 0
     assert "not evaluable: needs conn_times" in capsys.readouterr().out
     assert main(["--list"]) == 0
