@@ -309,7 +309,8 @@ class _Judged:
             return "The evidence does not reach to tell a cause."
         told = best.headline
         if share is not None and self.whose is not None and best.group == "cause":
-            told = f"{told}, {100 * share:.0f} % of the {self.whose.total_s:.3f} s of its request"
+            blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
+            told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
         if state == "undecided":
             leader, *others = [
                 h

@@ -42,7 +42,7 @@ def test_the_human_account(capsys: pytest.CaptureFixture[str]) -> None:
     order = [
         "Verdict: cause, good support",
         "Whose seconds: 3.3326 s",
-        "SHM-001 pid 3731",
+        "SHM-001 A database process (pid 3731)",
         "Cleared, for these seconds only",
         "Compared",
         "Clocks",
