@@ -36,11 +36,17 @@ MAX_STRETCHES = 200
 LWP = ("pid", "lwp")
 
 
-def falls(events: pl.DataFrame) -> Longs:
-    """Give the row numbers at which a stamp is below the last stamp of the same LWP."""
-    stamped = events.with_row_index("row").filter(pl.col("t").is_not_null())
-    before = stamped.with_columns(pl.col("t").shift(1).over(LWP).alias("before"))
-    return before.filter(pl.col("t") < pl.col("before") - ROUNDING_S)["row"].to_numpy().astype(np.int64)
+def with_before(events: pl.DataFrame) -> pl.DataFrame:
+    """Add `before`: the row of the LWP's previous stamped event; NULL if there is none, and for a line without a stamp."""
+    stamped = pl.col("t").is_not_null()
+    before = pl.col("before").shift(1).over(*LWP, stamped)
+    return events.with_row_index("before").with_columns(pl.when(stamped).then(before).alias("before"))
+
+
+def falls(events: pl.DataFrame) -> pl.DataFrame:
+    """Give the rows (`row`, `before`) at which a stamp is below the last stamp of the same LWP. `events` have `before`."""
+    fallen = pl.col("t") < pl.col("t").gather(pl.col("before")) - ROUNDING_S
+    return events.select(pl.int_range(pl.len()).filter(fallen).alias("row"), pl.col("before").filter(fallen))
 
 
 @dataclass
@@ -181,7 +187,7 @@ def domains(parts: list[Stretch]) -> list[list[int]]:
 
 
 def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]]) -> pl.DataFrame:
-    """Add `stretch`, `domain` (from 1) and sort by domain and stamp; a line without a stamp stays behind the one before it."""
+    """Add `stretch`, `domain` (from 1), sort by domain and stamp, add `before`; without a stamp a line stays behind the one above it."""
     sizes = np.array([part.end - part.begin for part in parts], np.int64)
     domain_of = {k: number for number, group in enumerate(groups, 1) for k in group}
     stretch = np.repeat(np.arange(len(parts)), sizes)
@@ -189,7 +195,7 @@ def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]])
     place = pl.col("t").forward_fill().backward_fill().over("stretch").alias("place")
     if len(groups) == len(parts):
         place = pl.lit(0.0).alias("place")  # nothing to sort: file order, whatever the processes' stamps say
-    return (
+    return with_before(
         events.with_columns(pl.Series("stretch", stretch), pl.Series("domain", domain))
         .with_columns(place)
         .sort("domain", "place", maintain_order=True)
@@ -209,37 +215,39 @@ class Marks:
     raw_from: int | None = None
 
 
-def _latest(marks: Longs, lines: pl.Series) -> pl.Series:
+def _latest(marks: Longs, lines: pl.Series) -> pl.Expr:
     """Give for each line the last mark above it, -1 if there is none."""
+    if not len(marks):
+        return pl.lit(-1)
     padded = np.concatenate([np.array([-1], np.int64), marks])
-    return pl.Series(padded[np.searchsorted(marks, lines.to_numpy())])
+    return pl.lit(pl.Series(padded[np.searchsorted(marks, lines.to_numpy())]))
 
 
 def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
-    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to events in order of time, with `domain` and `stretch`.
+    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to events in order of time, with `domain`, `stretch`, `before`.
 
     gap_s is the stamp minus that of the LWP's previous event, rounded to microseconds; NULL for a first event: of its LWP here, of a
     returning child, of an LWP whose printed delta is its whole stamp. `dur_hi_s` bounds the call (user time included): the gap, or the
     tool's own delta where that shows that lines between are missing here.
     """
-    keys = ["domain", *LWP]
-    stamped = pl.col("t").is_not_null()
-    seams = pl.lit(0)
-    if events["stretch"].n_unique() > 1:
-        seams = (pl.col("stretch") != pl.col("stretch").shift(1).over(keys)).fill_null(False).cum_sum().over(keys)
     whole = (pl.col("delta") - pl.col("t")).abs() <= ROUNDING_S
-    first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False) | ~stamped
-    last = {c: pl.when(stamped).then(pl.col(c)).forward_fill().shift(1) for c in ("line_no", "name", "t", "seams")}
-    # A name may be lost in a paste: an older one must not stand for it.
-    last["name"] = pl.when(stamped).then(pl.col("name").fill_null("")).forward_fill().shift(1)
-    events = events.with_columns(seams.alias("seams"), first.alias("first"))
-    back = {c: pl.when(~pl.col("first")).then(expr.over(keys)) for c, expr in last.items()}
+    first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False) | pl.col("t").is_null()
+    elsewhere = (pl.col("domain") != pl.col("domain").gather(pl.col("before"))).fill_null(False)
+    seams: pl.Expr = pl.lit(0)
+    if events["stretch"].n_unique() > 1:
+        keys = ["domain", *LWP]
+        seams = (pl.col("stretch") != pl.col("stretch").shift(1).over(keys)).fill_null(False).cum_sum().over(keys)
+    events = events.with_columns(
+        pl.when(~(first | elsewhere)).then("before").alias("before"),
+        pl.when(~first).then("delta").alias("own_delta"),
+        seams.alias("seams"),
+    )
+    back = {c: pl.col(c).gather(pl.col("before")) for c in ("line_no", "name", "t", "seams")}
     linked = events.with_columns(
         back["line_no"].alias("prev_line"),
-        back["name"].replace("", None).alias("prev_name"),
+        back["name"].alias("prev_name"),
         (pl.col("t") - back["t"]).round(6).alias("gap_s"),
         (pl.col("seams") != back["seams"]).alias("seam"),
-        pl.when(~pl.col("first")).then("delta").alias("own_delta"),
         _latest(marks.gaps, events["line_no"]).alias("gap_line"),
         _latest(marks.breaks, events["line_no"]).alias("break_line"),
     )
@@ -264,4 +272,4 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
         .then(pl.lit("proven"))
         .otherwise(pl.lit("assumed"))
         .alias("contiguous"),
-    ).drop("first", "seam", "seams", "own_delta", "gap_line", "break_line")
+    ).drop("before", "seam", "seams", "own_delta", "gap_line", "break_line")

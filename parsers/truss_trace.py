@@ -137,30 +137,33 @@ class Trace:
         """Put events behind those of earlier blocks; a fall within an LWP, another base or number of stamps begins a new domain."""
         number = int(self.state.get("domain", 1))
         carried = self._carried(events.schema)
-        events = pl.concat([carried, events]) if len(carried) else events
+        events = trace_clock.with_before(pl.concat([carried, events]) if len(carried) else events)
         n_before, base_before = self.state.get("n"), self.state.get("base")
+        stamped = events.select(
+            pl.int_range(pl.len()).alias("row"), "n", "base", (pl.col("t").is_not_null() & (pl.col("line_no") >= first)).alias("new")
+        ).filter("new")  # fmt: skip
+        turned = (pl.col("n") != pl.col("n").shift(1, fill_value=n_before)) | (
+            pl.col("base") != pl.col("base").shift(1, fill_value=base_before)
+        )
+        turns = stamped.filter(turned)["row"].to_numpy()
+        fallen = trace_clock.falls(events)
+        falls, fallen_from = fallen["row"].to_numpy(), fallen["before"].to_numpy()
         domain = np.full(len(events), number, np.int64)
         begin, line = 0, first
-        while True:
-            rest = events.slice(begin)
-            stamped = rest.with_row_index("row").filter(pl.col("t").is_not_null() & (pl.col("line_no") >= first))
-            turns = stamped.with_columns(
-                pl.col("n").shift(1, fill_value=n_before).alias("n1"),
-                pl.col("base").shift(1, fill_value=base_before).alias("b1"),
-            ).filter((pl.col("n") != pl.col("n1")) | (pl.col("base") != pl.col("b1")))
-            at = [int(r) for r in (*trace_clock.falls(rest)[:1], *turns["row"].head(1).to_list())]
-            if not at or number >= MAX_DOMAINS:
+        while number < MAX_DOMAINS:
+            at = [int(rows[0]) for rows in (falls[fallen_from >= begin], turns) if len(rows)]
+            if not at:
                 break
-            cut = begin + min(at)
+            cut = min(at)
+            turns = turns[turns > cut]
             turn = int(events["line_no"][cut])
-            if cut > begin:
-                self._domain(
-                    number, events.slice(begin, cut - begin).filter(pl.col("line_no") >= first), [(line, turn - 1)]
-                )
+            old = events.slice(begin, cut - begin).filter(pl.col("line_no") >= first)
+            if len(old):
+                self._domain(number, old, [(line, turn - 1)])
             number += 1
             domain[cut:] = number
             begin, line = cut, turn
-            n_before, base_before = events["n"][cut], events["base"][cut]
+            n_before = events["n"][cut]
         events = events.with_columns(pl.Series("domain", domain), pl.lit(0).alias("stretch"))
         new = events.slice(begin).filter(pl.col("line_no") >= first)
         if len(new):
@@ -186,8 +189,10 @@ class Trace:
 
     def _remember(self, events: pl.DataFrame) -> None:
         """Keep the last event of each LWP of the present domain; those that have ended are forgotten."""
-        now = events.filter((pl.col("domain") == pl.col("domain").max()) & pl.col("t").is_not_null())
-        ends = now.group_by("pid", "lwp", maintain_order=True).last().sort("line_no").tail(MAX_LWPS)
+        last = np.ones(len(events), bool)
+        last[events["before"].drop_nulls().to_numpy()] = False
+        now = pl.Series(last) & (pl.col("domain") == pl.col("domain").max()) & pl.col("t").is_not_null()
+        ends = events.filter(now).sort("line_no", maintain_order=True).tail(MAX_LWPS)
         ends = ends.filter(~pl.col("name").fill_null("").is_in(("_exit", "lwp_exit")))
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
         self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.select(fields).iter_rows()}

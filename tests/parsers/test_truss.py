@@ -543,6 +543,14 @@ def test_a_fall_in_a_large_file_begins_a_domain_wherever_blocks_end():
     assert rows["gap_s"].min() >= 0
 
 
+def test_a_fall_may_be_the_first_event_of_a_block():
+    lines = [f"1/1:\t{(i % 40 + 1) / 10:7.4f}\t 0.1000\t 0.0000\tread({i}, 0x0, 1)\t= 0\n" for i in range(200)]
+    readings = [read("".join(lines), block_bytes=size, run_bytes=3000) for size in (200, 256, 311, 2000)]
+    for reading in readings:
+        assert [d.lines for d in domains(reading)] == [[(n, n + 39)] for n in range(1, 200, 40)]
+        assert reading.table("syscalls").equals(readings[0].table("syscalls"))
+
+
 def test_large_pieces_of_a_repaired_kind_are_read_without_repair():
     text = trace(1500, 4).replace("close(", "hello 7777:\tclose(", 1)
     whole, parts = read(text), read(text, block_bytes=7_000, run_bytes=20_000)
