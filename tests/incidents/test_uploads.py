@@ -6,9 +6,10 @@ import asyncio
 import base64
 import json
 import os
-import resource
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -387,16 +388,24 @@ class failing:
         return self.real(*args, **kwargs)
 
 
+def peak_kb() -> int:
+    """The most memory that was resident since the peak was last forgotten."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    assert found
+    return int(found[1])
+
+
 def test_a_large_file_adds_little_memory() -> None:
     """256 MB through PUT in pieces of 64 KiB: the process grows by less than 32 MB."""
     room = make_room()
     headers = {"authorization": f"Bearer {tokens.create(room, 'db1')}"}
     ask("PUT", address(room, "warm"), headers, [b"warm up"])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far belongs to other tests: begin again from here
+    before = peak_kb()
     piece = os.urandom(2**16)
     answer = ask("PUT", address(room, "big"), headers, (piece for _ in range(4096)))
     assert answer.status == 201
     assert answer.json["size"] == 2**28
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
+    assert peak_kb() - before < 32 * 1024
     assert django_settings.EXHIBIT_LARGE_BYTES < 2**28
     assert Job.objects.get(artifact__number=2).queue == "large"
