@@ -9,10 +9,13 @@ shape makes reading faster, never different.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import polars as pl
 
 LINE, REST = pl.col("line"), pl.col("rest")
+_KEYS = ["line_no", "line_end", "pos"]
+_SCHEMA = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": pl.String}
 
 STAMP = r"[0-9]+[.,][0-9]{4}"
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -21,17 +24,22 @@ STAMPS = rf"(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?"
 FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
 _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
-NAMELESS_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}()\()"
+NAMELESS_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}()$"
 """A call whose name a page has lost, behind a prefix or a stamp."""
-ANY_HEAD = rf"^([\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})\()"
+ANY_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})$"
+"""What stands in front of the first parenthesis of a call."""
 
 _VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
+_ERROR = r"^Err#[0-9]+ ([A-Z][A-Z0-9]*)"
 _RARE = (
     r"(\(sleeping\.\.\.\)|\(waiting for child to [a-z]+\(\)(?:/[a-z]+\(\))?\.\.\.\))"
     r"|\(returning as (child|new lwp) \.\.\.\)[\t ]*(?:= ([^\t ]+)(?: \[[^\]]*\])?)?"
     r"|(argc = [0-9]+)"
 )
-COMMON_TAIL = rf"(\)[\t ]*(?:{_VALUE}))$"
+COMMON_TAIL = (
+    r"\)[\t ]*(?:= ?[^\t ()\"\[\]=,]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: [A-Z][A-Z0-9]*)?(?: \[[A-Za-z_, ]+\])?)$"
+)
+"""The tail with `_VALUE`, without groups: a match without captures takes a quarter of the time."""
 TAIL = rf"(\)[\t ]*(?:{_VALUE}|{_RARE}))$"
 _TAIL_FIELDS = ["tail", "result", "val", "val2", "failed", "err", "waits", "returning", "parent", "argc"]
 
@@ -95,7 +103,7 @@ class Shape:
         colon = r":[\t ]+" if self.pid or self.lwp else ""
         stamp = r"([0-9]+,[0-9]{4})[\t ]+" if self.comma else r"([0-9]+\.[0-9]{4})[\t ]+"
         stamps = "".join(stamp if i < self.stamps else "()" for i in range(3))
-        return rf"^([\t ]*{prefix}{colon}{stamps}({NAME})\()"
+        return rf"^[\t ]*{prefix}{colon}{stamps}({NAME})$"
 
 
 def _extract(frame: pl.DataFrame, column: pl.Expr, pattern: str, fields: list[str]) -> pl.DataFrame:
@@ -103,17 +111,22 @@ def _extract(frame: pl.DataFrame, column: pl.Expr, pattern: str, fields: list[st
     return frame.with_columns(groups).unnest("groups")
 
 
-_HEAD_FIELDS = ["head", *_FRONT_FIELDS, "name"]
+_HEAD_FIELDS = [*_FRONT_FIELDS, "name"]
+
+
+_PARTS = LINE.str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("parts")
+"""A line parted at its first parenthesis; `rest` is NULL if there is none."""
 
 
 def shape_of(lines: pl.Series) -> Shape | None:
     """Find the commonest shape among the calls of the first lines; None if there are no calls."""
-    frame = _extract(pl.DataFrame({"line": lines.head(SHAPE_LINES)}), LINE, ANY_HEAD, _HEAD_FIELDS)
-    calls = frame.filter(pl.col("head").is_not_null()).select(
+    parts = lines.head(SHAPE_LINES).to_frame("line").select(_PARTS).unnest("parts")
+    calls = _extract(parts, pl.col("front"), ANY_HEAD, _HEAD_FIELDS)
+    calls = calls.filter(pl.col("name").is_not_null() & REST.is_not_null()).select(
         pl.col("pid").is_not_null().alias("pid"),
         pl.coalesce("lwp", "lwp_only").is_not_null().alias("lwp"),
         pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3")).cast(pl.Int64).alias("stamps"),
-        pl.col("head").str.contains("\t", literal=True).alias("tabs"),
+        pl.col("front").str.contains("\t", literal=True).alias("tabs"),
         pl.col("s1").str.contains(",", literal=True).fill_null(False).alias("comma"),
     )
     if calls.is_empty():
@@ -173,16 +186,22 @@ class Lines:
 def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     """Tell calls, signals, function lines and the rest of a frame (line_no, line_end, pos, line) apart."""
     if shape is None:
-        calls, other = _calls(frame.clear(), ANY_HEAD)[0], frame
+        calls, other = _no_calls(), frame
     else:
         calls, other = _calls(frame, shape.head(), shape)
     opened = LINE.str.contains("(", literal=True)
     nameless = opened & LINE.str.contains(r"^[\t 0-9./,@:]*[0-9:][\t ]+\(")
     for pattern, some in ((ANY_HEAD, opened), (NAMELESS_HEAD, nameless)):
-        found = _calls(other.filter(some), pattern)[0]
+        candidates = other.filter(some)
+        found = _calls(candidates, pattern)[0] if len(candidates) else candidates
         if len(found):
             calls = pl.concat([calls, found]).sort("line_no", "pos")
             other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+    return Lines(calls, *(_others(other) if len(other) else _no_others()))
+
+
+def _others(other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Tell signals, function lines and the rest apart among lines that are no calls."""
     signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
     signals = signals.filter(pl.col("what").is_not_null())
     functions = other.filter(LINE.str.contains("->|<-"))
@@ -193,12 +212,21 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     rest = rest.with_columns(LINE.str.strip_prefix(pl.col("front")).alias("body"))
     pid = pl.col("pid").str.to_integer(base=10, strict=False)
     lwp = pl.coalesce("lwp", "lwp_only").str.to_integer(base=10, strict=False)
-    return Lines(
-        calls,
+    return (
         signals.with_columns(_numbers()).drop("lwp_only", "line"),
         functions.with_columns(_numbers()).drop("lwp_only"),
         rest.with_columns(pid.alias("pid"), lwp.alias("lwp")).drop("lwp_only", "front"),
     )
+
+
+@cache
+def _no_calls() -> pl.DataFrame:
+    return _calls(pl.DataFrame(schema=_SCHEMA), ANY_HEAD)[0]
+
+
+@cache
+def _no_others() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    return _others(pl.DataFrame(schema=_SCHEMA))
 
 
 def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -206,11 +234,15 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
 
     With a shape only the common results are tried: lines with rare ones come again without it.
     """
-    calls = _extract(frame, LINE, head, _HEAD_FIELDS).with_columns(LINE.str.strip_prefix(pl.col("head")).alias("rest"))
-    calls = _extract(calls, REST, TAIL if shape is None else COMMON_TAIL, _TAIL_FIELDS[: None if shape is None else 6])
+    front = pl.col("front").str.extract_groups(head).struct.rename_fields(_HEAD_FIELDS).alias("groups")
+    calls = frame.select(*_KEYS, _PARTS).unnest("parts")
+    if shape is not None:
+        calls = calls.with_columns(front, REST.str.extract(COMMON_TAIL, 0).alias("tail")).unnest("groups")
+    else:
+        calls = _extract(calls.with_columns(front).unnest("groups"), REST, TAIL, _TAIL_FIELDS)
     silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
     # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
-    silent &= (REST != ")") | (pl.col("head").str.len_bytes() > pl.col("name").str.len_bytes() + 1)
+    silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())
     calls = calls.with_columns(
         silent.fill_null(False).alias("silent"),
         pl.when(silent).then(REST.str.head(-1)).otherwise(REST.str.strip_suffix(pl.col("tail"))).alias("args"),
@@ -218,7 +250,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     # The cheap literals first: hardly any line passes them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
     done = calls.select(
-        (pl.col("tail").is_not_null() | pl.col("silent")).alias("done"),
+        (pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | pl.col("silent"))).alias("done"),
         two.alias("two"),
         pl.col("args").str.ends_with("...").fill_null(False).alias("dots"),
     )
@@ -227,29 +259,39 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
         mask &= ~done["dots"]  # `(returning as child ...) = 7`: a rare result
     if done["two"].any():
         mask &= ~(done["two"] & frame["line"].str.contains(TWO_ROWS))
-    good = calls.drop("line", "head", "rest", "tail").filter(mask).with_columns(_numbers(shape)).drop("lwp_only")
+    name = pl.lit(None, pl.String).alias("name") if head == NAMELESS_HEAD else pl.col("name")
+    good = calls.filter(mask)
     if shape is not None:
-        good = good.with_columns(pl.lit(None, pl.String).alias(c) for c in _TAIL_FIELDS[6:])
-    elif head == NAMELESS_HEAD:
-        good = good.with_columns(name=pl.lit(None, pl.String))
-    return good.select(_CALL_COLUMNS), frame.filter(~mask)
+        good = _common_results(good)
+    return good.select(*_KEYS, *_numbers(shape), name, "args", "silent", *_RESULTS), frame.filter(~mask)
 
 
-_CALL_COLUMNS = [
-    "line_no",
-    "line_end",
-    "pos",
-    "pid",
-    "lwp",
-    "n",
-    "s1",
-    "s2",
-    "s3",
-    "name",
-    "args",
-    "silent",
-    *_TAIL_FIELDS[1:],
-]
+_RESULTS = [
+    pl.coalesce("result", "failed", "parent", "argc").alias("ret_text"),
+    pl.coalesce("val", "parent").alias("val"),
+    "val2", "err", "waits", "returning",
+]  # fmt: skip
+
+
+def _common_results(calls: pl.DataFrame) -> pl.DataFrame:
+    """Cut up a tail that `COMMON_TAIL` has matched: `)`, blanks, `= value [second]` or `Err#n NAME`."""
+    text, worked = pl.col("text"), pl.col("worked")
+    calls = calls.with_columns(
+        pl.col("tail").str.strip_chars_start(")\t =").alias("text"),
+        pl.col("tail").str.contains("=", literal=True).alias("worked"),
+    )
+    val, val2 = text, pl.lit(None, pl.String)
+    if calls["text"].str.contains(" [", literal=True).any():
+        values = text.str.splitn(" [", 2).struct
+        val, val2 = values.field("field_0"), pl.when(worked).then(values.field("field_1").str.strip_suffix("]"))
+    none = {c: pl.lit(None, pl.String) for c in ("failed", "parent", "argc", "waits", "returning")}
+    return calls.with_columns(
+        text.alias("result"),
+        pl.when(worked).then(val).alias("val"),
+        val2.alias("val2"),
+        pl.when(~worked).then(text.str.extract(_ERROR, 1)).alias("err"),
+        **none,
+    )
 
 
 def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:

@@ -103,8 +103,7 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
     name, args, ret = pl.col("name"), pl.col("args"), pl.col("ret")
     calls = calls.with_columns(
-        pl.coalesce("result", "failed", "parent", "argc").alias("ret_text"),
-        arg.number(pl.coalesce("val", "parent")).alias("ret"),
+        arg.number(pl.col("val")).alias("ret"),
         arg.number(pl.col("val2")).alias("ret2"),
         arg.buffer(name, args).alias("raw"),
     )
@@ -131,7 +130,7 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("no_return"))
         .otherwise(pl.lit("done"))
         .alias("state"),
-    ).drop("raw", "result", "failed", "parent", "argc", "val", "val2", "polled", "ready", "semnum", "siginfo")
+    ).drop("raw", "val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
