@@ -43,6 +43,9 @@ COMMON: Mapping[str, pl.DataType] = {
 STORED = ("part", "line_no", "line_end", "t_local")
 """Those of them that the files themselves hold."""
 
+ORDER = ("artifact_id", "part", "line_no", "line_end")
+"""The order of rows of a table."""
+
 FROM_CASE = ("artifacts", "hosts", "statements", "markers")
 """Tables that are made of the case description (hosts: also of what parsers saw)."""
 
@@ -202,15 +205,37 @@ class Case:
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
-    def table(self, name: str) -> pl.DataFrame:
-        """Return an evidence table; KeyError for a name that is none. See the class for order, empty tables and `t`."""
-        if name not in self._tables:
-            self._tables[name] = self._load(name)
-        return self._tables[name]
+    def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame:
+        """Open an evidence table lazily: some columns (all if not given) of the rows for which `where` holds.
+
+        Rows come by artifact in file order, which is that of `table` but for lines that a format put back into place; `where` may
+        name columns that are not asked for. KeyError for a name that is no evidence table. Collect it with
+        `collect(engine="streaming")`: only those columns are read, and memory holds what is kept.
+        """
+        types = columns_of(name)
+        if name not in schema.TABLES:
+            raise KeyError(f"{name} is no evidence table")
+        rows = self._open(name, types)
+        kept = rows if where is None else rows.filter(where)
+        return kept.select(list(types) if columns is None else list(dict.fromkeys(columns)))
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame:
+        """Return an evidence table, or some columns of some of its rows; KeyError for a name that is none. See the class for order,
+        empty tables and `t`.
+
+        A trace may have ten million rows: name what is needed. Only whole tables are kept for the next caller.
+        """
+        if columns is None and where is None:
+            if name not in self._tables:
+                self._tables[name] = self._load(name, None, None)
+            return self._tables[name]
+        return self._load(name, columns, where)
 
     def has(self, name: str) -> bool:
         """Tell whether an evidence or derived table has any row."""
-        return not (self.table(name) if name in schema.TABLES else self.derived(name)).is_empty()
+        if name in schema.TABLES:
+            return not self.scan(name, ["line_no"]).head(1).collect().is_empty()
+        return not self.derived(name).is_empty()
 
     def derived(self, name: str) -> pl.DataFrame:
         """Return a derived table, built once; KeyError for a name that is none. With a cache folder it is kept there by its inputs."""
@@ -238,74 +263,42 @@ class Case:
             beside.rename(kept)
         return frame
 
-    def _load(self, name: str) -> pl.DataFrame:
-        types = columns_of(name)
-        frames: list[pl.DataFrame] = []
+    def _load(self, name: str, columns: Sequence[str] | None, where: pl.Expr | None) -> pl.DataFrame:
+        if self.in_memory:
+            return self.scan(name, columns, where).collect()
+        wanted = list(dict.fromkeys(columns_of(name) if columns is None else columns))
+        rows = self.scan(name, [*wanted, *ORDER], where).collect(engine="streaming")
+        return rows.sort(*ORDER, maintain_order=True, nulls_last=True).select(wanted)
+
+    def _open(self, name: str, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+        """All rows of an evidence table, common columns in front."""
+        frames: list[pl.LazyFrame] = []
         if self._frames is not None:
-            frames = [self._frames[name]] if name in self._frames else []
+            frames = [self._frames[name].lazy()] if name in self._frames else []
         elif name != "artifacts":
             for artifact in self.spec.artifacts:
-                if artifact.id in self.manifests and name in parquet.tables(Path(artifact.reading or "")):
-                    frames.append(
-                        self._join(artifact.id, parquet.scan(Path(artifact.reading or ""), name).collect(), types)
-                    )
+                reading = Path(artifact.reading or "")
+                if artifact.id in self.manifests and name in parquet.tables(reading):
+                    frames.append(self._placed(artifact.id, parquet.scan(reading, name), types))
         if name in FROM_CASE:
-            frames.append(
-                pl.DataFrame(self._rows(name), schema=types, orient="row")
-                if self._rows(name)
-                else pl.DataFrame(schema=types)
-            )
-        if not frames:
-            return pl.DataFrame(schema=types)
-        frame = pl.concat(frames)
-        return (
-            frame
-            if self._frames is not None
-            else frame.sort("artifact_id", "part", "line_no", "line_end", maintain_order=True, nulls_last=True)
-        )
+            frames.append(pl.LazyFrame(self._rows(name), schema=dict(types), orient="row"))
+        return pl.concat(frames) if frames else pl.LazyFrame(schema=dict(types))
 
-    def _join(self, artifact: int, frame: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    def _placed(self, artifact: int, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
         """Put the common columns in front of the rows of one artifact."""
         own = [s for s in self.stretches if s.artifact == artifact]
-        stretch: pl.Expr = pl.lit(None, pl.Int64)
-        for number, s in enumerate(own):
-            here = (
-                pl.lit(True)
-                if len(own) == 1
-                else (pl.col("part") == s.part) & pl.col("line_no").is_between(s.line_from, s.line_to)
-            )
-            stretch = pl.when(here).then(pl.lit(number, pl.Int64)).otherwise(stretch)
-        joined = pl.DataFrame(
-            {
-                "stretch": range(len(own)),
-                "host": [s.host for s in own],
-                "phase": [s.phase for s in own],
-                "clock": [s.clock for s in own],
-                "add": [self.alignments[s.clock].add if s.clock in self.alignments else None for s in own],
-                "t_err": [self.alignments[s.clock].err if s.clock in self.alignments else None for s in own],
-            },
-            schema={
-                "stretch": pl.Int64,
-                "host": pl.String,
-                "phase": pl.String,
-                "clock": pl.String,
-                "add": pl.Float64,
-                "t_err": pl.Float64,
-            },
-        )
-        frame = frame.drop("host", "phase", "clock", strict=False)
-        missing = [
-            pl.lit(None).cast(t).alias(c)
-            for c, t in types.items()
-            if c not in {*frame.columns, "host", "phase", "clock", "t_err"}
-        ]
-        return (
-            frame.with_columns(missing)
-            .with_columns(stretch.alias("stretch"), pl.lit(artifact, pl.Int64).alias("artifact_id"))
-            .join(joined, on="stretch", how="left", maintain_order="left")
-            .with_columns((pl.col("t_local") + pl.col("add")).alias("t"))
-            .select([pl.col(c).cast(t) for c, t in types.items()])
-        )
+        aligned = [self.alignments.get(s.clock or "") for s in own]
+        stored = rows.collect_schema()
+        placed = {
+            "artifact_id": pl.lit(artifact),
+            "host": _by_stretch(own, [s.host for s in own], pl.String()),
+            "phase": _by_stretch(own, [s.phase for s in own], pl.String()),
+            "clock": _by_stretch(own, [s.clock for s in own], pl.String()),
+            "t": pl.col("t_local") + _by_stretch(own, [a.add if a else None for a in aligned], pl.Float64()),
+            "t_err": _by_stretch(own, [a.err if a else None for a in aligned], pl.Float64()),
+        }
+        absent = {c: pl.lit(None) for c in types if c not in stored}
+        return rows.select({**absent, **placed}.get(c, pl.col(c)).cast(t).alias(c) for c, t in types.items())
 
     def _rows(self, name: str) -> list[dict[str, Any]]:
         rows: dict[str, Callable[[], list[dict[str, Any]]]] = {
@@ -408,6 +401,17 @@ class Case:
         if name in FROM_CASE:
             made.update(repr(self._rows(name)).encode())
         return made.hexdigest()[:32]
+
+
+def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | None], kind: pl.DataType) -> pl.Expr:
+    """What holds at a row's part and line; a literal where it is the same everywhere, so that filters on it cost nothing."""
+    if len(set(values)) <= 1:
+        return pl.lit(values[0] if values else None, kind)
+    found: pl.Expr = pl.lit(None, kind)
+    for s, value in zip(stretches, values, strict=True):
+        here = (pl.col("part") == s.part) & pl.col("line_no").is_between(s.line_from, s.line_to)
+        found = pl.when(here).then(pl.lit(value, kind)).otherwise(found)
+    return found
 
 
 def columns_of(name: str) -> dict[str, pl.DataType]:

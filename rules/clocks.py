@@ -252,10 +252,11 @@ def starts_of(case: Case) -> tuple[list[Start], list[Start]]:
         & (pl.col("contiguous").fill_null("assumed") != "broken")
         & pl.col("clock").is_not_null()
     )
+    ends = pl.col("line_no").is_in(waits["line_to"].unique().implode())
     at = (
-        case.table("sqlnet")
-        .select("artifact_id", pl.col("line_no").alias("line_to"), "t_local")
-        .unique(["artifact_id", "line_to"], keep="first")
+        case.table("sqlnet", ["artifact_id", "line_no", "t_local"], ends)
+        .rename({"line_no": "line_to"})
+        .unique(["artifact_id", "line_to"], keep="first", maintain_order=True)
     )
     ended = waits.join(at, on=["artifact_id", "line_to"], how="inner").filter(pl.col("t_local").is_not_null())
     awaited = [

@@ -6,7 +6,7 @@ A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -26,10 +26,14 @@ PLACE_COLUMNS = list(PLACE)
 
 
 class CaseTables(Protocol):
-    """The part of `rules.case.Case` that a derived table sees: whole frames, common columns first, missing tables
-    empty."""
+    """The part of `rules.case.Case` that a derived table sees: frames in the order of the lines, missing tables empty.
 
-    def table(self, name: str) -> pl.DataFrame: ...
+    A trace may have ten million rows: `columns` and `where` say which of it are needed, and nothing else is read.
+    """
+
+    def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame: ...
+
+    def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame: ...
 
     def derived(self, name: str) -> pl.DataFrame: ...
 

@@ -7,9 +7,11 @@ rounding.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
-from rules.derived_table import PLACE_COLUMNS, nanoseconds, number
+from rules.derived_table import PLACE_COLUMNS, CaseTables, nanoseconds, number
 
 FORK_NAME = r"fork|clone|spawn"
 EXEC_NAMES = ["execve", "exec", "exece", "execveat", "fexecve", "execv", "execvp"]
@@ -38,6 +40,27 @@ OWN_S = (
     .then(pl.col("delta_s"))
 )
 DONE_S = pl.when(ENDS).then(pl.col("t_local")).otherwise(pl.col("t_local") + pl.col("dur_hi_s").fill_null(0.0))
+
+TIMED = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "seq", "t_local", "stamp", "state", "contiguous", "dur_hi_s"]
+TIMED += ["delta_s", "elapsed_s"]  # what `by_thread` looks at, and all that DONE_S and OWN_S are made of
+
+BATCH_ROWS = 1_000_000
+
+
+def batches(case: CaseTables, where: pl.Expr | None = None, most: int = BATCH_ROWS) -> Iterator[pl.Expr]:
+    """Yield conditions that cut the rows of `syscalls` (for which `where` holds) into whole processes, at most `most`
+    rows each unless one process has more: what looks along threads holds one batch at a time."""
+    sizes = case.scan("syscalls", ["pid"], where).group_by("pid").agg(pl.len()).collect(engine="streaming").sort("pid")
+    group: list[int | None] = []
+    rows = 0
+    for pid, n in sizes.iter_rows():
+        if group and rows + n > most:
+            yield pl.col("pid").is_in(group, nulls_equal=True)
+            group, rows = [], 0
+        group.append(pid)
+        rows += n
+    if group:
+        yield pl.col("pid").is_in(group, nulls_equal=True)
 
 
 def by_thread(syscalls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

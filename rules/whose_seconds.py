@@ -19,6 +19,11 @@ from rules.model import Citation, Finding, Piece, WhoseSeconds
 SMALL = 0.01
 """Pieces under one hundredth of the whole join the piece that follows on the same process."""
 
+SLACK_S = 0.001
+"""Calls so far outside a start are still read; which belong to it is decided in whole nanoseconds."""
+
+CALL = ["artifact_id", "line_no", "t_local", "seq", "pid", "name", "state", "prev_line", "contiguous"]
+
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
 
@@ -44,16 +49,33 @@ def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseS
         .to_dicts()
     )
     blamed = [f for f in findings if f.group == "cause"]
+    ends = _ends(case, blamed)
     for finding in blamed:
         for start in starts:
+            if finding.clock != start["clock"] or not _holds(start, ends):
+                continue
             made = _of_start(case, start, blamed, cite)
-            if made and any(p.kind == "culprit" for p in made.pieces) and finding.clock == start["clock"]:
+            if made and any(p.kind == "culprit" for p in made.pieces):
                 return made
     for start in starts:
         made = _of_start(case, start, blamed, cite)
         if made:
             return made
     return _of_cover(case, cite)
+
+
+def _ends(case: Case, blamed: Sequence[Finding]) -> list[tuple[int, str | None, int]]:
+    """Artifact, clock and time (ns) of the calls at which citations of causes end: where a culprit's own gap may lie."""
+    lines = {(c.artifact, c.line_to) for f in blamed for c in f.citations}
+    cited = pl.col("line_no").is_in([line for _, line in lines]) & pl.col("t_local").is_not_null()
+    rows = case.table("syscalls", ["artifact_id", "clock", "t_local", "line_no"], cited) if lines else pl.DataFrame()
+    return [(artifact, clock, _ns(at)) for artifact, clock, at, line in rows.iter_rows() if (artifact, line) in lines]
+
+
+def _holds(start: dict[str, Any], ends: Sequence[tuple[int, str | None, int]]) -> bool:
+    end = _ns(start["t_read"])
+    begin = end - _ns(start["spawn_s"])
+    return any((a, c) == (start["artifact_id"], start["clock"]) and begin < at <= end for a, c, at in ends)
 
 
 def _ns(seconds: float) -> int:
@@ -79,12 +101,10 @@ def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite
         pid = births[pid]["ppid"]
     if not line:
         return None
-    calls = case.table("syscalls").filter(
-        (pl.col("artifact_id") == artifact)
-        & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
-        & pl.col("pid").is_in([*line, start["reader_pid"]])
-        & pl.col("t_local").is_not_null()
-    )
+    own = pl.col("pid").is_in(line) & pl.col("t_local").is_between(begin / 1e9 - SLACK_S, end / 1e9 + SLACK_S)
+    answer = (pl.col("pid") == start["reader_pid"]) & (pl.col("line_no") == start["line_read"])
+    here = (pl.col("artifact_id") == artifact) & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+    calls = case.table("syscalls", CALL, here & (own | answer) & pl.col("t_local").is_not_null())
     cuts: list[_Cut] = []
     at = begin
     for here, after in zip(line, [*line[1:], None], strict=True):
@@ -100,7 +120,7 @@ def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite
         if at < until:
             cuts.append(_Cut(until - at, here, ("not traced",), True, (), None))
             at = until
-    read = calls.filter((pl.col("pid") == start["reader_pid"]) & (pl.col("line_no") == start["line_read"]))
+    read = calls.filter(answer)
     if end > at:
         names = tuple(read["name"].to_list()[:1]) or ("read",)
         cuts.append(

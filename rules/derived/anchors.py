@@ -45,6 +45,12 @@ PID_SPACE = 30_000  # maximum of Solaris and AIX by default; Linux 32,768
 PORT_SPACE = 28_232  # ephemeral ports 32768 to 60999; Solaris has more
 HELLO = r"^NTP\d ?(\d+)\s*$"
 
+EVENT = ["artifact_id", "host", "phase", "clock", "line_no", "t_local"]
+KNOWN = pl.col("peer_ip").is_not_null() & pl.col("peer_port").is_not_null()
+STARTED = pl.col("child_pid").is_not_null()
+ACCEPTED = pl.col("name").is_in(["accept", "accept4"])
+IS_HELLO = pl.col("name").is_in(READ_NAMES) & pl.col("data").str.contains(HELLO)
+
 
 def _events(rows: pl.DataFrame, at: pl.Expr, token: pl.Expr) -> pl.DataFrame:
     return rows.filter(pl.col("t_local").is_not_null() & pl.col("clock").is_not_null()).select(
@@ -82,25 +88,24 @@ def build(case: CaseTables) -> pl.DataFrame:
     """Return `anchors` for all clocks of the case."""
     base = bases(case)
     zero = pl.col("clock").replace_strict(base, default=0.0, return_dtype=pl.Float64) if base else pl.lit(0.0)
-    syscalls, sqlnet, logs, pipes = (
-        case.table("syscalls"),
-        case.table("sqlnet"),
-        case.table("logs"),
-        case.derived("pipe_pairs"),
-    )
     stamp = pl.col("t_local") + zero
+    pipes = case.derived("pipe_pairs")
 
-    hello = _events(syscalls.filter(pl.col("name").is_in(READ_NAMES)), DONE_S + zero, pl.col("data").str.extract(HELLO))
-    started = _events(sqlnet, stamp, pl.col("child_pid"))
+    said = [*EVENT, "stamp", "dur_hi_s", "data"]
+    hello = _events(case.table("syscalls", said, IS_HELLO), DONE_S + zero, pl.col("data").str.extract(HELLO))
+    started = _events(case.table("sqlnet", [*EVENT, "child_pid"], STARTED), stamp, pl.col("child_pid"))
     peer = pl.format("{}:{}", "peer_ip", "peer_port")
-    accepted = _events(syscalls.filter(pl.col("name").is_in(["accept", "accept4"]) & SUCCEEDED), DONE_S + zero, peer)
+    address = [*EVENT, "peer_ip", "peer_port"]
+    accepted = _events(
+        case.table("syscalls", [*address, "stamp", "dur_hi_s"], KNOWN & ACCEPTED & SUCCEEDED), DONE_S + zero, peer
+    )
     # only where an address is first printed: the peer of a connection stands on every later row of it
     traced = (
-        _events(sqlnet.filter(pl.col("side") != "client"), stamp, peer)
-        .sort("at")
+        _events(case.table("sqlnet", address, KNOWN & (pl.col("side") != "client")), stamp, peer)
+        .sort("at", maintain_order=True)
         .unique(["clock", "token"], keep="first", maintain_order=True)
     )
-    logged = _events(logs.filter(pl.col("source") == "listener"), stamp, peer)
+    logged = _events(case.table("logs", address, KNOWN & (pl.col("source") == "listener")), stamp, peer)
 
     within = pipes.select(
         "artifact_id",

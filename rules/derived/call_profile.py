@@ -19,7 +19,7 @@ from __future__ import annotations
 import polars as pl
 
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import by_thread
+from rules.threads import TIMED, batches, by_thread
 
 TABLE = DerivedTable(
     "call_profile",
@@ -150,4 +150,7 @@ def profile(syscalls: pl.DataFrame, listener: pl.DataFrame) -> pl.DataFrame:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `call_profile` for all system call traces of the case."""
-    return profile(case.table("syscalls"), case.derived("listener_cycles"))
+    listener = case.derived("listener_cycles")
+    columns = [*TIMED, "name", "cpu_s"]
+    found = [profile(case.table("syscalls", columns, where), listener) for where in batches(case)]
+    return pl.concat(found) if found else TABLE.rows([])

@@ -24,7 +24,7 @@ import polars as pl
 
 from rules.derived.proc_tree import ancestry
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import EXEC_NAMES, FORK_NAME, OWN_S, READ_NAMES, SUCCEEDED, WRITE_NAMES, by_thread
+from rules.threads import EXEC_NAMES, FORK_NAME, OWN_S, READ_NAMES, SUCCEEDED, TIMED, WRITE_NAMES, batches, by_thread
 
 TABLE = DerivedTable(
     "listener_cycles",
@@ -91,28 +91,29 @@ CONTINUES = 0.01  # share of the cycle from which a further read of the same ans
 
 NAME, ROW, FD = pl.col("name"), pl.col("row"), pl.col("fd")
 FORK = pl.col("child_pid").is_not_null() & NAME.str.contains(FORK_NAME)
+ACCEPTED = NAME.is_in(ACCEPT) & SUCCEEDED & (pl.col("ret") >= 0)
+EXEC = NAME.is_in(EXEC_NAMES) & pl.col("err").is_null()
+CALL = ["name", "args", "fd", "fd2", "path", "peer_ip", "ret", "err", "state", "cpu_s", "child_pid"]
 
 
 def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of accepting threads with `segment` (dense number of the accept they follow), fds and the
     accept's row."""
-    accepted = NAME.is_in(ACCEPT) & SUCCEEDED & (pl.col("ret") >= 0)
-    who = syscalls.filter(accepted).select("artifact_id", "pid").unique()
+    who = syscalls.filter(ACCEPTED).select("artifact_id", "pid", "lwp").unique()
     rows = by_thread(
-        syscalls.join(who, on=["artifact_id", "pid"], how="semi", nulls_equal=True),
-        ["name", "args", "fd", "fd2", "path", "peer_ip", "ret", "err", "state", "cpu_s", "child_pid"],
+        syscalls.join(who, on=["artifact_id", "pid", "lwp"], how="semi", nulls_equal=True), CALL
     ).with_row_index("row")
     last_poll = pl.when(NAME.is_in(POLL)).then(ROW).forward_fill().over("thread")
     return rows.with_columns(
         last_poll.alias("poll_row"),
-        pl.when(accepted).then(ROW).forward_fill().over("thread").alias("segment"),
-        pl.when(accepted).then(FD).forward_fill().over("thread").alias("listen_fd"),
-        pl.when(accepted).then(pl.col("ret")).forward_fill().over("thread").alias("conn_fd"),
+        pl.when(ACCEPTED).then(ROW).forward_fill().over("thread").alias("segment"),
+        pl.when(ACCEPTED).then(FD).forward_fill().over("thread").alias("listen_fd"),
+        pl.when(ACCEPTED).then(pl.col("ret")).forward_fill().over("thread").alias("conn_fd"),
     )
 
 
-def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
-    """Return `listener_cycles` for frames of system calls and of `proc_tree`."""
+def cycles(syscalls: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
+    """Return `listener_cycles` for system calls that hold whole accepting processes, and `exec_times` of all."""
     rows = segments(syscalls)
     inside = rows.filter(pl.col("segment").is_not_null())
     after = pl.col("segment") < ROW
@@ -203,12 +204,12 @@ def cycles(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
         own.filter((pl.col("log_fd") == FD) & NAME.is_in([*WRITE_NAMES, *SEEK_AND_SYNC])).sum().alias("log_ns"),
     )
     totals = totals.filter(pl.col("served"))
-    return TABLE.shape(_finish(totals, rows, _exec_times(syscalls, processes)))
+    return TABLE.shape(_finish(totals, rows, execs))
 
 
-def _exec_times(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
+def exec_times(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
     """Own time of the exec calls of every descendant, summed per ancestor's fork line."""
-    execs = syscalls.filter(NAME.is_in(EXEC_NAMES) & pl.col("err").is_null()).select(
+    execs = syscalls.filter(EXEC).select(
         "artifact_id", "clock", "pid", pl.col("line_no").alias("line_exec"), nanoseconds(OWN_S).alias("exec_ns")
     )
     births = processes.filter(pl.col("line_exec").is_not_null()).select(
@@ -281,4 +282,10 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `listener_cycles` for all system call traces of the case."""
-    return cycles(case.table("syscalls"), case.derived("proc_tree"))
+    accepting = pl.col("pid").is_in(
+        case.table("syscalls", ["pid"], ACCEPTED)["pid"].unique().implode(), nulls_equal=True
+    )
+    execs = exec_times(case.table("syscalls", [*TIMED, "name", "err"], EXEC), case.derived("proc_tree"))
+    columns = [*TIMED, *CALL]
+    found = [cycles(case.table("syscalls", columns, accepting & where), execs) for where in batches(case, accepting)]
+    return pl.concat(found).sort("artifact_id", "t_accept", "line_accept") if found else TABLE.rows([])

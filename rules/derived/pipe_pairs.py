@@ -17,7 +17,7 @@ from __future__ import annotations
 import polars as pl
 
 from rules.derived.proc_tree import ancestry
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, number, seconds
+from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
 from rules.threads import DONE_S, READ_NAMES, WRITE_NAMES
 
 TABLE = DerivedTable(
@@ -45,36 +45,72 @@ SLACK_NS = 1_000_000  # the reader may be stamped before the writer's call retur
 MOST_ACCIDENTS = 0.01
 
 
-def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
-    """Return `pipe_pairs` for frames of system calls and of `proc_tree`."""
-    spoken = number(
-        syscalls.filter(
-            pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES])
-            & (pl.col("data").str.len_chars() > 0)
-            & (pl.col("bytes") > 0)
-            & pl.col("t_local").is_not_null()
-        ).select(*PLACE_COLUMNS, "pid", "name", "data", "bytes", "line_no", nanoseconds(DONE_S).alias("at_ns")),
-        ["artifact_id", "clock", "data", "bytes"],
-        "payload",
+SPOKEN = (
+    pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES])
+    & (pl.col("data").str.len_bytes() > 0)
+    & (pl.col("bytes") > 0)
+    & pl.col("t_local").is_not_null()
+)
+CLOCK = ["artifact_id", "clock"]
+PAYLOAD = [*CLOCK, "data", "bytes"]
+
+
+def exchanged(spoken: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return payloads that were both written and read, their reads and their writes, which name them by number.
+
+    Only what may become a pair is held: most reads of a trace are of files and meet no write.
+    """
+    said = spoken.filter(pl.col("name").is_in(WRITE_NAMES))
+    heard = spoken.filter(pl.col("name").is_in(READ_NAMES))
+    payloads = said.select(PAYLOAD).unique().collect(engine="streaming").with_row_index("payload")
+    reads = _of(heard, payloads, "host", "phase", reader_pid="pid", line_read="line_no", read_ns="at_ns")
+    payloads = payloads.filter(pl.col("payload").is_in(reads["payload"].unique().implode()))
+    writes = _of(said, payloads, writer_pid="pid", line_write="line_no", write_ns="at_ns")
+    length = spoken.group_by(CLOCK).agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
+    repeats = writes.group_by("payload").agg(
+        (pl.len() - 1).alias("others"),
+        pl.col("writer_pid").min().alias("first"),
+        pl.col("writer_pid").max().alias("last"),
     )
-    writes = spoken.filter(pl.col("name").is_in(WRITE_NAMES))
-    repeats = writes.group_by("payload").agg((pl.len() - 1).alias("others"))
-    length = spoken.group_by("artifact_id", "clock").agg(
-        (pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns")
+    readers = reads.group_by("payload").agg(pl.col("reader_pid").min(), pl.col("reader_pid").max().alias("reader_last"))
+    payloads = (
+        payloads.join(repeats, on="payload")
+        .join(readers, on="payload")
+        .join(length.collect(engine="streaming"), on=CLOCK, nulls_equal=True)
+        .filter(
+            (pl.min_horizontal("first", "reader_pid") != pl.max_horizontal("last", "reader_last"))
+            & ((_accidents(SLACK_NS) <= MOST_ACCIDENTS) | pl.col("data").str.contains(r"\d"))
+        )
+        .select("payload", *PAYLOAD, "others", "length_ns")
+    )
+    kept = pl.col("payload").is_in(payloads["payload"].implode())
+    return payloads, reads.filter(kept), writes.filter(kept)
+
+
+def _of(rows: pl.LazyFrame, payloads: pl.DataFrame, *columns: str, **named: str) -> pl.DataFrame:
+    found = rows.join(payloads.lazy(), on=PAYLOAD, nulls_equal=True)
+    return found.select("payload", *columns, **{name: pl.col(c) for name, c in named.items()}).collect(
+        engine="streaming"
+    )
+
+
+def _accidents(apart_ns: pl.Expr | int) -> pl.Expr:
+    """The expected number of other writes of the payload in that time."""
+    return pl.col("others") * apart_ns / pl.max_horizontal(pl.col("length_ns"), pl.lit(SLACK_NS))
+
+
+def pair(syscalls: pl.LazyFrame, processes: pl.DataFrame) -> pl.DataFrame:
+    """Return `pipe_pairs` for system calls and a frame of `proc_tree`."""
+    payloads, reads, writes = exchanged(
+        syscalls.filter(SPOKEN).select(
+            *PLACE_COLUMNS, "pid", "name", "data", "bytes", "line_no", nanoseconds(DONE_S).alias("at_ns")
+        )
     )
     pairs = (
-        spoken.filter(pl.col("name").is_in(READ_NAMES))
-        .rename({"pid": "reader_pid", "line_no": "line_read", "at_ns": "read_ns"})
-        .with_columns((pl.col("read_ns") + SLACK_NS).alias("at_ns"))
+        reads.with_columns((pl.col("read_ns") + SLACK_NS).alias("at_ns"))
         .sort("at_ns", "line_read")
         .join_asof(
-            writes.select(
-                "payload",
-                "at_ns",
-                pl.col("at_ns").alias("write_ns"),
-                pl.col("pid").alias("writer_pid"),
-                pl.col("line_no").alias("line_write"),
-            ).sort("at_ns", "line_write"),
+            writes.with_columns(pl.col("write_ns").alias("at_ns")).sort("at_ns", "line_write"),
             on="at_ns",
             by="payload",
             strategy="backward",
@@ -83,16 +119,11 @@ def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("writer_pid").is_not_null() & (pl.col("writer_pid") != pl.col("reader_pid")))
         .sort("read_ns", "line_read")
         .unique(["payload", "line_write"], keep="first", maintain_order=True)
-        .join(repeats, on="payload", how="left")
-        .join(length, on=["artifact_id", "clock"], how="left", nulls_equal=True)
+        .join(payloads, on="payload", how="left", maintain_order="left")
         .with_columns(
             pl.when(pl.col("data").str.contains(pl.col("writer_pid").cast(pl.String), literal=True))
             .then(0.0)
-            .otherwise(
-                pl.col("others")
-                * ((pl.col("read_ns") - pl.col("write_ns")).abs() + SLACK_NS)
-                / pl.max_horizontal(pl.col("length_ns"), pl.lit(SLACK_NS))
-            )
+            .otherwise(_accidents((pl.col("read_ns") - pl.col("write_ns")).abs() + SLACK_NS))
             .alias("p_accident")
         )
         .filter(pl.col("p_accident") <= MOST_ACCIDENTS)
@@ -122,4 +153,4 @@ def pair(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `pipe_pairs` for all system call traces of the case."""
-    return pair(case.table("syscalls"), case.derived("proc_tree"))
+    return pair(case.scan("syscalls"), case.derived("proc_tree"))

@@ -42,18 +42,23 @@ SLACK_NS = 1_000_000
 DEPTH: Final = 8  # generations between a listener and its server process: two in practice
 
 
+BIRTH = pl.col("child_pid").is_not_null() & SUCCEEDED
+CHILD = (pl.col("state") == "child_start") & pl.col("name").str.contains(FORK_NAME)
+LATER = pl.col("name").is_in([*EXEC_NAMES, *EXIT_NAMES]) & pl.col("err").is_null()
+
+
 def births(syscalls: pl.DataFrame) -> pl.DataFrame:
     """Return one row per birth, sorted by `fork_ns`; of a fork seen from both sides the parent's line is kept."""
     rows = syscalls.with_columns(nanoseconds(DONE_S).alias("fork_ns"))
     keep = [*PLACE_COLUMNS, "fork_ns"]
-    forks = rows.filter(pl.col("child_pid").is_not_null() & SUCCEEDED).select(
+    forks = rows.filter(BIRTH).select(
         *keep,
         pl.col("child_pid").alias("pid"),
         pl.col("pid").alias("ppid"),
         pl.col("line_no").alias("line_fork"),
         pl.col("cpu_s").alias("fork_cpu_s"),
     )
-    starts = rows.filter((pl.col("state") == "child_start") & pl.col("name").str.contains(FORK_NAME)).select(
+    starts = rows.filter(CHILD).select(
         *keep,
         "pid",
         pl.col("ret").alias("ppid"),
@@ -67,7 +72,7 @@ def births(syscalls: pl.DataFrame) -> pl.DataFrame:
 def tree(syscalls: pl.DataFrame) -> pl.DataFrame:
     """Return `proc_tree` for the frame of system calls."""
     born = births(syscalls)
-    rows = syscalls.filter(pl.col("name").is_in([*EXEC_NAMES, *EXIT_NAMES]) & pl.col("err").is_null()).select(
+    rows = syscalls.filter(LATER).select(
         *PLACE_COLUMNS, "pid", "name", "path", "line_no", nanoseconds(DONE_S).alias("at_ns")
     )
     both = number(pl.concat([born, rows], how="diagonal_relaxed"), ["artifact_id", "clock", "pid"], "process")
@@ -133,4 +138,6 @@ def ancestry(processes: pl.DataFrame) -> pl.DataFrame:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `proc_tree` for all system call traces of the case."""
-    return tree(case.table("syscalls"))
+    columns = [*PLACE_COLUMNS, "pid", "line_no", "name", "path", "ret", "err", "state", "child_pid", "cpu_s"]
+    columns += ["t_local", "stamp", "dur_hi_s"]
+    return tree(case.table("syscalls", columns, BIRTH | CHILD | LATER))

@@ -49,6 +49,21 @@ DIGITS = 6
 REACH = 0x100
 """An event's address lies so many bytes at most behind the context of its connection."""
 
+TEXT, FUNC = pl.col("text"), pl.col("func")
+TELLING = (
+    pl.col("conn_key").is_not_null()
+    | pl.col("service").is_not_null()
+    | pl.col("peer_ip").is_not_null()
+    | pl.col("child_pid").is_not_null()
+    | pl.col("err").is_not_null()
+    | pl.col("ptype").is_not_null()
+    | (FUNC.is_in(["nscall", "nsc2addr", "nttcni"]) & (pl.col("event") == "info"))
+    | ((FUNC == "sntpcall") & (pl.col("event") == "entry"))
+    | ((FUNC == "nsevwait") & TEXT.str.starts_with("waiting for"))
+    | TEXT.str.contains("ctx=", literal=True)
+)
+"""Records that say something of a connection."""
+
 _CONTEXT = re.compile(r"ctx=(?:0x)*([0-9a-f]+)")
 _ADDRESS = re.compile(r"\(HOST *= *([^()]+)\) *\(PORT *= *([0-9]+)\)|\(KEY *= *([^()]+)\)", re.IGNORECASE)
 
@@ -85,19 +100,7 @@ class _Connection:
 
 def connections(sqlnet: pl.DataFrame) -> pl.DataFrame:
     """Return `sqlnet_conns` for a frame of `sqlnet`."""
-    text, func = pl.col("text"), pl.col("func")
-    telling = sqlnet.filter(
-        pl.col("conn_key").is_not_null()
-        | pl.col("service").is_not_null()
-        | pl.col("peer_ip").is_not_null()
-        | pl.col("child_pid").is_not_null()
-        | pl.col("err").is_not_null()
-        | pl.col("ptype").is_not_null()
-        | (func.is_in(["nscall", "nsc2addr", "nttcni"]) & (pl.col("event") == "info"))
-        | ((func == "sntpcall") & (pl.col("event") == "entry"))
-        | ((func == "nsevwait") & text.str.starts_with("waiting for"))
-        | text.str.contains("ctx=", literal=True)
-    ).sort("artifact_id", "part", "line_no", "seq")
+    telling = sqlnet.filter(TELLING).sort("artifact_id", "part", "line_no", "seq")
     found: list[_Connection] = []
     for (_artifact, _part), rows in telling.group_by("artifact_id", "part", maintain_order=True):
         listens = bool((rows["side"] == "listener").any())
@@ -210,4 +213,4 @@ def _conclude(connection: _Connection, row: dict[str, Any]) -> None:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `sqlnet_conns` for all Oracle Net traces of the case."""
-    return connections(case.table("sqlnet"))
+    return connections(case.table("sqlnet", where=TELLING))

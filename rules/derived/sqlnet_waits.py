@@ -49,6 +49,11 @@ LOOKUPS = ("snlinGetAddrInfo", "snlinGetNameInfo")
 ANSWERED_BY_NAME = ("nttbnd2addr",)
 DIGITS = 6  # stamps are milliseconds or microseconds
 
+RECORD = [
+    *PLACE_COLUMNS, "part", "line_no", "seq", "side", "thread", "func", "event", "text", "bytes", "direction",
+    "nt_events", "ns_events", "gap_s", "contiguous",
+]  # fmt: skip
+
 REQUEST, ANSWER, BYTES, ROOM = "a connection request", "a child's answer", "the client's bytes", "room to send"
 
 
@@ -56,10 +61,7 @@ def waits(sqlnet: pl.DataFrame) -> pl.DataFrame:
     """Return `sqlnet_waits` for a frame of `sqlnet`."""
     if sqlnet.is_empty():
         return TABLE.rows([])
-    rows = sqlnet.select(
-        *PLACE_COLUMNS, "part", "line_no", "seq", "side", "thread", "func", "event", "text", "bytes", "direction",
-        "nt_events", "ns_events", "gap_s", "contiguous",
-    ).sort("artifact_id", "part", "line_no", "seq")  # fmt: skip
+    rows = sqlnet.select(RECORD).sort("artifact_id", "part", "line_no", "seq")
     text, func = pl.col("text"), pl.col("func")
     rows = rows.with_columns(
         state=pl.when((func == "nsevwait") & text.str.starts_with("waiting for transport event"))
@@ -187,4 +189,4 @@ def _ended_by() -> pl.Expr:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `sqlnet_waits` for all Oracle Net traces of the case."""
-    return waits(case.table("sqlnet"))
+    return waits(case.table("sqlnet", RECORD))

@@ -68,6 +68,15 @@ MOST_WAITS = 300
 LEAST_COVER = 0.5
 DIGITS = 6  # stamps are milliseconds or microseconds
 
+COMES = (
+    pl.col("nt_events").list.contains("CONNECTION REQUEST").fill_null(False)
+    | pl.col("ns_events").list.contains("INCOMING CALL").fill_null(False)
+    | ((pl.col("direction") == "in") & (pl.col("bytes") > 0)).fill_null(False)
+)
+GOES = ((pl.col("direction") == "out") & (pl.col("bytes") > 0)).fill_null(False)
+RECORD = ["artifact_id", "line_no", "t_local", "conn_key", "peer_ip", "peer_port"]
+RECORD += ["nt_events", "ns_events", "direction", "bytes", "child_pid"]
+
 IDENTITY = ("id", "address", "statement", "none")
 RESIDENCE = ("proven", "partly", "none")
 
@@ -101,12 +110,8 @@ def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
     lines = sqlnet.select(
         "artifact_id",
         "line_no",
-        (
-            pl.col("nt_events").list.contains("CONNECTION REQUEST").fill_null(False)
-            | pl.col("ns_events").list.contains("INCOMING CALL").fill_null(False)
-            | ((pl.col("direction") == "in") & (pl.col("bytes") > 0)).fill_null(False)
-        ).alias("comes"),
-        ((pl.col("direction") == "out") & (pl.col("bytes") > 0)).fill_null(False).alias("goes"),
+        COMES.alias("comes"),
+        GOES.alias("goes"),
         pl.col("child_pid").is_not_null().alias("answered"),
     ).sort("line_no")
     before = lines.filter(pl.col("comes") | pl.col("answered")).select(
@@ -278,9 +283,11 @@ def _as_row(row: dict[str, Any]) -> dict[str, Any]:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `wait_cover` for all Oracle Net traces of the case."""
+    waits = case.derived("sqlnet_waits")
+    border = pl.col("line_no").is_in(pl.concat([waits["line_from"], waits["line_to"]]).unique().implode())
     return cover(
-        case.derived("sqlnet_waits"),
-        case.table("sqlnet"),
+        waits,
+        case.table("sqlnet", RECORD, border | COMES | GOES | pl.col("child_pid").is_not_null()),
         case.table("statements"),
         local_sockets(case.table("fdmap"), case.table("sockets")),
         bases(case),
