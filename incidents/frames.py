@@ -18,6 +18,7 @@ Json = Mapping[str, Any]
 
 #: A frame shows so many strips; the busiest threads of a storm, not all three thousand.
 MOST_LANES = 40
+MOST_REASONS = 3
 
 WALL = ("wall-utc", "wall-local")
 
@@ -84,19 +85,25 @@ def title(frame: Frame, report: Json) -> str:
 
 def why(frame: Frame, report: Json) -> str:
     """Say why these clocks share an axis, or why this one stands alone; empty if nothing was tried."""
-    ours = {clock["clock"] for clock in frame.clocks}
-    said = []
+    ours = {clock["clock"]: clock["host"] or clock["clock"] for clock in frame.clocks}
+    tied, refused = [], []
     for row in report.get("clock_map", ()):
         both = {row["clock"], row["ref"]}
-        if row["accepted"] and both <= ours and row["off_lo"] is not None and row["off_hi"] is not None:
+        if row["accepted"] and both <= ours.keys() and row["off_lo"] is not None and row["off_hi"] is not None:
             middle, half = (row["off_lo"] + row["off_hi"]) / 2, (row["off_hi"] - row["off_lo"]) / 2
-            name = next((c["host"] or row["clock"] for c in frame.clocks if c["clock"] == row["clock"]), row["clock"])
-            said.append(f"clock of {name} {middle:+.3f} s ± {half:.3f} ahead, from {row['method']}".replace("-", "−"))
-        elif not row["accepted"] and both & ours and row["reason"]:
-            said.append(f"apart: {row['reason']}")
-    if not said and frame.axis == "seconds":
-        return "its own clock, seconds since the trace began"
-    return "; ".join(dict.fromkeys(said)) or "its own clock"
+            side = "ahead of" if middle >= 0 else "behind"
+            tied.append(
+                f"the clock of {ours[row['clock']]} is {abs(middle):.3f} s ± {half:.3f} {side} that of {ours[row['ref']]}"
+                f" and drawn shifted; from {row['method']}"
+            )
+        elif not row["accepted"] and both & ours.keys() and row["reason"]:
+            refused.append(f"apart: {row['reason']}")
+    # A frame that holds several clocks says what ties them; one that stands alone says why it does.
+    said = list(dict.fromkeys(tied or refused))
+    if len(said) > MOST_REASONS:
+        said = [*said[:MOST_REASONS], f"and {len(said) - MOST_REASONS} more"]
+    own = "its own clock, seconds since the trace began" if frame.axis == "seconds" else "its own clock"
+    return "; ".join(said) or own
 
 
 def tables() -> list[str]:

@@ -31,6 +31,13 @@ LAYERS: dict[str, tuple[str, str]] = {
     "configuration": ("CF", "configuration"),
     "measurement": ("ME", "measurement"),
 }
+KINDS: dict[str, str] = {
+    "truss": "trace of system calls",
+    "strace": "trace of system calls",
+    "pmap": "memory map",
+    "sqlnet": "Oracle Net trace",
+    "conntime": "list of connection times",
+}
 GROUPS: dict[str, str] = {
     "cause": "Causes",
     "along": "Along the way",
@@ -500,15 +507,30 @@ class Outlook:
 
     def _basis(self, rules: set[str]) -> str:
         """Count what carries the verdict: the artifacts cited by its rules by kind, and the compared samples."""
-        kinds = {
-            artifact.get("id"): str(artifact.get("kind") or "file") for artifact in self.report.get("artifacts") or []
-        }
-        cited = {c.artifact for claim in self.claims if claim.rule in rules for c in claim.citations}
-        counted = Counter(kinds.get(number, "file") for number in sorted(cited))
-        said = [f"{n} {kind} artifact{'s' if n > 1 else ''}" for kind, n in counted.items()]
-        if "CMP-001" in rules:
-            said += [f"{sum(row['n'])} timings before and after" for row in self.compared[:1] if row.get("n")]
+        kinds = {artifact.get("id"): str(artifact.get("kind") or "") for artifact in self.report.get("artifacts") or []}
+        carrying = [claim for claim in self.claims if claim.rule in rules]
+        cited = {c.artifact for claim in carrying for c in claim.citations}
+        elsewhere = any(claim.raw.get("facts", {}).get("id_mismatch") for claim in carrying)
+        said = []
+        for kind, n in Counter(kinds.get(number, "") for number in sorted(cited)).items():
+            word = KINDS.get(kind, f"{kind} artifact".strip())
+            other = " of another start" if elsewhere and kind == "pmap" else ""
+            said.append(f"{'one' if n == 1 else n} {word}{'' if n == 1 else 's'}{other}")
+        leader = str((self.report.get("verdict") or {}).get("hypothesis") or "")
+        board = {row.get("code"): row for row in self.report.get("hypotheses") or []}
+        if "before-after" in (board.get(leader, {}).get("cells") or {}):
+            said += [f"{sum(row['n'])} timings before and after a change" for row in self._tested(leader)]
         return ", ".join(said)
+
+    def _tested(self, leader: str) -> list[Json]:
+        """The comparison whose change tested the leading hypothesis: the first that a finding of its group speaks of."""
+        spoken = {
+            str(claim.raw.get("subject"))
+            for claim in self.claims
+            if claim.raw.get("evidence_group") == "before-after" and (claim.raw.get("cells") or {}).get(leader)
+        }
+        named = [row for row in self.compared if row.get("n") and f"{row.get('from')} to {row.get('to')}" in spoken]
+        return (named or [row for row in self.compared if row.get("n")])[:1]
 
 
 def changes(before: Outlook, after: Outlook) -> list[str]:

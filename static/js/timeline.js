@@ -110,7 +110,7 @@ class Frame {
       if (lane.host) item.prepend(text("small", `${lane.host} `));
       return item;
     }));
-    this.width = Math.max(160, this.section.clientWidth - this.names.offsetWidth - GUTTER * 2);
+    this.width = Math.max(160, this.names.parentElement.clientWidth - this.names.offsetWidth - GUTTER);
     this.height = this.lanes.length * LANE + AXIS;
     fitCanvas(this.canvas, this.width, this.height);
     fitCanvas(this.overview, this.width, 14);

@@ -7,7 +7,15 @@ from typing import Any
 from incidents import frames
 
 
-def clock(name: str, frame: str, begin: float | None, end: float | None, add: float = 0.0, kind: str = "wall-local", **more: Any) -> dict:
+def clock(
+    name: str,
+    frame: str,
+    begin: float | None,
+    end: float | None,
+    add: float = 0.0,
+    kind: str = "wall-local",
+    **more: Any,
+) -> dict:
     artifact = int(name.split(".")[0])
     return {
         "clock": name, "artifact": artifact, "part": 1, "kind": kind, "host": "db1", "frame": frame,
@@ -45,7 +53,7 @@ def test_aligned_clocks_share_a_frame_and_what_has_no_time_has_none() -> None:
 def test_a_frame_says_why_its_clocks_share_an_axis_or_why_it_stands_apart() -> None:
     shared, alone = frames.frames_of(REPORT)
     assert frames.why(shared, REPORT) == (
-        "clock of db1 +0.197 s ± 0.040 ahead, from request/response; apart: intervals differ by 1.541 s"
+        "the clock of db1 is 0.197 s ± 0.040 ahead of that of gw1 and drawn shifted; from request/response"
     )
     assert frames.why(alone, REPORT) == "apart: intervals differ by 1.541 s"
     assert frames.why(alone, {"clock_map": []}) == "its own clock, seconds since the trace began"
@@ -64,7 +72,9 @@ def test_a_band_lies_only_in_the_frame_of_its_own_clock() -> None:
     shared, alone = frames.frames_of(REPORT)
     rows = [finding(), finding(key="l", clock="3.1:1", t_from=39.566, t_to=41.358), finding(key="m", clock=None)]
     assert [(b["finding"], b["clocks"], b["start"]) for b in frames.bands(alone, rows)] == [("k", ["1.1:1"], 9.3)]
-    assert [(b["finding"], b["clocks"], round(b["start"], 3)) for b in frames.bands(shared, rows)] == [("l", ["3.1:1"], 39.369)]
+    assert [(b["finding"], b["clocks"], round(b["start"], 3)) for b in frames.bands(shared, rows)] == [
+        ("l", ["3.1:1"], 39.369)
+    ]
     assert frames.bands(alone, [finding(kind="clear")]) == []
 
 

@@ -29,7 +29,7 @@ def test_the_first_screen_says_what_is_wrong_how_sure_and_what_next(judged):
     text = page(judged.viewer)
     assert "New server processes wait up to 2.473 s" in text
     assert "Good support" in text
-    assert "1 truss artifact, 1 pmap artifact" in text
+    assert "one trace of system calls, one memory map" in text
     assert "Network: at most 0.080 s of 1.872 s." in text
     assert "Whether the machine was busy" in text
     assert "vmstat 5 12" in text
