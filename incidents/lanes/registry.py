@@ -13,7 +13,9 @@ from incidents.lanes.drawing import Draw, Lane
 @cache
 def lanes() -> dict[str, tuple[Lane, Draw]]:
     """Return name -> (lane, its draw function), sorted by name."""
-    modules = (import_module(f"incidents.lanes.{entry.name}") for entry in pkgutil.iter_modules(incidents.lanes.__path__))
+    modules = (
+        import_module(f"incidents.lanes.{entry.name}") for entry in pkgutil.iter_modules(incidents.lanes.__path__)
+    )
     return {
         module.__name__.rpartition(".")[2]: (module.LANE, module.draw) for module in modules if hasattr(module, "LANE")
     }

@@ -35,7 +35,9 @@ LANE = Lane(
 )
 
 #: Functions in which a process waits for bytes, an event or a connection.
-WAITS = frozenset("nsevwait nsprecv nsbasic_brc nsrdr nttrd nttfprd nttmrd ntprd ntusrd nttcni sntpcall snlinGetAddrInfo".split())
+WAITS = frozenset(
+    "nsevwait nsprecv nsbasic_brc nsrdr nttrd nttfprd nttmrd ntprd ntusrd nttcni sntpcall snlinGetAddrInfo".split()
+)
 
 
 def draw(rows: Sequence[Row], window: Window) -> list[Drawing]:
