@@ -1,0 +1,134 @@
+"""How long the rules take over one big trace, and how much memory: `python -m benchmarks.judging [rows ...]`.
+
+Two made traces of so many system calls each (1,000,000 if nothing is said): eight busy processes, in which no rule finds
+anything to join, and a listener that serves connections, where every derived table has rows. Each is read once, then judged in a
+process of its own as the web application does it, without a cache. `peak_rss_mb` is that process's largest resident size, or that of
+the query process below it if that was larger. Writes results/judging.json.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from benchmarks.first_paint import made_truss
+from benchmarks.machine import keep
+
+ROOT = Path(__file__).resolve().parents[1]
+LISTENER, FIRST_PID, LAST_PID = 22_626, 30_000, 59_000
+ALIVE = 50
+"""So many server processes are at work beside the one that starts."""
+
+
+def connection(parent: int, child: int, number: int, alive: list[int]) -> Iterator[tuple[int, float, str, str]]:
+    """Yield the calls of one connection (pid, seconds, call, result): accept, double fork, exec, hello, log; then work of others."""
+    hello = " ".join(f"NTP0 {child}")
+    yield LISTENER, 0.001, "pollsys(0x100333970, 4, 0x00000000, 0x00000000)", "1"
+    yield LISTENER, 0.0005, "accept(9, 0xFFFFFFFF7FFFD3B0, 0xFFFFFFFF7FFFD3AC, SOV_DEFAULT)", "13"
+    yield LISTENER, 0.0002, 'read(13, "\\0 F\\0\\001\\0\\0\\0", 8208)', "70"
+    yield LISTENER, 0.0002, "pipe()", "14 [15]"
+    yield LISTENER, 0.0002, "pipe()", "16 [17]"
+    yield LISTENER, 0.0100, "fork1()", str(parent)
+    yield parent, 0.0001, "fork1()\t(returning as child ...)", str(LISTENER)
+    yield parent, 0.0100, "fork1()", str(child)
+    yield child, 0.0001, "fork1()\t(returning as child ...)", str(parent)
+    yield parent, 0.0001, "_exit(0)", "0"
+    yield LISTENER, 0.0030, f"waitid(P_PID, {parent}, 0xFFFFFFFF7FFFC7D0, WEXITED|WTRAPPED)", "0"
+    yield child, 0.0139, 'execve("/u01/bin/oracle", 0x100100000, 0x100200000)', "0"
+    for library in range(40):
+        yield child, 0.0002, f'open("/u01/lib/lib{library}.so.1", O_RDONLY)', "5"
+        yield child, 0.0002, "close(5)", "0"
+    if number % 1000 == 0:
+        yield child, 1.2000, f"shmat({number}, 0x3C0000000, IPC_ALLOC)", "0x3C0000000"
+    yield child, 0.0200, f'write(17, " {hello}\\n", 10)', "10"
+    yield LISTENER, 0.0003, f'read(16, " {hello}\\n", 64)', "10"
+    yield LISTENER, 0.0001, "close(13)", "0"
+    yield LISTENER, 0.0001, "lseek(7, 0, SEEK_CUR)", "100"
+    yield LISTENER, 0.0002, 'write(7, " 1 4 - A P R - 2 0 1 6  ".., 180)', "180"
+    for step in range(60):
+        server, letters = alive[(step * 7 + number) % len(alive)], f"{chr(65 + number % 26)} {chr(65 + step % 26)}"
+        yield server, 0.0002, f'read(8, "\\0\\0 {letters}".., 8208)', str(100 + step)
+        yield server, 0.0002, f'write(8, "\\0\\0 {letters}".., 512)', "512"
+
+
+def made_listener(path: Path, rows: int) -> None:
+    """Write the trace of a listener and its server processes, whole connections up to `rows` calls or a few more."""
+    written, now, alive = 0, 1.0, [FIRST_PID]
+    with path.open("w", encoding="ascii") as out:
+        for number in count(1):
+            parent = FIRST_PID + 2 * number % (LAST_PID - FIRST_PID)
+            for pid, seconds, call, result in connection(parent, parent + 1, number, alive):
+                now += seconds
+                written += 1
+                cpu = min(seconds, 0.0004)
+                out.write(f"{pid}/1:\t{now:10.4f}\t{seconds:7.4f}\t{cpu:7.4f}\t{call}\t= {result}\n")
+            alive = [*alive, parent + 1][-ALIVE:]
+            if written >= rows:
+                return
+
+
+TRACES: dict[str, Callable[[Path, int], None]] = {"processes": made_truss, "listener": made_listener}
+
+
+def run(arguments: list[str], out: Path) -> tuple[float, float]:
+    """Run a Python module to its end; return seconds and the peak of its resident size in MB. RuntimeError if it fails."""
+    began = time.perf_counter()
+    with out.open("w", encoding="utf-8") as answer:
+        process = subprocess.Popen([sys.executable, "-m", *arguments], cwd=ROOT, stdout=answer)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{arguments[0]} ended with {process.returncode}")
+    return time.perf_counter() - began, used.ru_maxrss / 1024
+
+
+def measure(trace: str, rows: int, folder: Path) -> dict[str, Any]:
+    """Make, read and judge one trace."""
+    file, reading, report = folder / "big.truss", folder / "reading", folder / "report.json"
+    TRACES[trace](file, rows)
+    read_s, _ = run(["parsers", str(file), "--out", str(reading)], folder / "account.txt")
+    manifest = json.loads((reading / "manifest.json").read_text("utf-8"))
+    parts = [{"part": p["part"], "line_from": p["line_from"], "line_to": p["line_to"]} for p in manifest["parts"]]
+    artifact = {
+        "id": 1,
+        "file": file.name,
+        "sha256": manifest["sha256"],
+        "original": str(file),
+        "reading": str(reading),
+    }
+    case = folder / "case.json"
+    case.write_text(json.dumps({"schema": 1, "artifacts": [{**artifact, "parts": parts}]}), "utf-8")
+    judged_s, peak_mb = run(["rules", "--case-json", str(case), "--json"], report)
+    found = json.loads(report.read_text("utf-8"))
+    return {
+        "trace": trace,
+        "rows": sum(b["tables"]["syscalls"] for b in manifest["batches"]),
+        "bytes": file.stat().st_size,
+        "read_s": round(read_s, 2),
+        "judged_s": round(judged_s, 2),
+        "peak_rss_mb": round(peak_mb),
+        "findings": len(found["findings"]),
+        "failed": len(found["failed"]),
+    }
+
+
+def main() -> None:
+    sizes = [int(rows) for rows in sys.argv[1:]] or [1_000_000]
+    results = []
+    for rows in sizes:
+        for trace in TRACES:
+            with tempfile.TemporaryDirectory(prefix="exhibit-") as folder:
+                results.append(measure(trace, rows, Path(folder)))
+    keep("judging", {"results": results})
+
+
+if __name__ == "__main__":
+    main()
