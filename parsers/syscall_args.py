@@ -53,9 +53,11 @@ ADDR_CALLS = _names(
 """Calls whose first address counts (`arg_addr`)."""
 
 SEM_CALLS = frozenset({"semctl", "semop", "semtimedop"})
+_PIPES, _MAPS = frozenset({"pipe", "pipe2"}), frozenset({"mmap", "mmap64", "mmapobj"})
+WITH_FD = FD_CALLS | AT_CALLS | _PIPES | _MAPS
 WITH_ID = ID_CALLS | GET_CALLS | {"waitid", "waitsys"}
 WITH_ADDR = ADDR_CALLS | {"shmat"}
-"""Calls for which `sem_num`, `arg_id`, `arg_addr` say something at all."""
+"""Calls for which `sem_num`, `fd`, `arg_id`, `arg_addr` say something at all."""
 
 FORKS = ("fork", "fork1", "forkall", "forkx", "forkallx", "vfork", "vforkx", "kfork", "clone", "clone3", "spawn")
 """Calls whose result in the parent is the child's process number."""
@@ -86,7 +88,11 @@ def number(text: pl.Expr) -> pl.Expr:
 
 def address(text: pl.Expr) -> pl.Expr:
     """Give a printed address (0x...) as UInt64; NULL if it is none."""
-    return text.str.extract(_HEX, 1).str.to_integer(base=16, dtype=pl.UInt64, strict=False)
+    return _hexadecimal(text.str.extract(_HEX, 1))
+
+
+def _hexadecimal(digits: pl.Expr) -> pl.Expr:
+    return digits.str.to_integer(base=16, dtype=pl.UInt64, strict=False)
 
 
 def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
@@ -96,24 +102,26 @@ def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
     return (
         pl.when(name.is_in(FD_CALLS | AT_CALLS))
         .then(first)
-        .when(name.is_in(("pipe", "pipe2")))
+        .when(name.is_in(_PIPES))
         .then(ret)
-        .when(name.is_in(("mmap", "mmap64", "mmapobj")))
+        .when(name.is_in(_MAPS))
         .then(mapped)
     )
 
 
-def path(name: pl.Expr, args: pl.Expr, *, at: bool = True) -> pl.Expr:
-    """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link.
+def may_have_path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+    """Say cheaply for which calls `path` can say something."""
+    return args.str.contains(r'^\s*["“]') | name.is_in(AT_CALLS)
 
-    `at`: whether there may be calls with a directory descriptor; without them a pattern is saved.
-    """
-    first = args.str.extract(r'^\s*["“](.*?)["”](?:,|$)', 1)
-    if not at:
-        return pl.when(name != "symlink").then(first).otherwise(args.str.extract(r'^\s*".*?", "(.*?)"$', 1))
+
+def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+    """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link."""
+    # Where a match without captures and two cuts will do, captures take four times as long.
+    first = args.str.extract(r'^\s*["“].*?["”](?:,|$)', 0).str.strip_chars_start().str.strip_suffix(",")
     behind = args.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, "(.*?)"(?:,|$)', 1)
     second = args.str.extract(r'^\s*".*?", "(.*?)"$', 1)
-    return pl.when(name.is_in(AT_CALLS)).then(behind).when(name == "symlink").then(second).otherwise(first)
+    inner = first.str.head(-1).str.tail(-1)
+    return pl.when(name.is_in(AT_CALLS)).then(behind).when(name == "symlink").then(second).otherwise(inner)
 
 
 def arg_id(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
@@ -145,9 +153,9 @@ def sem_num(name: pl.Expr, args: pl.Expr) -> pl.Expr:
 
 def arg_addr(name: pl.Expr, args: pl.Expr, ret_text: pl.Expr) -> pl.Expr:
     """Give the address a call is about as UInt64: shmat (argument 2, or its result where the kernel chose), shmdt, mprotect, locks."""
-    asked = address(args.str.extract(r"^\s*[0-9]+, (0x[0-9A-Fa-f]+)", 1))
-    first = address(args.str.extract(r"^\s*(0x[0-9A-Fa-f]+)", 1))
-    attached = pl.when(asked > 0).then(asked).otherwise(address(ret_text))
+    asked = _hexadecimal(args.str.extract(r"^\s*[0-9]+, 0x(0*[1-9A-Fa-f][0-9A-Fa-f]*)", 1))
+    first = _hexadecimal(args.str.extract(r"^\s*0x([0-9A-Fa-f]+)", 1))
+    attached = pl.coalesce(asked, address(ret_text))
     return pl.when(name == "shmat").then(attached).when(name.is_in(ADDR_CALLS)).then(first)
 
 
@@ -156,9 +164,15 @@ def transferred(name: pl.Expr, ret: pl.Expr) -> pl.Expr:
     return pl.when(name.is_in(TRANSFERS) & (ret >= 0)).then(ret)
 
 
+def may_have_buffer(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+    """Say cheaply for which calls `buffer` can say something."""
+    return name.is_in(BUFFER_CALLS) & args.str.contains('"', literal=True)
+
+
 def buffer(name: pl.Expr, args: pl.Expr) -> pl.Expr:
     """Give the raw text of a buffer argument, between its outer quotes. It is found from the right: quotes inside are not escaped."""
-    text = args.str.extract(r'^\s*-?[0-9]+(?:<[^>]*>)?, "(.*)"(?:\.\.\.?|…)?(?:, [^"]*)?$', 1)
+    behind = args.str.strip_prefix(args.str.extract(r'^\s*-?[0-9]+(?:<[^>]*>)?, "', 0))
+    text = behind.str.strip_suffix(behind.str.extract(r'"(?:\.\.\.?|…)?(?:, [^"]*)?$', 0))
     return pl.when(name.is_in(BUFFER_CALLS)).then(text)
 
 

@@ -266,7 +266,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     return good.select(*_KEYS, *_numbers(shape), name, "args", "silent", *_RESULTS), frame.filter(~mask)
 
 
-_RESULTS = [
+_RESULTS: list[str | pl.Expr] = [
     pl.coalesce("result", "failed", "parent", "argc").alias("ret_text"),
     pl.coalesce("val", "parent").alias("val"),
     "val2", "err", "waits", "returning",

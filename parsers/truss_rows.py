@@ -99,38 +99,54 @@ def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
     return out
 
 
+NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
+
+_SOME = {
+    "fd": (NAME.is_in(arg.WITH_FD), arg.fd(NAME, ARGS, RET), pl.Int64),
+    "path": (arg.may_have_path(NAME, ARGS), arg.path(NAME, ARGS), pl.String),
+    "data": (arg.may_have_buffer(NAME, ARGS), arg.decode_pairs(arg.buffer(NAME, ARGS)), pl.String),
+    "arg_id": (NAME.is_in(arg.WITH_ID), arg.arg_id(NAME, ARGS, RET), pl.Int64),
+    "sem_num": (NAME.is_in(arg.SEM_CALLS), arg.sem_num(NAME, ARGS), pl.Int64),
+    "arg_addr": (NAME.is_in(arg.WITH_ADDR), arg.arg_addr(NAME, ARGS, RET_TEXT), pl.UInt64),
+}
+"""Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
+
+
 def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
-    name, args, ret = pl.col("name"), pl.col("args"), pl.col("ret")
-    calls = calls.with_columns(
-        arg.number(pl.col("val")).alias("ret"),
-        arg.number(pl.col("val2")).alias("ret2"),
-        arg.buffer(name, args).alias("raw"),
-    )
+    second = arg.number(pl.col("val2")) if calls["val2"].null_count() < len(calls) else pl.lit(None, pl.Int64)
+    calls = calls.with_columns(arg.number(pl.col("val")).alias("ret"), second.alias("ret2"))
+    narrow = calls.select("name", "args", "ret", "ret_text")
+    there = narrow.select(rows.fill_null(False).alias(column) for column, (rows, _, _) in _SOME.items())
+    some = {
+        column: _spread(narrow.filter(there[column]).select(value).to_series(), there[column], dtype)
+        for column, (_, value, dtype) in _SOME.items()
+    }
     child = pl.col("returning").is_not_null()
-    there = set(calls["name"].unique())
-
-    def of(names: frozenset[str] | tuple[str, ...], expr: pl.Expr, dtype: type[pl.DataType] = pl.Int64) -> pl.Expr:
-        """Leave out a pattern whose calls do not occur in these lines."""
-        return expr if there.intersection(names) else pl.lit(None, dtype)
-
     return calls.with_columns(
-        pl.coalesce(arg.fd(name, args, ret), "ready").alias("fd"),
-        pl.when(name.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
-        arg.path(name, args, at=not there.isdisjoint(arg.AT_CALLS)).alias("path"),
-        of(arg.WITH_ID, arg.arg_id(name, args, ret)).alias("arg_id"),
-        pl.coalesce(of(arg.SEM_CALLS, arg.sem_num(name, args)), "semnum").alias("sem_num"),
-        of(arg.WITH_ADDR, arg.arg_addr(name, args, pl.col("ret_text")), pl.UInt64).alias("arg_addr"),
-        arg.transferred(name, ret).alias("bytes"),
-        pl.coalesce(arg.decode_pairs(pl.col("raw")), "polled").alias("data"),
-        pl.when(~child).then(arg.child_pid(name, ret)).alias("child_pid"),
+        pl.coalesce(some["fd"], "ready").alias("fd"),
+        pl.when(NAME.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
+        some["path"].alias("path"),
+        some["arg_id"].alias("arg_id"),
+        pl.coalesce(some["sem_num"], "semnum").alias("sem_num"),
+        some["arg_addr"].alias("arg_addr"),
+        arg.transferred(NAME, RET).alias("bytes"),
+        pl.coalesce(some["data"], "polled").alias("data"),
+        pl.when(~child).then(arg.child_pid(NAME, RET)).alias("child_pid"),
         pl.when(child)
         .then(pl.lit("child_start"))
         .when("silent")
         .then(pl.lit("no_return"))
         .otherwise(pl.lit("done"))
         .alias("state"),
-    ).drop("raw", "val", "val2", "polled", "ready", "semnum", "siginfo")
+    ).drop("val", "val2", "polled", "ready", "semnum", "siginfo")
+
+
+def _spread(values: pl.Series, there: pl.Series, dtype: type[pl.DataType]) -> pl.Expr:
+    """Put values back into the rows that they come from, NULL elsewhere."""
+    if values.is_empty():
+        return pl.lit(None, dtype)
+    return pl.lit(values).gather(pl.when(there).then(there.cum_sum() - 1))
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:

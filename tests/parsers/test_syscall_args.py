@@ -71,7 +71,7 @@ def test_a_descriptor_is_one_only_where_the_call_takes_one(name, args, ret, fd):
 )
 def test_a_path_is_a_text_in_first_place_or_behind_a_directory(name, args, path):
     assert value(arg.path(NAME, ARGS), name, args) == path
-    assert name in arg.AT_CALLS or value(arg.path(NAME, ARGS, at=False), name, args) == path
+    assert path is None or value(arg.may_have_path(NAME, ARGS), name, args)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,11 @@ def test_a_buffer_is_found_from_the_right():
     assert (
         value(arg.buffer(NAME, ARGS), "read", r'14, " {\n     " v e r s i o n".., 6629') == r' {\n     " v e r s i o n'
     )
+    assert value(arg.may_have_buffer(NAME, ARGS), "read", '14, "", 0')
     assert value(arg.buffer(NAME, ARGS), "open", '"x", 3') is None
+    assert value(arg.buffer(NAME, ARGS), "write", '14, "a", 3, "b", 4') == 'a", 3, "b'
+    assert value(arg.buffer(NAME, ARGS), "write", '3<pipe:"x">, "a"...') == "a"
+    assert value(arg.buffer(NAME, ARGS), "write", '14, "') is None
 
 
 @pytest.mark.parametrize(
