@@ -153,12 +153,11 @@ class Runner:
                 }
                 rows, more = raw["rows"], raw["more"]
             else:
-                counts = {
-                    need.text: self._count(rule, need)
-                    for need in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)
-                }
+                counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
                 rows, more = None, 0
             met, unmet, applies = self._gate(rule, counts)
+            if met and rows is None:  # what would only confirm is not even built where the rule cannot run
+                counts |= self._counted(rule, rule.requires.confirms)
             if rows is None:
                 found = self._query(rule, {n: p.value for n, p in params.items()}) if met else Rows((), (), 0)
                 rows, more = list(found.rows), found.more
@@ -229,6 +228,9 @@ class Runner:
     def host_os(self, host: str | None) -> str | None:
         """Return the system of a host as far as known."""
         return self._hosts.get(host, (None, None))[0] if host else None
+
+    def _counted(self, rule: Rule, needs: Iterable[Need]) -> dict[str, dict[str | None, int]]:
+        return {need.text: self._count(rule, need) for need in needs}
 
     def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
         if need.text not in self._counts:

@@ -10,7 +10,7 @@ import pytest
 
 from parsers import schema
 from rules import registry
-from rules.case import Alignment, Case, columns_of, instant, with_restart
+from rules.case import ORDER, Alignment, Case, columns_of, instant, with_restart
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.engine import views
 from rules.engine.sandbox import Fence, Sandbox
@@ -192,6 +192,32 @@ def test_tables_join_what_people_say(spec: CaseSpec) -> None:
         case.table("nosuch")
     with pytest.raises(KeyError):
         case.derived("nosuch")
+
+
+def test_scans_give_some_columns_of_some_rows(spec: CaseSpec) -> None:
+    """The same rows as the whole table, whatever is asked for; phases and clocks change inside parts."""
+    case = Case(replace(spec, phases=(PhaseSpec(5, 3, 4, "batch"), PhaseSpec(3, 15, 20, "errand"))))
+    case.align({"3.1:1": Alignment("A", 100.0, 0.5)})
+    for name in ("syscalls", "conn_times", "artifacts", "vmstat"):
+        whole = case.table(name)
+        assert case.scan(name).collect().sort(*ORDER, maintain_order=True).equals(whole), name
+        for where in (pl.col("phase") == "errand", pl.col("phase").is_null(), pl.col("t") > 0, pl.col("line_no") < 9):
+            columns = ["clock", "line_no", "host", "line_no"]
+            expected = whole.filter(where).select("clock", "line_no", "host")
+            assert case.table(name, columns, where).equals(expected), name
+            assert case.scan(name, columns, where).collect().sort("line_no").equals(expected.sort("line_no")), name
+    assert case.table("syscalls", where=pl.col("phase") == "errand").height > 0
+    with pytest.raises(KeyError):
+        case.scan("pipe_pairs")
+    with pytest.raises(KeyError):
+        case.scan("nosuch")
+
+
+def test_scans_of_a_case_in_memory() -> None:
+    case = Case.of_tables({"pmap": [{"line_no": 4, "kbytes": 8}, {"line_no": 3, "kbytes": 5}]})
+    assert case.table("pmap", ["line_no"], pl.col("kbytes") > 6)["line_no"].to_list() == [4]
+    assert case.scan("pmap", ["kbytes"]).collect()["kbytes"].to_list() == [8, 5]
+    assert case.scan("vmstat", ["r"]).collect().is_empty()
 
 
 def test_a_persons_clock_replaces_the_domains_own(spec: CaseSpec) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
@@ -64,7 +65,8 @@ def test_each_host_has_one_outcome(sandbox: Sandbox, tmp_path: Path) -> None:
 
 def test_a_rule_for_other_systems_or_roles_asks_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     spec = CaseSpec(hosts={"a": HostSpec(os="linux", role="client")})
-    for changes in ({"os": ["solaris"]}, {"roles": ["db"]}):
+    only: list[dict[str, Any]] = [{"os": ["solaris"]}, {"roles": ["db"]}]
+    for changes in only:
         outcome = run(sandbox, tmp_path, rule(**changes), [], spec)
         assert (outcome.applies, outcome.quiet, dict(outcome.unmet)) == (False, (None,), {})
     assert run(sandbox, tmp_path, rule(os=["linux"], roles=["client"]), [], spec).unmet.keys() == {"a"}
@@ -82,6 +84,26 @@ def test_requirements(sandbox: Sandbox, tmp_path: Path) -> None:
     assert unmet({"all": ["ps"], "any": ["pmap", "vmstat.r"]}) == ["pmap", "vmstat.r"]
     assert unmet({"all": ["ps"], "any": ["pmap", "ps.pid"]}) == []
     assert unmet({"all": ["statement:rss_kb"]}) == ["statement:rss_kb"]
+
+
+def test_what_no_runnable_rule_needs_is_not_built(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[str] = []
+    derived = Case.derived
+
+    def told(case: Case, name: str) -> pl.DataFrame:
+        built.append(name)
+        return derived(case, name)
+
+    monkeypatch.setattr(Case, "derived", told)
+    confirmed = {"all": ["ps"], "confirms": ["call_profile"]}
+    assert not run(sandbox, tmp_path, rule(requires=confirmed), []).drafts
+    assert built == []
+    outcome = run(sandbox, tmp_path, rule(requires=confirmed), ROWS)
+    assert len(outcome.drafts) == 2
+    assert [n.text for n in outcome.helps["a"]] == ["call_profile"]
+    assert "call_profile" in built
 
 
 BREACHES = {
