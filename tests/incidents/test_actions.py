@@ -240,13 +240,18 @@ class TestReceive:
         make_artifact(room)  # and nothing else in the room suffers
 
     def test_bytes_are_on_disk_before_the_row_is_committed(self, monkeypatch):
-        order = []
+        order: list[str] = []
         real = os.fsync
-        monkeypatch.setattr(os, "fsync", lambda handle: (order.append("fsync"), real(handle)))
+
+        def noted(what: str) -> str:
+            order.append(what)
+            return what
+
+        monkeypatch.setattr(os, "fsync", lambda handle: (noted("fsync"), real(handle)))
         keep = store.Incoming.keep
-        monkeypatch.setattr(store.Incoming, "keep", lambda *a: (keep(*a), order.append("kept"))[0])
+        monkeypatch.setattr(store.Incoming, "keep", lambda *a: (keep(*a), noted("kept"))[0])
         create = Artifact.objects.create
-        monkeypatch.setattr(Artifact.objects, "create", lambda **f: (order.append("row"), create(**f))[1])
+        monkeypatch.setattr(Artifact.objects, "create", lambda **f: (noted("row"), create(**f))[1])
         make_artifact(make_room())
         assert order.index("fsync") < order.index("kept") < order.index("row")
 

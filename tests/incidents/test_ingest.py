@@ -223,7 +223,7 @@ class TestIngest:
         job = Job.objects.claim("small", "w")
         assert job is not None
         monkeypatch.setattr(Job, "renew", lambda self: (_ for _ in ()).throw(OperationalError("gone")))
-        monkeypatch.setattr(ingest.connection, "close", lambda: None)
+        monkeypatch.setattr("incidents.ingest.connection.close", lambda: None)
         ingest._reporter(job, Artifact.objects.get())(ingest_progress(1))
 
 

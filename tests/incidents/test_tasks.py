@@ -80,7 +80,7 @@ def test_a_database_that_goes_away_leaves_the_job_to_its_lease(monkeypatch: pyte
         raise OperationalError("the connection is closed")
 
     monkeypatch.setitem(tasks._DEEDS, "ingest", gone)
-    monkeypatch.setattr(tasks.connection, "close", lambda: None)
+    monkeypatch.setattr("incidents.tasks.connection.close", lambda: None)
     tasks.work("small")
     assert Job.objects.get().state == "running"
     Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 from django.db import OperationalError
-from django.middleware.csrf import _get_new_csrf_string, _mask_cipher_secret
+from django.middleware import csrf
 from django.test import Client
 
 from incidents import store, uploads
@@ -81,10 +81,10 @@ def signed_in(user: Any, **more: str) -> dict[str, str]:
     """The headers of a page of ours: session, CSRF cookie and header, origin."""
     client = Client()
     client.force_login(user)
-    secret = _get_new_csrf_string()
+    secret = csrf._get_new_csrf_string()
     return {
         "cookie": f"sessionid={client.cookies['sessionid'].value}; csrftoken={secret}",
-        "x-csrftoken": _mask_cipher_secret(secret),
+        "x-csrftoken": csrf._mask_cipher_secret(secret),  # type: ignore[attr-defined]  # the stubs leave it out
         "origin": "http://127.0.0.1:8000",
         "tus-resumable": "1.0.0",
         **more,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from rules.model import Report
 
@@ -76,6 +77,6 @@ def without_stall(name: str, text: str) -> str:
     return text
 
 
-def findings(report: Report, rule: str) -> list[dict[str, object]]:
+def findings(report: Report, rule: str) -> list[dict[str, Any]]:
     """The findings of a rule as their JSON."""
     return [f for f in report.as_json()["findings"] if f["rule"] == rule]

@@ -137,9 +137,9 @@ def test_wrong_use_is_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str
             main(arguments)
         assert caught.value.code == 2
     bad = tmp_path / "case.yaml"
-    bad.write_text("titel: x\n", encoding="utf-8")
+    bad.write_text("titles: x\n", encoding="utf-8")
     assert main([SEED, "--case", str(bad)]) == 2
-    assert "line 1: titel: unknown key" in capsys.readouterr().err
+    assert "line 1: titles: unknown key" in capsys.readouterr().err
 
 
 def test_files_nobody_knows_do_not_stop_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

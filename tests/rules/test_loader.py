@@ -14,7 +14,7 @@ from rules.inline_tests import run_tests
 from rules.loader import literal, load, load_file, load_library
 from rules.rule import Rule
 
-LEVEL1 = {
+LEVEL1: dict[str, Any] = {
     "schema": 1,
     "id": "CPU-903",
     "slug": "mutex-spinning",

@@ -14,7 +14,7 @@ GOOD = {"username": "root", "email": "", "password": "correct horse battery"}
 
 @pytest.mark.django_db
 def test_the_link_makes_an_administrator_once_and_signs_in():
-    link = accounts.first_admin_link()
+    link = str(accounts.first_admin_link())
     client = Client()
     page = client.get(link)
     assert page.status_code == 200
@@ -27,7 +27,7 @@ def test_the_link_makes_an_administrator_once_and_signs_in():
 
 @pytest.mark.django_db
 def test_a_weak_password_is_refused_and_the_name_kept():
-    link = accounts.first_admin_link()
+    link = str(accounts.first_admin_link())
     answer = Client().post(link, GOOD | {"password": "short"})
     assert answer.status_code == 422
     assert 'value="root"' in answer.content.decode()
@@ -37,7 +37,7 @@ def test_a_weak_password_is_refused_and_the_name_kept():
 
 @pytest.mark.django_db
 def test_the_link_is_dead_once_there_is_an_administrator():
-    link = accounts.first_admin_link()
+    link = str(accounts.first_admin_link())
     make_user(is_superuser=True)
     assert Client().get(link).status_code == 404
     assert Client().post(link, GOOD).status_code == 404

@@ -14,7 +14,12 @@ LISTS = ("hosts", "markers", "phases", "statements")
 
 
 def form(**fields):
-    data = {"form": "case", "title": "Logins to QPROD take 3.9 s", "symptom_text": "connect time", "symptom_unit": "s"}
+    data: dict[str, object] = {
+        "form": "case",
+        "title": "Logins to QPROD take 3.9 s",
+        "symptom_text": "connect time",
+        "symptom_unit": "s",
+    }
     for name in LISTS:
         data[f"{name}-TOTAL_FORMS"] = data[f"{name}-INITIAL_FORMS"] = 0
     return data | {key.replace("__", "-"): value for key, value in fields.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -17,7 +19,7 @@ EMPTY = {"hosts-TOTAL_FORMS": 2, "hosts-INITIAL_FORMS": 0}
 
 @pytest.fixture
 def client(db):
-    client = Client()
+    client: Any = Client()
     client.user = make_user("olga")
     client.force_login(client.user)
     return client
