@@ -12,10 +12,12 @@ stand on one physical line (`nsglcrstrc` writes without a line end): they become
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import polars as pl
 
+from parsers import net_stamps
 from parsers.net_packets import is_dump_row
 from parsers.times import month, wall_seconds
 
@@ -24,32 +26,41 @@ FUNCTION = r"[a-z][a-z0-9_]{2}[A-Za-z0-9_]{0,37}"
 LAYERED = r"(?:ni[a-z]|n[ns][a-z]|na[cemgsui_]|nt[a-z]|nr[a-z]|nl[a-z]|nz[a-z]|sn[lsit])[A-Za-z0-9_]{1,37}"
 """Function of one of the layers; asked of records without a stamp, since any prose has a word before a colon."""
 
-_DAY = r"([0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4}) ([0-9]{2}:[0-9]{2}:[0-9]{2}[:.][0-9]{3,6})"
-_ISO = r"([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3,6})"
+_NAMED_DATE = r"[0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4}"
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAY = rf"({_NAMED_DATE}) ([0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[:.][0-9]{{3,6}})"
+_ISO = rf"({_ISO_DATE}) ([0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]{{3,6}})"
 _THREAD = r"\(?(-?[0-9]+)\) "
 _NO_THREAD = "()"
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of the prefix; `pattern` has the groups thread, date, time."""
+    """One form of the prefix: with or without the number of the thread, then the stamp (groups date, time) with its date."""
 
     name: str
-    pattern: str
+    threaded: bool
+    stamp: str
+    date: str
+
+    @property
+    def pattern(self) -> str:
+        """The whole prefix, groups thread, date, time."""
+        return (_THREAD if self.threaded else _NO_THREAD) + self.stamp
 
 
 SHAPES = (
-    Shape("bracket", rf"{_NO_THREAD}\[{_DAY}\] ?"),
-    Shape("thread", rf"{_THREAD}\[{_DAY}\] ?"),
-    Shape("numbered", rf"{_NO_THREAD}\[[0-9]{{6}} {_DAY}\] ?"),
-    Shape("thread_numbered", rf"{_THREAD}\[[0-9]{{6}} {_DAY}\] ?"),
-    Shape("adr", rf"{_NO_THREAD}{_ISO} ?: ?"),
-    Shape("adr_thread", rf"{_THREAD}{_ISO} ?: ?"),
+    Shape("bracket", False, rf"\[{_DAY}\] ?", _NAMED_DATE),
+    Shape("thread", True, rf"\[{_DAY}\] ?", _NAMED_DATE),
+    Shape("numbered", False, rf"\[[0-9]{{6}} {_DAY}\] ?", _NAMED_DATE),
+    Shape("thread_numbered", True, rf"\[[0-9]{{6}} {_DAY}\] ?", _NAMED_DATE),
+    Shape("adr", False, rf"{_ISO} ?: ?", _ISO_DATE),
+    Shape("adr_thread", True, rf"{_ISO} ?: ?", _ISO_DATE),
 )
 BARE = "bare"
 
 _STAMPED = r"^[\t ]*(?:\(?-?[0-9]+\) )?(?:\[[0-9]{1,6}[- ]|[0-9]{4}-[0-9]{2}-[0-9]{2} )"
-"""May begin with a stamp; a cheap question before all forms are tried on what the commonest one left."""
+"""May begin with a stamp; a cheap question before all forms are tried."""
 _TAG = r"(?i)</?(?:span|strong|em|b|i|u|code|pre|font|mark|tt|p|div|br|a|li)(?: [^<>]*)?/?>"
 _QUOTED = r"^(?:> ?)+"
 _ESCAPED = r"\\([\[\]_*(){}#.|>-])"
@@ -57,6 +68,7 @@ _GLUED = {
     "[": r"^(.+?)((?:\([0-9]+\) )?\[(?:[0-9]{6} )?[0-9]{1,2}-[^-\] ]{1,12}-[0-9]{4} [0-9:.]{12,15}\] ?[a-z].*)$",
     "-": r"^(.+?)([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3,6} ?: ?[a-z].*)$",
 }
+_STAMP_INSIDE = r"[0-9]{4} [0-9:.]{12,15}\] ?[a-z]|-[0-9]{2} [0-9:]{8}\.[0-9]{3,6} ?: ?[a-z]"
 EVENTS = r"N[TS] events set:$"
 _FIELDS = ("head", "thread", "date", "time", "func")
 
@@ -91,35 +103,66 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
     """Split lines into records and others, in file order.
 
     `lines`: line_no, line. Gives line_no, sub (0, or 1 ... for further records on the line), line, repaired, stamped, thread, day
-    (days since 1970), micro (microseconds of the day), func, text. What is no record has stamped False and func NULL; its text is the
-    line as it stands, indentation included.
+    (days since 1970), micro (microseconds of the day), func, text, dump (a row of a packet dump), record. What is no record has
+    stamped False and func NULL; its text is the line as it stands, indentation included.
     """
     whole = clean(lines).with_columns(sub=pl.lit(0, pl.Int32))
     if shape == BARE:
-        return _bare(whole)
+        return _judged(_bare(whole))
+    straight, rest = _straight(whole, next(s for s in SHAPES if s.name == shape))
+    if not len(rest):
+        return _judged(straight)
+    rest = rest.select("line_no", "line", "text", "repaired", "sub")
     order = sorted(SHAPES, key=lambda s: s.name != shape)
-    done = []
-    rest = whole
+    done = [_empty(whole)]
     while len(rest):
         found, rest = _stamped(rest, order)
         found, glued = _unglue(found)
         rest, more = _unglue(rest)
         done += [found, rest]
         rest = pl.concat([glued, more])
-    done = [frame for frame in done if len(frame)] or [_empty(whole)]
-    records = _timed(pl.concat(done, how="diagonal") if len(done) > 1 else done[0])
-    ordered = len(done) == 1 and records["line_no"].is_sorted()
-    return records if ordered else records.sort("line_no", "sub", maintain_order=True)
+    records = pl.concat([straight, _timed(pl.concat(done, how="diagonal"))], how="diagonal")
+    records = records.with_columns(pl.col("stamped").fill_null(False))
+    return _judged(records.sort("line_no", "sub", maintain_order=True))
+
+
+def _judged(records: pl.DataFrame) -> pl.DataFrame:
+    named = pl.col("func").is_not_null()
+    return records.with_columns(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
+
+
+def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the lines whose prefix stands in the same columns as in the first record; gives them and the rest."""
+    like = net_stamps.template(lines["text"].head(200), f"{shape.pattern}({FUNCTION}):", shape.threaded)
+    if like is None:
+        return _timed(_empty(lines)), lines
+    stamps = net_stamps.read(lines["text"], like, lambda date: _days(date) if re.fullmatch(shape.date, date) else None)
+    rest = lines["text"].str.slice(pl.Series(stamps.length))
+    # A blank more or less than in the first record is for the pattern to judge.
+    fits = pl.Series(stamps.fits) & ~rest.str.starts_with(" ")
+    cut = rest.str.splitn(":", 2).struct.rename_fields(["func", "said"]).struct.unnest()
+    names = cut["func"].unique()
+    names = names.filter(names.str.contains(f"^{FUNCTION}$"))
+    named = cut["func"].is_in(names.implode()) & cut["said"].is_not_null()
+    if not named.all():
+        named_one = pl.when(named)
+        cut = cut.select(named_one.then("func").alias("func"), named_one.then("said").otherwise(rest).alias("said"))
+    thread = pl.lit(pl.Series(stamps.thread)) if shape.threaded else pl.lit(None, pl.Int64)
+    found = lines.with_columns(
+        cut["said"].str.strip_chars().alias("text"), cut["func"], stamped=pl.lit(True), thread=thread,
+        day=pl.Series(stamps.day), micro=pl.Series(stamps.micro),
+    )  # fmt: skip
+    fits &= ~_glued(found["text"])
+    return (found, lines.clear()) if fits.all() else (found.filter(fits), lines.filter(~fits))
 
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take the records with a stamp out of `lines`: with a function first, by the commonest prefix first."""
     found: list[pl.DataFrame] = []
-    rest = lines
+    may = lines["text"].str.contains(_STAMPED)
+    rest = lines.filter(may)
     for shape in order:
         for tail in (rf"(?:({FUNCTION}):)", "()"):
-            if found and len(rest) and not rest["text"].str.contains(_STAMPED).any():
-                break
             if not len(rest):
                 break
             tried = rest.with_columns(
@@ -128,10 +171,10 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
                 .struct.rename_fields(list(_FIELDS))
                 .alias("g")
             ).unnest("g")
-            hit = tried.filter(pl.col("head").is_not_null())
-            rest = tried.filter(pl.col("head").is_null()).drop(_FIELDS) if len(hit) < len(tried) else rest.clear()
-            if len(hit):
-                found.append(hit)
+            hit = pl.col("head").is_not_null()
+            found.append(tried.filter(hit))
+            rest = tried.filter(~hit).drop(_FIELDS)
+    rest = pl.concat([lines.filter(~may), rest])
     if not found:
         return _empty(lines), rest
     text = pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars()
@@ -152,23 +195,31 @@ def _empty(like: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
+def _glued(text: pl.Series) -> pl.Series:
+    """Tell texts that hold a further stamp: long enough for one, no row of a dump, and the end of a stamp inside."""
+    size = text.str.len_bytes()
+    found = ((size >= 25) & ~((size == 35) & text.str.ends_with("|"))).to_numpy().copy()
+    long = text.filter(pl.Series(found)).str
+    found[found] = long.contains(" : ", literal=True) | long.contains("] ", literal=True)
+    found[found] = text.filter(pl.Series(found)).str.contains(_STAMP_INSIDE)
+    return pl.Series(found)
+
+
 def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
     text = pl.col("text")
-    may = text.str.contains_any([" : ", "] "])
-    glued = lines.filter(may).with_columns(
+    glued = lines.filter(_glued(lines["text"])).with_columns(
         pl.coalesce(
             text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()
         ).alias("b")
     )
     glued = glued.filter(pl.col("b").is_not_null()).select(*lines.columns, "b")
-    if not len(glued):
-        return lines, lines.clear().select("line_no", "line", "text", "repaired", "sub")
     further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
+    if not len(glued):
+        return lines, further
     cut = lines.join(glued.select("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
-    return cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end()).drop(
-        "b"
-    ), further
+    cut = cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end())
+    return cut.drop("b"), further
 
 
 def _bare(lines: pl.DataFrame) -> pl.DataFrame:
@@ -178,28 +229,21 @@ def _bare(lines: pl.DataFrame) -> pl.DataFrame:
     ).unnest("g")
     text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
     none = _empty(lines)
-    return _timed(
-        pl.concat(
-            [none, got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")],
-            how="diagonal",
-        )
-    )
+    got = got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
+    return _timed(pl.concat([none, got], how="diagonal"))
 
 
 def _timed(records: pl.DataFrame) -> pl.DataFrame:
-    if "date" not in records.columns:
-        records = pl.concat([_empty(records), records], how="diagonal")
+    """Put day and micro in place of date and time."""
     dates = {text: _days(text) for text in records["date"].unique() if text is not None}
     clock = pl.col("time")
-    number = [clock.str.slice(start, length).cast(pl.Int64) for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))]
-    fraction = number[3] * pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
-    return records.with_columns(
-        stamped=pl.col("stamped").fill_null(False),
-        day=pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64)
-        if dates
-        else pl.lit(None, pl.Int64),
-        micro=((number[0] * 60 + number[1]) * 60 + number[2]) * 1_000_000 + fraction,
-    ).drop("date", "time")
+    hour, minute, second, fraction = (
+        clock.str.slice(start, length).cast(pl.Int64) for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))
+    )
+    scale = pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
+    day = pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64)
+    micro = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction * scale
+    return records.with_columns(day=day, micro=micro).drop("date", "time")
 
 
 def _days(text: str) -> int | None:
@@ -211,8 +255,3 @@ def _days(text: str) -> int | None:
     year, day = (last, first) if len(last) == 4 else (first, last)
     seconds = wall_seconds(int(year), number, int(day))
     return None if seconds is None else int(seconds) // 86_400
-
-
-def with_dumps(records: pl.DataFrame) -> pl.DataFrame:
-    """Add `dump`: the record is a row of a packet dump."""
-    return records.with_columns(dump=pl.col("func").is_not_null() & is_dump_row(pl.col("text")))
