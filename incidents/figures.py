@@ -65,7 +65,8 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
                 "xanchor": "left",
                 "yanchor": "top",
                 "showarrow": False,
-                "text": f"{label.replace('<', '&lt;')} · n {len(timed)} · {middle:.2f} s",
+                "text": f"{label.replace('<', '&lt;')}<br>n {len(timed)} · {middle:.2f} s",
+                "align": "left",
                 "font": {"size": 11},
             }
         )
@@ -73,8 +74,8 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
     if not at:
         return None
     figure.update_layout(
-        height=190,
-        margin={"l": 48, "r": 8, "t": 8, "b": 28},
+        height=204,
+        margin={"l": 48, "r": 8, "t": 8, "b": 42},
         showlegend=False,
         hovermode="closest",
         template="none",

@@ -31,6 +31,31 @@ LAYERS: dict[str, tuple[str, str]] = {
     "configuration": ("CF", "configuration"),
     "measurement": ("ME", "measurement"),
 }
+# What rules call by table and column, in the words of whoever collects it.
+NEEDS: dict[str, str] = {
+    "packets": "a packet capture",
+    "tcp_flows": "a packet capture",
+    "unbroken trace": "an unbroken trace",
+    "pmap of the same start": "the memory map of the same start",
+    "pmap": "a memory map",
+    "pmap.shm_kind": "a memory map",
+    "ipcs_shm": "the list of shared memory segments",
+    "params": "the instance's parameters",
+    "syscalls": "a trace of system calls",
+    "syscalls.cpu_s": "the CPU time of each call (-E)",
+    "syscalls.delta_s": "the time between calls (-D)",
+    "syscalls.dur_hi_s": "a trace with time stamps",
+    "syscalls.child_pid": "a trace that follows children (-f)",
+    "pipe_pairs": "a trace of both ends of the pipe",
+    "sqlnet": "an Oracle Net trace",
+    "wait_cover": "traces of one connection on both sides",
+    "conn_times": "connection times",
+    "changes": "connection times before and after the change",
+    "markers": "what was changed and when",
+    "logs": "the listener's log",
+    "statement:work_rate": "how many items are finished per minute",
+    "statement:same_connection": "whether both traces show one connection",
+}
 KINDS: dict[str, str] = {
     "truss": "trace of system calls",
     "strace": "trace of system calls",
@@ -604,7 +629,8 @@ def _joined(bounds: list[Json]) -> Json:
 
 def _ask(entry: Json, rule: str) -> Ask:
     # Conditions in brackets are for rule authors; the page names what to collect.
-    needs = ", ".join(re.sub(r"\[.*?\]", "", str(need)) for need in entry.get("needs") or [])
+    named = (re.sub(r"\[.*?\]", "", str(need)) for need in entry.get("needs") or [])
+    needs = " and ".join(dict.fromkeys(NEEDS.get(need, need) for need in named))
     host = f" on {entry['host']}" if entry.get("host") else ""
     title = str(entry.get("title") or "")
     why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"

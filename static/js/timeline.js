@@ -27,6 +27,7 @@ function start(root) {
       for (const [name, frame] of frames) if (!seen.has(name)) { frame.remove(); frames.delete(name); }
       restore(frames);
       root.querySelector("[data-empty]").hidden = data.frames.length > 0;
+      root.querySelector("[role=toolbar]").hidden = !data.frames.length;
       root.querySelector("[data-count]").textContent = data.frames.length
         ? `${plural(data.frames.length, "frame")}, ${plural(data.rows, "row")}` : "";
       root.querySelector("[data-error]").hidden = true;

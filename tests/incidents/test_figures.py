@@ -19,8 +19,8 @@ def test_phases_stand_side_by_side_with_their_medians() -> None:
     assert [list(trace["y"]) for trace in points] == [[0.31, 3.94, 0.30], [0.13, 0.15]]
     assert [list(trace["customdata"]) for trace in points] == [[[5, 1], [5, 2], [5, 3]], [[6, 1], [6, 3]]]
     assert [note["text"] for note in figure["layout"]["annotations"]] == [
-        "before · n 3 · 0.31 s",
-        "after · n 2 · 0.14 s",
+        "before<br>n 3 · 0.31 s",
+        "after<br>n 2 · 0.14 s",
     ]
     assert len(figure["layout"]["shapes"]) == 1, "one border between the two"
 

@@ -99,7 +99,7 @@ def test_an_empty_room_has_no_frames_and_no_figure() -> None:
 def test_the_figure_shows_three_phases_with_their_medians(room: Room) -> None:
     figure = client_of(room).get(reverse("figure-conn-times", args=[room.incident.slug])).json()["figure"]
     assert [note["text"] for note in figure["layout"]["annotations"]] == [
-        "before · n 21 · 0.31 s",
-        "after-1 · n 20 · 0.13 s",
-        "after-2 · n 27 · 0.05 s",
+        "before<br>n 21 · 0.31 s",
+        "after-1<br>n 20 · 0.13 s",
+        "after-2<br>n 27 · 0.05 s",
     ]
