@@ -66,23 +66,41 @@ def details(lines: Lines) -> pl.DataFrame:
     )
 
 
-def extend(frame: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Join what details say to their owners: last line, address, poll list, semaphore number, siginfo."""
-    text = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
-    if found.is_empty() or frame.is_empty():
-        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in text.items())
-    polled = BODY.str.contains(POLLED)
-    ready = polled & (BODY.str.extract(POLLED, 2) != "0")
-    said = found.group_by("o_line", "o_pos").agg(
-        pl.col("line_end").max().alias("d_end"),
-        BODY.filter(BODY.str.contains(PEER)).first().alias("peer"),
-        BODY.filter(polled).str.join("; ").replace("", None).alias("polled"),
-        BODY.filter(ready).str.extract(POLLED, 1).str.to_integer(base=10).first().alias("ready"),
-        BODY.str.extract(SEMNUM, 1).str.to_integer(base=10).drop_nulls().first().alias("semnum"),
-        BODY.filter(BODY.str.starts_with("siginfo:")).first().alias("siginfo"),
+_SAID = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+
+
+def said(found: pl.DataFrame) -> pl.DataFrame:
+    """Give one row for each owner of details, none without details.
+
+    `d_end` (last line), address, poll list, first ready descriptor, semaphore, siginfo.
+    """
+    if found.is_empty():
+        return found
+    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _SAID}
+    polled = body.str.contains(POLLED)
+    by_line = found.with_columns(BODY.alias("body")).select(
+        "o_line", "o_pos", "line_end",
+        pl.when(body.str.contains(PEER)).then("body").alias("peer"),
+        pl.when(polled).then("body").alias("polled"),
+        pl.when(polled & (body.str.extract(POLLED, 2) != "0"))
+        .then(body.str.extract(POLLED, 1).str.to_integer(base=10))
+        .alias("ready"),
+        body.str.extract(SEMNUM, 1).str.to_integer(base=10).alias("semnum"),
+        pl.when(body.str.starts_with("siginfo:")).then("body").alias("siginfo"),
+    )  # fmt: skip
+    by_owner = by_line.group_by("o_line", "o_pos").agg(
+        pl.col("line_end").max().alias("d_end"), **{**first, "polled": pl.col("polled")}
     )
+    return by_owner.with_columns(pl.col("polled").list.join("; ", ignore_nulls=True).replace("", None))
+
+
+def extend(frame: pl.DataFrame, by_owner: pl.DataFrame) -> pl.DataFrame:
+    """Join what details say to their owners; `by_owner` as `said` gives it."""
+    if by_owner.is_empty() or frame.is_empty():
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
     # Only the keys are joined: the wide frame is not copied for the few rows that have details.
-    joined = frame.select(KEY).join(said, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
+    keys = frame.select(KEY)
+    joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
     wide = frame.hstack(joined.drop(KEY))
     return wide.with_columns(pl.max_horizontal("line_end", "d_end").alias("line_end")).drop("d_end")
 
@@ -181,17 +199,17 @@ def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFram
 def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
     """Make rows of `signals`: a fault's own name is its code; siginfo adds signal, code, address, sender, status."""
     fault = pl.col("what") == "Incurred fault"
-    info = pl.col("siginfo")
-    status = info.str.extract(SIGINFO, 5)
-    return signals.select(
+    info = ["info_signal", "info_code", "info_pid", "info_addr", "info_status"]
+    groups = pl.col("siginfo").str.extract_groups(SIGINFO).struct.rename_fields(info).alias("info")
+    return signals.with_columns(groups).unnest("info").select(
         "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"),
         pl.col("what").replace_strict(SIGNAL_EVENTS, return_dtype=pl.String).alias("event"),
-        pl.when(fault).then(info.str.extract(SIGINFO, 1)).otherwise("signal").alias("signal"),
+        pl.when(fault).then("info_signal").otherwise("signal").alias("signal"),
         "action", "in_call",
-        pl.when(fault).then("signal").otherwise(info.str.extract(SIGINFO, 2)).alias("code"),
-        arg.address(pl.coalesce("addr", info.str.extract(SIGINFO, 4))).alias("addr"),
-        info.str.extract(SIGINFO, 3).str.to_integer(base=10, strict=False).alias("sender_pid"),
-        arg.number(status).alias("status"),
+        pl.when(fault).then("signal").otherwise("info_code").alias("code"),
+        arg.address(pl.coalesce("addr", "info_addr")).alias("addr"),
+        pl.col("info_pid").str.to_integer(base=10, strict=False).alias("sender_pid"),
+        arg.number(pl.col("info_status")).alias("status"),
     )  # fmt: skip
 
 

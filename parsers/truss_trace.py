@@ -229,7 +229,7 @@ class Trace:
 
     def _timed(self, text: Text) -> tl.Lines:
         """Join details, give stamps their meaning, make the argument columns."""
-        lines, found = text.lines, text.details
+        lines, by_owner = text.lines, rows.said(text.details)
         columns = ["line_no", "pid", "lwp", "n", "s1", "s2"]
         stamped = pl.concat(
             [
@@ -242,11 +242,11 @@ class Trace:
             guessed = tl.guess_flags(stamped.sort("line_no"), based=bool(self.bases))
             self.flags = {**guessed, **self.flags}
         stamps = rows.time_columns(self.flags)
-        calls = rows.arguments(rows.extend(lines.calls, found).with_columns(stamps))
+        calls = rows.arguments(rows.extend(lines.calls, by_owner).with_columns(stamps))
         return tl.Lines(
             calls,
-            rows.extend(lines.signals, found).with_columns(stamps),
-            rows.extend(lines.functions, found).with_columns(stamps),
+            rows.extend(lines.signals, by_owner).with_columns(stamps),
+            rows.extend(lines.functions, by_owner).with_columns(stamps),
             lines.rest,
         )
 
