@@ -16,7 +16,7 @@ from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
 
-#: A frame shows so many strips; the busiest threads of a storm, not all three thousand.
+#: A frame shows so many strips: of a storm's three thousand threads those with the longest calls.
 MOST_LANES = 40
 MOST_REASONS = 3
 
@@ -112,7 +112,7 @@ def tables() -> list[str]:
 
 
 def draw(frame: Frame, source: ReadOnly, window: Window) -> tuple[list[Drawing], int]:
-    """Draw all lanes of a frame for a window; return the strips and how many there are in all."""
+    """Draw all lanes of a frame for a window; return the strips, the earliest first, and how many there are in all."""
     strips: list[Drawing] = []
     values = ", ".join(f"($clock{n}, $add{n})" for n in range(len(frame.clocks)))
     params: dict[str, Any] = {"start": window.start, "end": window.end, "pixel": window.pixel}
@@ -122,7 +122,8 @@ def draw(frame: Frame, source: ReadOnly, window: Window) -> tuple[list[Drawing],
         if source.has(lane.table):
             sql = f"with clocks(clock, shift) as (values {values}), {lane.query}"
             strips += paint(source.query(sql, params), window)
-    return strips[:MOST_LANES], len(strips)
+    longest = sorted(strips, key=lambda strip: -max(span.worst_s for span in strip.spans))[:MOST_LANES]
+    return sorted(longest, key=lambda strip: min(span.start for span in strip.spans)), len(strips)
 
 
 def bands(frame: Frame, findings: Iterable[Json]) -> list[dict[str, Any]]:

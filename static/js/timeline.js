@@ -92,7 +92,8 @@ class Frame {
     const follows = !this.meta || (this.view.start === this.meta.t0 && this.view.end === this.meta.t1);
     this.meta = meta;
     this.lanes = meta.lanes;
-    this.head.replaceChildren(text("h3", meta.title), text("p", meta.why));
+    const left = meta.more ? ` ${plural(meta.more, "more strip")} with shorter calls not drawn.` : "";
+    this.head.replaceChildren(text("h3", meta.title), text("p", `${meta.why}${left}`));
     if (follows) { this.view = { start: meta.t0, end: meta.t1 }; this.whole = meta.lanes; }
     else { this.whole = meta.lanes; this.refetch(); }
     this.canvas.setAttribute("aria-label", `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${seconds(meta.t1 - meta.t0)}. Arrow keys move, plus and minus zoom, 0 shows all, comma and period choose a span, Enter opens its lines.`);

@@ -35,14 +35,14 @@ def data(client: Client, room: Room, **query: Any) -> dict[str, Any]:
 def test_each_clock_has_a_frame_and_aligned_ones_share_it(room: Room) -> None:
     client = client_of(room)
     shared, alone = data(client, room)["frames"]
-    assert [lane["label"] for lane in shared["lanes"]] == ["listener", "client"]
+    assert [lane["label"] for lane in shared["lanes"]] == ["client", "listener"]
     assert shared["axis"] == "clock"
     assert "1.5406 s" in alone["why"], "why the truss stands apart"
     assert {lane["label"] for lane in alone["lanes"]} == {"3728/1", "3731/1", "22626/1", "22626/2"}
-    client_wait = max(shared["lanes"][1]["spans"], key=lambda span: span[10])
+    client_wait = max(shared["lanes"][0]["spans"], key=lambda span: span[10])
     assert client_wait[2:7] == ["nttrd waits", "wait", 1, 3, 4]
     assert client_wait[10] == pytest.approx(1.872)
-    listener_wait = max(shared["lanes"][0]["spans"], key=lambda span: span[10])
+    listener_wait = max(shared["lanes"][1]["spans"], key=lambda span: span[10])
     assert client_wait[0] < listener_wait[0], "shifted by the offset: the client waits first"
     assert listener_wait[1] < client_wait[1], "and longest"
 
