@@ -19,7 +19,7 @@ from incidents.models.database import AWAY, patiently
 from incidents.models.incident import RoomCounter
 from incidents.models.job import Job, JobState, LeaseLost
 from incidents.models.reading import Part, Reading, ReadingState
-from parsers.errors import AmbiguousFormat, LimitExceeded, OtherReading, ParserError, UnknownFormat, WrongFormat
+from parsers.errors import AmbiguousFormat, LimitExceeded, NotText, OtherReading, ParserError, UnknownFormat, WrongFormat
 
 if TYPE_CHECKING:
     from parsers.reading import Account, Progress
@@ -275,6 +275,7 @@ def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
 def _in_plain_words(error: ParserError) -> str:
     """Say what the page can offer, not what the command line can; the parsers' own message is the first half."""
     advice: dict[type[ParserError], str] = {
+        NotText: "The file is kept as it is. Add the text itself: what was packed in it, or the tool's output as text.",
         UnknownFormat: "The file is kept as it is. Say its kind, or add the header lines of the tool's output.",
         AmbiguousFormat: "Say which kind it is.",
         WrongFormat: "Say another kind, or none to have it recognised.",

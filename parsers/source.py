@@ -39,6 +39,7 @@ _ARCHIVES = (
     (b"\x1f\x9d", "compress"),
     (b"Rar!", "rar"),
 )
+NO_ARCHIVES = "archives are not opened in this release (limit: 0 bytes unpacked), so nothing was unpacked"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
 
@@ -260,9 +261,9 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         raise NotText("the file is empty")
     for magic, name in _ARCHIVES:
         if head.startswith(magic):
-            raise NotText(f"a {name} archive: archives cannot be opened yet (they come later); nothing was unpacked")
+            raise NotText(f"a {name} archive: {NO_ARCHIVES}")
     if head[257:262] == b"ustar":
-        raise NotText("a tar archive: archives cannot be opened yet (they come later); nothing was unpacked")
+        raise NotText(f"a tar archive: {NO_ARCHIVES}")
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)

@@ -7,6 +7,8 @@
   const { refuse, say, csrf } = window.exhibit;
   const CHUNK = 16 * 1024 * 1024;
   const AT_ONCE = 2;
+  const TELL_MS = 3000; // so long a silence of the server is told,
+  const SILENT_MS = 60000; // and after so long the request is given up and the server asked how far it came
   const queue = [];
   let running = 0;
   const place = document.getElementById("sending");
@@ -50,17 +52,31 @@
     send(method, url, headers, body) {
       return new Promise((resolve, reject) => {
         const request = (this.request = new XMLHttpRequest());
+        let heard = performance.now();
+        const watch = setInterval(() => {
+          const silence = performance.now() - heard;
+          if (silence > SILENT_MS) request.abort();
+          else if (silence > TELL_MS) this.waits(`the server has not answered for ${Math.round(silence / 1000)} s`);
+        }, 1000);
         request.open(method, url);
         request.setRequestHeader("Tus-Resumable", "1.0.0");
         request.setRequestHeader("X-CSRFToken", csrf());
         for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-        if (body) request.upload.onprogress = (event) => this.progress(this.offset + event.loaded);
+        if (body) request.upload.onprogress = (event) => { heard = performance.now(); this.progress(this.offset + event.loaded); };
+        request.onloadend = () => clearInterval(watch);
         request.onload = () => resolve(request);
         request.onerror = request.onabort = request.ontimeout = () => reject(new Error("cut"));
         request.send(body || null);
       });
     }
+    waits(why) {
+      this.since = 0; // the speed is that of the sending, not of the waiting
+      this.state(`${why}; ${size(this.offset || 0)} of ${size(this.blob.size)} are safe. It goes on by itself`);
+      if (!this.waiting) say(`${visible(this.name)}: ${this.words.textContent}`);
+      this.waiting = true;
+    }
     progress(sent) {
+      this.waiting = false;
       const now = performance.now();
       if (!this.since || sent < this.from) { this.since = now; this.from = sent; }
       const speed = (sent - this.from) / Math.max((now - this.since) / 1000, 0.2);
@@ -98,7 +114,7 @@
       localStorage.removeItem(this.memory);
       this.bar.value = this.bar.max;
       const number = answer.getResponseHeader("Exhibit-Artifact");
-      this.end(answer.getResponseHeader("Exhibit-Already-Here") ? `already here, as artifact ${number}` : "received; reading");
+      this.end(answer.getResponseHeader("Exhibit-Already-Here") ? `already here, as artifact ${number}` : "received; waiting to be read");
       if (number) {
         this.row.dataset.progress = number;
         this.row.querySelector(".name").textContent = "";
@@ -106,7 +122,7 @@
         link.href = `/rooms/${slug}/evidence/${number}/`;
         link.textContent = visible(this.name);
         this.row.querySelector(".name").append(link);
-        this.number = number;
+        if (!answer.getResponseHeader("Exhibit-Already-Here")) follow(this.row); // the news may have come before the answer
       }
     }
     async run() {
@@ -126,8 +142,8 @@
           if (this.stopped) return;
           if (error.message !== "cut" && error.message !== "away") throw error;
           this.retries++;
-          this.state(`connection lost at ${size(this.offset || 0)}; goes on by itself`);
-          await wait(Math.min(1000 * 2 ** Math.min(this.retries, 4), 10000));
+          this.waits(error.message === "cut" ? "connection lost" : "the server cannot take files just now");
+          await wait(Math.min(500 * 2 ** Math.min(this.retries, 4), 5000));
         }
       }
     }
@@ -168,12 +184,14 @@
   }
   addEventListener("beforeunload", (event) => { if (running || queue.length) event.preventDefault(); });
 
-  // The artifact's row of this list follows the room's news.
-  document.body.addEventListener("room:artifact", async (event) => {
-    const row = [...list.children].find((item) => item.dataset.progress === String(event.detail.object));
-    if (!row) return;
-    const answer = await fetch(`/rooms/${slug}/evidence/?part=state&n=${row.dataset.progress}`, { credentials: "same-origin" });
-    if (answer.ok) row.querySelector("[data-words]").textContent = await answer.text();
+  // The artifact's row of this list follows the room's news; news without a number stands for all that was missed.
+  async function follow(row) {
+    const answer = await fetch(`/rooms/${slug}/evidence/?part=state&n=${row.dataset.progress}`, { credentials: "same-origin" }).catch(() => null);
+    if (answer?.ok) row.querySelector("[data-words]").textContent = await answer.text();
+  }
+  document.body.addEventListener("room:artifact", (event) => {
+    const { object } = event.detail;
+    [...list.children].filter((row) => row.dataset.progress && (object === undefined || row.dataset.progress === String(object))).forEach(follow);
   });
 
   // Drop.

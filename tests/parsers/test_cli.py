@@ -123,7 +123,7 @@ def test_the_hints_reach_the_reading(tmp_path, capsys):
         ("prose.txt", b"Dear all,\nit is slow\n", [], 3, "kind unknown"),
         ("empty.txt", b"", [], 3, "empty"),
         ("core", bytes(range(256)) * 20, [], 3, "not text"),
-        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", [], 3, "archives cannot be opened yet"),
+        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", [], 3, "archives are not opened"),
         ("prose.txt", b"Dear all,\nit is slow\n", ["--kind", "pmap"], 4, "line 1"),
     ],
 )
