@@ -137,7 +137,7 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     narrow = calls.select("name", "args", "ret", "ret_text")
     there = narrow.select(rows.fill_null(False).alias(column) for column, (rows, _, _) in _SOME.items())
     some = {
-        column: _spread(narrow.filter(there[column]).select(value).to_series(), there[column], dtype)
+        column: _found(narrow, there[column], value) if there[column].any() else pl.lit(None, dtype)
         for column, (_, value, dtype) in _SOME.items()
     }
     child = pl.col("returning").is_not_null()
@@ -160,11 +160,10 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     ).drop("val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
-def _spread(values: pl.Series, there: pl.Series, dtype: type[pl.DataType]) -> pl.Expr:
-    """Put values back into the rows that they come from, NULL elsewhere."""
-    if values.is_empty():
-        return pl.lit(None, dtype)
-    return pl.lit(values).gather(pl.when(there).then(there.cum_sum() - 1))
+def _found(calls: pl.DataFrame, there: pl.Series, value: pl.Expr) -> pl.Expr:
+    """Work a value out for some rows and put it back where they come from; NULL elsewhere."""
+    found = calls.filter(there).select(value).to_series()
+    return pl.lit(found).gather(pl.when(there).then(there.cum_sum() - 1))
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:

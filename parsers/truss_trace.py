@@ -282,17 +282,19 @@ class Trace:
                 pl.col("t").alias("t_local"), *_LINKED,
             )  # fmt: skip
             state["seq"] = state.get("seq", 0) + len(order)
-            calls = _ordered(lines.calls, order.filter(pl.col("kind") == "call"))
-            signals = _ordered(lines.signals, order.filter(pl.col("kind") == "signal"))
-            functions = _ordered(lines.functions, order.filter(pl.col("kind") == "function"))
+            calls = _ordered(lines.calls, order, "call")
             self._open_calls(calls)
-            calls = rows.peers(calls.filter(pl.col("waits").is_null()), self.peers)
+            if calls["waits"].null_count() < len(calls):
+                calls = calls.filter(pl.col("waits").is_null())
+            calls = rows.peers(calls, self.peers)
             self.out.add("syscalls", calls.select(_SYSCALLS))
-            if len(signals):
-                self.out.add("signals", rows.signal_rows(signals.with_columns(t=pl.col("t_local"))))
-            if len(functions):
-                self.out.add("libcalls", rows.function_rows(functions.with_columns(t=pl.col("t_local")), self.stacks))
-            self._seen(calls, functions, text.details)
+            if len(lines.signals):
+                signals = _ordered(lines.signals, order, "signal").with_columns(t=pl.col("t_local"))
+                self.out.add("signals", rows.signal_rows(signals))
+            if len(lines.functions):
+                functions = _ordered(lines.functions, order, "function").with_columns(t=pl.col("t_local"))
+                self.out.add("libcalls", rows.function_rows(functions, self.stacks))
+            self._seen(calls, lines.functions, text.details)
         if self.counts.rows and self.counts.section is None:
             self._total_rows()
         for key, lines_of in (("gap_last", text.gaps), ("break_last", text.breaks)):
@@ -396,9 +398,11 @@ _SYSCALLS: list[str | pl.Expr] = [
 ]  # fmt: skip
 
 
-def _ordered(frame: pl.DataFrame, order: pl.DataFrame) -> pl.DataFrame:
-    """Put a frame in the order of its events, with what was found for them."""
+def _ordered(frame: pl.DataFrame, order: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Put a frame in the order of its events (`order` holds those of all kinds), with what was found for them."""
     frame = frame.drop("t")
+    if len(order) > len(frame):
+        order = order.filter(pl.col("kind") == kind)
     if frame["line_no"].equals(order["line_no"]) and frame["pos"].equals(order["pos"]):
         return frame.hstack(order.drop(*rows.KEY, "kind"))
     return order.drop("kind").join(frame, on=rows.KEY, how="left", maintain_order="left")
