@@ -460,7 +460,9 @@ def trace(lines: int, seed: int, *, fall: int | None = None) -> str:
     """Make a trace of several processes with details, sleepers and signals, as truss -f -l -d -D -E -v would print it."""
     chance = random.Random(seed)
     out = ["Base time stamp:  1310009834.7781  [ Wed Jul  6 22:37:14 CDT 2011 ]"]
-    t, last, asleep = 0, {}, {}
+    t = 0
+    last: dict = {}
+    asleep: dict = {}
     kinds = [
         (r'read({fd}, " N T P 0   8 1 9 7\n", 64)', "= 10", []),
         ('open("/usr/lib/lib{fd}.so", O_RDONLY)', "Err#2 ENOENT", []),
