@@ -11,6 +11,8 @@ author's prose do not. Behind a mark or prose nothing continues the record above
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from parsers import net_descriptors, net_records
@@ -24,6 +26,9 @@ _ELISION = (
 )
 _CUT_STAMP = r"^[\t ]*(?:\([0-9]*\)? ?)?(?:\[[0-9A-Z: .-]*|[0-9]{4}-[0-9: .-]*)$"
 _LOST_START = rf"^[^\[(]{{0,24}}\] ?{net_records.FUNCTION}:"
+_PHASES = ("entry", "exit", "normal exit", "error exit")
+_UNFINISHED = re.compile(r"^soc(?:ket)? [0-9]+ h[^=]*=?$|\b[pt]len=$|\btype=$|events (?:s|se|set)?$|^exit [(:][^)]*=$")
+_HALF_ROW = re.compile(r"(?:[0-9A-Fa-f*]{2} ){0,7}[0-9A-Fa-f*]{0,2} *(?:\|.{0,8})?")
 CONTINUES = ("event", "env", "joined", "wrapped")
 BREAKS = ("elided", "prose", "unknown", "damaged")
 
@@ -84,6 +89,24 @@ def _brackets(text: pl.Expr) -> pl.Expr:
     """Brackets that a text leaves open."""
     opened, closed = (text.str.count_matches(sign, literal=True).cast(pl.Int64) for sign in "()")
     return opened - closed
+
+
+def is_cut(records: pl.DataFrame, others: pl.DataFrame, last_line: int) -> bool:
+    """Tell whether the last line, behind which no line end stands, was provably cut inside its text: a bracket is open, a row of a
+    dump has no end, a word of the phases or the words before a number stand alone. A text that may be whole is left in peace."""
+    if not len(records):
+        return False
+    end = records.row(-1, named=True)
+    below = others.filter((pl.col("owner") == len(records) - 1) & pl.col("what").is_in(CONTINUES))
+    if last_line not in (end["line_no"], *below["line_no"]) or end["dump"]:
+        return False
+    text = "".join([end["text"], *below["text"]])
+    if any(text.count(opens) > text.count(closes) for opens, closes in ("()", "[]")) or _UNFINISHED.search(text):
+        return True
+    above = records.row(-2, named=True) if len(records) > 1 else end
+    in_dump = (above["dump"] or above["head"]) and (above["func"], above["thread"]) == (end["func"], end["thread"])
+    half_word = text != "" and any(text != word and word.startswith(text) for word in _PHASES)
+    return half_word or bool(in_dump and text != "packet dump" and _HALF_ROW.fullmatch(text))
 
 
 def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

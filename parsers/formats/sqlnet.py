@@ -26,7 +26,16 @@ from dataclasses import asdict, dataclass, field, fields
 import numpy as np
 import polars as pl
 
-from parsers import net_between, net_descriptors, net_facts, net_packets, net_records, net_sides, net_threads
+from parsers import (
+    net_between,
+    net_descriptors,
+    net_facts,
+    net_packets,
+    net_records,
+    net_settings,
+    net_sides,
+    net_threads,
+)
 from parsers.masks import mask_text
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
@@ -115,7 +124,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         if carry.shape is None and len(held) < DECIDE_LINES:
             continue
         held = _take(held, out, carry, final=False)
-    held = _take(held, out, carry, final=True) if source.last else _kept(held, out, carry)
+    torn = source.last and _ends_inside_line(source)
+    held = _take(held, out, carry, final=True, torn=torn) if source.last else _kept(held, out, carry)
     carry.held = held.rows()
     kind = "none" if carry.t_begin is None else "wall-local"
     if source.next_line > source.first_line:
@@ -132,12 +142,21 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state | asdict(carry)
 
 
+def _ends_inside_line(source: Source) -> bool:
+    text = source.text
+    text.stream.seek(text.size - text.width)
+    return source.end == text.size and text.stream.read(text.width) != text.eol.encode(text.encoding)
+
+
 def _lines(rows: list[tuple[int, str]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
 
 
-def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool) -> pl.DataFrame:
-    """Read all records of `lines` that are complete; give back the lines of those that the next block may continue."""
+def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool, torn: bool = False) -> pl.DataFrame:
+    """Read all records of `lines` that are complete; give back the lines of those that the next block may continue.
+
+    `final`: the file ends here; `torn`: without a line end.
+    """
     if not len(lines):
         return lines
     if carry.shape is None:
@@ -152,6 +171,9 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool) -> pl
     if cut is not None:
         # What is cut off here is looked at again with the next block: only whole records leave a trace in the tables.
         records, others = (f.head(f["line_no"].search_sorted(cut)) for f in (records, others))
+    last = int(lines["line_no"][-1])
+    if torn and net_between.is_cut(records, others, last):
+        out.note(last, last, "remark", "the file ends inside this line: its text is not complete")
     _account(others.filter(pl.col("line_no") >= carry.first_line), out)
     _emit(records, others, out, carry)
     carry.epoch += int(others["breaks"].sum())
@@ -401,44 +423,11 @@ def _header(others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 def _settings(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     """Write the parameter table of the header and the values that the listener resolved."""
-    rows = rows.filter(
-        pl.col("func").is_null() | pl.col("func").str.starts_with("nlst") | (pl.col("func") == "nsglldprm")
-    )
+    rows = net_settings.printing(rows)
     if not len(rows):
         return
-    text = pl.col("text")
-    config = pl.when(pl.col("func").is_null() | pl.col("func").str.starts_with("nlst")).then(text)
-    resolved = pl.when(pl.col("func") == "nsglldprm").then(text)
-    level = rows.select(level=config.str.extract(r"^New trace level is ([0-9]+)"))["level"].drop_nulls()
-    if len(level):
-        carry.facts = [*carry.facts, f"level={level[-1]}"]
+    level = net_settings.level(rows)
+    if level:
+        carry.facts = [*carry.facts, f"level={level}"]
         out.fact("tool_opts", carry.facts)
-    found = rows.select(
-        "line_no",
-        "line_end",
-        pair=pl.coalesce(
-            config.str.extract(r"^([A-Za-z][A-Za-z0-9_.]*) = "), resolved.str.extract(r'^Resolved "([^"]+)" to: ')
-        ),
-        value=pl.coalesce(
-            config.str.extract(r"(?s)^[A-Za-z][A-Za-z0-9_.]* = (.*)$"),
-            resolved.str.extract(r'^Resolved "[^"]+" to: (.*)$'),
-        ),
-    ).filter(pl.col("pair").is_not_null())
-    if len(found):
-        listener = (pl.col("pair").str.to_uppercase().str.ends_with("_LISTENER")) | pl.lit(
-            carry.scope == "listener" or carry.side == "listener"
-        )
-        out.add(
-            "params",
-            found.select(
-                "line_no",
-                "line_end",
-                scope=pl.when(listener).then(pl.lit("listener")).otherwise(pl.lit("sqlnet")),
-                name="pair",
-                value=pl.when(pl.col("pair").str.contains("(?i)password"))
-                .then(pl.col("value").str.replace_all(".", "*"))
-                .otherwise("value"),
-                num=pl.col("value").str.extract(r"^(-?[0-9]+(?:\.[0-9]+)?)$").cast(pl.Float64),
-                active=pl.lit(True),
-            ),
-        )
+    out.add("params", net_settings.params(rows, "listener" if "listener" in (carry.scope, carry.side) else "sqlnet"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers import net_descriptors, net_packets
+from parsers import net_descriptors, net_packets, net_records
 from parsers.lines import LineReader
 from parsers.reading import read
 from parsers.source import Hints, Limits
@@ -106,6 +106,44 @@ def test_two_records_on_one_line_are_two_rows():
     ]
 
 
+STAMPS = {
+    "C": "[{day}-{month}-2016 05:58:{second}:329]{blank}",
+    "D": "({thread}) [{day}-{month}-2016 05:58:{second}:329]{blank}",
+    "E": "[00000{thread} {day}-{month}-2016 05:58:{second}:329]{blank}",
+    "G": "2016-04-{day} 05:58:{second}.32952{thread} :{blank}",
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), form=st.sampled_from(sorted(STAMPS)))
+def test_stamps_in_columns_are_what_the_pattern_reads(data, form):
+    """Indentation leads every line past the columns: the pattern reads it."""
+    drawn = st.tuples(
+        st.fixed_dictionaries(
+            {
+                "day": st.sampled_from(["14", "14", "31", "4", "1x", "99"]),
+                "month": st.sampled_from(["APR", "APR", "JUN", "XYZ", "MÄRZ"]),
+                "second": st.sampled_from(["39", "39", "40", "4x", "00"]),
+                "thread": st.sampled_from(["1", "2", "7", "-7"]),
+                "blank": st.sampled_from([" ", " ", "", "  "]),
+            }
+        ),
+        st.sampled_from(
+            ["nttrd: entry", "Some text: all of it", "nttrd:exit", "a: b", "nscon: 2 : 3", "READ", "", "nscon"]
+        ),
+    )
+    lines = [STAMPS[form].format(**stamp) + said for stamp, said in data.draw(st.lists(drawn, min_size=1, max_size=25))]
+    first = STAMPS[form].format(day="14", month="APR", second="39", thread="1", blank=" ") + "nscon: entry"
+    frame = pl.DataFrame({"line_no": range(1, len(lines) + 2), "line": [first, *(line.rstrip() for line in lines)]})
+    shape = net_records.shape_of(frame["line"].head(1))
+    columns = ["line_no", "sub", "stamped", "thread", "day", "micro", "func"]
+    straight = net_records.split(frame, shape)
+    indented = net_records.split(frame.with_columns(line="\t" + pl.col("line")), shape)
+    assert straight.select(columns).rows() == indented.select(columns).rows()
+    assert straight["text"].str.strip_chars().to_list() == indented["text"].str.strip_chars().to_list()
+    assert straight["record"][0]
+
+
 # records of several lines
 
 LISTENER = "2014-11-15 16:13:28.29{} : nsevfnt:cxd: 0xf1b9c8 stage 0: N{} events set:\n"
@@ -173,6 +211,31 @@ def test_prose_between_two_excerpts_is_no_record_and_breaks_the_chain():
     assert reading.account.account.prose == 1
     assert reading.account.account.blank == 2
     assert reading.tables["sqlnet"]["contiguous"].to_list() == ["broken", "broken"]
+
+
+DUMP = "nspsend: packet dump\n[14-APR-2016 05:58:39:329] nspsend: "
+
+
+@pytest.mark.parametrize(
+    ("last", "cut"),
+    [
+        ("nttrd: ent", True), ("nttrd: entry", False),
+        ("nttrd: socket 516 had bytes re", True), ("nttrd: socket 516 had bytes read=8", False),
+        ("nsc2addr: (DESCRIPTION=(CONNECT_DATA=(SID=A", True), ("nsc2addr: (DESCRIPTION=(CONNECT_DATA=(SID=A)))", False),
+        ("nsc2addr: (DESCRIPTION=(CON\nNECT_DATA=(SID=A", True), ("nserror: nsres: id=0, op=65, ns=12537, ns2=12560; nt[0", True),
+        (DUMP + "01 50 00 0", True), (DUMP + "01 50 00 00 06 00 00 00  |.P....", True),
+        (DUMP + "01 50 00 00 06 00 00 00  |.(......|", False), ("nsevfnt: cxd: 0xf stage 0: NT events se", True),
+        ("nioqer:  incoming err = 1", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_provably_cut_at_the_end_is_noted(last, cut):
+    text = f"[14-APR-2016 05:58:39:329] nscon: entry\n[14-APR-2016 05:58:39:329] {last}"
+    ended, torn = trace(text + "\n"), trace(text)
+    assert torn.account.account == ended.account.account
+    assert torn.tables["sqlnet"].equals(ended.tables["sqlnet"])
+    assert not ended.account.notes
+    number = text.count("\n") + 1
+    assert [(n.line_from, n.line_to, n.kind) for n in torn.account.notes] == [(number, number, "remark")] * cut
 
 
 # gaps
