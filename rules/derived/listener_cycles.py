@@ -14,17 +14,27 @@ Without it cycle_s is NULL. All durations are upper bounds, s.
 Worked example: accept returns 1.5463, close(13) 1.8400, log write 1.8425: cycle 0.2962, to close 0.2937; poll
 returned at 1.5426: 0.2999. Fork 0.0300 + waitid 0.0542 + reads 0.0666 and 0.1298 = wait_child 0.2806 of it, 94.7 %; a
 third read of 0.0020 continues the second.
-Cost: n log n in the rows of accepting processes, no loop over rows. Source: truss of a dedicated-server Oracle
-listener.
+Cost: n log n in the rows of accepting threads, no loop over rows; of a long trace a slice is held at a time. Source:
+truss of a dedicated-server Oracle listener.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+from rules.accept_slices import THREAD, accepts_of, calls_of, slices
 from rules.derived.proc_tree import ancestry
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import EXEC_NAMES, FORK_NAME, OWN_S, READ_NAMES, SUCCEEDED, TIMED, WRITE_NAMES, batches, by_thread
+from rules.threads import (
+    EXEC_NAMES,
+    FORK_NAME,
+    OWN_S,
+    READ_NAMES,
+    SUCCEEDED,
+    TIMED,
+    WRITE_NAMES,
+    by_thread,
+)
 
 TABLE = DerivedTable(
     "listener_cycles",
@@ -93,16 +103,14 @@ NAME, ROW, FD = pl.col("name"), pl.col("row"), pl.col("fd")
 FORK = pl.col("child_pid").is_not_null() & NAME.str.contains(FORK_NAME)
 ACCEPTED = NAME.is_in(ACCEPT) & SUCCEEDED & (pl.col("ret") >= 0)
 EXEC = NAME.is_in(EXEC_NAMES) & pl.col("err").is_null()
+SLICE_ROWS = 250_000  # held at a time, some 2 kB each
 CALL = ["name", "args", "fd", "fd2", "path", "peer_ip", "ret", "err", "state", "cpu_s", "child_pid"]
 
 
 def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of accepting threads with `segment` (dense number of the accept they follow), fds and the
+    """Return the calls of accepting threads with `segment` (dense number of the accept they follow), fds and the
     accept's row."""
-    who = syscalls.filter(ACCEPTED).select("artifact_id", "pid", "lwp").unique()
-    rows = by_thread(
-        syscalls.join(who, on=["artifact_id", "pid", "lwp"], how="semi", nulls_equal=True), CALL
-    ).with_row_index("row")
+    rows = by_thread(syscalls, CALL).with_row_index("row")
     last_poll = pl.when(NAME.is_in(POLL)).then(ROW).forward_fill().over("thread")
     return rows.with_columns(
         last_poll.alias("poll_row"),
@@ -112,8 +120,9 @@ def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def cycles(syscalls: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
-    """Return `listener_cycles` for system calls that hold whole accepting processes, and `exec_times` of all."""
+def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
+    """Return `listener_cycles`, not numbered yet, for calls of accepting threads, the descriptors that each of these
+    threads ever reads (THREAD and fd) and `exec_times` of all processes."""
     rows = segments(syscalls)
     inside = rows.filter(pl.col("segment").is_not_null())
     after = pl.col("segment") < ROW
@@ -149,10 +158,9 @@ def cycles(syscalls: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
         .unique()
         .with_columns(on_pipe=True)
     )
-    heard = rows.filter(NAME.is_in(READ_NAMES)).select("thread", "fd").unique().with_columns(heard=True)
     inside = (
         inside.join(pipes, on=["segment", "fd"], how="left", maintain_order="left")
-        .join(heard, on=["thread", "fd"], how="left", maintain_order="left")
+        .join(heard.with_columns(heard=True), on=[*THREAD, "fd"], how="left", nulls_equal=True, maintain_order="left")
         .with_columns(pl.col("on_pipe", "heard").fill_null(False))
     )
     plain = (
@@ -245,7 +253,6 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
         pl.when((pl.col("poll_row") > before).fill_null(True)).then(pl.col("poll_row")).alias("poll_row"),
         length.alias("length_ns"),
         (pl.col("close_row").is_not_null() & ~pl.col("gaps")).alias("complete"),
-        pl.col("line_accept").rank("ordinal").over("artifact_id", "pid").cast(pl.Int64).alias("cycle"),
         pl.when(forked).then(pl.lit("dedicated")).otherwise(pl.lit("handoff")).alias("kind"),
         continued.alias("continued_ns"),
     )
@@ -282,10 +289,15 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `listener_cycles` for all system call traces of the case."""
-    accepting = pl.col("pid").is_in(
-        case.table("syscalls", ["pid"], ACCEPTED)["pid"].unique().implode(), nulls_equal=True
-    )
+    accepts = accepts_of(case, ACCEPTED)
     execs = exec_times(case.table("syscalls", [*TIMED, "name", "err"], EXEC), case.derived("proc_tree"))
-    columns = [*TIMED, *CALL]
-    found = [cycles(case.table("syscalls", columns, accepting & where), execs) for where in batches(case, accepting)]
-    return pl.concat(found).sort("artifact_id", "t_accept", "line_accept") if found else TABLE.rows([])
+    calls = calls_of(case, accepts, [*THREAD, "name", "fd"])
+    rows = calls.select(pl.len()).collect(engine="streaming").item()
+    reads = calls.filter(NAME.is_in(READ_NAMES) & FD.is_not_null())
+    heard = reads.select(*THREAD, "fd").unique().collect(engine="streaming")
+    found = [TABLE.rows([])]
+    for part, held in slices(case, accepts, rows, SLICE_ROWS, list(dict.fromkeys([*TIMED, *CALL]))):
+        own = part.select("artifact_id", pl.col("line_no").alias("line_accept"))
+        found.append(cycles(held, heard, execs).join(own, on=["artifact_id", "line_accept"], how="semi"))
+    number = pl.col("line_accept").rank("ordinal").over("artifact_id", "pid").cast(pl.Int64)
+    return pl.concat(found).with_columns(number.alias("cycle")).sort("artifact_id", "t_accept", "line_accept")

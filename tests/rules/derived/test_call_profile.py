@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rules import threads
 from rules.case import Case
 from tests.rules import traces
 
@@ -48,6 +49,15 @@ def test_profile_sums(ranges, total, expected):
     calls = {r["name"]: (r["n"], r["dur_s"]) for r in found}
     assert {k: calls[k] for k in expected} == expected
     assert calls.keys().isdisjoint({"not traced", "user"})
+
+
+def test_batches_of_processes_give_the_profile_of_the_whole(monkeypatch):
+    rows = traces.truss("000", *traces.BEFORE_000)
+    whole = profile(rows)
+    monkeypatch.setattr(threads.batches, "__defaults__", (None, 10))
+    parted = profile(rows)
+
+    assert sorted(parted, key=repr) == sorted(whole, key=repr)
 
 
 def test_seed000_profile_says_who_burns():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rules.case import Case
+from rules.derived import listener_cycles
 from tests.rules import traces
 
 
@@ -145,6 +148,34 @@ def test_two_threads_do_not_mix():
         row["line_no"] = i + 1
     found = cycles([*one.rows, *two.rows])
     assert sorted((r["pid"], round(r["cycle_s"], 6)) for r in found) == [(10, 0.001), (11, 0.3)]
+
+
+@pytest.mark.parametrize("most", [1, 10, 40])
+def test_slices_of_a_long_trace_give_the_cycles_of_the_whole(monkeypatch, most):
+    # three threads of one process take turns: some cycles fork, one lacks its close, one its log, one its poll
+    rows: list[dict[str, Any]] = []
+    for number in range(60):
+        thread, begun = number % 3, number * 0.01
+        calls: list[tuple[str, dict[str, Any]]] = [
+            ("poll", {"args": "[{fd=12}]"}),
+            ("accept", {"fd": 12, "ret": 5}),
+            ("read", {"fd": 5, "ret": 3}),
+            ("fork1", {"child_pid": 99, "ret": 99}),
+            ("close", {"fd": 5, "ret": 0}),
+            ("write", {"fd": 3, "ret": 9}),
+        ]
+        left_out = {7: "close", 11: "write", 13: "poll"}.get(number % 17) or ("fork1" if number % 2 else None)
+        for step, (name, more) in enumerate(c for c in calls if c[0] != left_out):
+            at = round(begun + 0.03 * (step // 2), 4)  # two calls share each stamp
+            rows.append(
+                {"pid": 10, "lwp": thread, "t_local": at, "name": name, "dur_hi_s": 0.001, "clock": "c", **more}
+            )
+    rows.sort(key=lambda row: row["t_local"])
+    rows = [{**row, "line_no": line, "seq": line, "contiguous": "proven"} for line, row in enumerate(rows, 1)]
+    whole = cycles(rows)
+    assert len(whole) > 50
+    monkeypatch.setattr(listener_cycles, "SLICE_ROWS", most)
+    assert cycles(rows) == whole
 
 
 def test_start_stamps_of_strace_give_the_same_cycle():

@@ -63,3 +63,11 @@ def test_a_reader_that_did_not_fork_the_writer_has_no_start():
 
 def test_a_read_long_before_its_write_is_another_message():
     assert pairs([io(1, 6, 1.0, "read", "NTP0 5"), io(2, 5, 1.1, "write", "NTP0 5")]) == []
+
+
+def test_a_process_that_reads_what_it_wrote_hides_nobody():
+    # 5 writes and reads its own file; 6 reads the same words from 7, which nobody else says
+    own = [io(1, 5, 1.0, "write", "word"), io(2, 5, 1.1, "read", "word")]
+    (found,) = pairs([*own, io(3, 7, 2.0, "write", "other"), io(4, 6, 2.1, "read", "other")])
+    assert (found["line_write"], found["line_read"]) == (3, 4)
+    assert len(pairs([*own, io(3, 6, 1.2, "read", "word")])) == 1
