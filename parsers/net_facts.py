@@ -110,7 +110,7 @@ def _transport(rows: pl.DataFrame) -> pl.DataFrame:
 def _network(rows: pl.DataFrame) -> pl.DataFrame:
     func, text = pl.col("func"), pl.col("text")
     announced = pl.col("bytes").is_not_null()
-    numbered = text.str.extract(r"\btype=([0-9]+)").cast(pl.Int64, strict=False)
+    numbered = text.str.extract(r"(?-u:\b)type=([0-9]+)").cast(pl.Int64, strict=False)
     named = (
         pl.when(text.str.contains("NSPT", literal=True)).then(text).str.extract(r"(?:sending|got) NSPT([A-Z]+) packet")
     )

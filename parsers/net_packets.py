@@ -133,12 +133,16 @@ def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
         bytes=pl.when(headed).then(pl.when(length > 0).then(length).otherwise(long)),
         type_no=pl.when(headed & type_no.is_in(list(PACKET_TYPES))).then(type_no),
         hex=pl.when(type_no.is_in(_WITH_DESCRIPTOR)).then("whole"),
-        auth=pl.col("ascii").fill_null("").str.extract_all("AUTH_[A-Z][A-Z_]*[A-Z]").list.unique(maintain_order=True),
+auth=_keys(pl.col("ascii")) if len(wanted) else pl.lit([], pl.List(pl.String)),
         speaker=pl.when((asks & out) | (answers & ~out))
         .then(pl.lit("client"))
         .when((answers & out) | (asks & ~out))
         .then(pl.lit("server")),
     )  # fmt: skip
+
+
+def _keys(ascii_: pl.Expr) -> pl.Expr:
+    return ascii_.fill_null("").str.extract_all("AUTH_[A-Z][A-Z_]*[A-Z]").list.unique(maintain_order=True)
 
 
 def _joined(packet: pl.DataFrame, cells: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:

@@ -21,9 +21,13 @@ def hints(records: pl.DataFrame) -> pl.Series:
     """Say who wrote a record where it tells: functions that only one side calls, packets that only one side sends (`speaker`)."""
     func, text = pl.col("func"), pl.col("text")
     speaks = pl.col("speaker").is_not_null() if "speaker" in records.columns else pl.lit(False)
+    names = records["func"].unique().drop_nulls()
+    hinting = names.filter(names.str.starts_with("nsgl") | names.is_in(_HINTING))
     # Eight bytes are a whole packet only if it is a resend, and only who connects is asked to send again.
-    resend = func.is_in(["nttrd", "nttfprd", "nttmrd"]) & text.str.ends_with("had bytes read=8")
-    tells = func.str.starts_with("nsgl") | func.is_in(_HINTING) | resend | speaks
+    resend = func.is_in(_READING) & text.str.ends_with("had bytes read=8")
+    tells = func.is_in(hinting.implode()) | speaks
+    if names.is_in(_READING).any():
+        tells |= resend
     needed = [c for c in ("func", "text", "speaker") if c in records.columns]
     some = records.select(pl.int_range(pl.len()).alias("at"), *needed).filter(tells)
     con = pl.when(func == "nscon").then(text)
@@ -45,6 +49,7 @@ def hints(records: pl.DataFrame) -> pl.Series:
 
 
 _HINTING = ("nsinh_hoff", "nsinherit", "nscon", "niotns", "nsc2addr", "nsevfnt")
+_READING = ("nttrd", "nttfprd", "nttmrd")
 
 
 def decide(first: pl.DataFrame, records: pl.DataFrame, speakers: list[str]) -> str | None:
