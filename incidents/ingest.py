@@ -19,7 +19,15 @@ from incidents.models.database import AWAY, patiently
 from incidents.models.incident import RoomCounter
 from incidents.models.job import Job, JobState, LeaseLost
 from incidents.models.reading import Part, Reading, ReadingState
-from parsers.errors import AmbiguousFormat, LimitExceeded, NotText, OtherReading, ParserError, UnknownFormat, WrongFormat
+from parsers.errors import (
+    AmbiguousFormat,
+    LimitExceeded,
+    NotText,
+    OtherReading,
+    ParserError,
+    UnknownFormat,
+    WrongFormat,
+)
 
 if TYPE_CHECKING:
     from parsers.reading import Account, Progress

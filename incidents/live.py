@@ -26,6 +26,8 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from incidents.models.event import Event
 from incidents.models.incident import RoomCounter
@@ -38,6 +40,8 @@ CHANNEL = "exhibit:live"
 PRESENT_S = 75
 MOST_HEARD = 200
 MOST_REPLAYED = 500
+# The broker is asked for a sign of life after so long a silence, and taken for lost after another.
+SILENCE_S = 2.0
 _BROKER_AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 
@@ -164,7 +168,8 @@ class Listener:
     lost: bool = True  # so that it begins by reading the table
     ended: bool = False
     heard: deque[Heard] = field(default_factory=deque)
-    # Signals without a number, newest of each kind: progress per artifact, presence. More would only be out of date.
+    # Signals without a number, newest of each kind: progress per artifact, presence, whether the broker is away. More
+    # would only be out of date.
     passing: dict[str, tuple[str, Any]] = field(default_factory=dict)
 
     def hear(self, message: dict[str, Any]) -> None:
@@ -184,6 +189,11 @@ class Listener:
         else:
             kind, what = message["kind"], message["data"]
             self.passing[f"{kind} {what.get('artifact', '')}"] = (kind, what)
+        self.news.set()
+
+    def late(self, late: bool) -> None:
+        """Have the page told that news come late, from the table only, or that they come at once again."""
+        self.passing["late"] = ("late", {"late": late})
         self.news.set()
 
 
@@ -209,6 +219,7 @@ class Hub:
                 await self._ready.wait()
         except TimeoutError:
             log.warning("live.not_subscribed_yet")
+            listener.late(True)
         try:
             yield listener
         finally:
@@ -222,25 +233,36 @@ class Hub:
             except _BROKER_AWAY as error:
                 self._ready.clear()
                 log.warning("live.subscription_cut", error=str(error))
+                for listener in self.listeners:
+                    listener.late(True)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 2.0)
             else:
                 pause = 0.1
 
     async def _listen_until_cut(self) -> None:
-        client = redis.asyncio.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2)
+        # Without redis-py's own patience: `_run` tries again, and has the pages told meanwhile.
+        client = redis.asyncio.Redis.from_url(
+            settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2, retry=Retry(NoBackoff(), 0)
+        )
         pubsub = client.pubsub()
+        asked = False
         try:
             await pubsub.subscribe(CHANNEL)
             while self.listeners:
-                message = await pubsub.get_message(timeout=5)
+                message = await pubsub.get_message(timeout=SILENCE_S)
                 if message is None:
+                    if asked:
+                        raise redis.TimeoutError("the broker does not answer")
+                    await pubsub.ping()
+                    asked = True
                     continue
+                asked = False
                 if message["type"] == "subscribe":
                     self._ready.set()
                     for listener in self.listeners:  # what was said during the cut
                         listener.lost = True
-                        listener.news.set()
+                        listener.late(False)
                 elif message["type"] == "message":
                     what = json.loads(message["data"])
                     for listener in tuple(self.listeners):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
-from celery import shared_task
+from celery import current_app, shared_task
 from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
@@ -24,6 +24,7 @@ from incidents.models.upload import Upload
 log = structlog.get_logger(__name__)
 
 ABANDONED_S = 24 * 3600
+_PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
     "at the server's memory."
@@ -36,7 +37,10 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, Job
 def hint(queue: str) -> None:
     """Tell the workers that a job may wait. If the broker is away, `sweep` says it again."""
     try:
-        work.apply_async((queue,), queue=queue)
+        # Not from Celery's pool: those connections wait without end for a broker that stands still, and a request with
+        # them.
+        with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
+            work.apply_async((queue,), queue=queue, connection=connection)
     except (BrokerAway, OSError) as error:
         log.warning("tasks.broker_away", queue=queue, error=str(error))
 

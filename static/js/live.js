@@ -4,7 +4,7 @@
   "use strict";
   const { stream, slug, seq } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "presence", "progress", "reload"];
+  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "presence", "progress", "late", "reload"];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
@@ -39,6 +39,7 @@
       last = message.seq;
     }
     if (message.kind === "reload") return everything();
+    if (message.kind === "late") return show(!message.what.late);
     document.body.dispatchEvent(new CustomEvent("room:" + message.kind, { detail: message.what || {} }));
   }
   function tell(message) {
@@ -65,7 +66,7 @@
       source.addEventListener(kind, (event) => {
         let what = {};
         try { what = JSON.parse(event.data || "{}"); } catch { what = {}; }
-        const numbered = kind !== "presence" && kind !== "progress" && kind !== "reload";
+        const numbered = !["presence", "progress", "late", "reload"].includes(kind);
         tell({ kind, what, seq: numbered ? Number(event.lastEventId) || 0 : 0 });
         if (kind === "reload") last = Number(event.lastEventId) || last;
       });

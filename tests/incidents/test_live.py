@@ -304,6 +304,31 @@ class TestStream:
 
         self.run(story)
 
+    def test_a_page_is_told_while_the_broker_does_not_answer(
+        self, broker: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The connection stands and says nothing: the page must not look live all the same."""
+        monkeypatch.setattr(live, "SILENCE_S", 0.3)
+        room = make_room()
+
+        def told(page: Page) -> list[bool]:
+            return [json.loads(f["data"])["late"] for f in page.got if f.get("event") == "late"]
+
+        async def story() -> None:
+            page = await open_page(room)
+            await asyncio.sleep(1)
+            assert True not in told(page)  # idle, not away
+            client = redis.Redis.from_url(broker)
+            await sync_to_async(lambda: client.client_pause(2500))()
+            await page.sees(lambda _: told(page)[-1:] == [True])
+            await page.sees(lambda _: told(page)[-1:] == [False])
+            await sync_to_async(notes.add)(room, "caught up")
+            await page.sees(lambda got: seqs(got) == [1])
+            await page.close()
+            client.close()
+
+        self.run(story)
+
     def test_a_removed_member_hears_no_more(self, broker: str) -> None:
         room = make_room()
         guest = make_member(room.incident)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import redis
 from django.db import OperationalError
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
@@ -43,6 +44,19 @@ def test_a_broker_that_is_away_costs_an_upload_nothing(
         make_artifact(room, b"while the broker is away\n")
     assert Job.objects.get().state == "queued"
     assert live.present(room.incident.pk) == []
+
+
+@pytest.mark.services
+def test_a_broker_that_does_not_answer_holds_no_request(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks.hint("small")
+    with redis.Redis.from_url(broker) as client:
+        assert client.llen("small") == 1
+        client.client_pause(6000)
+        began = time.monotonic()
+        tasks.hint("small")
+        live._publish({"room": 1, "kind": "presence", "data": {}})
+        assert time.monotonic() - began < 5.5
+        client.delete("small")
 
 
 def test_the_sweep_hints_at_what_waits(hints: list[str]) -> None:
