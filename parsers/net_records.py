@@ -208,15 +208,15 @@ def _glued(text: pl.Series) -> pl.Series:
 def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
     text = pl.col("text")
-    glued = lines.filter(_glued(lines["text"])).with_columns(
-        pl.coalesce(
-            text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values()
-        ).alias("b")
-    )
-    glued = glued.filter(pl.col("b").is_not_null()).select(*lines.columns, "b")
-    further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
+    may = _glued(lines["text"])
+    none = lines.clear().select("line_no", "line", "text", "repaired", "sub")
+    if not may.any():
+        return lines, none
+    parts = (text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values())
+    glued = lines.filter(may).with_columns(pl.coalesce(parts).alias("b")).filter(pl.col("b").is_not_null())
     if not len(glued):
-        return lines, further
+        return lines, none
+    further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
     cut = lines.join(glued.select("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
     cut = cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end())
     return cut.drop("b"), further
