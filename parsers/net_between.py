@@ -103,10 +103,18 @@ def is_cut(records: pl.DataFrame, others: pl.DataFrame, last_line: int) -> bool:
     text = "".join([end["text"], *below["text"]])
     if any(text.count(opens) > text.count(closes) for opens, closes in ("()", "[]")) or _UNFINISHED.search(text):
         return True
-    above = records.row(-2, named=True) if len(records) > 1 else end
-    in_dump = (above["dump"] or above["head"]) and (above["func"], above["thread"]) == (end["func"], end["thread"])
     half_word = text != "" and any(text != word and word.startswith(text) for word in _PHASES)
-    return half_word or bool(in_dump and text != "packet dump" and _HALF_ROW.fullmatch(text))
+    return half_word or last_line in half_rows(records.tail(2))["line_no"]
+
+
+def half_rows(records: pl.DataFrame) -> pl.DataFrame:
+    """Give the records (line_no, line, text, at) that begin like a row of the dump above them and have no end: bytes of a packet, which
+    may be a secret, that nothing tells any more what they are."""
+    follows = (pl.col("dump") | pl.col("head")).shift(1, fill_value=False) & (pl.col("func") == pl.col("func").shift(1))
+    candidates = records.select("line_no", "line", "text", "dump", at=pl.int_range(pl.len()), follows=follows)
+    return candidates.filter(pl.col("follows") & ~pl.col("dump") & (pl.col("text") != "packet dump")).filter(
+        pl.col("text").str.contains(f"^(?:{_HALF_ROW.pattern})$")
+    )
 
 
 def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -271,8 +271,8 @@ def encoding_of(head: bytes) -> tuple[str, int]:
     strange = int(controls.sum()) - sum(int(controls[c]) for c in _TEXT_CONTROLS)
     if strange * 20 > len(head):
         if int(controls[0]) * 3 > len(head):
-            raise NotText("not text: NUL bytes everywhere (UTF-16 without a byte order mark, or binary)")
-        raise NotText(f"not text: {strange} control bytes in the first {len(head)} bytes")
+            raise NotText("not text: NUL bytes everywhere (UTF-16 without a byte order mark, or a binary file)")
+        raise NotText(f"not text but binary: {strange} control bytes in the first {len(head)} bytes")
     return "utf-8", 0
 
 

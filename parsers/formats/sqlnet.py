@@ -174,10 +174,24 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool, torn:
     last = int(lines["line_no"][-1])
     if torn and net_between.is_cut(records, others, last):
         out.note(last, last, "remark", "the file ends inside this line: its text is not complete")
+    records = _without_payload(records, out, carry)
     _account(others.filter(pl.col("line_no") >= carry.first_line), out)
     _emit(records, others, out, carry)
     carry.epoch += int(others["breaks"].sum())
     return lines.clear() if cut is None else lines[int(lines["line_no"].search_sorted(cut)) :]
+
+
+def _without_payload(records: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
+    """Hide what is left of dump rows that lost their end."""
+    halves = net_between.half_rows(records)
+    if not len(halves):
+        return records
+    rows = halves.select("line_no", "line", "text").rows()
+    _hide(
+        net_descriptors.places([(n, len(line) - len(text), len(line), "payload") for n, line, text in rows]), out, carry
+    )
+    here = pl.int_range(pl.len()).is_in(halves["at"].implode())
+    return records.with_columns(text=pl.when(here).then(pl.col("text").str.replace_all(r"[^ ]", "*")).otherwise("text"))
 
 
 def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from parsers.registry import all_formats
@@ -25,7 +25,7 @@ FEW = settings(
 )
 
 NOTED = ("unknown", "damaged", "elided")
-AHEAD = {"truss": ("done_line",), "sqlnet": ("side", "peer_ip", "peer_port", "scope")}
+AHEAD = {"truss": ("done_line", "complete"), "sqlnet": ("side", "peer_ip", "peer_port", "scope")}
 """Columns that depend on later lines of the file by their meaning: the line that completes an open call; whose trace it is, which its
 first 2,000 lines decide, and with it which address is the peer's."""
 
@@ -98,6 +98,8 @@ def test_a_cut_changes_only_the_tail(kind, variant, data):
     content = data.draw(st.sampled_from(samples(kind, variant)))
     cut = data.draw(st.integers(1, len(content)))
     whole, part = rows_of(content, kind, variant), rows_of(content[:cut], kind, variant)
+    if "syscalls" in whole:  # excerpts that were sorted into each other: what stands before depends on what comes
+        assume(whole["syscalls"].sort("seq")["line_no"].is_sorted())
     border = content[:cut].count(b"\n")
     # A record that the cut goes through belongs to the tail from its first line on.
     every = [*whole.values(), *part.values()]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from parsers import net_descriptors, net_packets, net_records
 from parsers.lines import LineReader
+from parsers.parquet import scan
 from parsers.reading import read
 from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
@@ -514,3 +515,18 @@ def test_a_block_of_sqlnet_log_without_descriptor():
     assert (first["code"], first["secondary"], first["ok"]) == ("TNS-12170", ["12560", "505", "110", "0"], False)
     assert (first["peer_ip"], first["peer_port"], first["service"]) == ("10.1.2.3", 61809, None)
     assert reading.account.parts[0].variant == "log"
+
+
+@pytest.mark.parametrize("keep", [2, 3, 5, 20, 26, 30])
+def test_bytes_of_a_dump_that_the_end_of_the_file_cut_are_masked(tmp_path: Path, keep: int) -> None:
+    rows = (CORPUS / "client-11g-support-login-dump-redacted.txt").read_text().splitlines(keepends=True)
+    begin = "nsbasic_bsd: "
+    last = rows[5]
+    original = tmp_path / "cut.trc"
+    original.write_text("".join(rows[:5]) + last[: len(begin) + keep])
+    read(original, Hints(), tmp_path / "reading")
+    shown = LineReader(original, tmp_path / "reading").lines(6, 6)[0].text
+    assert shown.startswith(begin)
+    assert set(shown[len(begin) :]) <= set("* |")
+    stored = scan(tmp_path / "reading", "sqlnet").collect()["text"].drop_nulls().to_list()
+    assert not any(last[len(begin) :][: max(keep, 5)].strip() in text for text in stored)
