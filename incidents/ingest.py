@@ -37,6 +37,10 @@ log = structlog.get_logger(__name__)
 # The words that change how bytes are read; the others only change how rows are seen and rewrite no file.
 _READ_BY = (CorrectedField.KIND, CorrectedField.OS, CorrectedField.TZ, CorrectedField.YEAR, CorrectedField.INTERVAL_S)
 PROGRESS_S = 1.0
+CUT_OFF = (
+    "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
+    "rest, add the whole file."
+)
 
 
 def out_of_date(artifact: Artifact) -> bool:
@@ -80,7 +84,8 @@ def ingest(job: Job) -> None:
             if artifact.purged:  # what this attempt wrote after the purge must go as well
                 store.purge(artifact)
             raise
-    patiently(lambda: _complete(job, artifact, reading, account))
+        remark = CUT_OFF if _is_cut_off(artifact, reading) else None
+    patiently(lambda: _complete(job, artifact, reading, account, remark))
 
 
 def fail(job: Job, cause: str) -> None:
@@ -121,7 +126,22 @@ def _replace(reading: Reading) -> None:
     Reading.objects.filter(pk=reading.pk).update(state=ReadingState.REPLACED, finished_at=timezone.now())
 
 
-def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account) -> None:
+def _is_cut_off(artifact: Artifact, reading: Reading) -> bool:
+    """Tell whether the last line has no end and leaves a bracket open.
+
+    Either alone says little: a paste rarely ends with a line end, and a call may be resumed lines later.
+    """
+    from parsers.lines import LineReader  # loads PyArrow: see `ingest`
+
+    with store.open_original(artifact) as file:
+        file.seek(max(artifact.size - 2, 0))
+        if file.read().strip(b"\0").endswith((b"\n", b"\r")):  # UTF-16 puts a zero before or behind
+            return False
+    reader = LineReader(store.original(artifact), store.reading_dir(reading))
+    return any(line.text.count("(") > line.text.count(")") for line in reader.lines(reader.count, reader.count))
+
+
+def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, remark: str | None) -> None:
     report: dict[str, Any] = account.as_json()
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
@@ -159,7 +179,7 @@ def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account) 
         _set(
             artifact,
             state=ArtifactState.READ,
-            cause=None,
+            cause=remark,
             reading=reading,
             lines_read=report["lines"],
             bytes_read=report["bytes"],

@@ -40,7 +40,7 @@ class Artifact(models.Model):
     token = models.ForeignKey(UploadToken, on_delete=models.PROTECT, null=True, blank=True, related_name="artifacts")
     received_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=10, choices=ArtifactState.choices, default=ArtifactState.RECEIVED)
-    cause = models.TextField(null=True, blank=True)  # why it could not be read, in words for the room
+    cause = models.TextField(null=True, blank=True)  # why it could not be read, or what is odd about it
     reading = models.ForeignKey(
         "incidents.Reading", on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )  # the reading that rules and pages use: the newest complete one

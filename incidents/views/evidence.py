@@ -125,7 +125,8 @@ def state_words(artifact: Artifact) -> str:
         return artifact.get_state_display()
     unread = sum(reading.account.get(name, 0) for name in ("unknown", "damaged"))
     kind = f"recognised as {reading.kind}" if reading.kind else "kept, but of no known kind"
-    return f"{kind}; {reading.lines:,} lines read" + (f", {unread:,} of them not understood" if unread else "")
+    words = f"{kind}; {reading.lines:,} lines read" + (f", {unread:,} of them not understood" if unread else "")
+    return f"{words}. {visible(artifact.cause)}" if artifact.cause else words
 
 
 def artifact_of(room: Room, number: str | int) -> Artifact:

@@ -187,7 +187,10 @@
   // The artifact's row of this list follows the room's news; news without a number stands for all that was missed.
   async function follow(row) {
     const answer = await fetch(`/rooms/${slug}/evidence/?part=state&n=${row.dataset.progress}`, { credentials: "same-origin" }).catch(() => null);
-    if (answer?.ok) row.querySelector("[data-words]").textContent = await answer.text();
+    if (!answer?.ok) return;
+    const words = await answer.text();
+    row.querySelector("[data-words]").textContent = words;
+    row.classList.toggle("bad", words.startsWith("not read"));
   }
   document.body.addEventListener("room:artifact", (event) => {
     const { object } = event.detail;

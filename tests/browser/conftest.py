@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,7 +51,8 @@ def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
 
     def heard(message: ConsoleMessage) -> None:
         # A refused request is told by the page; what is left are faults of scripts and of the content policy.
-        if message.type == "error" and "Failed to load resource" not in message.text:
+        # The first half is Chromium's own word on a refused request, the second that of htmx.
+        if message.type == "error" and not re.match("Failed to load resource|Response Status Error Code", message.text):
             complaints.append(message.text)
 
     def make(width: int = 1440, height: int = 960, scheme: str = "light") -> Page:

@@ -56,6 +56,24 @@ class TestIngest:
         assert Event.objects.filter(kind="artifact", object="1").count() == 3  # queued, reading, read
 
     @pytest.mark.parametrize(
+        ("end", "cut_off"),
+        [
+            ("3731/1: 11.8 mprotect(0x380000000, 8192, PROT_REA", True),
+            ("3731/1: 11.8 mprotect(0x380000000, 8192, PROT_READ) = 0", False),
+            ("3731/1: 11.8 mprotect(0x380000000, 8192, (sleeping...)\n", False),
+            ("3731/1: 11.8 mprotect(0x380000000, 8192, (sleeping...)\r", False),
+        ],
+    )
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_a_file_cut_in_the_middle_of_a_line_says_so(self, end, cut_off, encoding):
+        text = "3731/1: 8.7229 fork1() = 3728\n3731/1: 9.3187 shmat(16777280, 0x380000000, IPC_ALLOC) = 0x380000000\n"
+        artifact = make_artifact(make_room(), (text + end).encode(encoding))
+        run_jobs("small")
+        artifact.refresh_from_db()
+        assert (artifact.state, artifact.lines_read) == ("read", 3)
+        assert artifact.cause == (ingest.CUT_OFF if cut_off else None)
+
+    @pytest.mark.parametrize(
         ("content", "words"),
         [
             (b"nothing that anybody knows\nsecond line\n", "kind unknown"),

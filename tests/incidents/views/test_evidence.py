@@ -75,6 +75,9 @@ def test_a_script_asks_for_a_few_words(read):
     assert get(read.viewer, "evidence", part="count").content == b"4"
     words = get(read.viewer, "evidence", part="state", n="1").content.decode()
     assert words == "recognised as truss; 12 lines read"
+    Artifact.objects.filter(incident=read.lead.incident, number=1).update(cause="It ends in the middle.")
+    words = get(read.viewer, "evidence", part="state", n="1").content.decode()
+    assert words == "recognised as truss; 12 lines read. It ends in the middle."
     answer = client_of(read.viewer).get(reverse("evidence", args=[read.slug]), {"part": "state", "n": "99"})
     assert answer.status_code == 404
 
