@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright, StorageState, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
 from tests.served import Served, served
 
@@ -25,13 +34,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+# Fixtures live as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
+# elsewhere that start a loop of their own must not find it there.
+
+
+@pytest.fixture(scope="module")
 def exhibit() -> Iterator[Served]:
     with served() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
@@ -70,7 +83,7 @@ def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
     assert complaints == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
     """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
     context = chromium.new_context()
@@ -91,6 +104,20 @@ def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState)
     page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
     page.goto(exhibit.url)
     return page
+
+
+@pytest.fixture(scope="module")
+def sample_room(exhibit: Served, chromium: Browser, admin_state: StorageState) -> str:
+    """Open the sample room and wait until it is judged; return its address."""
+    context = chromium.new_context()
+    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(exhibit.url)
+    page.get_by_role("button", name="Open the sample room").first.click()
+    expect(page.locator("#verdict")).to_contain_text(re.compile("[Gg]ood support"), timeout=60_000)
+    room = page.url.split("?")[0]
+    context.close()
+    return room
 
 
 def axe_violations(page: Page) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,9 @@ NOTED = ("unknown", "damaged", "elided")
 AHEAD = {"truss": ("done_line", "complete"), "sqlnet": ("side", "peer_ip", "peer_port", "scope")}
 """Columns that depend on later lines of the file by their meaning: the line that completes an open call; whose trace it is, which its
 first 2,000 lines decide, and with it which address is the peer's."""
+
+AMBIGUOUS = re.compile(rb"[1-9],[0-9]{3}\b")
+"""A number whose comma may part thousands or decimals: the other lines of the file decide, also those that come later."""
 
 REPAIRED = ("truss",)
 """Kinds that repair and sort a paste if it is one run: with runs of some lines another result is meant."""
@@ -107,6 +111,8 @@ def test_a_cut_changes_only_the_tail(kind, variant, data):
     tail = min([border + 1, *(int(x) for numbers in open_rows for x in numbers)])
     for name in (whole.keys() | part.keys()) - {"notes"}:
         ahead = AHEAD.get(kind, ())
+        if kind == "conntime" and AMBIGUOUS.search(content):
+            ahead = (*ahead, "elapsed_s")
         before, after = (
             r[name].filter(pl.col("line_end") < tail).drop(c for c in ahead if c in r[name].columns)
             if name in r
