@@ -6,19 +6,26 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import structlog
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils.cache import add_never_cache_headers
 
 from incidents.access import Right, Room
 from incidents.errors import NotAMember, Refused
 from incidents.models.artifact import ArtifactState
+from incidents.models.database import AWAY
 from incidents.models.incident import RoomCounter
 
+log = structlog.get_logger(__name__)
+
 View = Callable[..., HttpResponseBase]
+AWAY_WORDS = "The database does not answer just now. What was stored is safe, and what you typed is still here: send it again in a moment."
+AGAIN_S = 5
 MAY = {
     "upload": Right.UPLOAD,
     "correct": Right.CORRECT,
@@ -37,11 +44,14 @@ def page(view: View) -> View:
 
     @wraps(view)
     def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            if wants_json(request) or request.headers.get("HX-Request"):
-                return refusal(request, Refused("Sign in first.", 401))
-            return redirect_to_login(request.get_full_path())
-        return answered(view, request, *args, **kwargs)
+        try:
+            if not request.user.is_authenticated:
+                if wants_json(request) or request.headers.get("HX-Request"):
+                    return refusal(request, Refused("Sign in first.", 401))
+                return redirect_to_login(request.get_full_path())
+            return answered(view, request, *args, **kwargs)
+        except AWAY as error:
+            return away(request, error)
 
     return inside
 
@@ -65,6 +75,22 @@ def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> Htt
         answer = view(request, *args, **kwargs)
     except Refused as refused:
         answer = refusal(request, refused)
+    add_never_cache_headers(answer)
+    return answer
+
+
+def away(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Say that the database is away, in a page that needs none; a page that was only read comes again by itself."""
+    log.warning("views.database_away", path=request.path, error=str(error))
+    again = request.method == "GET" and not is_part(request)
+    answer: HttpResponse
+    if wants_json(request):
+        answer = JsonResponse({"error": AWAY_WORDS}, status=503)
+    else:
+        answer = HttpResponse(render_to_string("503.html", {"words": AWAY_WORDS, "again": again}), status=503)
+        if again:
+            answer["Refresh"] = str(AGAIN_S)
+    answer["Retry-After"] = str(AGAIN_S)
     add_never_cache_headers(answer)
     return answer
 

@@ -195,6 +195,8 @@ def test_both_are_gone(ada: Page, exhibit: Served, tmp_path: Path) -> None:
     room = new_room(ada, exhibit.url, "PostgreSQL and the broker are gone")
     post_note(ada, room, "Written before the outage.")
     path, sha256 = a_file(tmp_path, 3)
+    colleague, reader = ada.context.new_page(), ada.context.new_page()
+    colleague.goto(room)
     begin(ada, room, path)
     with ExitStack() as outage:
         outage.enter_context(broker_gone(exhibit.var))
@@ -203,14 +205,26 @@ def test_both_are_gone(ada: Page, exhibit: Served, tmp_path: Path) -> None:
         ended = time.monotonic() + OUTAGE_S
         expect(ada.locator("#sending [data-words]")).to_contain_text(WAITS, timeout=8_000)
         shot(ada, "outage-gone")
+        # Who opens a page is told so; who writes keeps the text.
+        write_note(colleague, "Written while it was gone.")
+        answer = reader.goto(room)
+        assert answer is not None
+        assert answer.status == 503
+        expect(reader.locator("body")).to_contain_text("The database does not answer just now.")
+        shot(reader, "outage-page")
+        expect(colleague.locator("#refused")).to_contain_text("The database does not answer just now.", timeout=12_000)
+        expect(colleague.locator("#note-new textarea")).to_have_value("Written while it was gone.")
         time.sleep(max(ended - time.monotonic(), 0))
     expect(ada.locator("#sending [data-words]")).to_contain_text(
         re.compile("waiting to be read|being read|Kind unknown"), timeout=HALF_A_MINUTE
     )
     expect(ada.locator("#live")).to_have_attribute("data-state", "on", timeout=HALF_A_MINUTE)
     assert_kept(ada, room, exhibit.var, sha256)
-    # All that was ended by the cut works again: notes, news, workers.
-    post_note(ada, room, "Written after the outage.")
+    # All that was ended by the cut works again: the page that was opened meanwhile, notes, news, workers.
+    reader.locator("#verdict").wait_for(timeout=HALF_A_MINUTE)
+    colleague.get_by_role("button", name="Save note").click()
+    expect(colleague.locator("#notes")).to_contain_text("Written while it was gone.")
+    ada.goto(room)
     expect(ada.locator("#notes")).to_contain_text("Written before the outage.")
     ada.goto(f"{room}evidence/add/")
     ada.locator("input[type=file][data-send]").set_input_files(
