@@ -81,7 +81,8 @@ class Frame {
     this.table = this.section.appendChild(make("details", "tl-table"));
     this.table.append(text("summary", "As a table"));
     this.table.addEventListener("toggle", () => this.table.open && this.fillTable());
-    this.refetch = debounce(() => this.fetch(), 60);
+    const later = debounce(() => this.fetch(), 60);
+    this.refetch = () => (this.busy ? later() : this.fetch());   // a single step is answered at once, a drag when it rests
     this.chosen = null;
     box.append(this.section);
     this.update(meta);
@@ -141,6 +142,7 @@ class Frame {
   async fetch() {
     const asked = { ...this.view };
     this.asked = asked;
+    this.busy = true;
     try {
       const query = new URLSearchParams({ frame: this.meta.frame, from: asked.start, to: asked.end, px: Math.round(this.width) });
       const data = await fetchJson(`${this.state.url}?${query}`);
@@ -151,6 +153,8 @@ class Frame {
       this.section.dataset.fetched = String(Number(this.section.dataset.fetched ?? 0) + 1);
     } catch (error) {
       this.say(`The picture could not be refined: ${error.message}`);
+    } finally {
+      if (this.asked === asked) this.busy = false;
     }
   }
 
