@@ -24,7 +24,7 @@ from incidents.models.incident import RoomCounter
 log = structlog.get_logger(__name__)
 
 View = Callable[..., HttpResponseBase]
-AWAY_WORDS = "The database does not answer just now. What was stored is safe, and what you typed is still here: send it again in a moment."
+AWAY_WORDS = "The database does not answer just now. What was stored is safe."
 AGAIN_S = 5
 MAY = {
     "upload": Right.UPLOAD,
@@ -85,7 +85,7 @@ def away(request: HttpRequest, error: Exception) -> HttpResponse:
     again = request.method == "GET" and not is_part(request)
     answer: HttpResponse
     if wants_json(request):
-        answer = JsonResponse({"error": AWAY_WORDS}, status=503)
+        answer = JsonResponse({"error": f"{AWAY_WORDS} Try again in a moment."}, status=503)
     else:
         answer = HttpResponse(render_to_string("503.html", {"words": AWAY_WORDS, "again": again}), status=503)
         if again:
