@@ -39,7 +39,7 @@ def served(env: dict[str, str] | None = None) -> Iterator[Served]:
         env or {}
     )
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "up"],
+        [sys.executable, "manage.py", "up", "--port", "0"],  # one that the system gives: two runs never meet
         cwd=ROOT, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     printed: list[str] = []

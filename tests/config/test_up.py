@@ -271,12 +271,15 @@ def test_after_a_kill_of_all_the_next_start_recovers(var, running):
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("name", ["worker-large", "web"])
-def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name):
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("worker-large", "worker-large"), ("web", "web"), ("postgres", "PostgreSQL"), ("broker", "the broker")],
+)
+def test_when_a_part_dies_it_says_which_and_ends_the_others(var, running, name, said):
     before = running.pids()
     os.kill(before[name], signal.SIGKILL)
     assert running.ended() == 1
-    assert f"CommandError: {name} ended by itself with status -9" in running.printed
+    assert f"CommandError: {said} ended by itself with status -9" in running.printed
     assert gone(before, 0) == []
     running.again()
 

@@ -74,6 +74,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, host: str, port: int | None, **options: Any) -> None:
         var: Path = settings.EXHIBIT_VAR
         self.children: dict[str, subprocess.Popen[bytes]] = {}
+        self.servers: dict[str, embedded.Postgres | embedded.Broker] = {}
         self.asked_to_stop = False
         self.starting = True
         with ExitStack() as stack:
@@ -113,12 +114,11 @@ class Command(BaseCommand):
     # --- start ---
 
     def start_servers(self, stack: ExitStack, var: Path) -> None:
-        servers: list[embedded.Postgres | embedded.Broker] = []
         if settings.EMBEDDED["broker"]:
-            servers.append(embedded.broker(var))  # stops last: everything talks to it
+            self.servers["the broker"] = embedded.broker(var)  # stops last: everything talks to it
         if settings.EMBEDDED["database"]:
-            servers.append(embedded.postgres(var))
-        stack.enter_context(embedded.running(*servers))
+            self.servers["PostgreSQL"] = embedded.postgres(var)
+        stack.enter_context(embedded.running(*self.servers.values()))
 
     def first_link(self, url: str) -> str | None:
         from incidents.actions.accounts import first_admin_link
@@ -179,8 +179,9 @@ class Command(BaseCommand):
             raise KeyboardInterrupt
 
     def fail_if_dead(self) -> None:
-        for name, child in self.children.items():
-            if (status := child.poll()) is not None:
+        parts = {name: server.process for name, server in self.servers.items()} | self.children
+        for name, child in parts.items():
+            if child is not None and (status := child.poll()) is not None:
                 raise CommandError(f"{name} ended by itself with status {status}; everything else is being stopped")
 
     def watch(self, wake: int) -> None:
