@@ -1,0 +1,43 @@
+"""A second factor: turned on with a code of the shown secret, asked for at the next sign-in."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from django.test import Client
+from django.urls import reverse
+
+from tests.incidents.conftest import make_user
+
+
+def code(secret: str) -> str:
+    """What an authenticator shows now."""
+    return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+
+
+@pytest.mark.django_db
+def test_it_is_turned_on_and_asked_for_at_the_next_sign_in() -> None:
+    make_user("ada")
+    browser = Client()
+    browser.post(reverse("account_login"), {"login": "ada", "password": "a long enough one"})
+    asked = browser.get(reverse("mfa_activate_totp"))
+    assert asked.status_code == 302, "whoever finds an open browser does not get to change the factors"
+    browser.post(asked["Location"], {"password": "a long enough one"})
+    page = browser.get(reverse("mfa_activate_totp"))
+    secret = page.context["form"].secret
+    assert secret in page.content.decode()
+    wrong = browser.post(reverse("mfa_activate_totp"), {"code": "000000"})
+    assert wrong.status_code == 200, "a wrong code turns nothing on"
+    secret = wrong.context["form"].secret
+    done = browser.post(reverse("mfa_activate_totp"), {"code": code(secret)})
+    assert done.status_code == 302
+
+    other = Client()
+    asked = other.post(reverse("account_login"), {"login": "ada", "password": "a long enough one"})
+    assert asked["Location"] == reverse("mfa_authenticate"), "the password alone opens nothing"
+    assert other.get(reverse("rooms")).status_code == 302
+    assert other.post(reverse("mfa_authenticate"), {"code": "000000"}).status_code == 200
+    other.post(reverse("mfa_authenticate"), {"code": code(secret)})
+    assert other.get(reverse("rooms")).status_code == 200
