@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         """By invitation.
 
@@ -19,7 +19,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return settings.EXHIBIT_OPEN_SIGNUP or "invitation" in request.session
 
 
-class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
         """Whoever the team's own identity provider vouches for may have an account; it opens no room."""
         return True

@@ -24,6 +24,6 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-@setup_logging.connect  # type: ignore[untyped-decorator]
+@setup_logging.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def keep_our_logging(**_: Any) -> None:
     """Answering this signal keeps Celery from putting its own handlers over LOGGING."""

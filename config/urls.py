@@ -7,7 +7,7 @@ from django.urls import include, path
 admin.site.site_header = admin.site.site_title = "Exhibit administration"
 admin.autodiscover()
 # The administration's own form asks for no second factor, so people sign in on the ordinary page.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 urlpatterns = [
     path("admin/", admin.site.urls),

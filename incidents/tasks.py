@@ -77,7 +77,7 @@ def work(queue: str) -> None:
             hint(waiting)
 
 
-@shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]
+@shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]  # as above
 def sweep() -> None:
     """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
     for job in Job.objects.give_up_expired():

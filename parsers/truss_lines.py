@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import cast
 
 import polars as pl
 
@@ -133,7 +134,7 @@ def shape_of(lines: pl.Series) -> Shape | None:
         return None
     shapes = calls.group_by("pid", "lwp", "stamps", "comma", maintain_order=True).len().sort("len", descending=True)
     pid, lwp, stamps, comma, _ = shapes.row(0)
-    return Shape(pid, lwp, stamps, bool(calls["tabs"].mean() >= 0.9), comma)  # type: ignore[operator]
+    return Shape(pid, lwp, stamps, cast("float", calls["tabs"].mean()) >= 0.9, comma)
 
 
 def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
@@ -306,10 +307,10 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
             (pl.col("s1") - pl.col("s1").shift(1).over("pid", "lwp")).alias("step")
         )
         paired = steps.filter(pl.col("step").is_not_null() & ~pl.col("fresh"))
-        rising = paired.is_empty() or float((paired["step"] > -0.00015).mean() or 0) >= 0.8  # type: ignore[arg-type]
+        rising = paired.is_empty() or cast("float", (paired["step"] > -0.00015).mean() or 0.0) >= 0.8
         # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
-        high = float(some["s1"].median() or 0) >= 1  # type: ignore[arg-type]
-        share = float((paired["step"] > -0.00015).mean() or 0) if len(paired) else 1.0  # type: ignore[arg-type]
+        high = cast("float", some["s1"].median() or 0.0) >= 1
+        share = cast("float", (paired["step"] > -0.00015).mean() or 0.0) if len(paired) else 1.0
         first = based or (rising and len(paired) >= 8) or (high and share >= 0.5)
         if n == 1:
             flags[1] = "d" if first else "D"
@@ -317,5 +318,5 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
             flags[2] = "dD"
         else:
             agree = ((paired["s2"] - paired["step"]).abs() < 0.00015).mean()
-            flags[2] = "dD" if float(agree or 0) >= 0.9 else "dE" if rising else "DE"  # type: ignore[arg-type]
+            flags[2] = "dD" if cast("float", agree or 0.0) >= 0.9 else "dE" if rising else "DE"
     return flags

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -52,6 +53,10 @@ def free_port(host: str, wanted: int | None) -> int:
                 continue
             return int(probe.getsockname()[1])
     raise CommandError(f"{host}: every port from 8000 to 8099 is taken; name one with --port")
+
+
+def has_ended(pid: int) -> bool:
+    return not command_line(pid)
 
 
 def is_loopback(host: str) -> bool:
@@ -220,7 +225,7 @@ class Command(BaseCommand):
             line = command_line(pid)
             if "config.asgi:application" in line or "config.celery" in line:
                 os.killpg(pid, signal.SIGTERM)
-                if not wait_until(lambda pid=pid: not command_line(pid), 10):  # type: ignore[misc]
+                if not wait_until(partial(has_ended, pid), 10):
                     os.killpg(pid, signal.SIGKILL)
         file.unlink()
 
