@@ -25,7 +25,8 @@ class Format:
     """What a module of `parsers/formats` reads: one variant of a kind.
 
     `split`: may byte ranges be read independently ("lines") or not ("none"). `clocks`: their kinds, the usual one
-    first.
+    first. `own`: a pattern (Rust syntax) that a line of such output fits, header, row or detail, and prose does not: by it
+    the splitter finds regions in a mail; the claim decides.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Format:
     example: str
     split: str = "none"
     clocks: tuple[str, ...] = ("none",)
+    own: str = ""
 
 
 @dataclass(frozen=True)

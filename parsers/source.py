@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,11 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
 
 @dataclass(frozen=True)
 class Hints:
-    """What a person knows about a file; None means unknown. `tz` is a zone name, `interval_s` the sampling interval."""
+    """What a person (or the lines above an output) knows; None means unknown.
+
+    `tz` is a zone name, `interval_s` the sampling interval, `command` the command line that made the output as it stood
+    at a prompt (`vmstat 5 12`), `date` the day of the first line (YYYY-MM-DD) where stamps have only a time of day.
+    """
 
     kind: str | None = None
     variant: str | None = None
@@ -55,6 +60,8 @@ class Hints:
     tz: str | None = None
     interval_s: float | None = None
     year: int | None = None
+    command: str | None = None
+    date: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,11 @@ class Head:
     lines: list[str]
     name: str = ""
     whole: bool = True
+
+    @cached_property
+    def text(self) -> str:
+        """All lines in one text, for a quick look: most heads are another format's."""
+        return "\n".join(self.lines)
 
 
 @dataclass(frozen=True)

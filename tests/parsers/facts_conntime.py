@@ -107,3 +107,7 @@ CHECKERS = {
 WAIVED = {
     "decimal": "the sign of the text is not stored; min, max and mean prove that it was read rightly",
 }
+
+AHEAD = ("elapsed_s",)
+AHEAD_IF = rb"[1-9],[0-9]{3}\b"
+"""A number whose comma may part thousands or decimals: the other lines of the file decide, also those that come later."""

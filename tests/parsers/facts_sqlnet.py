@@ -385,3 +385,6 @@ WAIVED = {
     "codes": "ns_main_code says it",
     "headline_and_struct_differ": "headline_code and ns_main_code say it",
 }
+
+AHEAD = ("side", "peer_ip", "peer_port", "scope")
+"""Whose trace it is, its first 2,000 lines decide, and with it which address is the peer's."""

@@ -374,3 +374,8 @@ CHECKERS = {
     "entries": libcalls("entry"), "returns": libcalls("exit"), "malloc_seconds": function_seconds("malloc"),
     "free_seconds": function_seconds("free"),
 }  # fmt: skip
+
+AHEAD = ("done_line", "complete")
+"""The line that completes an open call comes later."""
+
+REPAIRED = True
