@@ -1,0 +1,243 @@
+r"""Samples of perf: perf script of Linux.
+
+Tool: perf 2.6 to 6.x. Manual: perf-script(1). Capture: `perf record -F 99 -a -g -- sleep 30; perf script --header`. Read
+with or without CPU, time, period, thread, header, call chain (`-F` lists that keep comm, pid and event).
+
+Samples::
+
+    python3  2048 [001]  1155.913096:    5025125 cpu-clock:pppH:
+    	          177e1e PyUnicode_AsWideCharString+0x22e (/usr/bin/python3.11)
+    iperf 27409/28744 [000] 441995.133575: cpu-clock:
+    noploop 21796 [001] 1410597.984841: instructions:              993 main (/root/noploop)
+    java 19983 cycles:
+
+Tables: profile_stacks (one row a sample, weight 1, unit samples; the period has no column), profile_meta (one row an
+event), hosts (from `# ========`). Clock: boot-relative; `captured on` is an instant of the wall clock, but not of which
+sample. Frames are symbols without offset; one without symbol keeps its object: `[unknown] (/usr/bin/python3.11)`.
+Traps: a program's name may hold blanks, colons and digits, so the head of a sample is found from its time or event on;
+right-aligned names begin with blanks as frames do; two events of one file are never to be added. A stack without its head (the file
+begins in the middle) has no weight and is not complete. `complete` is NULL for a stack at the very end of the file.
+Known gaps: fields of tracepoints, branch stacks (`brstack`), source lines (`srcline`), `--per-event-dump`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.stack_rows import is_kernel, nested, records
+from parsers.tables import Domain, State, Tables
+
+FRAME = r"^[ \t]*([0-9a-f]{1,16})[ \t]+(\S.*?)(?:\+0x[0-9a-f]+)?(?:[ \t]+\(([^()]*(?:\([^()]*\))?[^()]*)\))?(?:[ \t]+\(inlined\))?$"
+"""Address, symbol, object. `(deleted)` may stand within the object's brackets."""
+
+HEAD = (
+    r"^[ \t]*(\S.*?)[ \t]+(-?[0-9]+)(?:/(-?[0-9]+))?[ \t]+(?:\[([0-9]{3,5})\][ \t]+)?(?:[.a-zA-Z0-9]{4,6}[ \t]+)?"
+    r"(?:([0-9]+\.[0-9]{6,9}):[ \t]+)?(?:([0-9]+)[ \t]+)?([A-Za-z][^ \t]*|[0-9a-z]+/[^ \t]*):(?:[ \t]+(.*))?$"
+)
+"""Program, process, thread, CPU, time, period, event, what follows."""
+
+_HEAD_NAMES = ["comm", "pid", "lwp", "cpu", "time", "period", "event", "rest"]
+TIMED = r"[ \t][0-9]+\.[0-9]{6,9}:[ \t]+(?:[0-9]+[ \t]+)?[^ \t]+:(?:[ \t]|$)"
+UNTIMED = r"^[ \t]*\S.*?[ \t][0-9]+(?:/[0-9]+)?[ \t]+(?:\[[0-9]{3,5}\][ \t]+)?(?:[0-9]+[ \t]+)?[a-z][A-Za-z0-9_:/.=,-]*:$"
+COMMENT = r"^#"
+PLAIN_FRAME = r"^[ \t]*[0-9a-f]{1,16}[ \t]+\S.*\)$"
+BARE_FRAME = r"^[ \t]+[0-9a-f]{5,16}[ \t]+\S+$"
+CUT_FRAME = r"^[ \t]+[0-9a-f]{5,16}(?:[ \t]|$)"
+
+FORMAT = Format(
+    kind="perf",
+    variant="script",
+    version="1",
+    systems=("linux",),
+    tables=("profile_stacks", "profile_meta", "hosts"),
+    man="perf-script(1)",
+    example="perf script --header",
+    clocks=("boot-relative", "none"),
+    own=rf"{TIMED}|^[ \t]+[0-9a-f]{{5,16}} \S.*\)$|^# (?:captured on|perf version|cmdline|nrcpus online) *:",
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By heads of samples with time and event, or by heads without a time that stand over frames."""
+    if "(" not in head.text and ": " not in head.text and ":\n" not in head.text:
+        return None
+    timed = [x for x in head.lines if ":" in x and re.search(TIMED, x)]
+    heads = [x for x in timed if re.match(HEAD, x)]
+    # Waits of perf trace print `comm/tid call(...)`; packets print no pid before the time.
+    if len(heads) * 8 > len(timed) * 7 and heads:
+        frames = sum(1 for x in head.lines if x[:1] in "\t " and re.match(PLAIN_FRAME, x))
+        inline = sum(1 for x in heads if re.search(r" [0-9a-f]{2,16} \S.*\)$", x))
+        if frames or inline:
+            return Claim(0.95, f"{len(heads)} samples with time and event, {frames} frames", "script")
+        if any(re.match(r"# (?:captured on|perf version) *:", x) for x in head.lines[:40]):
+            return Claim(0.9, f"{len(heads)} samples below a header of perf", "script")
+        if all(re.search(r"[0-9]:[ \t]+(?:[0-9]+[ \t]+)?[a-z0-9_-]+:[^ \t]*:", x) for x in heads):
+            return Claim(0.7, f"{len(heads)} samples with time and event", "script")
+    frames = sum(1 for x in head.lines if x[:1] in "\t " and re.match(PLAIN_FRAME, x) and not x.endswith(" ()"))
+    untimed = [x for x in head.lines if x.endswith(":") and re.match(UNTIMED, x)]
+    if untimed and frames:
+        return Claim(0.85, f"{len(untimed)} samples without time over {frames} frames", "script")
+    filled = sum(1 for x in head.lines if x)
+    fragment = sum(1 for x in head.lines if re.match(r"^[ \t]+[0-9a-f]{4,16} \S.*\((?:/|\[)\S*\)$", x))
+    if fragment >= 3 and fragment * 10 >= filled * 9:
+        return Claim(0.6, f"{fragment} frames without the head of their sample", "script")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` holds the open sample, the events seen and what the header said."""
+    text = pl.col("line")
+    frame = text.str.contains(PLAIN_FRAME) | text.str.contains(BARE_FRAME)
+    maybe = text.str.contains(TIMED) | text.str.contains(UNTIMED)
+    begins = maybe & text.str.contains(HEAD)
+    # The cheap test first: most lines are frames, and a frame that looks like a head is rare.
+    for lines, more in records(source, out, state, begins, frame | begins):
+        shaped = _joined(lines.with_columns(frame=frame, maybe=maybe), out)
+        fields = text.str.extract_groups(HEAD).struct.rename_fields(_HEAD_NAMES)
+        heads = shaped.filter(pl.col("maybe")).with_columns(fields.alias("g")).unnest("g")
+        heads = heads.filter(pl.col("event").is_not_null())
+        _header(lines, out, state)
+        _stacks(shaped, heads, out, state, more)
+    return state
+
+
+def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Put together frames that a terminal or mail wrapped: every frame ends with a bracket, so a line that does not end
+    with one and its next line that only closes it are one.
+    """
+    text = pl.col("line")
+    half = text.str.contains(CUT_FRAME) & ~text.str.ends_with(")") & text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x")
+    rest = text.str.ends_with(")") & ~pl.col("frame") & ~pl.col("maybe") & ~text.str.contains(COMMENT)
+    tail = rest & half.shift(1).fill_null(False)
+    if not lines.select(tail.any()).item():
+        return lines
+    marked = lines.with_columns(tail=tail)
+    following = pl.col("line").shift(-1)
+    opened = pl.when(following.str.strip_chars_start(" \t").str.starts_with("(")).then(pl.lit(" ")).otherwise(pl.lit(""))
+    whole = pl.concat_str([pl.col("line"), opened, following.str.strip_chars_start(" \t")])
+    marked = marked.with_columns(
+        line=pl.when(pl.col("tail").shift(-1)).then(whole).otherwise(pl.col("line")),
+        frame=pl.col("frame") | pl.col("tail").shift(-1).fill_null(False),
+    )
+    tails = marked.filter(pl.col("tail"))
+    out.read(tails["line_no"])
+    out.notes(
+        tails.select(
+            line_no=pl.col("line_no") - 1,
+            line_end=pl.col("line_no"),
+            kind=pl.lit("repaired"),
+            text=pl.lit("a frame wrapped to two lines was put together: every frame ends with a bracket"),
+        )
+    )
+    return marked.filter(~pl.col("tail")).drop("tail")
+
+
+def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
+    """Write one row for each sample, with the frames below its head up to a blank line or the next head."""
+    # A blank line ends a stack; frames behind it without a head of their own are a fragment.
+    blank = pl.col("line") == ""
+    head = pl.col("line_no").is_in(heads["line_no"].implode()) if len(heads) else pl.lit(False)
+    marked = lines.with_columns(head=head, blank=blank)
+    marked = marked.with_columns(
+        group=(pl.col("head") | (pl.col("blank").shift(1).fill_null(True) & ~pl.col("blank"))).cum_sum(),
+        ended=(pl.col("blank") | pl.col("head")).shift(-1, fill_value=more or None),
+    )
+    cells = pl.col("line").str.extract_groups(FRAME).struct.rename_fields(["address", "symbol", "dso"])
+    frames = marked.filter(pl.col("frame") & ~pl.col("head")).with_columns(cells.alias("g")).unnest("g")
+    owned = heads.join(marked.filter("head").select("line_no", "group", "ended"), on="line_no", maintain_order="left")
+    inline = _inline(owned)
+    if len(inline):
+        frames = pl.concat([frames.select(inline.columns), inline]).sort("line_no")
+    first = frames.group_by("group", maintain_order=True).agg(
+        pl.col("line_no").first().alias("from"),
+        pl.col("line_no").last().alias("to"),
+        pl.col("ended").last().alias("closed"),
+        pl.col("dso").first(),
+    )
+    rows = owned.join(first, on="group", how="full", coalesce=True).sort("group")
+    if rows.is_empty():
+        return
+    shown = pl.when(pl.col("symbol") != "[unknown]").then(pl.col("symbol"))
+    shown = shown.when(pl.col("dso").is_null() | (pl.col("dso") == "[unknown]")).then(pl.lit("[unknown]"))
+    texts = frames.select(shown.otherwise(pl.format("[unknown] ({})", "dso"))).to_series()
+    owner = rows["group"].search_sorted(frames["group"])
+    told = pl.col("event").is_not_null()
+    pid = pl.col("pid").cast(pl.Int64)
+    rows = rows.select(
+        line_no=pl.coalesce("line_no", "from"),
+        line_end=pl.coalesce("to", "line_no"),
+        t_local=pl.col("time").cast(pl.Float64),
+        event="event",
+        weight=pl.when(told).then(1.0),
+        unit=pl.lit("samples"),
+        pid=pid,
+        lwp=pl.coalesce(pl.col("lwp").cast(pl.Int64), pid),
+        comm="comm",
+        frames=nested(texts, owner, len(rows)),
+        kernel=is_kernel(pl.col("dso")),
+        complete=pl.when(told).then(pl.when(pl.col("from").is_null()).then("ended").otherwise("closed")).otherwise(False),
+    ).with_columns(leaf=pl.col("frames").list.first())
+    out.add("profile_stacks", rows)
+    for line in rows.filter(~told)["line_no"].head(20):
+        out.note(line, line, "remark", "frames without the head of their sample: no weight, no event, no process")
+    _meta(rows, out, state)
+
+
+def _inline(heads: pl.DataFrame) -> pl.DataFrame:
+    """Take the frame that stands behind the event where no call chain was recorded."""
+    cells = pl.col("rest").str.extract_groups(FRAME).struct.rename_fields(["address", "symbol", "dso"])
+    found = heads.filter(pl.col("rest").str.ends_with(")")).with_columns(cells.alias("g")).unnest("g")
+    return found.filter(pl.col("dso").is_not_null()).select("line_no", "group", "ended", "symbol", "dso")
+
+
+def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
+    """Write a row of `profile_meta` for each event when it comes for the first time, and the clock of the samples."""
+    seen: list[str] = state.setdefault("events", [])
+    fresh = rows.filter(~pl.col("event").is_in(seen)).drop_nulls("event").unique("event", keep="first", maintain_order=True)
+    if len(fresh):
+        seen += fresh["event"].to_list()
+        out.add("profile_meta", fresh.select("line_no", "event", variant=pl.lit("script"), ncpu=pl.lit(state.get("ncpu"), pl.Int64)))
+    times = rows["t_local"].drop_nulls()
+    if len(times):
+        lines = [(int(rows["line_no"].item(0)), int(rows["line_end"].item(-1)))]
+        low, high = float(times.min()), float(times.max())  # type: ignore[arg-type]
+        out.domain(Domain(1, "boot-relative", None, None, low, high, lines))
+
+
+def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:
+    """Read what `perf script --header` says of the host; other comment lines belong to it."""
+    comments = lines.filter(pl.col("line").str.contains(COMMENT))
+    if comments.is_empty():
+        return
+    out.read(comments["line_no"])
+    said = comments.with_columns(
+        pl.col("line").str.extract(r"^# ([a-z ]+?) *:", 1).alias("name"),
+        pl.col("line").str.extract(r"^# [a-z ]+: (.*)$", 1).str.strip_chars().alias("value"),
+    ).drop_nulls("value")
+    words = dict(said.select("name", "value").iter_rows())
+    if "nrcpus online" in words and words["nrcpus online"].isdecimal():
+        state["ncpu"] = int(words["nrcpus online"])
+    if "cmdline" in words:
+        out.fact("tool_opts", words["cmdline"].split())
+    if "os release" in words:
+        out.fact("os_release", words["os release"])
+    if "captured on" in words:
+        line = int(said.filter(pl.col("name") == "captured on")["line_no"].item(0))
+        out.note(line, line, "remark", f"captured on {words['captured on']}: local time without zone; samples count from boot")
+    if words.keys() & {"cpudesc", "nrcpus online", "total memory"}:
+        out.fact("os", "linux")
+        memory = re.match(r"([0-9]+) kB$", words.get("total memory", ""))
+        row = {
+            "line_no": [said["line_no"].item(0)],
+            "line_end": [said["line_no"].item(-1)],
+            "os": ["linux"],
+            "os_release": [words.get("os release")],
+            "model": [words.get("cpudesc")],
+            "ncpu": [state.get("ncpu")],
+            "mem_kb": [float(memory[1]) if memory else None],
+        }
+        out.add("hosts", pl.DataFrame(row))
