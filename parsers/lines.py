@@ -37,7 +37,8 @@ class LineReader:
             raise FileNotFoundError(f"no reading in {reading.name}")
         if original.stat().st_size != manifest["bytes"]:
             raise OtherReading("the reading belongs to another original")
-        self._original = original
+        transcript = manifest.get("transcript")
+        self._original = reading / transcript["name"] if transcript else original
         self._reading = reading
         self.count: int = manifest["lines"]
         """Lines read so far (all of them once the reading is complete)."""

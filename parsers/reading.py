@@ -22,6 +22,7 @@ from parsers.parts import PartHint, Plan, plan
 from parsers.registry import Format, Ranked, choose, rank
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import Batch, Domain, Tables
+from parsers.transcripts import NAME, Transcript, transcribed
 
 SCHEMA = 1
 NOTES_KEPT = 200
@@ -134,8 +135,14 @@ def read(
     name = name or path.name
     began = time.perf_counter()
     try:
-        with open_text(path, limits, name) as text:
-            return _Reading(text, hints, out, limits, known, progress, began).run()
+        # A transcript left by a killed reading is used again; one beside a reading of other bytes is never looked at.
+        _check_original(path, out)
+        with (
+            transcribed(path, out, limits) as transcript,
+            open_text(transcript.path if transcript else path, limits, name) as text,
+        ):
+            original = _Original(_sha256(path), path.stat().st_size, transcript)
+            return _Reading(text, original, hints, out, limits, known, progress, began).run()
     except NotText as error:
         manifest = _fresh_manifest(hints, _sha256(path), path.stat().st_size, None)
         _fail(manifest, error, out)
@@ -174,12 +181,22 @@ def account_of(manifest: dict[str, Any], name: str) -> Account:
     )
 
 
+@dataclass(frozen=True)
+class _Original:
+    """The stored bytes, which may be others than the text that is read."""
+
+    sha256: str
+    bytes: int
+    transcript: Transcript | None
+
+
 class _Reading:
     """One run of `read`: walks the plan, one batch per block run."""
 
     def __init__(
         self,
         text: TextFile,
+        original: _Original,
         hints: Hints,
         out: Path | None,
         limits: Limits,
@@ -189,10 +206,12 @@ class _Reading:
     ) -> None:
         self.text, self.out, self.limits, self.progress = text, out, limits, progress
         self.plans = plan(known, hints)
-        sha256 = text.sha256()
+        sha256, self.transcript = original.sha256, original.transcript
         said = asdict(hints) | {"known": [asdict(k) for k in known]}
-        self.manifest = _fresh_manifest(hints, sha256, text.size, text.encoding)
+        self.manifest = _fresh_manifest(hints, sha256, original.bytes, text.encoding)
         self.manifest.update(hints=said, eol=text.eol)
+        if self.transcript is not None:
+            self.manifest["transcript"] = {"name": NAME, "by": self.transcript.by, "note": self.transcript.note}
         old = parquet.load_manifest(out) if out else None
         if old is not None:
             if (old["sha256"], old["hints"], old["schema"]) != (sha256, said, SCHEMA):
@@ -272,6 +291,8 @@ class _Reading:
         number = len(manifest["batches"]) + 1
         with _writer(self.out, number) as writer:
             tables = Tables(source, writer)
+            if self.transcript is not None and source.first_line == 1:
+                tables.note(1, 1, "remark", self.transcript.note)
             state = manifest["state"] or ({"variant": chosen.variant} if chosen else {})
             if chosen is not None:
                 state = chosen.module.parse(source, tables, state)
@@ -381,6 +402,7 @@ def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str |
         "lines": 0,
         "encoding": encoding,
         "eol": "\n",
+        "transcript": None,
         "complete": False,
         "plan_next": 0,
         "plan_begun": None,
@@ -402,6 +424,12 @@ def _fail(manifest: dict[str, Any], error: ParserError, out: Path | None) -> Non
     if out:
         out.mkdir(parents=True, exist_ok=True)
         parquet.save_manifest(out, manifest)
+
+
+def _check_original(path: Path, out: Path | None) -> None:
+    old = parquet.load_manifest(out) if out else None
+    if old is not None and old["bytes"] != path.stat().st_size:
+        raise OtherReading(f"{out} holds a reading of another file")
 
 
 def _sha256(path: Path) -> str:
