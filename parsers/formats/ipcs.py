@@ -1,0 +1,419 @@
+r"""Shared memory, semaphores and message queues: ipcs of Linux, Solaris, AIX, HP-UX, macOS.
+
+Tools: util-linux ipcs(1) with -m -s -q -a -t -p -c -l -u -i ID; Solaris ipcs(1) with any of -a -A -b -c -i -J -o -p -t -z;
+AIX and HP-UX ipcs(1), macOS ipcs(1). Capture: `ipcs -a` (Solaris, AIX), `ipcs -a; ipcs -l; ipcs -u` (Linux).
+
+Samples::
+
+    ------ Shared Memory Segments --------
+    key        shmid      owner      perms      bytes      nattch     status
+    0x0052e2c1 0          postgres   600        37879808   26
+    IPC status from <running system> as of Tuesday, July 24, 2018 04:19:42 PM CST
+    T         ID      KEY        MODE        OWNER    GROUP  CREATOR   CGROUP NATTCH      SEGSZ   CPID  LPID   ATIME ...
+    m  486539323   0x70425e70 --rw-r-----   oracle asmadmin   oracle asmadmin   1434      16384 23161 18364 16:19:19 ...
+
+Tables: ipcs_shm, ipcs_sem, ipcs_msg; -l fills params (scope ipc), -u resource_use, -i counters (grp ipcs_sem).
+Clock: the banner gives one wall-local stamp, the same for all rows under it; its zone is a word that several zones share.
+Traps: columns come from the header, split at blanks (a SEGSZ of more than ten digits shifts them); section titles are
+translated, so the header decides; a key 0 is private; a set and a segment may have the same id; ATIME, DTIME, OTIME have
+no date. Repaired with a note: rows without a header by their number of columns, rows wrapped by a mail program, several
+rows on one line. Known gaps: ATIME, DTIME, GROUP, QBYTES have no column.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from parsers.registry import Claim, Format
+from parsers.small_texts import Rows, number, share, whole
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import WALL_BASE, month, wall_seconds
+
+OWN = (
+    r"^[ \t]*(?:IPC status from .* as of |T +ID +KEY +MODE|[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|0)[ \t]+[-RSDC]{1,2}[-rwa]{6,}"
+    r"|[-\u2013\u2014]{2,} ?(?:Message|Messages|Shared|Semaphore)s? .*[-\u2013\u2014]{2,}"
+    r"|(?:key +)?(?:shmid|semid|msqid) +(?:owner|perms) |0x[0-9a-fA-F]{8}[ \t]+[0-9]+[ \t]+\S+[ \t]+[0-7]{3,4}[ \t]+[0-9]+"
+    r"|(?:Message Queues|Shared Memory|Semaphores):$|(?:Semaphore Array|Shared memory Segment|Message Queue) (?:sem|shm|msq)id="
+    r"|(?:max|min|default max|used|allocated|semaphore max) [a-z ()]+ = [0-9]+|(?:segments|pages) (?:allocated|resident|swapped) +[0-9]+$"
+    r"|semnum +value +ncount|uid=[0-9]+[ \t]+gid=[0-9]+|mode=0[0-7]+,?[ \t]+access_perms=0[0-7]+$)"
+)
+FORMATS = tuple(
+    Format(
+        kind="ipcs",
+        variant=variant,
+        version="1",
+        systems=systems,
+        tables=("ipcs_shm", "ipcs_sem", "ipcs_msg", "params", "resource_use", "counters"),
+        man="ipcs(1)",
+        example=example,
+        clocks=clocks,
+        own=OWN,
+    )
+    for variant, systems, example, clocks in (
+        ("linux", ("linux",), "ipcs -a; ipcs -l; ipcs -u", ("none",)),
+        ("solaris", ("solaris", "aix", "hpux", "macos"), "ipcs -a", ("wall-local", "none")),
+    )
+)
+
+_OWN = re.compile(OWN)
+BANNER = re.compile(r"IPC status from (.*?) as of (.*)")
+DATE = re.compile(
+    r"(?:\w+,? +)?(?P<month>[^\W\d]+)\.? +(?P<day>[0-9]{1,2}),? +(?:(?P<year>[0-9]{4}) +)?"
+    r"(?P<h>[0-9]{1,2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?: +(?P<half>[AP]M))?(?: +(?P<zone>[A-Z][A-Za-z+0-9:-]*))?"
+    r"(?: +(?P<year2>[0-9]{4}))?"
+)
+SECTION = re.compile(r"(?:[-\u2013\u2014]{2,} ?([^-\u2013\u2014]\S.*?) ?[-\u2013\u2014]{2,}|([^:=]+):)")
+TITLES = ("Message Queues", "Shared Memory", "Semaphores")
+ABSENT = re.compile(r".*(?:facility )?not (?:in system|configured).*")
+HEADER = re.compile(r"(?:T +ID +KEY|key +(?:shm|sem|msq)id|(?:shm|sem|msq)id +(?:owner|perms)|semnum +value)\b")
+SETTING = re.compile(r"(\S[^=]*?) *= *(\S+)(?: (bytes))?")
+USED = re.compile(r"((?:segments|pages) [a-z]+) +([0-9]+)|(Swap performance: .*)")
+DETAIL = re.compile(r"(?:Semaphore Array|Shared memory Segment|Message Queue) (sem|shm|msq)id=([0-9]+)")
+PAIR = re.compile(r"([a-z_]+) *= *(\S+?)(?:,|$|\s)")
+ROW_T = r"[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|[0-9]+|IPC_PRIVATE)[ \t]"
+START = re.compile(rf"(?:^|(?<=\s))(?={ROW_T}|0x[0-9a-fA-F]{{8}}[ \t]+[0-9])")
+TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4})?")
+
+_TABLE = {
+    "m": "ipcs_shm",
+    "s": "ipcs_sem",
+    "q": "ipcs_msg",
+    "shmid": "ipcs_shm",
+    "semid": "ipcs_sem",
+    "msqid": "ipcs_msg",
+}
+_ID = {"ipcs_shm": "shmid", "ipcs_sem": "semid", "ipcs_msg": "msqid"}
+# Heading, in lower case, to column; a table takes those it has.
+_COLUMNS = {
+    "key": "key",
+    "owner": "owner",
+    "uid": "owner",
+    "creator": "creator",
+    "cuid": "creator",
+    "mode": "perms",
+    "perms": "perms",
+    "bytes": "bytes",
+    "segsz": "bytes",
+    "cbytes": "bytes",
+    "used-bytes": "bytes",
+    "nattch": "nattch",
+    "ismattch": "ism_nattch",
+    "cpid": "cpid",
+    "lpid": "lpid",
+    "ctime": "ctime_text",
+    "changed": "ctime_text",
+    "last-changed": "ctime_text",
+    "change": "ctime_text",
+    "status": "status",
+    "project": "project",
+    "zone": "zone",
+    "nsems": "nsems",
+    "qnum": "messages",
+    "messages": "messages",
+}
+_NUMBERS = {"bytes", "nattch", "ism_nattch", "cpid", "lpid", "nsems", "messages"}
+_HAS = {
+    "ipcs_shm": {
+        "key",
+        "owner",
+        "creator",
+        "perms",
+        "bytes",
+        "nattch",
+        "ism_nattch",
+        "cpid",
+        "lpid",
+        "ctime_text",
+        "status",
+        "project",
+        "zone",
+    },
+    "ipcs_sem": {"key", "owner", "creator", "perms", "nsems", "ctime_text", "zone"},
+    "ipcs_msg": {"key", "owner", "perms", "bytes", "messages"},
+}
+_TIMED = {"attached", "detached", "changed", "last-op", "last-changed", "send", "recv", "change"}
+_BASE = "t id key mode owner group"
+# Without a header the number of columns tells the letters: none, or -a.
+_BY_COUNT = {
+    ("m", 6): _BASE,
+    ("s", 6): _BASE,
+    ("q", 6): _BASE,
+    ("m", 15): f"{_BASE} creator cgroup nattch segsz cpid lpid atime dtime ctime",
+    ("s", 11): f"{_BASE} creator cgroup nsems otime ctime",
+    ("q", 16): f"{_BASE} creator cgroup cbytes qnum qbytes lspid lrpid stime rtime ctime",
+    ("0", 5): "key semid owner perms nsems",
+    ("0", 6): "key shmid owner perms bytes nattch",
+    ("0", 7): "key shmid owner perms bytes nattch status",
+}
+
+
+def claim(head: Head) -> Claim | None:
+    """By the banner or a header, with rows under it; else by several rows."""
+    text = head.text
+    if not any(
+        w in text for w in ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore", "0x")
+    ):
+        return None
+    found, part = share(head, _OWN)
+    detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
+    if not found or (part < 0.3 and not detail):
+        return None
+    lines = [x.strip() for x in head.lines if x]
+    mark = next((x for x in lines if BANNER.match(x) or HEADER.search(x) or DETAIL.match(x)), None)
+    solaris = any(re.match(rf"IPC status|T +ID|{ROW_T}", x) for x in lines)
+    limits = any(SECTION.match(x) and re.search(r"(?:Limits|Status) -", x) for x in lines)
+    if mark is None and not limits and found < 2:
+        return None
+    strength = (0.95 if mark or limits else 0.75) * min(1.0, part * (3 if detail else 1.6))
+    return Claim(
+        strength,
+        f"{found} lines of ipcs" + (f", header {mark[:60]!r}" if mark else ""),
+        "solaris" if solaris else "linux",
+    )
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps section, header, stamp of the banner, the object of -i and the first half of a row."""
+    reader = _Reader(out, state, source.hints.year)
+    for block in source.blocks():
+        for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
+            if line and not line.isspace():
+                reader.line(line_no, line.strip())
+        reader.rows.give(out)
+    reader.drop_half()
+    reader.rows.give(out)
+    return reader.state
+
+
+class _Reader:
+    """Walks the lines of a listing."""
+
+    def __init__(self, out: Tables, state: State, year: int | None) -> None:
+        self.out, self.state, self.year = out, state, year
+        self.rows = Rows()
+
+    def line(self, line_no: int, line: str) -> None:
+        state = self.state
+        if line == ".":
+            # Authors put single full stops under each other where rows were left out.
+            self.out.account("elided", [line_no])
+            return
+        starts = [m.start() for m in START.finditer(line)]
+        head = HEADER.search(line)
+        if len(starts) > 1 or (starts and head):
+            starts = sorted({*starts, *([head.start()] if head and head.start() else [])})
+            pieces = [x for a, b in zip([0, *starts], [*starts, len(line)], strict=True) if (x := line[a:b].strip())]
+            self.out.note(line_no, line_no, "repaired", f"{len(pieces)} lines on one line: line ends were lost")
+            for piece in pieces:
+                self.line(line_no, piece)
+            return
+        if half := state.get("half"):
+            words = line.split()
+            if (
+                not starts
+                and not HEADER.match(line)
+                and not BANNER.match(line)
+                and len(half["words"]) + len(words) <= half["want"]
+            ):
+                half["words"] += words
+                self.out.read([line_no])
+                if len(half["words"]) == half["want"]:
+                    state["half"] = None
+                    self.out.note(half["line_no"], line_no, "repaired", "row wrapped over several lines, joined")
+                    self.row(half["line_no"], line_no, half["words"], half["columns"], "")
+                return
+            self.drop_half()
+        if match := BANNER.match(line):
+            self.banner(line_no, match)
+        elif HEADER.match(line):
+            state["header"], state["header_line"] = line.lower().split(), line_no
+            state["guessed"] = {}
+            self.out.read([line_no])
+        elif match := DETAIL.match(line):
+            state["item"] = {"kind": f"{match[1]}id", "id": whole(match[2]), "line_no": line_no}
+            state["header"] = None
+            self.out.read([line_no])
+        elif line.rstrip(":") in TITLES or line[:2] in ("--", "\u2014\u2014", "\u2013\u2013"):
+            match = SECTION.fullmatch(line)
+            state["section"] = (match[1] or match[2]) if match else line
+            state["item"] = None
+            if line[:2] in ("--", "\u2014\u2014", "\u2013\u2013"):
+                state["header"] = None
+            self.out.read([line_no])
+        elif starts and starts[0] == 0:
+            self.found(line_no, line)
+        elif state.get("header_line") == line_no - 1 and re.fullmatch(r"(?:[A-Z]{4,9}\s*)+", line):
+            # The header was wrapped: its rest stands alone.
+            state["header"] = [*state["header"], *line.lower().split()]
+            state["header_line"] = line_no
+            self.out.read([line_no])
+        elif state.get("header"):
+            self.found(line_no, line)
+        else:
+            self.named(line_no, line)
+
+    def drop_half(self) -> None:
+        """A first half whose other half did not come."""
+        half = self.state.pop("half", None)
+        if half:
+            self.out.note(
+                half["line_no"],
+                half["line_no"],
+                "damaged",
+                f"row with {len(half['words'])} of {half['want']} columns: its rest is missing",
+            )
+
+    def banner(self, line_no: int, match: re.Match[str]) -> None:
+        self.out.read([line_no])
+        self.state |= {"t": None, "header": None, "item": None}
+        date = DATE.search(match[2])
+        if date is None:
+            self.out.note(line_no, line_no, "remark", f"no time could be read from {match[2]!r}")
+            return
+        hour, year = int(date["h"]), whole(date["year"] or date["year2"]) or self.year
+        if date["half"]:
+            hour = hour % 12 + (12 if date["half"] == "PM" else 0)
+        number_of = month(date["month"])
+        t = (
+            wall_seconds(year, number_of, int(date["day"]), hour, int(date["m"]), int(date["s"]))
+            if year and number_of
+            else None
+        )
+        if t is None:
+            self.out.note(line_no, line_no, "remark", f"no time could be read from {match[2]!r}")
+            return
+        self.state["t"] = t
+        if date["zone"]:
+            self.out.note(
+                line_no, line_no, "remark", f"the zone is the word {date['zone']!r} only; several zones may share it"
+            )
+        self.out.domain(Domain(1, "wall-local", WALL_BASE, None, t, t, [(line_no, line_no)]))
+
+    def found(self, line_no: int, line: str) -> None:
+        """A row under a header, or one whose columns its length tells."""
+        columns: list[str] | None = self.state.get("header")
+        words = line.split()
+        if columns and columns[0] == "semnum":
+            self.semaphore(line_no, words, columns)
+            return
+        letter = words[0] if words[0] in ("q", "m", "s") else "0"
+        if columns and (columns[0] == "t") != (letter != "0"):
+            columns = None
+        if columns is None:
+            columns = self.guessed(line_no, letter, len(words))
+            if columns is None:
+                return
+        if _TIMED & set(columns) and columns[0] != "t":
+            columns, words = self.timed(columns, line)
+        want = len(columns)
+        if "status" in columns and columns[0] != "t" and len(words) == want - 1:
+            words.append("")
+        if len(words) < want and len(words) >= 3 and whole(words[1 if columns[0] in ("t", "key") else 0]) is not None:
+            self.state["half"] = {"line_no": line_no, "words": words, "columns": columns, "want": want}
+            self.out.account("damaged", [line_no])
+        elif len(words) == want:
+            self.row(line_no, line_no, words, columns, line)
+
+    def guessed(self, line_no: int, letter: str, count: int) -> list[str] | None:
+        """Columns of a row without a header: by the first such row's length; a shorter one later was cut."""
+        guessed: dict[str, str] = self.state.setdefault("guessed", {})
+        if letter not in guessed:
+            if (letter, count) not in _BY_COUNT:
+                return None
+            guessed[letter] = _BY_COUNT[letter, count]
+            self.out.note(line_no, line_no, "repaired", f"no header: {count} columns are read as {guessed[letter]}")
+        return guessed[letter].split()
+
+    def timed(self, columns: list[str], line: str) -> tuple[list[str], list[str]]:
+        """Linux -t: times hold blanks."""
+        times = TIME_L.findall(line)
+        first = line[: m.start()].split() if (m := TIME_L.search(line)) else line.split()
+        return columns, [*first, *times]
+
+    def row(self, line_no: int, line_end: int, words: list[str], columns: list[str], line: str) -> None:
+        cells = dict(zip(columns, words, strict=True))
+        if columns[0] == "t":
+            table, ident = _TABLE.get(cells["t"], ""), cells["id"]
+        else:
+            id_column = next((c for c in columns if c in ("shmid", "semid", "msqid")), "")
+            table, ident = _TABLE.get(id_column, ""), cells.get(id_column, "")
+        if not table or whole(ident) is None:
+            return
+        values: dict[str, Any] = {_ID[table]: whole(ident), "t_local": self.state.get("t")}
+        for name, text in cells.items():
+            column = _COLUMNS.get(name)
+            if column in _HAS[table] and text not in ("", "-"):
+                values[column] = whole(text) if column in _NUMBERS else text
+        self.rows.add(table, line_no, line_end=line_end, **values)
+        if self.state.get("t") is not None:
+            self.out.domain(
+                Domain(1, "wall-local", WALL_BASE, None, self.state["t"], self.state["t"], [(line_no, line_end)])
+            )
+
+    def semaphore(self, line_no: int, words: list[str], columns: list[str]) -> None:
+        """Table of -i: one counter a cell."""
+        item = self.state.get("item") or {}
+        if len(words) != len(columns) or any(whole(w) is None for w in words):
+            return
+        if number(words[0]) != item.get("next", 0):
+            self.out.note(
+                line_no,
+                line_no,
+                "remark",
+                f"semnum is {words[0]}, expected {item.get('next', 0)}: the column is not in order",
+            )
+        item["next"] = item.get("next", 0) + 1
+        for name, text in zip(columns, words, strict=True):
+            if name in ("value", "ncount", "zcount"):
+                where = f"{item.get('id', '')}/{words[0]}"
+                self.rows.add(
+                    "counters",
+                    line_no,
+                    sample=1,
+                    grp="ipcs_sem",
+                    item=where,
+                    name=name,
+                    value=number(text),
+                    mode="level",
+                )
+
+    def named(self, line_no: int, line: str) -> None:
+        """Settings of -l and -u, details of -i."""
+        section, item = self.state.get("section") or "", self.state.get("item")
+        if ABSENT.fullmatch(line):
+            self.out.read([line_no])
+        elif item is not None:
+            self.detail(line_no, line, item)
+        elif match := USED.fullmatch(line):
+            if match[1]:
+                self.rows.add("resource_use", line_no, scope="ipc", name=match[1], used=number(match[2]))
+            else:
+                self.out.read([line_no])
+        elif match := SETTING.fullmatch(line):
+            if re.match(r"used |allocated ", match[1]) or "Status" in section:
+                self.rows.add("resource_use", line_no, scope="ipc", name=match[1], used=number(match[2]))
+            elif section:
+                self.rows.add(
+                    "params", line_no, scope="ipc", name=match[1], value=match[2], num=number(match[2]), active=True
+                )
+
+    def detail(self, line_no: int, line: str, item: dict[str, Any]) -> None:
+        """Lines `name=value` of -i: sizes and owners make one row of the object."""
+        pairs = dict(PAIR.findall(line))
+        if not pairs:
+            return
+        self.out.read([line_no])
+        table = _TABLE[item["kind"]]
+        perms = pairs.get("mode")
+        if perms:
+            item["perms"] = perms
+        if {"uid", "cuid"} <= pairs.keys():
+            item |= {"owner": pairs["uid"], "creator": pairs["cuid"]}
+        main = {"ipcs_sem": "nsems", "ipcs_shm": "bytes", "ipcs_msg": "cbytes"}[table]
+        if main not in pairs:
+            return
+        values = {_COLUMNS[k]: whole(v) for k, v in pairs.items() if _COLUMNS.get(k) in _NUMBERS & _HAS[table]}
+        values |= {k: item[k] for k in ("perms", "owner", "creator") if k in item and k in _HAS[table]}
+        self.rows.add(table, item["line_no"], line_end=line_no, **{_ID[table]: item["id"]}, **values)

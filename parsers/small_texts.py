@@ -1,0 +1,88 @@
+"""Texts that are small by nature (settings, listings of a host): rows collected line by line, numbers, quick looks.
+
+What can be big (logs, counters, address maps) is read as columns instead.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+
+from parsers.notes import ELISION
+from parsers.schema import schema
+from parsers.source import Head
+from parsers.tables import Tables
+
+LOOK_LINES = 400
+_SIZE = re.compile(r"([0-9]+(?:[.,][0-9]+)?) ?([kKMGTPE]?)(i?[bB]?)")
+_KB = {"": 1 / 1024, "k": 1.0, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4, "E": 1024.0**5}
+
+
+class Rows:
+    """Rows by table; `give` hands them to the part. Values stand under the names of the table's columns."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, table: str, line_no: int, **values: Any) -> None:
+        self._rows.setdefault(table, []).append({"line_no": line_no, **values})
+
+    def last(self, table: str) -> dict[str, Any] | None:
+        """Give the row added last, which may still be changed, or None."""
+        rows = self._rows.get(table)
+        return rows[-1] if rows else None
+
+    def give(self, out: Tables) -> None:
+        for table, rows in self._rows.items():
+            columns = schema(table)
+            names = dict.fromkeys(name for row in rows for name in row)
+            frame = {name: [row.get(name) for row in rows] for name in names}
+            out.add(table, pl.DataFrame(frame, schema={name: columns[name] for name in names}, strict=False))
+        self._rows.clear()
+
+
+def whole(text: str | None, base: int = 10) -> int | None:
+    """Read an integer that fits a column; None for anything else.
+
+    >>> whole("16"), whole("0x10", 16), whole("99999999999999999999"), whole("-"), whole("1_0")
+    (16, 16, None, None, None)
+    """
+    if text is None or not re.fullmatch(r"[+-]?(?:0[xX])?[0-9a-fA-F]{1,20}", text):
+        return None
+    try:
+        value = int(text, base)
+    except ValueError:
+        return None
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def number(text: str | None) -> float | None:
+    """Read a decimal or 0x number as Float64 (large ones lose their last digits); None for anything else.
+
+    >>> number("18446744073692774399"), number("0x10"), number("-1"), number("4 4 1 7")
+    (1.84467440736928e+19, 16.0, -1.0, None)
+    """
+    if text is None:
+        return None
+    if re.fullmatch(r"[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?", text):
+        return float(text)
+    return float(int(text, 16)) if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text) else None
+
+
+def kilobytes(text: str | None) -> float | None:
+    """Read a size with its unit (`9.6G`, `512 MB`, `0B`, `64,0GB`) as kB of 1024 bytes; without a unit it is bytes.
+
+    >>> kilobytes("1.5G"), kilobytes("8K"), kilobytes("64,0GB"), kilobytes("2048"), kilobytes("none")
+    (1572864.0, 8.0, 67108864.0, 2.0, None)
+    """
+    match = _SIZE.fullmatch(text.strip()) if text else None
+    return float(match[1].replace(",", ".")) * _KB[match[2]] if match else None
+
+
+def share(head: Head, pattern: re.Pattern[str]) -> tuple[int, float]:
+    """Count the lines that fit a pattern, and their share of the lines that say something (the first few hundred)."""
+    said = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not re.match(ELISION, x)]
+    found = sum(1 for x in said if pattern.search(x))
+    return found, found / len(said) if said else 0.0
