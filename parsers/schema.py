@@ -255,6 +255,7 @@ r_ps NUM /s : reads
 w_ps NUM /s : writes
 r_kbps NUM kB/s : read
 w_kbps NUM kB/s : written
+io_ps NUM /s : reads and writes, where the tool does not part them
 wait NUM requests : queued, not yet sent
 actv NUM requests : in service
 queue NUM requests : both
