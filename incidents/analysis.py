@@ -148,11 +148,15 @@ def case_yaml(incident: Incident) -> str:
 
 
 def _judged(incident: Incident) -> list[Artifact]:
-    """The artifacts that a case holds: those with a complete reading, and those that could not be read."""
+    """The artifacts that a case holds: those with a complete reading, and those that could not be read.
+
+    An unpacked archive is none: what was in it is.
+    """
     waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING)
     rows = (
         incident.artifacts.exclude(state=ArtifactState.PURGED)
         .exclude(state__in=waiting, reading__isnull=True)
+        .exclude(state=ArtifactState.UNPACKED)
         .select_related("reading")
         .prefetch_related("reading__parts", "corrections")
         .order_by("number")

@@ -12,7 +12,7 @@ import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 
-from incidents import live, store
+from incidents import live, store, unpacking
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
 from incidents.models.case import Host
 from incidents.models.database import AWAY, patiently
@@ -55,6 +55,9 @@ def ingest(job: Job) -> None:
     The result is written in one transaction that first makes sure that the job is still ours.
     """
     artifact = patiently(lambda: Artifact.objects.select_related("incident").get(jobs=job))
+    if unpacking.is_archive(artifact):
+        unpacking.unpack(job, artifact)
+        return
     reading = patiently(lambda: _begin(job, artifact))
     if reading is None:
         return
@@ -157,8 +160,9 @@ def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, 
         _write_reading(reading, report, ReadingState.COMPLETE, None)
         hosts = list(Host.objects.filter(incident_id=artifact.incident_id))
         known = set(artifact.incident.phases.values_list("phase", flat=True))
+        told = unpacking.told_of(artifact)
         for found in report["parts"]:
-            guess = guess_part(found, artifact.name, hosts, known)
+            guess = guess_part(found, artifact.name, hosts, known, told.get("host"))
             Part.objects.create(
                 reading=reading,
                 part=found["part"],
@@ -274,8 +278,9 @@ def _said(artifact: Artifact) -> dict[str, Any]:
             words.setdefault(CorrectedField.OS, host.os)
         if host is not None and host.tz:
             words.setdefault(CorrectedField.TZ, host.tz)
+    told = unpacking.told_of(artifact)
     return {
-        "file": file,
+        "file": {key: told[key] for key in ("os", "tz", "date") if key in told} | file,
         "parts": [{"line_from": a, "line_to": b, "hints": said} for (a, b), said in sorted(parts.items())],
     }
 
@@ -291,6 +296,7 @@ def _hints(said: dict[str, str]) -> Any:
         tz=said.get("tz"),
         year=int(said["year"]) if "year" in said else None,
         interval_s=float(said["interval_s"]) if "interval_s" in said else None,
+        date=said.get("date"),
     )
 
 
@@ -329,21 +335,26 @@ _ROLE_OF_HOST = {"client": "client", "listener": "db", "server": "db"}
 _PHASE = re.compile(r"(?<![a-z])(before|after)(?:[-_ ]?(\d{1,2}))?(?![a-z0-9])", re.IGNORECASE)
 
 
-def guess_part(found: dict[str, Any], name: str, hosts: list[Host], phases: set[str]) -> Guess:
+def guess_part(found: dict[str, Any], name: str, hosts: list[Host], phases: set[str], told: str | None = None) -> Guess:
     """Guess what nobody said yet. A guess is shown as one and corrected with a word; where two fit there is none.
 
-    The role comes from the variant (which side wrote the trace); the host from a fact in the file, or when only one
-    host of the room has that role and system; the phase from a word in the file's name.
+    The role comes from the variant (which side wrote the trace); the host from a fact in the file, from the archive it
+    came in (`told`), or when only one host of the room has that role and system; the phase from a word in the file's
+    name.
     """
     facts = found.get("facts") or {}
     os = facts.get("os") or found.get("system")
     role = next((word for word in (found.get("variant"), facts.get("role")) if word in _ROLES), None)
-    return Guess(_guess_host(facts, os, role, hosts), os, role, _guess_phase(name, phases))
+    return Guess(_guess_host(facts, os, role, hosts, told), os, role, _guess_phase(name, phases))
 
 
-def _guess_host(facts: dict[str, Any], os: str | None, role: str | None, hosts: list[Host]) -> str | None:
+def _guess_host(
+    facts: dict[str, Any], os: str | None, role: str | None, hosts: list[Host], told: str | None
+) -> str | None:
     if isinstance(named := facts.get("host"), str) and named:
         return named
+    if told is not None:
+        return told
     fitting = [
         host
         for host in hosts

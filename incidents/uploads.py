@@ -41,6 +41,7 @@ from incidents.errors import AlreadyHere, NotAMember, Refused, StoreError
 from incidents.models.artifact import Artifact, CorrectedField, Way
 from incidents.models.database import AWAY, let_go, patiently
 from incidents.models.upload import Upload
+from incidents.visible import visible_name
 
 log = structlog.get_logger(__name__)
 
@@ -206,7 +207,7 @@ class Call:
             incident=room.incident,
             uploader=room.user,
             token=room.token,
-            name=artifacts.visible_name(name),
+            name=visible_name(name),
             size=size,
             said=said,
         )

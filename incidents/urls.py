@@ -62,6 +62,7 @@ urlpatterns = [
     path(_ROOM + "evidence/<int:number>/lines", page(evidence.lines_data), name="lines-data"),
     path(_ROOM + "evidence/<int:number>/original", page(artifacts.original), name="original"),
     path(_ROOM + "evidence/<int:number>/correct/", page(artifacts.correct), name="correct"),
+    path(_ROOM + "evidence/<int:number>/take/<int:position>/", page(artifacts.take_in), name="take-in"),
     path(_ROOM + "evidence/<int:number>/retry/", page(artifacts.retry), name="retry"),
     path(_ROOM + "evidence/<int:number>/purge/", page(artifacts.purge), name="purge"),
     path(_ROOM + "notes/", page(notes.notes), name="notes"),

@@ -6,6 +6,8 @@ something else than what stands there. Nothing is dropped, so two different name
 
 from __future__ import annotations
 
+import re
+
 from parsers.lines import visible as _spelled_out
 
 
@@ -23,3 +25,12 @@ def visible(text: str, keep: str = "") -> str:
     """
     spelled = "\n".join(map(_spelled_out, text.split("\n"))) if "\n" in keep else _spelled_out(text)
     return spelled if "\t" in keep else spelled.replace("\t", "␉")
+
+
+def visible_name(name: str) -> str:
+    r"""Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
+
+    >>> [visible_name(name) for name in ("../../etc/passwd", "C:\\tmp\\a.txt", "a\x1b[1mb", "/")]
+    ['passwd', 'a.txt', 'a␛[1mb', 'unnamed']
+    """
+    return visible(re.split(r"[/\\]", name)[-1]).strip()[:255] or "unnamed"

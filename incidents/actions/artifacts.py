@@ -17,7 +17,7 @@ from incidents.ingest import out_of_date
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
 from incidents.models.incident import RoomCounter
 from incidents.models.job import Job, Queue
-from incidents.visible import visible
+from incidents.visible import visible_name
 
 Said = Mapping[str, str | None]
 
@@ -127,21 +127,28 @@ def reread(room: Room, number: int) -> Artifact:
         return artifact
 
 
+def take_in(room: Room, number: int, position: int) -> Artifact:
+    """Ask for a file of an archive that was left out because nobody knows its kind."""
+    with deed(room, Right.UPLOAD) as doing:
+        archive = _artifact(doing, number)
+        member = archive.members.filter(position=position, became__isnull=True).first()
+        if member is None:
+            raise Refused("There is no such file in the archive, or it was taken in already.", 404)
+        if not member.offered:
+            raise Refused(f"This file cannot be taken in: {member.why}.", 409)
+        member.wanted = True
+        member.save(update_fields=("wanted",))
+        doing.record("asked for", f"artifact {number}", member=member.path)
+        _read_again(doing, archive)
+        return archive
+
+
 def note_download(room: Room, number: int) -> Artifact:
     """Allow and record the download of an original."""
     with deed(room, Right.ORIGINAL) as doing:
         artifact = _artifact(doing, number)
         doing.record("downloaded", f"artifact {number}", sha256=artifact.sha256)
         return artifact
-
-
-def visible_name(name: str) -> str:
-    r"""Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
-
-    >>> [visible_name(name) for name in ("../../etc/passwd", "C:\\tmp\\a.txt", "a\x1b[1mb", "/")]
-    ['passwd', 'a.txt', 'a␛[1mb', 'unnamed']
-    """
-    return visible(re.split(r"[/\\]", name)[-1]).strip()[:255] or "unnamed"
 
 
 def checked(said: Said) -> dict[str, str | None]:

@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from incidents import analysis, store
 from incidents.access import Right, Room
-from incidents.actions.record import deed
+from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
-from incidents.models.artifact import Artifact, ArtifactState
+from incidents.models.artifact import Artifact, ArtifactState, Way
 from incidents.models.finding import Evaluation, Finding, FindingVersion
 from incidents.models.job import Job, JobState
 
@@ -27,37 +27,47 @@ def purge(room: Room, number: int, reason: str) -> Artifact:
     if not reason:
         raise Refused("Say why it is purged: the tombstone shows it.")
     with deed(room, Right.PURGE) as doing:
-        artifact = doing.incident.artifacts.select_related("reading").filter(number=number).first()
-        if artifact is None:
-            raise Refused("There is no such artifact.", 404)
-        if artifact.purged:
-            raise Refused("This artifact was purged already.", 410)
-        lines = artifact.reading.lines if artifact.reading else None
-        # A worker that reads it just now finds at its next breath that the job is no longer its own.
-        Job.objects.filter(artifact=artifact, state__in=(JobState.QUEUED, JobState.RUNNING)).update(
-            state=JobState.FAILED, cause="purged", lease_until=None, finished_at=timezone.now()
-        )
-        artifact.reading = None
-        artifact.state, artifact.cause, artifact.lines_read = ArtifactState.PURGED, None, lines
-        artifact.purged_at, artifact.purged_by, artifact.purge_reason = timezone.now(), doing.room.user, reason
-        artifact.version += 1
-        artifact.save()
-        artifact.readings.all().delete()
-        artifact.phases.all().delete()
-        for key, version in _withdraw(doing.incident.pk, number):
-            doing.tell("finding", key, version)
-        doing.record(
-            "purged",
-            f"artifact {number}",
-            sha256=artifact.sha256,
-            lines=lines,
-            size=artifact.size,
-            name=artifact.name,
-            reason=reason,
-        )
-        doing.tell("artifact", number, artifact.version)
+        artifact = _purge(doing, number, reason)
+        for inside in Artifact.objects.filter(incident=doing.incident, came_in__archive=artifact, way=Way.ARCHIVE):
+            # What was unpacked from it is the same content; what was also uploaded by itself stays.
+            if not inside.purged and not inside.came_in.exclude(archive=artifact).exists():
+                _purge(doing, inside.number, reason)
+        artifact.members.all().delete()
         doing.rejudge()
-        transaction.on_commit(lambda: store.purge(artifact))
+    return artifact
+
+
+def _purge(doing: Deed, number: int, reason: str) -> Artifact:
+    artifact = doing.incident.artifacts.select_related("reading").filter(number=number).first()
+    if artifact is None:
+        raise Refused("There is no such artifact.", 404)
+    if artifact.purged:
+        raise Refused("This artifact was purged already.", 410)
+    lines = artifact.reading.lines if artifact.reading else None
+    # A worker that reads it just now finds at its next breath that the job is no longer its own.
+    Job.objects.filter(artifact=artifact, state__in=(JobState.QUEUED, JobState.RUNNING)).update(
+        state=JobState.FAILED, cause="purged", lease_until=None, finished_at=timezone.now()
+    )
+    artifact.reading = None
+    artifact.state, artifact.cause, artifact.lines_read = ArtifactState.PURGED, None, lines
+    artifact.purged_at, artifact.purged_by, artifact.purge_reason = timezone.now(), doing.room.user, reason
+    artifact.version += 1
+    artifact.save()
+    artifact.readings.all().delete()
+    artifact.phases.all().delete()
+    for key, version in _withdraw(doing.incident.pk, number):
+        doing.tell("finding", key, version)
+    doing.record(
+        "purged",
+        f"artifact {number}",
+        sha256=artifact.sha256,
+        lines=lines,
+        size=artifact.size,
+        name=artifact.name,
+        reason=reason,
+    )
+    doing.tell("artifact", number, artifact.version)
+    transaction.on_commit(lambda: store.purge(artifact))
     return artifact
 
 

@@ -15,6 +15,7 @@ class ArtifactState(models.TextChoices):
     QUEUED = "queued", "waiting to be read"
     READING = "reading", "being read"
     READ = "read", "read"
+    UNPACKED = "unpacked", "unpacked"  # an archive: its files are artifacts of their own
     FAILED = "failed", "not read"
     PURGED = "purged", "purged"
 
@@ -25,6 +26,7 @@ class Way(models.TextChoices):
     TUS = "tus", "resumable upload"
     PUT = "put", "curl -T"
     SAMPLE = "sample", "sample room"
+    ARCHIVE = "archive", "an archive"
 
 
 class Artifact(models.Model):

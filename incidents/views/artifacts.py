@@ -155,6 +155,14 @@ def retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return _done(request, slug)
 
 
+@require_POST
+def take_in(request: HttpRequest, slug: str, number: int, position: int) -> HttpResponse:
+    """Take a file of an archive in although no format knows it."""
+    room = access.enter(request.user, slug, Right.UPLOAD)
+    actions.take_in(room, number, position)
+    return redirect("lines", slug, number)
+
+
 @require_http_methods(["GET", "POST"])
 def purge(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     """Ask for the reason, then take the artifact out of the room for good."""

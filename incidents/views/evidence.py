@@ -87,7 +87,7 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponse(state_words(artifact_of(room, request.GET.get("n", ""))), content_type="text/plain")
     found = (
         room.incident.artifacts.select_related("reading", "uploader", "purged_by", "token")
-        .prefetch_related("reading__parts", "corrections")
+        .prefetch_related("reading__parts", "corrections", "came_in__archive")
         .order_by("number")
     )
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
@@ -121,6 +121,9 @@ def state_words(artifact: Artifact) -> str:
     reading = artifact.reading
     if artifact.state == ArtifactState.FAILED:
         return f"not read: {visible(artifact.cause or '')}"
+    if artifact.state == ArtifactState.UNPACKED:
+        taken, every = artifact.members.filter(became__isnull=False).count(), artifact.members.count()
+        return f"unpacked: {taken} of {every} files taken in"
     if artifact.state != ArtifactState.READ or reading is None:
         return artifact.get_state_display()
     unread = sum(reading.account.get(name, 0) for name in ("unknown", "damaged"))
@@ -189,6 +192,9 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     artifact = artifact_of(room, number)
     context: dict[str, Any] = shell(room, "evidence") | {"artifact": artifact, "count": None, "readable": False}
     reader = None if artifact.purged else reader_of(artifact)
+    inside = artifact.members.select_related("became").order_by("position")
+    if not artifact.purged and inside.exists():
+        context |= {"paged": Paginator(inside, A_PAGE * 4).get_page(request.GET.get("page")), "query": ""}
     if reader is not None:
         outlook, _, _ = newest(room)
         at = _whole(request.GET.get("at"), 1, 1, max(reader.count, 1))

@@ -118,7 +118,7 @@ def shell(room: Room, name: str) -> dict[str, Any]:
     seq = RoomCounter.objects.values_list("event_seq", flat=True).get(incident_id=room.incident.pk)
     counts = room.incident.artifacts.exclude(state=ArtifactState.PURGED).aggregate(
         total=Count("pk"),
-        read=Count("pk", filter=Q(reading__isnull=False)),
+        read=Count("pk", filter=Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)),
         failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
     )
     return {

@@ -18,6 +18,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from incidents.actions import accounts, members, notes, tokens
+from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
+from incidents.models.artifact import Artifact
 from incidents.models.membership import Role
 from tests.incidents.conftest import make_member, make_room, make_user
 from tests.incidents.views import reports
@@ -53,6 +55,14 @@ class Row:
     args: Callable[[Judged], tuple[Any, ...]] = lambda room: (room.slug,)
     data: dict[str, Any] = field(default_factory=dict)
     anonymous: int = 302
+
+
+def left_out(room: Judged) -> tuple[Any, ...]:
+    """A file of an archive that nobody knew."""
+    archive = Artifact.objects.get(incident__slug=room.slug, number=1)
+    fields = {"path": "notes.bin", "size": 3, "why": NOT_RECOGNISED}
+    ArchiveMember.objects.get_or_create(archive=archive, position=1, defaults=fields)
+    return (room.slug, 1, 1)
 
 
 def in_room(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
@@ -126,6 +136,7 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", args=in_room(1)),
         Row("investigator", "post", (302,), in_room(1), {"host": "db1"}),
     ],
+    "take-in": [Row("investigator", "post", (302,), left_out)],
     "retry": [Row("investigator", "post", (302,), in_room(1))],
     "purge": [Row("lead", args=in_room(1)), Row("lead", "post", (302,), in_room(1), {"reason": "by mistake"})],
     "notes": [Row("viewer", ok=(302,)), Row("investigator", "post", (302,), data={"text": "A remark."})],
