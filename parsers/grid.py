@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from parsers.source import Source
 from parsers.tables import State
 from parsers.times import decimal, decimal_sign
 
@@ -38,6 +39,9 @@ HEADINGS = 200
 
 MOST = 1e15
 """A rate or size beyond this is a counter that wrapped or was never set."""
+
+SMALL = 256 * 1024
+"""Bytes of a paste that is looked at as a whole and may be repaired."""
 
 _BLANKS = r"[ \t]+"
 _AT_ONCE = 16
@@ -58,6 +62,22 @@ def keys(heading: str) -> tuple[str, ...]:
         seen[word] = seen.get(word, 0) + 1
         names.append(word if seen[word] == 1 else f"{word}#{seen[word]}")
     return tuple(names)
+
+
+def frames(source: Source) -> Iterator[pl.DataFrame]:
+    """Give the frames of the blocks; a small part that is whole comes as one frame, so that it may be repaired."""
+    if not is_small(source):
+        for block in source.blocks():
+            yield block.frame
+        return
+    blocks = [block.frame for block in source.blocks()]
+    if blocks:
+        yield pl.concat(blocks)
+
+
+def is_small(source: Source) -> bool:
+    """Tell whether `frames` gives the whole part at once."""
+    return source.whole and source.end - source.begin.offset <= SMALL
 
 
 def under(frame: pl.DataFrame, heading: pl.Expr, state: State) -> pl.DataFrame:
@@ -177,13 +197,13 @@ def carry(rows: pl.DataFrame, state: State, name: str = "sample") -> None:
 class Restored:
     """Lines as the tool wrote them: `lines` has line_no, line_end (where the words stood) and line.
 
-    `repaired` are the ranges of lines of which rows were put together or taken apart, `left` the lines with words that
+    `repaired` are the ranges of lines of which rows were put together or taken apart, `left` the words of each line that
     fit nowhere.
     """
 
     lines: pl.DataFrame
     repaired: list[tuple[int, int]]
-    left: list[int]
+    left: dict[int, str]
 
 
 def restore(
@@ -201,7 +221,7 @@ def restore(
     """
     words = [(w, n) for n, text in lines for w in text.split()]
     out: list[tuple[int, int, str]] = []
-    left: set[int] = set()
+    left: dict[int, list[str]] = {}
     repaired: list[tuple[int, int]] = []
     names: list[str] = []
     at = 0
@@ -212,8 +232,8 @@ def restore(
 
     while at < len(words):
         ahead = [w for w, _ in words[at : at + _WIDE]]
-        size = header(ahead)
-        fused = None if size else _fused_header(ahead, header)
+        size = header(ahead) if ahead[0][0].isalpha() else 0
+        fused = _fused_header(ahead, header) if not size and ahead[0][0].isalpha() else None
         if fused:
             place, one, other = fused
             line_no = words[at + place][1]
@@ -237,10 +257,12 @@ def restore(
             at += n
             continue
         line_no = words[at][1]
-        left.add(line_no)
-        at += 1
-        while names and at < len(words) and words[at][1] == line_no:
+        stray = left.setdefault(line_no, [])
+        while at < len(words) and words[at][1] == line_no:
+            stray.append(words[at][0])
             at += 1
+            if not names:
+                break
     rows_of: dict[int, int] = {}
     for first, last, _ in out:
         for number in {first, last}:
@@ -249,7 +271,7 @@ def restore(
         if first != last or rows_of[first] > 1:
             repaired.append((first, last))
     frame = pl.DataFrame(out, schema={"line_no": pl.Int64, "line_end": pl.Int64, "line": pl.String}, orient="row")
-    return Restored(frame, sorted(set(repaired)), sorted(left))
+    return Restored(frame, sorted(set(repaired)), {n: " ".join(w) for n, w in left.items()})
 
 
 def _fused_header(words: Sequence[str], header: Callable[[Sequence[str]], int]) -> tuple[int, str, str] | None:

@@ -118,13 +118,13 @@ def restored(*lines):
 def test_what_stands_on_lines_of_its_own_stays():
     rows, repaired, left = restored(HEAD, "0 5 1 2 97", "1 6 0 0 100")
     assert rows == [(1, 1, HEAD), (2, 2, "0 5 1 2 97"), (3, 3, "1 6 0 0 100")]
-    assert (repaired, left) == ([], [])
+    assert (repaired, left) == ([], {})
 
 
 def test_a_table_on_one_line_is_cut_by_its_width():
     rows, repaired, left = restored(f"{HEAD} 0 5 1 2 97 1 6 0 0 100")
     assert rows == [(1, 1, HEAD), (1, 1, "0 5 1 2 97"), (1, 1, "1 6 0 0 100")]
-    assert (repaired, left) == ([(1, 1)], [])
+    assert (repaired, left) == ([(1, 1)], {})
 
 
 def test_wrapped_rows_are_joined_and_know_their_lines():
@@ -136,10 +136,10 @@ def test_wrapped_rows_are_joined_and_know_their_lines():
 def test_fused_values_are_parted_where_one_way_adds_up():
     rows, _, left = restored(f"{HEAD}0 5 1 2 971 6 0 0 100")
     assert [r[2] for r in rows] == [HEAD, "0 5 1 2 97", "1 6 0 0 100"]
-    assert left == []
+    assert left == {}
 
 
 def test_rows_that_do_not_add_up_are_left():
     rows, _, left = restored(f"{HEAD} 0 5 1 2 97", "1 6 0 0 55", "1 6 0 0 100")
     assert [r[2] for r in rows] == [HEAD, "0 5 1 2 97", "1 6 0 0 100"]
-    assert left == [2]
+    assert left == {2: "1 6 0 0 55"}

@@ -1,0 +1,180 @@
+r"""Clocks of tools that print samples (vmstat, mpstat, iostat, prstat ...): stamps between them, times of day in front.
+
+Lines that are a stamp and nothing else; they belong to the sample below::
+
+    Mon Dec  2 11:00:00 EST 2013                     Solaris -T d, date(1)
+    Mon 02 Dec 2013 11:00:00 AM EST                  date(1) with another locale
+    1418763773                                       Solaris -T u
+    zzz ***Wed Feb 29 11:01:52 EST 2012              OSWatcher: the tool starts anew below it
+    # Starting Time:  04/12/2019 18:16:32            ExaWatcher, month first
+
+A wall clock counts from `times.WALL_BASE`; an epoch counts from the same instant, but in UTC.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from parsers.source import Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import MONTHS, WALL_BASE
+
+DAY = 86400.0
+HALF_DAY = DAY / 2
+
+_CLOCK = r"([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?: ?([AaPp])[Mm])?"
+_ZONE = r"(?: +([A-Z]{1,5}|[+-][0-9]{2,4}))?"
+_NAME = r"[^\s0-9:,]{2,12}"
+DATE = rf"{_NAME},? +({_NAME}) +([0-9]{{1,2}}),? +{_CLOCK}{_ZONE} +([0-9]{{4}})"
+"""`Mon Dec  2 11:00:00 EST 2013`: month, day, hour, minute, second, a or p, zone, year."""
+
+DAY_FIRST = rf"{_NAME},? +([0-9]{{1,2}}) +({_NAME}),? +([0-9]{{4}}),? +{_CLOCK}{_ZONE}"
+"""`Mon 02 Dec 2013 11:00:00 AM EST`: day, month, year, hour, minute, second, a or p, zone."""
+
+EPOCH = r"^[ \t]*([0-9]{9,10})$"
+ZZZ = r"^zzz \*\*\*"
+STARTING = rf"^# Starting Time:[ \t]+([0-9]{{2}})/([0-9]{{2}})/([0-9]{{4}}) {_CLOCK}$"
+
+STAMP = rf"^(?:zzz \*\*\*)?(?:{DATE}|{DAY_FIRST})(?: +Sample interval: ?[0-9]+ ?\w*)?$|{EPOCH}"
+"""A line that is a stamp, for claims and `Format.own` (its groups are of no use)."""
+
+_SAID = {"stamp": pl.Float64(), "zone": pl.String(), "stamp_kind": pl.String(), "interval": pl.Float64()}
+
+
+def stamped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add what lines that are stamps say, NULL on all others.
+
+    `stamp` (Float64): seconds of the wall clock, or of UTC for an epoch; `zone`: as printed; `stamp_kind`: `date`,
+    `epoch` or `zzz` (the tool starts anew); `interval`: seconds where a `zzz` line names them.
+    """
+    line = pl.col("line")
+    # Most lines are rows of numbers: two cheap looks keep the patterns away from them.
+    few = frame.select("line_no", "line").filter(
+        line.str.contains(r"[0-9]:[0-9]{2}:[0-9]{2}") & line.str.contains(r"^[^ \t0-9#]") | line.str.contains(EPOCH)
+    )
+    groups = (
+        line.str.extract_groups(rf"^(?:zzz \*\*\*)?{DATE}").struct.rename_fields(
+            ["mon", "day", "h", "m", "s", "ap", "zone", "year"]
+        ),
+        line.str.extract_groups(rf"^(?:zzz \*\*\*)?{DAY_FIRST}").struct.rename_fields(
+            ["day", "mon", "year", "h", "m", "s", "ap", "zone"]
+        ),
+    )
+    found = []
+    for group in groups:
+        parts = few.select("line_no", "line", group.alias("g")).unnest("g")
+        found.append(parts.filter(pl.col("day").is_not_null()).select("line_no", wall(parts), "zone", "line"))
+    epochs = few.select("line_no", line.str.extract(EPOCH).cast(pl.Float64).alias("stamp"), "line").drop_nulls("stamp")
+    dates = pl.concat(found).unique("line_no", keep="first").drop_nulls("stamp")
+    marks = pl.concat(
+        [
+            dates.with_columns(
+                stamp_kind=pl.when(line.str.contains(ZZZ)).then(pl.lit("zzz")).otherwise(pl.lit("date")),
+                interval=line.str.extract(r"interval: ?([0-9]+)").cast(pl.Float64),
+            ),
+            epochs.with_columns(stamp_kind=pl.lit("epoch")),
+        ],
+        how="diagonal",
+    ).drop("line")
+    if marks.is_empty():
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
+    return frame.join(marks.select("line_no", *_SAID), on="line_no", how="left", maintain_order="left")
+
+
+def wall(parts: pl.DataFrame) -> pl.Expr:
+    """Give `stamp`, the wall seconds of columns year, mon (a name or number), day, h, m, s, ap; no such time is NULL."""
+    number = (
+        pl.col("mon")
+        .str.to_lowercase()
+        .str.strip_chars(".")
+        .replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
+    )
+    whole = {n: pl.col(n).cast(pl.Int64, strict=False) for n in ("year", "day", "h", "m", "s")}
+    days = pl.date(whole["year"], pl.coalesce(number, pl.col("mon").cast(pl.Int64, strict=False)), whole["day"])
+    return (days.cast(pl.Int32).cast(pl.Float64) * DAY + of_day()).alias("stamp")
+
+
+def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "ap") -> pl.Expr:
+    """Seconds of the day from text columns; `half` is `a`, `p` or NULL for a 24 h clock. 12 AM is midnight."""
+    h, m, s = (pl.col(n).cast(pl.Float64, strict=False) for n in (hour, minute, second))
+    ap = pl.col(half).str.to_lowercase().str.slice(0, 1)
+    twelve = (h % 12) + pl.when(ap == "p").then(12.0).otherwise(0.0)
+    hours = pl.when(ap.is_null()).then(h).when((h >= 1) & (h <= 12)).then(twelve)
+    return pl.when((hours < 24) & (m < 60) & (s < 61)).then(hours * 3600 + m * 60 + s)
+
+
+def running(seconds: pl.Series, state: State, name: str = "clock") -> pl.Series:
+    """Turn times of day, in the order of the lines, into seconds since midnight of the first day.
+
+    A fall by more than half a day is a new day; a smaller one is left as a step back (a changed clock, another writer:
+    nothing tells). `state[name]` carries the last time and the days so far.
+    """
+    last, days = state.get(name, [None, 0])
+    filled = seconds.forward_fill()
+    before = filled.shift().fill_null(last) if last is not None else filled.shift()
+    fell = (before - filled > HALF_DAY).fill_null(False)
+    day = fell.cum_sum().cast(pl.Float64) + float(days)
+    if len(seconds) and filled[-1] is not None:
+        state[name] = [filled[-1], day[-1]]
+    return (seconds + day * DAY).alias(seconds.name)
+
+
+def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Put samples on their clock and report its domains; adds `t_local` and `interval_s`.
+
+    `samples` (one row each, in order): line_no, line_end, sample, first, segment (number of the run of the tool), nth
+    (place within it, from 1), t (seconds of the stamp, NULL if none), clock_kind (wall-local or wall-utc, NULL if
+    none), zone. Several samples under one stamp follow it by the interval a person or a prompt named; without one all
+    carry the stamp. Without any stamp the clock counts intervals from the first sample.
+    """
+    if samples.is_empty():
+        return samples.with_columns(t_local=pl.lit(None, pl.Float64), interval_s=pl.lit(None, pl.Float64))
+    said = source.hints.interval_s
+    step = pl.lit(said, pl.Float64)
+    if samples["t"].null_count() == len(samples):
+        since_boot = pl.col("first").fill_null(False)
+        placed = samples.with_columns(t_local=(pl.col("sample") - 1) * step, interval_s=pl.when(~since_boot).then(step))
+        _report(placed, None, None, out, state)
+        return placed
+    placed = samples.with_columns(t_local=pl.col("t") + (pl.col("nth") - 1) * pl.lit(said or 0.0))
+    last_t, last_segment = state.get("placed", [None, None])
+    since = pl.col("t_local") - pl.col("t_local").shift().fill_null(pl.lit(last_t, pl.Float64))
+    same = pl.col("segment") == pl.col("segment").shift().fill_null(pl.lit(last_segment, pl.Int64))
+    measured = pl.when(same & (since > 0)).then(since)
+    placed = placed.with_columns(
+        interval_s=pl.when(~pl.col("first").fill_null(False)).then(pl.coalesce(measured, step)),
+        change=(pl.concat_str("clock_kind", pl.col("zone").fill_null(""), separator=" "))
+        .fill_null("interval ")
+        .rle_id(),
+    )
+    state["placed"] = [placed["t_local"][-1], placed["segment"][-1]]
+    for _, run in placed.group_by("change", maintain_order=True):
+        _report(run, run["clock_kind"][0], run["zone"][0], out, state)
+    return placed.drop("change")
+
+
+def _report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State) -> None:
+    """Report a stretch of samples as (part of) a domain; each kind with each printed zone is one."""
+    known = state.setdefault("clocks", [])
+    if [kind, zone] not in known:
+        known.append([kind, zone])
+    out.domain(
+        Domain(
+            known.index([kind, zone]) + 1,
+            kind or "interval",
+            base=None if kind is None or state.get("no_date") else WALL_BASE,
+            zone="UTC" if kind == "wall-utc" else zone,
+            t_begin=_number(run["t_local"].min()),
+            t_end=_number(run["t_local"].max()),
+            lines=[(_integer(run["line_no"].min()), _integer(run["line_end"].max()))],
+        )
+    )
+
+
+def _integer(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
