@@ -6,7 +6,7 @@ with or without CPU, time, period, thread, header, call chain (`-F` lists that k
 Samples::
 
     python3  2048 [001]  1155.913096:    5025125 cpu-clock:pppH:
-    	          177e1e PyUnicode_AsWideCharString+0x22e (/usr/bin/python3.11)
+                      177e1e PyUnicode_AsWideCharString+0x22e (/usr/bin/python3.11)
     iperf 27409/28744 [000] 441995.133575: cpu-clock:
     noploop 21796 [001] 1410597.984841: instructions:              993 main (/root/noploop)
     java 19983 cycles:
@@ -42,7 +42,9 @@ HEAD = (
 
 _HEAD_NAMES = ["comm", "pid", "lwp", "cpu", "time", "period", "event", "rest"]
 TIMED = r"[ \t][0-9]+\.[0-9]{6,9}:[ \t]+(?:[0-9]+[ \t]+)?[^ \t]+:(?:[ \t]|$)"
-UNTIMED = r"^[ \t]*\S.*?[ \t][0-9]+(?:/[0-9]+)?[ \t]+(?:\[[0-9]{3,5}\][ \t]+)?(?:[0-9]+[ \t]+)?[a-z][A-Za-z0-9_:/.=,-]*:$"
+UNTIMED = (
+    r"^[ \t]*\S.*?[ \t][0-9]+(?:/[0-9]+)?[ \t]+(?:\[[0-9]{3,5}\][ \t]+)?(?:[0-9]+[ \t]+)?[a-z][A-Za-z0-9_:/.=,-]*:$"
+)
 COMMENT = r"^#"
 PLAIN_FRAME = r"^[ \t]*[0-9a-f]{1,16}[ \t]+\S.*\)$"
 BARE_FRAME = r"^[ \t]+[0-9a-f]{5,16}[ \t]+\S+$"
@@ -117,7 +119,9 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
         return lines
     marked = lines.with_columns(tail=tail)
     following = pl.col("line").shift(-1)
-    opened = pl.when(following.str.strip_chars_start(" \t").str.starts_with("(")).then(pl.lit(" ")).otherwise(pl.lit(""))
+    opened = (
+        pl.when(following.str.strip_chars_start(" \t").str.starts_with("(")).then(pl.lit(" ")).otherwise(pl.lit(""))
+    )
     whole = pl.concat_str([pl.col("line"), opened, following.str.strip_chars_start(" \t")])
     marked = marked.with_columns(
         line=pl.when(pl.col("tail").shift(-1)).then(whole).otherwise(pl.col("line")),
@@ -161,9 +165,9 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
     rows = owned.join(first, on="group", how="full", coalesce=True).sort("group")
     if rows.is_empty():
         return
-    shown = pl.when(pl.col("symbol") != "[unknown]").then(pl.col("symbol"))
-    shown = shown.when(pl.col("dso").is_null() | (pl.col("dso") == "[unknown]")).then(pl.lit("[unknown]"))
-    texts = frames.select(shown.otherwise(pl.format("[unknown] ({})", "dso"))).to_series()
+    known = pl.when(pl.col("symbol") != "[unknown]").then(pl.col("symbol"))
+    located = pl.when(pl.col("dso") != "[unknown]").then(pl.format("[unknown] ({})", "dso"))
+    texts = frames.select(pl.coalesce(known, located, pl.lit("[unknown]"))).to_series()
     owner = rows["group"].search_sorted(frames["group"])
     told = pl.col("event").is_not_null()
     pid = pl.col("pid").cast(pl.Int64)
@@ -179,7 +183,9 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
         comm="comm",
         frames=nested(texts, owner, len(rows)),
         kernel=is_kernel(pl.col("dso")),
-        complete=pl.when(told).then(pl.when(pl.col("from").is_null()).then("ended").otherwise("closed")).otherwise(False),
+        complete=pl.when(told)
+        .then(pl.when(pl.col("from").is_null()).then("ended").otherwise("closed"))
+        .otherwise(False),
     ).with_columns(leaf=pl.col("frames").list.first())
     out.add("profile_stacks", rows)
     for line in rows.filter(~told)["line_no"].head(20):
@@ -197,10 +203,15 @@ def _inline(heads: pl.DataFrame) -> pl.DataFrame:
 def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
     """Write a row of `profile_meta` for each event when it comes for the first time, and the clock of the samples."""
     seen: list[str] = state.setdefault("events", [])
-    fresh = rows.filter(~pl.col("event").is_in(seen)).drop_nulls("event").unique("event", keep="first", maintain_order=True)
+    fresh = (
+        rows.filter(~pl.col("event").is_in(seen)).drop_nulls("event").unique("event", keep="first", maintain_order=True)
+    )
     if len(fresh):
         seen += fresh["event"].to_list()
-        out.add("profile_meta", fresh.select("line_no", "event", variant=pl.lit("script"), ncpu=pl.lit(state.get("ncpu"), pl.Int64)))
+        out.add(
+            "profile_meta",
+            fresh.select("line_no", "event", variant=pl.lit("script"), ncpu=pl.lit(state.get("ncpu"), pl.Int64)),
+        )
     times = rows["t_local"].drop_nulls()
     if len(times):
         lines = [(int(rows["line_no"].item(0)), int(rows["line_end"].item(-1)))]
@@ -227,7 +238,12 @@ def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:
         out.fact("os_release", words["os release"])
     if "captured on" in words:
         line = int(said.filter(pl.col("name") == "captured on")["line_no"].item(0))
-        out.note(line, line, "remark", f"captured on {words['captured on']}: local time without zone; samples count from boot")
+        out.note(
+            line,
+            line,
+            "remark",
+            f"captured on {words['captured on']}: local time without zone; samples count from boot",
+        )
     if words.keys() & {"cpudesc", "nrcpus online", "total memory"}:
         out.fact("os", "linux")
         memory = re.match(r"([0-9]+) kB$", words.get("total memory", ""))

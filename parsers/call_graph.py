@@ -1,0 +1,168 @@
+"""Call graphs of perf report: the lines under one row to chains with absolute shares.
+
+A tree is read line by line: its shape is in the columns of its marks, and where a page took the blanks away, in the number of
+`|` before a mark. Chains are given leaf first whatever the order of printing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+ROOT = re.compile(r"^([ |]*)---[ ]?(?!-)(\S.*)$")
+BRANCH = re.compile(r"^([ |]*)--[ ]?([0-9]+\.[0-9]+)%--[ ]?(\S.*)$")
+SPACING = re.compile(r"^[ |]*$")
+CHAIN = re.compile(r"^([ |]*)(\S.*)$")
+FOLDED = re.compile(r"^([0-9]+\.[0-9]+)%[ ](\S.*)$")
+
+OUTERMOST = re.compile(
+    r"^(?:_start|__libc_start\S*|__clone[0-9]*|start_thread|main|ret_from_fork\S*|kthread|secondary_startup\S*)$"
+)
+_ENTRY = re.compile(r"^(?:entry_SYSCALL|system_call|sysenter|asm_|el0t?_)")
+_BEHIND_ENTRY = re.compile(r"^(?:do_syscall|sys_|__x64_sys|__se_sys|x64_sys|exc_|sysvec_|el0_)")
+NEAR = 0.02
+"""Shares are printed with two digits."""
+
+
+@dataclass
+class Node:
+    """One branch: frames in the order of printing, share as printed, how deep it stands."""
+
+    pct: float | None
+    depth: int
+    symbols: list[str] = field(default_factory=list)
+    parent: Node | None = None
+    children: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The chains under one row: (frames leaf first, absolute share of each, share of the chain)."""
+
+    chains: list[tuple[list[str], list[float | None], float | None]]
+    fractal: bool | None
+    callers_first: bool | None
+    nodes: int
+
+
+def grow(lines: Iterable[str], pct: float | None) -> Node:
+    """Read the lines below a row; `pct` is the row's share."""
+    texts = [x for x in lines if not SPACING.match(x)]
+    # Where the author's page collapsed blanks, the number of bars tells the depth.
+    by_bars = not any("  " in x for x in texts)
+    root = Node(pct, -1)
+    top = root
+    for text in texts:
+        start, branch = ROOT.match(text), BRANCH.match(text)
+        match = branch or start or CHAIN.match(text)
+        if match is None:
+            continue
+        lead = match[1]
+        if start and not branch:
+            top = root
+            root.symbols.append(match[2])
+            continue
+        depth = lead.count("|") if by_bars else len(lead)
+        if branch:
+            own = by_bars and not lead.rstrip(" ").endswith("|")
+            last_child = own or (by_bars and lead.endswith(" "))
+            bound = depth + 1 if last_child else depth
+            while top is not root and top.depth >= bound:
+                top = top.parent or root
+            node = Node(float(branch[2]), depth, [branch[3]], top)
+            top.children.append(node)
+            top = node
+        else:
+            while top is not root and (top.depth > depth if by_bars else top.depth >= depth):
+                top = top.parent or root
+            top.symbols.append(match[2])
+    return root
+
+
+def judge(root: Node) -> bool | None:
+    """Tell whether shares are of the parent (fractal: True) or of the total; None where both are possible."""
+    queue = [root]
+    for node in queue:
+        queue += node.children
+        shares = [c.pct for c in node.children if c.pct is not None]
+        if node.pct is None or not shares:
+            continue
+        if max(shares) > node.pct + NEAR or sum(shares) > node.pct + NEAR * len(shares) + NEAR:
+            return True
+    return None if root.pct is None or root.pct > 99 or not root.children else _fits(root)
+
+
+def _fits(root: Node) -> bool | None:
+    """Say False when children take the whole of a parent in absolute numbers, None if nothing speaks."""
+    queue = [root]
+    for node in queue:
+        queue += node.children
+        shares = [c.pct for c in node.children if c.pct is not None]
+        if node.pct and shares and abs(sum(shares) - node.pct) <= NEAR * len(shares) and node.pct < 50:
+            return False
+    return None
+
+
+def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None], float | None]]:
+    """Give each path to an end of the tree in the order of printing, with absolute shares."""
+    found: list[tuple[list[str], list[float | None], float | None]] = []
+    stack: list[tuple[Node, list[str], list[float | None], float | None]] = [(root, [], [], root.pct)]
+    while stack:
+        node, symbols, shares, absolute = stack.pop()
+        symbols = symbols + node.symbols
+        shares = shares + [absolute] * len(node.symbols)
+        if not node.children:
+            found.append((symbols, shares, absolute))
+        for child in reversed(node.children):
+            share = child.pct
+            if fractal:
+                # A fragment without its row keeps what is printed for the first branch: it is of an unknown whole.
+                share = None if absolute is None or child.pct is None else absolute * child.pct / 100
+            stack.append((child, symbols, shares, share))
+    return found
+
+
+def callers_first(paths: list[list[str]], symbol: str | None) -> bool | None:
+    """Tell the order of printing: True if the outermost caller comes first. None where nothing tells."""
+    votes = 0
+    for path in paths:
+        for before, after in pairwise(path):
+            if _ENTRY.match(before) and _BEHIND_ENTRY.match(after):
+                votes += 1
+            elif _BEHIND_ENTRY.match(before) and _ENTRY.match(after):
+                votes -= 1
+        if len(path) > 1:
+            votes += bool(OUTERMOST.match(path[0])) - bool(OUTERMOST.match(path[-1]))
+    if votes:
+        return votes > 0
+    if symbol is not None and any(p[0] == symbol for p in paths if len(p) > 1):
+        return False
+    if symbol is not None and any(p[-1] == symbol for p in paths if len(p) > 1):
+        return True
+    return None
+
+
+def read(lines: list[str], pct: float | None, symbol: str | None, fractal: bool | None, first: bool | None) -> Graph:
+    """Read the tree (or folded chains) below one row. `fractal` and `first` are what earlier rows showed."""
+    folded = [m for m in map(FOLDED.match, lines) if m]
+    if folded:
+        printed = [(m[2].split(";"), float(m[1])) for m in folded]
+        order = callers_first([p for p, _ in printed], symbol)
+        flip = order if order is not None else first
+        rows: list[tuple[list[str], list[float | None], float | None]] = [
+            (p[::-1] if flip else p, [share] * len(p), share) for p, share in printed
+        ]
+        return Graph(rows, False, order, len(folded))
+    root = grow(lines, pct)
+    known = judge(root)
+    found = chains(root, bool(fractal if known is None else known))
+    order = callers_first([p for p, _, _ in found], symbol)
+    if order if order is not None else first:
+        found = [(p[::-1], s[::-1], share) for p, s, share in found]
+    nodes, queue = 0, [root]
+    for node in queue:
+        nodes += bool(node is not root)
+        queue += node.children
+    return Graph([c for c in found if c[0]], known, order, nodes)

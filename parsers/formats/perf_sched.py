@@ -1,0 +1,219 @@
+r"""Scheduling and locks by perf: perf sched and perf lock of Linux.
+
+Tools: perf 3.x to 6.x. Manuals: perf-sched(1), perf-lock(1). Capture: `perf sched record; perf sched latency`, `perf sched
+timehist`; `perf lock record; perf lock report`, `perf lock contention` (-b, -t, -l).
+
+Samples::
+
+    sleep:23490           |      1.636 ms |        1 | avg:   0.046 ms | max:   0.046 ms | max start: 11779.233000 s | ...
+       11779.234937 [0000]  sleep[23490]                        0.000      0.046      1.317
+    &mm->mmap_lock       1000         10      1.2 us       12.0 us      3.0 us       0.5 us
+             2    182.58 us    137.85 us     91.29 us     spinlock   rcu_core+0xc7
+
+Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (mean_ns, lock, caller). Clock:
+boot-relative for timehist; latency has only the moment of the worst delay.
+Traps: delay is the time from runnable to running, wait the time asleep before. A row of timehist stands at the end of the run.
+`avg wait` of older versions is in nanoseconds without a unit. Known gaps: perf sched map, timehist -s tables,
+call chains of timehist, -w wake-up events.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+
+LATENCY = (
+    r"^[ \t]*(\S.*?):(\(?[0-9]+\)?)[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|[ \t]*avg:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*"
+    r"\|[ \t]*max:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|(?:[ \t]*max (?:start|at):[ \t]*([0-9]+\.[0-9]+) s[ \t]*\|?.*)?$"
+)
+"""Task, process, run time, switches, mean and worst delay, when the worst began."""
+
+TOTAL = r"^[ \t]*TOTAL:[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|"
+LATENCY_HEAD = r"^[ \t]*Task[ \t]*\|[ \t]*Runtime ms"
+TIMEHIST = (
+    r"^[ \t]*([0-9]+\.[0-9]{6})[ \t]+\[([0-9]{4})\][ \t]+(?:[.isI]+[ \t]+)?(\S.*?)(?:\[([0-9]+)(?:/([0-9]+))?\])?[ \t]+"
+    r"([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)(?:[ \t]+\S.*)?$"
+)
+"""Time, CPU, task, thread, process, wait, delay, run."""
+
+TIMEHIST_HEAD = r"^[ \t]*time[ \t]+cpu[ \t]+.*task name|^[ \t]+\[tid/pid\][ \t]+\(msec\)"
+NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[ \t](?:ns|us|ms|s))?"
+REPORT_HEAD = r"^[ \t]*Name[ \t]+acquired[ \t]+contended[ \t]+"
+REPORT = (
+    rf"^[ \t]*(\S.*?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})(?:[ \t]+({NUMBER}))?$"
+)
+CONTENTION_HEAD = r"^[ \t]*contended[ \t]+total wait[ \t]+max wait[ \t]+avg wait[ \t]+"
+CONTENTION = rf"^[ \t]*([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+(\S.*)$"
+FURNITURE = (
+    r"^[ \t]*-{5}[- ]*$|^Samples do not have callchains|^=== output for debug|^bad: |^bad rate|^histogram of"
+    r"|^[ \t]+(?:acquire|acquired|contended|release): [0-9]+$"
+)
+
+FORMATS = tuple(
+    Format(
+        kind="perf",
+        variant=variant,
+        version="1",
+        systems=("linux",),
+        tables=tables,
+        man=f"perf-{variant}(1)",
+        example=example,
+        clocks=clocks,
+        own=own,
+    )
+    for variant, tables, example, clocks, own in (
+        (
+            "sched",
+            ("counters",),
+            "perf sched latency",
+            ("boot-relative", "none"),
+            rf"{LATENCY_HEAD}|{LATENCY}|{TOTAL}|{TIMEHIST_HEAD}|{TIMEHIST}",
+        ),
+        ("lock", ("locks",), "perf lock contention -b", ("none",), rf"{REPORT_HEAD}|{CONTENTION_HEAD}"),
+    )
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By the headers, or by rows whose cells name themselves."""
+    text = head.text
+    if re.search(rf"(?m){CONTENTION_HEAD}", text) or re.search(rf"(?m){REPORT_HEAD}", text):
+        return Claim(0.95, "header of perf lock", "lock")
+    if re.search(rf"(?m){LATENCY_HEAD}", text) or re.search(r"(?m)^[ \t]*time[ \t]+cpu[ \t]+.*task name", text):
+        return Claim(0.95, "header of perf sched", "sched")
+    if " ms |" in text or "ms | avg:" in text:
+        rows = sum(1 for x in head.lines if re.match(LATENCY, x))
+        if rows:
+            return Claim(0.9, f"{rows} rows of perf sched latency", "sched")
+    if "[000" in text:
+        rows = sum(1 for x in head.lines if re.match(TIMEHIST, x))
+        if rows * 2 > sum(1 for x in head.lines if x):
+            return Claim(0.85, f"{rows} rows of perf sched timehist", "sched")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the heading of perf lock."""
+    read = _sched if state["variant"] == "sched" else _lock
+    text = pl.col("line")
+    for block in source.blocks():
+        furniture = text.str.contains(FURNITURE) | text.str.contains(TIMEHIST_HEAD) | text.str.contains(LATENCY_HEAD)
+        out.read(block.frame.filter(furniture)["line_no"])
+        read(block.frame, out, state)
+    return state
+
+
+def _sched(lines: pl.DataFrame, out: Tables, state: State) -> None:
+    text = pl.col("line")
+    names = ["task", "id", "run_ms", "switches", "delay_avg_ms", "delay_max_ms", "at"]
+    tasks = lines.with_columns(text.str.extract_groups(LATENCY).struct.rename_fields(names).alias("g")).unnest("g")
+    item = pl.concat_str(["task", pl.col("id").str.strip_chars("()")], separator=":")
+    _long(tasks.drop_nulls("id").with_columns(item=item), ["run_ms", "switches", "delay_avg_ms", "delay_max_ms"], out)
+    total = lines.with_columns(
+        text.str.extract_groups(TOTAL).struct.rename_fields(["run_ms", "switches"]).alias("g")
+    ).unnest("g")
+    _long(total.drop_nulls("run_ms").with_columns(item=pl.lit("TOTAL")), ["run_ms", "switches"], out)
+    names = ["time", "cpu", "task", "tid", "tgid", "wait_ms", "delay_ms", "run_ms"]
+    runs = lines.with_columns(text.str.extract_groups(TIMEHIST).struct.rename_fields(names).alias("g")).unnest("g")
+    runs = runs.drop_nulls("time").with_columns(
+        item=pl.concat_str(["task", "tid"], separator=":", ignore_nulls=True), t_local=pl.col("time").cast(pl.Float64)
+    )
+    _long(runs, ["wait_ms", "delay_ms", "run_ms"], out)
+    if len(runs):
+        out.fact("stamp", "end")
+        low, high = float(runs["t_local"].item(0)), float(runs["t_local"].item(-1))
+        span = (int(runs["line_no"].item(0)), int(runs["line_no"].item(-1)))
+        out.domain(Domain(1, "boot-relative", None, None, low, high, [span]))
+
+
+def _long(rows: pl.DataFrame, names: list[str], out: Tables) -> None:
+    """Write one counter for each of these columns, row by row."""
+    keys = [c for c in ("line_no", "t_local", "item") if c in rows.columns]
+    values = rows.select(*keys, *names).unpivot(names, index=keys, variable_name="name").drop_nulls("value")
+    order = pl.col("name").replace_strict({n: i for i, n in enumerate(names)}, return_dtype=pl.Int64)
+    values = values.sort("line_no", order)
+    milliseconds = pl.col("name").str.ends_with("_ms")
+    out.add(
+        "counters",
+        values.select(
+            *keys,
+            "name",
+            grp=pl.lit("perf_sched"),
+            value=pl.col("value").cast(pl.Float64),
+            unit=pl.when(milliseconds).then(pl.lit("ms")),
+            mode=pl.when(pl.col("name").str.contains("avg|max")).then(pl.lit("level")).otherwise(pl.lit("total")),
+        ),
+    )
+
+
+def nanoseconds(text: pl.Expr) -> pl.Expr:
+    """Read `182.58 us` as nanoseconds; a number without a unit is in nanoseconds already."""
+    factor = (
+        text.str.extract(r"(ns|us|ms|s)$", 1)
+        .fill_null("ns")
+        .replace_strict({"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9})
+    )
+    return text.str.extract(r"^([0-9.]+)", 1).cast(pl.Float64) * factor
+
+
+def _lock(lines: pl.DataFrame, out: Tables, state: State) -> None:
+    text = pl.col("line")
+    is_head = text.str.contains(REPORT_HEAD) | text.str.contains(CONTENTION_HEAD)
+    shaped = lines.with_columns(
+        heading=pl.when(is_head).then(text).forward_fill().fill_null(pl.lit(state.get("heading"), pl.String)),
+        head=is_head,
+    )
+    out.read(shaped.filter("head")["line_no"])
+    if len(shaped):
+        state["heading"] = shaped["heading"].item(-1)
+    for (heading,), rows in (
+        shaped.filter(~pl.col("head")).drop_nulls("heading").group_by("heading", maintain_order=True)
+    ):
+        if re.match(CONTENTION_HEAD, str(heading)):
+            _contention(rows, str(heading), out)
+        else:
+            _report(rows, str(heading), out)
+
+
+def _contention(rows: pl.DataFrame, heading: str, out: Tables) -> None:
+    names = ["n", "total", "max", "avg", "rest"]
+    cells = rows.with_columns(
+        pl.col("line").str.extract_groups(CONTENTION).struct.rename_fields(names).alias("g")
+    ).unnest("g")
+    cells = cells.drop_nulls("rest")
+    rest, none = pl.col("rest"), pl.lit(None, pl.String)
+    word, behind = rest.str.extract(r"^(\S+)", 1), rest.str.extract(r"^\S+[ \t]+(.*)$", 1)
+    kind, lock, caller = word, none, behind
+    if re.search(r"address[ \t]+symbol", heading):
+        kind, lock, caller = none, pl.coalesce(behind.str.replace(r"[ \t]+\([a-z-]+\)$", ""), word), none
+    elif re.search(r"pid[ \t]+comm", heading) or not re.search(r"type[ \t]+caller", heading):
+        kind, caller = none, rest
+    out.add(
+        "locks",
+        cells.select(
+            "line_no",
+            n=pl.col("n").cast(pl.Int64),
+            mean_ns=nanoseconds(pl.col("avg")),
+            event=kind,
+            lock=lock,
+            caller=caller,
+        ),
+    )
+
+
+def _report(rows: pl.DataFrame, heading: str, out: Tables) -> None:
+    """Rows of `perf lock report`; older ones have no average, then it is total over contended."""
+    names = ["lock", "acquired", "n", "w1", "w2", "w3", "w4"]
+    cells = rows.with_columns(pl.col("line").str.extract_groups(REPORT).struct.rename_fields(names).alias("g")).unnest(
+        "g"
+    )
+    cells = cells.drop_nulls("w3").with_columns(n=pl.col("n").cast(pl.Int64))
+    mean = nanoseconds(pl.col("w1"))
+    if "avg wait" not in heading:
+        mean = pl.when(pl.col("n") > 0).then(mean / pl.col("n"))
+    out.add("locks", cells.select("line_no", "n", "lock", mean_ns=mean, event=pl.lit("contended")))
