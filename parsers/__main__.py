@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -40,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.rows not in TABLES:
             parser.error(f"no table {options.rows!r}; there are: {', '.join(TABLES)}")
     hints = _hints(options, parser)
-    return max([_one(name, hints, options) for name in options.files])
+    files = list(enumerate(options.files, start=1))
+    return max([_file(name, number, hints, options) for number, name in files])
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -81,32 +83,99 @@ def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hint
     return Hints(kind or None, variant or None, options.host, options.os, options.tz, options.interval, options.year)
 
 
-def _one(name: str, hints: Hints, options: argparse.Namespace) -> int:
+def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> int:
+    """Read and print one file, or all that an archive holds; gives the exit status."""
+    from parsers.archives import HEAD_BYTES, container_of
+    from parsers.errors import NotText, ParserError
+    from parsers.reading import empty_account
+
+    out = None
+    if options.out:
+        out = Path(options.out) if len(options.files) == 1 else Path(options.out) / f"{number:03}-{_plain(name)}"
+    try:
+        with _opened(name) as path:
+            try:
+                with path.open("rb") as stream:
+                    container = container_of(stream.read(HEAD_BYTES), path.stat().st_size)
+            except NotText:  # packed in a way that is not opened: the reading says so
+                container = None
+            if container is None:
+                return _one(path, name, hints, out, options)
+            return _archive(path, name, hints, out, options)
+    except ParserError as error:
+        _print(empty_account(name, str(error)), options)
+        return error.exit_status
+    except OSError as error:
+        _print(empty_account(name, error.strerror or str(error)), options)
+        return 5
+
+
+def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
+    """Read the files of an archive one after the other, each as a file of its own; gives the worst status.
+
+    What is left out by its nature (links, devices) is no failure; what cannot be unpacked is.
+    """
+    from dataclasses import replace
+
+    from parsers.archives import LeftOut, open_members
+    from parsers.collectors import Tree
+    from parsers.reading import empty_account
+
+    tree, status = Tree(), 0
+    for number, member in enumerate(open_members(path, name), start=1):
+        shown = f"{name}!{member.path}"
+        if isinstance(member, LeftOut):
+            tree.learn_link(member.path, member.why)
+            _print(empty_account(shown, f"left out: {member.why}"), options)
+            continue
+        told = tree.told(member.path)
+        known = replace(
+            hints,
+            host=hints.host or told.host,
+            os=hints.os or told.os,
+            tz=hints.tz or told.tz,
+            date=hints.date or told.date,
+        )
+        with tempfile.NamedTemporaryFile() as spool:
+            while chunk := member.stream.read(1024 * 1024):
+                spool.write(chunk)
+            spool.flush()
+            into = out / f"{number:05}-{_plain(member.path)}" if out else None
+            status = max(status, _one(Path(spool.name), shown, known, into, options))
+        if member.damage:
+            print(f"{_shown(shown)}: {_shown(member.damage)}", file=sys.stderr)
+            status = 5
+    return status
+
+
+def _one(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
     """Read and print one file; gives its exit status."""
     from parsers.errors import ParserError
     from parsers.reading import empty_account, read
 
     with tempfile.TemporaryDirectory() as scratch:
-        out = Path(scratch) / "reading" if options.rows else None
-        if options.out:
-            out = Path(options.out) if len(options.files) == 1 else Path(options.out) / _folder(name, options.files)
+        if options.rows and out is None:
+            out = Path(scratch) / "reading"
         status = 0
         try:
-            with _opened(name) as path:
-                account = read(path, hints, out, name=name)
+            account = read(path, hints, out, name=name)
         except ParserError as error:
             status, account = error.exit_status, error.account or empty_account(name, str(error))
         except OSError as error:
             status, account = 5, empty_account(name, error.strerror or str(error))
         if options.rows and out is not None:
             _print_rows(out, options.rows, options.limit)
-        if options.json:
-            _print_json(account.as_json())
-        elif not options.rows:
-            print(_human(account))
-        elif account.error:
-            print(f"{_shown(name)}: {_shown(account.error)}", file=sys.stderr)
+        _print(account, options)
     return status
+
+
+def _print(account: Account, options: argparse.Namespace) -> None:
+    if options.json:
+        _print_json(account.as_json())
+    elif not options.rows:
+        print(_human(account))
+    elif account.error:
+        print(f"{_shown(account.file)}: {_shown(account.error)}", file=sys.stderr)
 
 
 @contextmanager
@@ -122,8 +191,9 @@ def _opened(name: str) -> Iterator[Path]:
         yield Path(spool.name)
 
 
-def _folder(name: str, names: list[str]) -> str:
-    return f"{names.index(name) + 1:03}-{Path(name).name or 'stdin'}"
+def _plain(name: str) -> str:
+    """A folder's name made of a file's: letters and digits, never a path."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", name.replace("\\", "/").rpartition("/")[2]).strip(".")[:80] or "stdin"
 
 
 def _print_rows(reading: Path, table: str, limit: int | None) -> None:

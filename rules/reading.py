@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from parsers.errors import AmbiguousFormat, NotText, ParserError, UnknownFormat, WrongFormat
+from parsers.archives import HEAD_BYTES, LeftOut, container_of, open_members
+from parsers.errors import AmbiguousFormat, LimitExceeded, NotText, ParserError, UnknownFormat, WrongFormat
 from parsers.parts import PartHint
 from parsers.reading import read
 from parsers.source import Hints
@@ -21,13 +24,14 @@ def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tupl
     """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
 
     Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
-    CaseInvalid if the case file names a file that is not there.
+    An archive counts as the files in it, named `archive!inside`. CaseInvalid if the case file names a file that is not there.
     """
     folders = [p for p in paths if p.is_dir()]
     if case_path is None:
         case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
     told = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
-    files = dict(_files(paths))
+    given = dict(_files(paths))
+    files = {inner: path for name, path in given.items() for inner, path in _unpacked(name, path, out)}
     absent = [e.file for e in told.artifacts if e.file not in files]
     if absent:
         raise CaseInvalid("artifacts", f"{absent[0]} is not among the files given")
@@ -40,6 +44,34 @@ def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tupl
         artifacts.append(artifact)
         status = max(status, failed)
     return told.spec(sorted(artifacts, key=lambda a: a.id)), status
+
+
+def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
+    """A file, or all files that an archive holds: they lie in `out` under numbers, and are named `archive!inside`."""
+    try:
+        with path.open("rb") as stream:
+            container = container_of(stream.read(HEAD_BYTES), path.stat().st_size)
+    except (NotText, OSError):  # reading it says what is wrong
+        container = None
+    if container is None:
+        yield name, path
+        return
+    folder = out / "unpacked" / hashlib.sha256(name.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for number, member in enumerate(open_members(path, name), start=1):
+            if isinstance(member, LeftOut):
+                print(f"rules: {name}!{member.path}: left out: {member.why}", file=sys.stderr)
+                continue
+            target = folder / str(number)
+            with target.open("wb") as spool:
+                shutil.copyfileobj(member.stream, spool)
+            if member.damage:
+                print(f"rules: {name}!{member.path}: {member.damage}", file=sys.stderr)
+            if target.stat().st_size:
+                yield f"{name}!{member.path}", target
+    except LimitExceeded as error:
+        print(f"rules: {name}: {error}; the files before it are judged", file=sys.stderr)
 
 
 def _ids(told: CaseFile, order: Sequence[str]) -> dict[str, int]:

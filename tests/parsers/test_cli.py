@@ -123,7 +123,7 @@ def test_the_hints_reach_the_reading(tmp_path, capsys):
         ("prose.txt", b"Dear all,\nit is slow\n", [], 3, "kind unknown"),
         ("empty.txt", b"", [], 3, "empty"),
         ("core", bytes(range(256)) * 20, [], 3, "not text"),
-        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", [], 3, "archives are not opened"),
+        ("a.Z", b"\x1f\x9d\x90\0\0\0\0\0", [], 3, "compress"),
         ("prose.txt", b"Dear all,\nit is slow\n", ["--kind", "pmap"], 4, "line 1"),
     ],
 )
@@ -211,3 +211,30 @@ def test_a_closed_pipe_is_no_complaint():
 def test_formats_are_frozen():
     with pytest.raises(AttributeError):
         Format("a", "b", "1", (), (), "", "").kind = "c"  # type: ignore[misc]
+
+
+def test_an_archive_is_read_member_by_member(tmp_path, capsys):
+    import io
+    import tarfile
+
+    archive = tmp_path / "x.tar.gz"
+    lines = b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(20))
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, content in (("a/times.txt", lines), ("b/letter.txt", b"dear all\n")):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+        link = tarfile.TarInfo("c")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    assert main(["--json", str(archive)]) == 3
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(r["file"].rpartition("/x.tar.gz")[2], r["kind"], bool(r["error"])) for r in rows] == [
+        ("!a/times.txt", "conntime", False),
+        ("!b/letter.txt", None, True),
+        ("!c", None, True),
+    ]
+    assert main(["--rows", "conn_times", "--limit", "3", str(archive)]) == 3
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main([str(archive), "--out", str(tmp_path / "out")]) == 3
+    assert (tmp_path / "out" / "00001-times.txt" / "manifest.json").exists()

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -254,3 +255,21 @@ def test_commands_by_system() -> None:
     assert collect.command(Need("nosuch", "nosuch"), "linux")[0] == "anything that fills the table nosuch"
     assert collect.command(Need("statement:x", "statements", statement="x"), None)[0] == "say in the room: x"
     assert "client" in collect.command(Need("s", "sqlnet", where=(("side", "=", "client"),)), None)[0]
+
+
+def test_an_archive_counts_as_the_files_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seed packed with its case beside it is judged as the folder is; its files are named `archive!inside`."""
+    archive = tmp_path / "evidence.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for file in sorted(seed001.CASE.glob("*.txt")):
+            tar.add(file, file.name)
+    told = (seed001.CASE / "case.yaml").read_text(encoding="utf-8")
+    case = tmp_path / "case.yaml"
+    case.write_text(re.sub(r"file: ([\w.-]+\.txt)", r"file: evidence.tar.gz!\1", told), encoding="utf-8")
+    assert main([str(archive), "--case", str(case), "--json"]) == 0
+    packed = json.loads(capsys.readouterr().out)
+    assert main([SEED, "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert packed["verdict"] == plain["verdict"]
+    assert packed["hypotheses"] == plain["hypotheses"]
+    assert {a["file"] for a in packed["artifacts"]} == {f"evidence.tar.gz!{a['file']}" for a in plain["artifacts"]}
