@@ -129,3 +129,48 @@ def secret_columns(lines: pl.DataFrame) -> pl.DataFrame:
     """Give the places of all secrets in `lines` (line_no, line), each line by itself."""
     seen = lines.filter(looks_secret(pl.col("line"))).select("line_no", "line")
     return places([(n, a, b, kind) for n, line in seen.iter_rows() for a, b, kind in secret_spans(line)])
+
+
+_USER = r"(?i)\(USER *= *[^()\s]"
+_USER_VALUE = r"(?i)\(USER *= *([^()\s][^()]*)"
+_STARS = "*" * 200
+_OTHER_KEYS = ["@", "(password", "directory", "wallet_", "oradiag_", "clients/user_"]
+
+
+def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Mask the secrets of whole lines (line_no, line): give the lines with asterisks and the places, as `secret_columns` does.
+
+    Columnar where a line's only secret is one USER, as in each entry of a listener's log; others are looked at one by one.
+    """
+    line = pl.col("line")
+    value = pl.col("user").str.len_bytes()
+    seen = lines.select(
+        "line_no", "line", begin=line.str.find(_USER), user=line.str.extract(_USER_VALUE)
+    ).with_row_index("at")
+    seen = seen.with_columns(other=line.str.contains_any(_OTHER_KEYS, ascii_case_insensitive=True))
+    seen = seen.filter(pl.col("begin").is_not_null() | "other")
+    if seen.is_empty():
+        return lines, places([])
+    # The value begins where the key's blanks end; byte positions are those of characters in ASCII lines only.
+    seen = seen.with_columns(
+        begin=pl.col("begin") + line.str.slice("begin", 40).str.find(r"= *[^ ]").cast(pl.UInt32) + 1
+    )
+    seen = seen.with_columns(end=pl.col("begin") + value)
+    plain = (line.str.len_bytes() == line.str.len_chars()) & (line.str.slice("begin", value) == pl.col("user"))
+    again = line.str.slice(pl.col("end")).str.contains(r"(?i)\(USER *=")
+    one = (plain & ~again & ~pl.col("other") & (value <= len(_STARS))).fill_null(False)
+    found, rest = seen.filter(one), seen.filter(~one)
+    done = found.select(
+        "at", masked=line.str.slice(0, "begin") + pl.lit(_STARS).str.slice(0, value) + line.str.slice(pl.col("end"))
+    )
+    texts = {text: masked(text) for text in rest["line"].unique()}
+    if texts:
+        done = pl.concat([done, rest.select("at", masked=line.replace(texts))])
+    spots = found.select(
+        "line_no",
+        pl.col("begin").cast(pl.Int64).alias("from"),
+        pl.col("end").cast(pl.Int64).alias("to"),
+        kind=pl.lit("user"),
+    )
+    spots = pl.concat([spots, secret_columns(rest)]).sort("line_no", maintain_order=True)
+    return lines.with_columns(line=lines["line"].scatter(done["at"], done["masked"])), spots
