@@ -66,6 +66,7 @@ def mend(lines: pl.DataFrame, out: Tables, *, final: bool) -> tuple[pl.DataFrame
             out.secrets(net_descriptors.places(net_descriptors.wrapped_spans(span)))
             fresh.append((line_no, int(numbers[last]), net_descriptors.masked(joined)))
             gone += range(at, last + 1)
+            out.read([line_no for line_no, _ in span])
             out.note(
                 line_no,
                 int(numbers[last]),

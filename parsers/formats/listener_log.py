@@ -148,7 +148,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
     if not final and len(own) and len(solid):
         start = int(own.filter("opens")["line_no"][-1])
         rest = solid.filter(pl.col("line_no") >= start)
-        if rest["shape"].is_in(["stack", *_OPENERS]).all() and len(rest) < HELD_ROWS:
+        if rest["shape"].is_in(["stack", *_OPENERS]).fill_null(False).all() and len(rest) < HELD_ROWS:
             cut = min(start, cut) if cut is not None else start
     if cut is not None:
         solid = solid.filter(pl.col("line_no") < cut)
@@ -311,7 +311,7 @@ def _steps_back(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     if timed.is_empty():
         return
     past = pl.col("t").shift().fill_null(pl.lit(carry.last, pl.Float64))
-    back = timed.with_columns(past=past).filter(pl.col("t") < pl.col("past"))
+    back = timed.with_columns(past=past).filter(pl.col("t").floor() < pl.col("past").floor())
     if len(back):
         text = pl.format(
             "the clock steps back by {} s; rows keep the file's order", (pl.col("past") - pl.col("t")).round(6)
