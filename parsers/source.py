@@ -20,6 +20,8 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from parsers.archives import container_of
+from parsers.dress import undressed
 from parsers.errors import LimitExceeded, NotText
 from parsers.notes import ELISION
 
@@ -29,18 +31,7 @@ INDEX_STEP = 1000
 
 Longs = npt.NDArray[np.int64]
 
-_ARCHIVES = (
-    (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"),
-    (b"\x1f\x9d", "compress"),
-    (b"Rar!", "rar"),
-)
-NO_ARCHIVES = "archives are not opened in this release (limit: 0 bytes unpacked), so nothing was unpacked"
+NO_ARCHIVES = "its files are read one by one, not the archive itself"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
 
@@ -268,14 +259,11 @@ class TextFile:
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
-    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, naming what it is."""
+    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, naming what it is (packed, binary, empty)."""
     if not head:
         raise NotText("the file is empty")
-    for magic, name in _ARCHIVES:
-        if head.startswith(magic):
-            raise NotText(f"a {name} archive: {NO_ARCHIVES}")
-    if head[257:262] == b"ustar":
-        raise NotText(f"a tar archive: {NO_ARCHIVES}")
+    if (container := container_of(head)) not in (None, "mail"):
+        raise NotText(f"a {container} archive: {NO_ARCHIVES}")
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)
@@ -307,7 +295,16 @@ class Source:
     """
 
     def __init__(
-        self, text: TextFile, begin: Position, end: int, *, part: int, hints: Hints, last: bool, whole: bool
+        self,
+        text: TextFile,
+        begin: Position,
+        end: int,
+        *,
+        part: int,
+        hints: Hints,
+        last: bool,
+        whole: bool,
+        dress: tuple[str, ...] = (),
     ) -> None:
         self.text = text
         self.begin = self.at = begin
@@ -316,6 +313,8 @@ class Source:
         self.hints = hints
         self.last = last
         self.whole = whole
+        self.dress = dress
+        """What is taken off each line before anybody sees it."""
         self.index: list[tuple[int, int]] = []
         self.damage: list[tuple[int, str, str]] = []
         self.blank: list[Longs] = []
@@ -344,12 +343,13 @@ class Source:
             self.damage += [(first + i, kind, what) for i, kind, what in piece.damage]
             due = range(-(first - 1) % INDEX_STEP, count, INDEX_STEP)
             self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
-            frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": piece.lines})
-            size = piece.lines.str.len_bytes().to_numpy()
+            lines = undressed(piece.lines, self.dress)
+            frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": lines})
+            size = lines.str.len_bytes().to_numpy()
             self.blank.append(np.flatnonzero(size == 0) + first)
             short = np.flatnonzero((size >= 2) & (size <= 40))
             if len(short):
-                marks = piece.lines.gather(short).str.contains(ELISION).to_numpy()
+                marks = lines.gather(short).str.contains(ELISION).to_numpy()
                 self.elided.append(short[marks] + first)
             self.at = Position(first + count, piece.offset + piece.size)
             self._current = Block(frame, first, piece.offset)
@@ -369,7 +369,7 @@ class Source:
         for first, count, offset, size in self._spans:
             lo, hi = np.searchsorted(line_nos, [first, first + count])
             if lo < hi:
-                lines = self.text.piece(offset, size).lines
+                lines = undressed(self.text.piece(offset, size).lines, self.dress)
                 for number in line_nos[lo:hi]:
                     yield int(number), lines[int(number) - first]
 

@@ -123,7 +123,8 @@ def state_words(artifact: Artifact) -> str:
         return f"not read: {visible(artifact.cause or '')}"
     if artifact.state == ArtifactState.UNPACKED:
         taken, every = artifact.members.filter(became__isnull=False).count(), artifact.members.count()
-        return f"unpacked: {taken} of {every} files taken in"
+        words = f"unpacked: {taken} of {every} files taken in"
+        return f"{words}. {visible(artifact.cause)}" if artifact.cause else words
     if artifact.state != ArtifactState.READ or reading is None:
         return artifact.get_state_display()
     unread = sum(reading.account.get(name, 0) for name in ("unknown", "damaged"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,8 @@ def test_a_cut_goes_through_no_character(encoding, block_bytes, tmp_path):
         ("no mark\n".encode("utf-16-le") * 20, "UTF-16 without"),
         (b"\x1f\x8b\x08\0\0", "gzip archive"),
         (b"PK\x03\x04rest", "zip archive"),
-        (b"x" * 257 + b"ustar\0" + b"0" * 300, "tar archive"),
+        (tarfile.TarInfo("a.txt").tobuf(), "tar archive"),
+        (b"\x1f\x9d\x90rest", r"compress \(.Z\)"),
     ],
 )
 def test_what_is_no_text_is_named(content, words, tmp_path):
