@@ -116,7 +116,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if source.last:
         held = _take(held, out, carry, source.first_line, xml=xml, final=True)
     else:
-        out.read(held.filter((pl.col("line") != "") & (pl.col("line_no") >= source.first_line))["line_no"])
+        filled = pl.col("line").str.replace(_PREFIX, "") != ""
+        out.read(held.filter(filled & (pl.col("line_no") >= source.first_line))["line_no"])
     carry.held = [list(row) for row in held.rows()]
     return state | asdict(carry)
 
@@ -141,7 +142,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
     out.account("blank", rows.filter((pl.col("shape") == "blank") & (pl.col("line_no") >= first))["line_no"])
     solid = rows.filter(pl.col("shape").ne_missing("blank"))
     # A stack belongs to what stands right above; one without belongs to nobody and is a row of its own.
-    above = pl.col("shape").is_in(["stack", *_OPENERS]).shift(fill_value=False)
+    above = pl.col("shape").is_in(["stack", *_OPENERS]).fill_null(False).shift(fill_value=False)
     opens = pl.col("shape").is_in(_OPENERS) | ((pl.col("shape") == "stack") & ~above)
     solid = solid.with_columns(opens=opens.fill_null(False))
     own = solid.filter(pl.col("opens") | (pl.col("shape") == "stack"))
