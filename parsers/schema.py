@@ -468,6 +468,8 @@ seq INT - : sequence number
 ack INT - : acknowledged
 len INT B : payload
 vlan INT - : VLAN
+win INT B : advertised window as it stands in the packet, not scaled
+payload TEXT - : what the payload names: TNS CONNECT service=orcl, DNS A? db1
 
 tcp_flows: one row per connection in packets
 src TEXT - : who opened it

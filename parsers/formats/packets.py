@@ -1,0 +1,312 @@
+r"""Packets: tcpdump, snoop and tshark as text, and captures (pcap, pcapng, snoop files).
+
+Tools: tcpdump 3 and 4 (-n, -e, -v, -q, -S, -t to -ttttt, -i any, -x bytes are passed over), Solaris snoop(1M) summaries
+(-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t ad). Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE
+port 1521`. A capture is read by its transcript (`parsers/pcap.py`): line n is packet n.
+
+Samples::
+
+    2015-06-10T09:00:00.000001Z tcp 10.1.1.1:40000 > 10.1.1.2:1521 [S] seq=17 ack=0 win=64240 len=0 opts=mss:1460,ws:7
+    09:00:00.000001 IP 10.1.1.1.40000 > 10.1.1.2.1521: Flags [P.], seq 1:241, ack 1, win 229, length 240
+    09:00:00.000001 10.1.1.1.40000 > 10.1.1.2.ncube-lm: P 1:241(240) ack 1 win 229 (DF)
+      3   0.00042     client -> db1          TCP D=1521 S=40000 Ack=457 Seq=124 Len=240 Win=64240
+        3   0.000420     10.1.1.1 → 10.1.1.2     TCP 74 40000 → 1521 [SYN] Seq=0 Win=64240 Len=0 MSS=1460
+
+Tables: packets (one row each), tcp_flows (one row a connection, `parsers/tcp_flows.py`; it is complete at the end of the
+part). Clock: wall-utc (captures, `tcpdump -tt`), wall-local (other stamps; without a date if none is printed),
+trace-relative (snoop -tr and -td, tshark, tcpdump -ttt); `t_local` counts from midnight of the first stamp's day, so that
+nanoseconds survive. A stamp is when the packet passed the capture, on either host or between.
+Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
+stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
+that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission. Known gaps: snoop -v
+and -V, tshark -V and -T fields, AIX iptrace, tunnels; lines of tshark that name a protocol above TCP have no ports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+
+import polars as pl
+
+from parsers.packet_lines import (
+    SNOOP,
+    TCPDUMP,
+    TCPDUMP_ARP,
+    TCPDUMP_FIRST,
+    TCPDUMP_SECOND,
+    TRANSCRIPT,
+    TSHARK,
+    snoop,
+    tcpdump,
+    transcript,
+    tshark,
+)
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.tcp_flows import PACKETS, Flows
+
+FORMATS = (
+    Format(
+        kind="packets",
+        variant="pcap",
+        version="1",
+        systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
+        tables=("packets", "tcp_flows"),
+        man="pcap-savefile(5), pcapng",
+        example="tcpdump -nn -s 200 -w FILE port 1521",
+        clocks=("wall-utc", "none"),
+        own=TRANSCRIPT,
+    ),
+    Format(
+        kind="packets",
+        variant="text",
+        version="1",
+        systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
+        tables=("packets", "tcp_flows"),
+        man="tcpdump(1), snoop(1M), tshark(1)",
+        example="tcpdump -nn -tttt port 1521",
+        clocks=("wall-local", "wall-utc", "trace-relative", "none"),
+        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_ARP, SNOOP, TSHARK)) + ")",
+    ),
+)
+
+DAMAGED = "# damaged: "
+_READERS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "transcript": transcript,
+    "tcpdump": tcpdump,
+    "snoop": snoop,
+    "tshark": tshark,
+}
+_SHAPES = {
+    "transcript": TRANSCRIPT,
+    "tshark": TSHARK,
+    "tcpdump": "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_SECOND, TCPDUMP_ARP)),
+    "snoop": SNOOP,
+}
+PROOF = 20
+"""So many stamps that never fall are a running clock."""
+DETAIL = (
+    r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
+    r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
+    r"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$"
+)
+LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
+
+
+def _tool(lines: list[str]) -> tuple[str | None, int, int]:
+    """Tell which tool wrote the lines: how many fit it, of how many that are neither blank nor its own remarks."""
+    filled = [x for x in lines[:200] if x and not re.search(DETAIL, x)]
+    counts = {tool: sum(1 for x in filled if re.match(shape, x)) for tool, shape in _SHAPES.items()}
+    best = max(counts, key=lambda tool: counts[tool])
+    return (best if counts[best] else None), counts[best], len(filled)
+
+
+def claim(head: Head) -> Claim | None:
+    """By lines that name two addresses and an arrow in the tool's own order."""
+    text = head.text
+    if " > " not in text and " -> " not in text and " → " not in text and "who-has" not in text:
+        return None
+    tool, hits, filled = _tool(head.lines)
+    if tool is None or (hits == 1 and filled > 3):
+        return None
+    if tool == "transcript":
+        return Claim(0.98, f"{hits} packets of a capture", "pcap") if hits * 2 > filled else None
+    kinds = ("Flags [", " ack ", " win ", "length ", "who-has", "ICMP", "UDP", "TCP ", " Seq=", "Len=", " DNS ", "ARP ", ": tcp ", "Syn ")
+    if not any(word in text for word in kinds):
+        return None
+    # Under -v a packet has two lines, under -x many.
+    share = hits / filled
+    return Claim(min(0.95, 0.6 + share), f"{hits} packets of {tool}", "text") if share > 0.3 else None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the tool, the day, the last stamp and the connections."""
+    flows = Flows(state.get("flows", {}))
+    first = last = source.first_line
+    for block in source.blocks():
+        tool = (
+            "transcript" if state["variant"] == "pcap" else state.get("tool") or _tool(block.frame["line"].to_list())[0]
+        )
+        rows = _READERS[tool or "tcpdump"](block.frame)
+        state["tool"] = tool
+        _remarks(block.frame, out, state["variant"])
+        rows = (
+            _joined(block.frame, rows, out, state)
+            if state["tool"] == "tcpdump"
+            else rows.with_columns(line_end="line_no")
+        )
+        rows = _timed(rows, source, out, state)
+        out.add(
+            "packets",
+            rows.select(
+                "line_no",
+                "line_end",
+                "t_local",
+                "proto",
+                "src",
+                "sport",
+                "dst",
+                "dport",
+                "flags",
+                "seq",
+                "ack",
+                "len",
+                "vlan",
+                "win",
+                "payload",
+            ),
+        )
+        segments = rows.filter(
+            (pl.col("proto") == "tcp")
+            & pl.all_horizontal(pl.col("src", "sport", "dst", "dport", "flags").is_not_null())
+        )
+        flows.add(segments.select(PACKETS))
+        last = block.first + len(block.frame) - 1
+        if len(rows) and state.get("clock_kind"):
+            times = rows["t_local"].drop_nulls()
+            begin, end = (float(times[i]) if len(times) else None for i in (times.arg_min() or 0, times.arg_max() or 0))
+            out.domain(
+                Domain(1, state["clock_kind"], state.get("base"), state.get("zone"), begin, end, [(block.first, last)])
+            )
+    done, unopened = flows.take(source.last)
+    out.add("tcp_flows", done, span="ends")
+    if unopened:
+        out.note(
+            first,
+            max(first, last),
+            "remark",
+            f"{unopened} connections began before the capture: who opened them is taken from their ports",
+        )
+    state["flows"] = flows.carried()
+    return state
+
+
+def _remarks(frame: pl.DataFrame, out: Tables, variant: str) -> None:
+    """Count the tool's own words as read; packets it lost and a capture that broke off are noted."""
+    line = pl.col("line")
+    if variant == "pcap":
+        for number, text in frame.filter(line.str.starts_with(DAMAGED)).iter_rows():
+            out.account("damaged", [number])
+            out.note(number, number, "damaged", text.removeprefix("# "))
+        return
+    remarks = frame.filter(line.str.contains(DETAIL))
+    out.read(remarks["line_no"])
+    for number, text in remarks.filter(line.str.contains(LOST) & ~line.str.starts_with("0 ")).iter_rows():
+        out.note(number, number, "elided", f"{text}: the capture has gaps, and what looks like loss may be only these")
+
+
+def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
+    """Give the second lines of -v the stamp of their first line, which may stand at the end of the run before."""
+    firsts = frame.filter(pl.col("line").str.contains(TCPDUMP_FIRST))
+    out.read(firsts["line_no"])
+    if firsts.is_empty() and "first" not in state:
+        return rows.with_columns(line_end="line_no")
+    names = ["date", "clock", "epoch", "vlan"]
+    groups = pl.col("line").str.extract_groups(TCPDUMP_FIRST).struct.rename_fields(names)
+    firsts = firsts.select("line_no", groups.alias("g")).unnest("g").with_columns(pl.col("vlan").cast(pl.Int64))
+    if "first" in state:
+        firsts = pl.concat([pl.DataFrame([state["first"]], schema=firsts.schema), firsts])
+    heads = firsts.rename({n: f"f_{n}" for n in names}).with_columns(head="line_no", line_no=pl.col("line_no") + 1)
+    rows = rows.join(heads, on="line_no", how="left", maintain_order="left")
+    second = pl.col("head").is_not_null() & pl.coalesce(pl.col("clock"), pl.col("epoch")).is_null()
+    rows = rows.with_columns(pl.when(second).then(pl.col(f"f_{n}")).otherwise(pl.col(n)).alias(n) for n in names)
+    rows = rows.with_columns(
+        line_end="line_no", line_no=pl.when(second).then(pl.col("head")).otherwise(pl.col("line_no"))
+    )
+    end = frame["line_no"].max()
+    state.pop("first", None)
+    if len(firsts) and firsts["line_no"][-1] == end:
+        state["first"] = firsts.row(-1, named=True)
+    return rows.drop("head", *(f"f_{n}" for n in names))
+
+
+def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Turn stamps into `t_local`; the first row that has one decides what kind of clock the part has."""
+    if "clock_kind" not in state:
+        stamped = rows.filter(pl.any_horizontal(pl.col("clock", "epoch", "relative").is_not_null()))
+        if stamped.is_empty():
+            return rows.with_columns(t_local=pl.lit(None, pl.Float64))
+        _begin(stamped, source, out, state)
+    kind = state["stamps"]
+    time = pl.col("clock").str.split(":").list
+    of_day = time.get(0, null_on_oob=True).cast(pl.Float64) * 3600 + time.get(1, null_on_oob=True).cast(pl.Float64) * 60
+    of_day = of_day + time.get(2, null_on_oob=True).cast(pl.Float64)
+    if kind == "epoch":
+        whole = pl.col("epoch").str.extract(r"^([0-9]+)").cast(pl.Int64) - state["day"] * 86400
+        return rows.with_columns(t_local=whole + pl.col("epoch").str.extract(r"(\.[0-9]+)$").cast(pl.Float64))
+    if kind == "dated":
+        days = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32) - state["day"]
+        return rows.with_columns(t_local=days * 86400.0 + of_day)
+    value = pl.col("relative").cast(pl.Float64) if kind.startswith("relative") else of_day
+    rows = rows.with_columns(t=value)
+    filled = rows["t"].drop_nulls()
+    if filled.is_empty():
+        return rows.with_columns(t_local=pl.lit(None, pl.Float64))
+    if kind.endswith("delta"):
+        # Whole nanoseconds: sums must not depend on where a run began.
+        total = ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64).cum_sum() + state.get("ns", 0)) / 1e9
+    elif kind == "clock":
+        # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.
+        before = pl.col("t").forward_fill().shift().fill_null(state.get("t", filled[0]))
+        total = pl.col("t") + 86400.0 * ((pl.col("t") - before < -43200).cum_sum() + state.get("days", 0))
+    else:
+        total = pl.col("t")
+    rows = rows.with_columns(t_local=pl.when(pl.col("t").is_not_null()).then(total))
+    final = rows["t_local"].drop_nulls()[-1]
+    if kind == "clock":
+        state |= {"t": filled[-1], "days": int(final // 86400)}
+    else:
+        state["ns"] = round(final * 1e9)
+    return rows.drop("t")
+
+
+def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
+    """Decide the clock by the first stamps."""
+    row = stamped.row(0, named=True)
+    if row["epoch"] is not None:
+        day = int(float(row["epoch"]) // 86400)
+        state |= {"stamps": "epoch", "clock_kind": "wall-utc", "zone": "UTC", "day": day, "base": _midnight(day)}
+        return
+    if row["date"] is not None and row["clock"] is not None:
+        day = (date.fromisoformat(row["date"]) - date(1970, 1, 1)).days
+        own = state["tool"] == "transcript"
+        zone = "UTC" if own else source.hints.tz
+        state |= {
+            "stamps": "dated",
+            "clock_kind": "wall-utc" if own else "wall-local",
+            "zone": zone,
+            "day": day,
+            "base": _midnight(day),
+        }
+        return
+    column = "relative" if row["relative"] is not None else "clock"
+    if column == "relative" or not row[column].strip("0:."):
+        since = _since_first(stamped[column].drop_nulls(), column, state["tool"], source.hints.command)
+        state |= {"stamps": f"{column}-{'since' if since else 'delta'}", "clock_kind": "trace-relative"}
+        words = "since the first packet" if since else "since the packet before"
+        out.note(row["line_no"], row["line_no"], "remark", f"stamps without a time of day are taken as {words}")
+        return
+    base = f"{source.hints.date}T00:00:00" if source.hints.date else None
+    state |= {"stamps": "clock", "clock_kind": "wall-local", "zone": source.hints.tz, "base": base}
+
+
+def _since_first(stamps: pl.Series, column: str, tool: str, command: str | None) -> bool:
+    """Tell stamps since the first packet from stamps since the packet before.
+
+    The command says it; else twenty stamps that never fall are a running clock, and a fall is none; of fewer the tool's
+    default is taken (snoop and tcpdump -ttt: since the packet before; tshark: since the first).
+    """
+    if command is not None and (said := re.search(r" -t *(r|d|tttt|tt)\b", command)):
+        return said[1] in ("r", "tttt")
+    if len(stamps) < PROOF:
+        return tool == "tshark"
+    # Clock texts are as wide as each other, so they sort as times do.
+    values = stamps[:PROOF].cast(pl.Float64) if column == "relative" else stamps[:PROOF].rank("dense").cast(pl.Float64)
+    return not (values.diff() < 0).any()
+
+
+def _midnight(day: int) -> str:
+    return f"{date(1970, 1, 1) + timedelta(days=day)}T00:00:00"

@@ -1,0 +1,246 @@
+"""Connections in a list of packets: handshake, segments sent again, closed windows, time to the first byte.
+
+A connection is a state machine, so packets of TCP go through it one by one, in the order of the capture; everything
+else about packets is done on columns. What is kept is a few numbers a connection.
+
+Definitions. `handshake_rtt_s`: last SYN before the SYN/ACK to the ACK of it, which is one round trip wherever the
+capture was made. `retransmits`: segments with payload (or SYN/ACK) that begin before the highest byte seen from that
+side, and later than one handshake (3 ms where it was not seen) behind it: a segment that comes sooner was overtaken, or
+was captured twice. One byte just before that border is a keep-alive probe. `zero_window_s`: from a packet that
+closes the window to the next packet of the same side. `request_to_first_byte_s`: last new byte that the opener sent
+before the first answer, to that answer; NULL where the other side speaks first. `capture_side`: which half of the handshake
+is the short one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import polars as pl
+
+OPEN_CAP = 20_000
+"""More connections than this are not carried from one run to the next: closed ones, then the oldest, are given early."""
+
+OVERTAKEN_S = 0.003
+BEHIND = 1 << 26
+"""A sequence number further back than 64 MiB belongs to another numbering (relative after absolute), not to the past."""
+
+PACKETS = ("line_no", "t_local", "src", "sport", "dst", "dport", "flags", "seq", "len", "win")
+"""Columns that `Flows.add` reads; flags as tcpdump writes them (`S.`)."""
+
+_SCHEMA = {
+    "line_no": pl.Int64,
+    "line_end": pl.Int64,
+    "t_local": pl.Float64,
+    "src": pl.String,
+    "sport": pl.Int64,
+    "dst": pl.String,
+    "dport": pl.Int64,
+    "handshake_rtt_s": pl.Float64,
+    "retransmits": pl.Int64,
+    "syn_retransmits": pl.Int64,
+    "zero_window_s": pl.Float64,
+    "request_to_first_byte_s": pl.Float64,
+    "n_packets": pl.Int64,
+    "capture_side": pl.String,
+    "complete": pl.Boolean,
+}
+
+
+@dataclass(slots=True)
+class Side:
+    """What one end has sent: the highest byte and its time, the last packet's time and window."""
+
+    end: int | None = None
+    t_end: float | None = None
+    t_last: float | None = None
+    shut: bool = False
+    fin: bool = False
+
+
+@dataclass(slots=True)
+class Flow:
+    """One connection; `ends` are the opener's and the other address with port, `opened` says that a SYN told so."""
+
+    ends: list[Any]
+    first: int
+    last: int
+    t_first: float | None
+    opened: bool = False
+    syn: int | None = None
+    t_syn: float | None = None
+    t_syn_ack: float | None = None
+    t_ack: float | None = None
+    t_request: float | None = None
+    first_byte: float | None = None
+    n: int = 0
+    again: int = 0
+    syn_again: int = 0
+    zero: float = 0.0
+    reset: bool = False
+    sides: list[Side] = field(default_factory=lambda: [Side(), Side()])
+    t_last: float | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self.reset or (self.sides[0].fin and self.sides[1].fin)
+
+    @property
+    def rtt(self) -> float | None:
+        return _span(self.t_syn, self.t_ack)
+
+    def row(self) -> tuple[Any, ...]:
+        """Give the row of `tcp_flows`; a window that is still closed counts to the last packet."""
+        zero = self.zero + sum(_span(s.t_last, self.t_last) or 0.0 for s in self.sides if s.shut)
+        (src, sport), (dst, dport) = self.ends
+        timed = self.t_first is not None
+        return (
+            self.first,
+            self.last,
+            self.t_first,
+            src,
+            sport,
+            dst,
+            dport,
+            self.rtt,
+            self.again,
+            self.syn_again,
+            zero if timed else None,
+            self.first_byte,
+            self.n,
+            _capture_side(_span(self.t_syn, self.t_syn_ack), _span(self.t_syn_ack, self.t_ack)),
+            self.syn is not None and self.closed,
+        )
+
+
+class Flows:
+    """The connections of a part. `state` is what `carried` gave at the end of the run before, or empty."""
+
+    def __init__(self, state: dict[str, list[dict[str, Any]]]) -> None:
+        self.done = [_flow(told) for told in state.get("done", [])]
+        self.open = {_key(*flow.ends[0], *flow.ends[1]): flow for flow in map(_flow, state.get("open", []))}
+
+    def carried(self) -> dict[str, list[dict[str, Any]]]:
+        return {"done": [asdict(f) for f in self.done], "open": [asdict(f) for f in self.open.values()]}
+
+    def add(self, packets: pl.DataFrame) -> None:
+        """Take TCP packets with ports, in the order of the capture; columns PACKETS."""
+        columns = [packets[name].to_list() for name in PACKETS]
+        for number, t, src, sport, dst, dport, flags, seq, size, win in zip(*columns, strict=True):
+            key = _key(src, sport, dst, dport)
+            flow = self.open.get(key)
+            syn, ack, rst = "S" in flags, "." in flags, "R" in flags
+            if flow is None or (syn and not ack and not _same_attempt(flow, seq)):
+                if flow is not None:
+                    self.done.append(flow)
+                flow = Flow(_ends(src, sport, dst, dport, syn, ack), number, number, t, opened=syn)
+                self.open[key] = flow
+            flow.n += 1
+            flow.last, flow.t_last = number, t
+            mine = 0 if flow.ends[0][0] == src and flow.ends[0][1] == sport else 1
+            side = flow.sides[mine]
+            if side.shut:
+                flow.zero += _span(side.t_last, t) or 0.0
+            side.t_last = t
+            side.shut = win == 0 and not rst and not syn
+            side.fin = side.fin or "F" in flags
+            flow.reset = flow.reset or rst
+            if syn:
+                _handshake(flow, ack, seq, t)
+            elif mine == 0 and ack and flow.t_syn_ack is not None and flow.t_ack is None:
+                flow.t_ack = t
+            if size and not syn:
+                _payload(flow, mine, seq, size, t)
+
+    def take(self, last: bool) -> tuple[pl.DataFrame, int]:
+        """Give the rows that will not change, by first line, and how many of them had no SYN; all of them at the end."""
+        gone: list[Flow] = []
+        if last:
+            gone, self.open = [*self.done, *self.open.values()], {}
+        elif len(self.done) + len(self.open) > OPEN_CAP:
+            ranked = sorted(self.open.items(), key=lambda pair: (not pair[1].closed, pair[1].last))
+            early = ranked[: max(len(ranked) - OPEN_CAP // 2, 0)]
+            gone = [*self.done, *(flow for _, flow in early)]
+            for key, _ in early:
+                del self.open[key]
+        if gone:
+            self.done = []
+        rows = sorted((flow.row() for flow in gone), key=lambda row: row[0])
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), sum(not flow.opened for flow in gone)
+
+
+def _flow(told: dict[str, Any]) -> Flow:
+    return Flow(**(told | {"sides": [Side(**side) for side in told["sides"]]}))
+
+
+def _key(src: str, sport: int, dst: str, dport: int) -> tuple[Any, ...]:
+    return (src, sport, dst, dport) if (src, sport) <= (dst, dport) else (dst, dport, src, sport)
+
+
+def _same_attempt(flow: Flow, seq: int | None) -> bool:
+    """A SYN belongs to the connection at hand if it repeats a SYN that was not yet acknowledged by the opener."""
+    return (
+        flow.syn is not None
+        and flow.syn == seq
+        and flow.t_ack is None
+        and not flow.closed
+        and flow.sides[0].end is None
+    )
+
+
+def _ends(src: str, sport: int, dst: str, dport: int, syn: bool, ack: bool) -> list[Any]:
+    """Tell who opened: by the SYN; without one a low port is taken for the service, else the first sender opened."""
+    service_sends = ack if syn else sport < dport and sport < 32768
+    return [[dst, dport], [src, sport]] if service_sends else [[src, sport], [dst, dport]]
+
+
+def _handshake(flow: Flow, ack: bool, seq: int | None, t: float | None) -> None:
+    if ack:
+        if flow.t_syn_ack is not None and flow.t_ack is None:
+            flow.again += 1
+        elif flow.t_syn_ack is None:
+            flow.t_syn_ack = t
+        return
+    if flow.syn is not None:
+        flow.syn_again += 1
+    flow.syn = seq if seq is not None else -1
+    if flow.t_syn_ack is None:
+        flow.t_syn = t
+
+
+def _payload(flow: Flow, mine: int, seq: int | None, size: int, t: float | None) -> None:
+    """Follow the highest byte of a side; count what is sent again; time the first answer."""
+    side = flow.sides[mine]
+    fresh = True
+    if seq is not None:
+        ahead = 0 if side.end is None else (seq - side.end + (1 << 31)) % (1 << 32) - (1 << 31)
+        if side.end is not None and -BEHIND < ahead < 0:
+            fresh = ahead + size > 0
+            waited = _span(side.t_end, t)
+            probe = size == 1 and ahead == -1
+            rtt = flow.rtt
+            if not probe and (waited is None or waited >= (rtt if rtt is not None else OVERTAKEN_S)):
+                flow.again += 1
+        if fresh:
+            side.end, side.t_end = (seq + size) % (1 << 32), t
+    if mine == 0 and fresh and flow.first_byte is None:
+        flow.t_request = t
+    elif mine == 1 and flow.first_byte is None and flow.t_request is not None:
+        flow.first_byte = _span(flow.t_request, t)
+
+
+def _span(start: float | None, end: float | None) -> float | None:
+    return None if start is None or end is None else end - start
+
+
+def _capture_side(out: float | None, back: float | None) -> str:
+    """Compare SYN -> SYN/ACK with SYN/ACK -> ACK: near the client the second is short, near the server the first."""
+    if out is None or back is None:
+        return "unknown"
+    if back * 4 < out:
+        return "client"
+    if out * 4 < back:
+        return "server"
+    # Halves that are both short may be two hosts in one rack, whose own work is as long as the wire.
+    return "between" if min(out, back) > 0.001 else "unknown"
