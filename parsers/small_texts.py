@@ -43,6 +43,54 @@ class Rows:
         self._rows.clear()
 
 
+class Settings:
+    """Rows of `params` of one run: of several active ones for one thing the last counts, earlier ones are overridden.
+
+    One thing is the same scope, entity, name and privilege; `many` names the parameters that may stand several times,
+    None stands for all.
+    """
+
+    KEY = ("scope", "entity", "name", "privilege")
+    COLUMNS = ("line_no", "line_end", *KEY, "value", "num", "list", "active")
+
+    def __init__(self, many: frozenset[str] | None = frozenset()) -> None:
+        self._many = many
+        self._rows: list[dict[str, Any]] = []
+        self._frames: list[pl.DataFrame] = []
+
+    def add(self, line_no: int, **values: Any) -> None:
+        """Add a row; `line_end` defaults to `line_no`, `active` to true."""
+        self._rows.append({"line_no": line_no, "line_end": line_no, "active": True, **values})
+
+    @property
+    def last(self) -> dict[str, Any] | None:
+        """The row added last since `settle`, which may still be changed."""
+        return self._rows[-1] if self._rows else None
+
+    def settle(self, keep: int = 0) -> None:
+        """Turn the rows into columns, but for the last `keep`, once a block: rows as objects are large."""
+        columns = schema("params")
+        rows, self._rows = (self._rows[:-keep], self._rows[-keep:]) if keep else (self._rows, [])
+        frame = {name: [row.get(name) for row in rows] for name in self.COLUMNS}
+        self._frames.append(pl.DataFrame(frame, schema={n: columns[n] for n in self.COLUMNS}, strict=False))
+
+    def frame(self, frame: pl.DataFrame) -> None:
+        """Add rows that are columns already."""
+        self._frames.append(frame)
+
+    def give(self, out: Tables) -> None:
+        self.settle()
+        rows = pl.concat(self._frames, how="diagonal_relaxed").sort("line_no", maintain_order=True)
+        self._frames = []
+        if self._many is not None:
+            keys = [k for k in self.KEY if k in rows.columns]
+            place = pl.col("place")
+            last = place == pl.when(pl.col("active")).then(place).max().over(keys)
+            counts = last | pl.col("name").is_in(list(self._many))
+            rows = rows.with_row_index("place").with_columns(active=pl.col("active") & counts).drop("place")
+        out.add("params", rows)
+
+
 def whole(text: str | None, base: int = 10) -> int | None:
     """Read an integer that fits a column; None for anything else.
 

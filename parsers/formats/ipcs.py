@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from parsers.ipcs_columns import BY_COUNT, COLUMNS, HAS, ID, NUMBERS, TABLE, TIMED
 from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, number, share, whole
 from parsers.source import Head, Source
@@ -75,78 +76,6 @@ PAIR = re.compile(r"([a-z_]+) *= *(\S+?)(?:,|$|\s)")
 ROW_T = r"[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|[0-9]+|IPC_PRIVATE)[ \t]"
 START = re.compile(rf"(?:^|(?<=\s))(?={ROW_T}|0x[0-9a-fA-F]{{8}}[ \t]+[0-9])")
 TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4})?")
-
-_TABLE = {
-    "m": "ipcs_shm",
-    "s": "ipcs_sem",
-    "q": "ipcs_msg",
-    "shmid": "ipcs_shm",
-    "semid": "ipcs_sem",
-    "msqid": "ipcs_msg",
-}
-_ID = {"ipcs_shm": "shmid", "ipcs_sem": "semid", "ipcs_msg": "msqid"}
-# Heading, in lower case, to column; a table takes those it has.
-_COLUMNS = {
-    "key": "key",
-    "owner": "owner",
-    "uid": "owner",
-    "creator": "creator",
-    "cuid": "creator",
-    "mode": "perms",
-    "perms": "perms",
-    "bytes": "bytes",
-    "segsz": "bytes",
-    "cbytes": "bytes",
-    "used-bytes": "bytes",
-    "nattch": "nattch",
-    "ismattch": "ism_nattch",
-    "cpid": "cpid",
-    "lpid": "lpid",
-    "ctime": "ctime_text",
-    "changed": "ctime_text",
-    "last-changed": "ctime_text",
-    "change": "ctime_text",
-    "status": "status",
-    "project": "project",
-    "zone": "zone",
-    "nsems": "nsems",
-    "qnum": "messages",
-    "messages": "messages",
-}
-_NUMBERS = {"bytes", "nattch", "ism_nattch", "cpid", "lpid", "nsems", "messages"}
-_HAS = {
-    "ipcs_shm": {
-        "key",
-        "owner",
-        "creator",
-        "perms",
-        "bytes",
-        "nattch",
-        "ism_nattch",
-        "cpid",
-        "lpid",
-        "ctime_text",
-        "status",
-        "project",
-        "zone",
-    },
-    "ipcs_sem": {"key", "owner", "creator", "perms", "nsems", "ctime_text", "zone"},
-    "ipcs_msg": {"key", "owner", "perms", "bytes", "messages"},
-}
-_TIMED = {"attached", "detached", "changed", "last-op", "last-changed", "send", "recv", "change"}
-_BASE = "t id key mode owner group"
-# Without a header the number of columns tells the letters: none, or -a.
-_BY_COUNT = {
-    ("m", 6): _BASE,
-    ("s", 6): _BASE,
-    ("q", 6): _BASE,
-    ("m", 15): f"{_BASE} creator cgroup nattch segsz cpid lpid atime dtime ctime",
-    ("s", 11): f"{_BASE} creator cgroup nsems otime ctime",
-    ("q", 16): f"{_BASE} creator cgroup cbytes qnum qbytes lspid lrpid stime rtime ctime",
-    ("0", 5): "key semid owner perms nsems",
-    ("0", 6): "key shmid owner perms bytes nattch",
-    ("0", 7): "key shmid owner perms bytes nattch status",
-}
 
 
 def claim(head: Head) -> Claim | None:
@@ -305,7 +234,7 @@ class _Reader:
             columns = self.guessed(line_no, letter, len(words))
             if columns is None:
                 return
-        if _TIMED & set(columns) and columns[0] != "t":
+        if TIMED & set(columns) and columns[0] != "t":
             columns, words = self.timed(columns, line)
         want = len(columns)
         if "status" in columns and columns[0] != "t" and len(words) == want - 1:
@@ -320,9 +249,9 @@ class _Reader:
         """Columns of a row without a header: by the first such row's length; a shorter one later was cut."""
         guessed: dict[str, str] = self.state.setdefault("guessed", {})
         if letter not in guessed:
-            if (letter, count) not in _BY_COUNT:
+            if (letter, count) not in BY_COUNT:
                 return None
-            guessed[letter] = _BY_COUNT[letter, count]
+            guessed[letter] = BY_COUNT[letter, count]
             self.out.note(line_no, line_no, "repaired", f"no header: {count} columns are read as {guessed[letter]}")
         return guessed[letter].split()
 
@@ -335,17 +264,17 @@ class _Reader:
     def row(self, line_no: int, line_end: int, words: list[str], columns: list[str], line: str) -> None:
         cells = dict(zip(columns, words, strict=True))
         if columns[0] == "t":
-            table, ident = _TABLE.get(cells["t"], ""), cells["id"]
+            table, ident = TABLE.get(cells["t"], ""), cells["id"]
         else:
             id_column = next((c for c in columns if c in ("shmid", "semid", "msqid")), "")
-            table, ident = _TABLE.get(id_column, ""), cells.get(id_column, "")
+            table, ident = TABLE.get(id_column, ""), cells.get(id_column, "")
         if not table or whole(ident) is None:
             return
-        values: dict[str, Any] = {_ID[table]: whole(ident), "t_local": self.state.get("t")}
+        values: dict[str, Any] = {ID[table]: whole(ident), "t_local": self.state.get("t")}
         for name, text in cells.items():
-            column = _COLUMNS.get(name)
-            if column in _HAS[table] and text not in ("", "-"):
-                values[column] = whole(text) if column in _NUMBERS else text
+            column = COLUMNS.get(name)
+            if column in HAS[table] and text not in ("", "-"):
+                values[column] = whole(text) if column in NUMBERS else text
         self.rows.add(table, line_no, line_end=line_end, **values)
         if self.state.get("t") is not None:
             self.out.domain(
@@ -405,7 +334,7 @@ class _Reader:
         if not pairs:
             return
         self.out.read([line_no])
-        table = _TABLE[item["kind"]]
+        table = TABLE[item["kind"]]
         perms = pairs.get("mode")
         if perms:
             item["perms"] = perms
@@ -414,6 +343,6 @@ class _Reader:
         main = {"ipcs_sem": "nsems", "ipcs_shm": "bytes", "ipcs_msg": "cbytes"}[table]
         if main not in pairs:
             return
-        values = {_COLUMNS[k]: whole(v) for k, v in pairs.items() if _COLUMNS.get(k) in _NUMBERS & _HAS[table]}
-        values |= {k: item[k] for k in ("perms", "owner", "creator") if k in item and k in _HAS[table]}
-        self.rows.add(table, item["line_no"], line_end=line_no, **{_ID[table]: item["id"]}, **values)
+        values = {COLUMNS[k]: whole(v) for k, v in pairs.items() if COLUMNS.get(k) in NUMBERS & HAS[table]}
+        values |= {k: item[k] for k in ("perms", "owner", "creator") if k in item and k in HAS[table]}
+        self.rows.add(table, item["line_no"], line_end=line_no, **{ID[table]: item["id"]}, **values)
