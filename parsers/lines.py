@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from parsers import parquet
+from parsers.dress import original_spans
 from parsers.errors import OtherReading
 from parsers.masks import mask_text
 from parsers.source import Limits, Position, TextFile
@@ -40,6 +41,7 @@ class LineReader:
         transcript = manifest.get("transcript")
         self._original = reading / transcript["name"] if transcript else original
         self._reading = reading
+        self._dressed = [(p["line_from"], p["line_to"], tuple(p["dress"])) for p in manifest["parts"] if p.get("dress")]
         self.count: int = manifest["lines"]
         """Lines read so far (all of them once the reading is complete)."""
 
@@ -61,6 +63,14 @@ class LineReader:
                 spans.setdefault(row["line_no"], []).append((row["from"], row["to"]))
         return spans
 
+    def _masked(self, number: int, line: str) -> list[tuple[int, int]]:
+        """Give the secrets of an original line; they were found in it without its dress."""
+        spans = self._secrets.get(number, [])
+        if not spans:
+            return spans
+        dress = next((d for first, last, d in self._dressed if first <= number <= last), ())
+        return original_spans(line, dress, spans)
+
     def lines(self, first: int, last: int) -> list[Line]:
         """Give lines `first` to `last` (1-based, both included) as far as they exist."""
         last = min(last, self.count)
@@ -80,7 +90,7 @@ class LineReader:
                 wanted = range(max(first, position.line), min(last + 1, behind))
                 for number in wanted:
                     line = piece.lines[number - position.line]
-                    found.append(Line(number, visible(mask_text(line, self._secrets.get(number, [])))))
+                    found.append(Line(number, visible(mask_text(line, self._masked(number, line)))))
                 if behind > last:
                     break
                 position = Position(behind, piece.offset + piece.size)

@@ -296,6 +296,7 @@ class _Reading:
             state = manifest["state"] or ({"variant": chosen.variant} if chosen else {})
             if chosen is not None:
                 state = chosen.module.parse(source, tables, state)
+                tables.prompts = True
             for block in source.blocks():
                 if what.part is None:
                     tables.account("prose", block.frame.filter(block.frame["line"] != "")["line_no"])

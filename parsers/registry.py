@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
 
 import parsers.formats
 from parsers.errors import AmbiguousFormat, UnknownFormat
+from parsers.prompts import named_by
 from parsers.source import Head, Hints
 
 ENOUGH = 0.3
@@ -18,6 +20,9 @@ ENOUGH = 0.3
 
 RACE = 0.05
 """Claims of two kinds nearer than this are a question to a person."""
+
+BONUS = 0.4
+"""So much of what a claim lacks of certainty is made up by a prompt whose command names its tool."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,19 @@ def all_formats() -> list[tuple[Format, ModuleType]]:
     return sorted(pairs, key=lambda pair: (pair[0].kind, pair[0].variant))
 
 
-def rank(head: Head) -> tuple[Ranked, ...]:
-    """Collect the claims of all formats on a head, strongest first; ties by kind and variant."""
+@cache
+def names_of(form: Format) -> frozenset[str]:
+    """Give the words by which a command line names what a format reads: its kind, its tools, its manual pages."""
+    tools = {part.split()[0].rpartition("/")[2] for part in re.split(r"[|;]", form.example) if part.strip()}
+    tools -= {"cat", "grep", "curl", "ssh"}
+    return frozenset({form.kind, *tools, *re.findall(r"([\w.+-]+)\(\d\w*\)", form.man)})
+
+
+def rank(head: Head, command: str | None = None) -> tuple[Ranked, ...]:
+    """Collect the claims of all formats on a head, strongest first; ties by kind and variant.
+
+    A command at a prompt above the lines makes a claim stronger, never makes one.
+    """
     ranked = []
     for module in modules():
         claim: Claim | None = module.claim(head)
@@ -93,6 +109,9 @@ def rank(head: Head) -> tuple[Ranked, ...]:
             continue
         formats = formats_of(module)
         named = [f for f in formats if f.variant == claim.variant]
+        if command and named_by(command, names_of((named or list(formats))[0])):
+            strength = round(claim.strength + BONUS * (1 - claim.strength), 2)
+            claim = replace(claim, strength=strength, reason=f"{claim.reason}; {command.split()[0]} at the prompt")
         ranked.append(Ranked((named or list(formats))[0], claim, module))
     return tuple(sorted(ranked, key=lambda r: (-r.claim.strength, r.format.kind, r.variant)))
 

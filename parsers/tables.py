@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
+from parsers.prompts import is_lead
 from parsers.schema import schema
 from parsers.source import Longs, Source
 
@@ -25,6 +26,9 @@ Lines = Iterable[int] | pl.Series | npt.NDArray[np.int64]
 
 _NOTES = pl.Schema({"line_no": pl.Int64(), "line_end": pl.Int64(), "kind": pl.String(), "text": pl.String()})
 _NOTED = {"unknown", "elided", "damaged"}
+_PROMPTS = 2000
+"""So many lines of a run that nobody named are looked at for prompts."""
+
 _ROW = 1
 _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
 
@@ -93,6 +97,8 @@ class Tables:
         self.rows: dict[str, int] = {}
         self.facts: dict[str, JSON] = {}
         self.domains: dict[int, Domain] = {}
+        self.prompts = False
+        """Do prompts, bare dates and collectors' marks count as read where the format does not name them?"""
 
     def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends"] = "all") -> None:
         """Add rows: any subset of the table's columns, `line_no` among them; `line_end` defaults to it, NaN becomes
@@ -267,6 +273,10 @@ class Tables:
             for numbers in groups:
                 index = numbers - source.first_line
                 codes[index[codes[index] == 0]] = _CODE[kind]
+        if self.prompts:
+            left = np.flatnonzero(codes == 0)[:_PROMPTS] + source.first_line
+            found = [n - source.first_line for n, text in source.texts(left) if is_lead(text)]
+            codes[found] = _CODE["read"]
         codes[codes == 0] = _CODE["unknown"]
         return codes
 

@@ -1,0 +1,56 @@
+"""What a head of lines is: what it wears, what stands above the output, who claims the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from parsers.dress import characters_of, steps_of, undressed_lines, words_of
+from parsers.prompts import Lead, lead_of, prompt_of
+from parsers.registry import Ranked, rank
+from parsers.source import Head
+
+GAIN = 0.02
+"""A prefix that may as well be a tool's own is taken off if the strongest claim gains more than this."""
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A head without its dress: the dress, the lines above the output, the claims on the rest (strongest first)."""
+
+    dress: tuple[str, ...]
+    lead: Lead
+    claims: tuple[Ranked, ...]
+
+    @property
+    def strength(self) -> float:
+        return self.claims[0].claim.strength if self.claims else 0.0
+
+    @property
+    def note(self) -> str | None:
+        return words_of(self.dress) if self.dress else None
+
+
+def recognise(head: Head, command: str | None = None) -> Recognised:
+    """Find dress, lead and claims of a head; `command` is what a person or a prompt further up said."""
+    dress = characters_of(head.text)
+    lines = undressed_lines(head.lines, dress)
+    best = _claimed(dress, lines, head, command)
+    for _ in range(4):  # quotes around numbers around an indent
+        better = None
+        for step, sure in steps_of(lines):
+            tried = _claimed((*dress, step), undressed_lines(lines, (step,)), head, command)
+            if tried.strength > (better or best).strength + (-GAIN if sure and better is None else GAIN):
+                better = tried
+        if better is None:
+            return best
+        lines = undressed_lines(lines, better.dress[len(dress) :])
+        best, dress = better, better.dress
+    return best
+
+
+def _claimed(dress: tuple[str, ...], lines: list[str], head: Head, command: str | None) -> Recognised:
+    lead = lead_of(lines)
+    # A format knows dates and marks of its own tool; a prompt is nobody's.
+    above = next((n for n in range(lead.lines) if lines[n].strip() and prompt_of(lines[n]) is None), lead.lines)
+    below = Head(lines[above:], head.name, head.whole)
+    return Recognised(dress, lead, rank(below, command or lead.command))
