@@ -42,6 +42,8 @@ class Hints:
 
     `tz` is a zone name, `interval_s` the sampling interval, `command` the command line that made the output as it stood
     at a prompt (`vmstat 5 12`), `date` the day of the first line (YYYY-MM-DD) where stamps have only a time of day.
+    `date_order` is "dmy" or "mdy" for dates such as 07/04/07, `columns` says which column of a table is what
+    (`time=1 value=3:ms label=2`, counted from 1; a unit behind the colon).
     """
 
     kind: str | None = None
@@ -53,6 +55,8 @@ class Hints:
     year: int | None = None
     command: str | None = None
     date: str | None = None
+    date_order: str | None = None
+    columns: str | None = None
 
 
 @dataclass(frozen=True)
