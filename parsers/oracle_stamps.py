@@ -9,6 +9,8 @@ All functions are columnar and give seconds of a wall clock since `times.WALL_BA
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from parsers.times import month, wall_seconds
@@ -19,6 +21,17 @@ WEEKDAY = (
 ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,:][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
 CLOCK = f"{WEEKDAY}|{ISO}"
 """A line that is a stamp and nothing else."""
+
+_SERVER_VERSION = r"TNS for [^:]+: Version (?:1[1-9]|2[0-9])\."
+
+
+def is_alert_block(text: str) -> bool:
+    """Tell whether `Fatal NI connect error` blocks stand in an alert log: beside its stamps, or as a server of 11.1 or later
+    writes them there (no `connecting to:`, which a client has; before 11.1 a server wrote sqlnet.log)."""
+    if re.search(f"(?m){CLOCK}", text):
+        return True
+    return "connecting to:" not in text and re.search(_SERVER_VERSION, text) is not None
+
 
 _PARTS = r"^[A-Z][a-z]{2} ([A-Z][a-z]{2} [ 0-3]?[0-9] [0-9]{2}:[0-9]{2}:[0-9]{2})(?: [A-Z]{2,5})? ([0-9]{4})$"
 _FRACTION = r"^.{19}[.,:]([0-9]{1,9})"

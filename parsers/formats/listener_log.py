@@ -49,7 +49,7 @@ FORMATS = (
     ),
 )  # fmt: skip
 
-_PREFIX = r"^(?:listener: ?|[A-Za-z0-9_.-]+ +\| |-- )"
+_PREFIX = r"^(?:listener: ?|[A-Za-z0-9_.-]+ +\|(?: |$)|-- )"
 _STACK = r"^\s*(?:TNS|ORA|NL|NNL|NNO|NZE)-[0-9]{5}: ?|^\s*(?:(?:32|64)-bit Windows|Linux|Solaris|SVR4|HPUX|HP-UX|IBM/AIX[^:]*|Unix) Error: [0-9]+"
 _CODE = r"^\s*([A-Z]{2,3}-)0*([0-9]+): ?"
 _SYSTEM_ERROR = r"^\s*([^:]* Error: [0-9]+)"

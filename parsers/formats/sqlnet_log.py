@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from parsers import net_descriptors
+from parsers import net_descriptors, oracle_stamps
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -63,6 +63,8 @@ def claim(head: Head) -> Claim | None:
     )
     text = [line.strip() for line in head.lines if line.strip()]
     share = sum(line.startswith(words) or "NT Protocol Adapter" in line for line in text) / len(text)
+    if oracle_stamps.is_alert_block(head.text):
+        share /= 2
     return Claim(
         min(0.95, 0.2 + 0.75 * share),
         f"{len(starts)} blocks of Fatal NI connect error, {share:.0%} of the lines theirs",
