@@ -103,20 +103,26 @@ def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "a
     return pl.when((hours < 24) & (m < 60) & (s < 61)).then(hours * 3600 + m * 60 + s)
 
 
-def running(seconds: pl.Series, state: State, name: str = "clock") -> pl.Series:
-    """Turn times of day, in the order of the lines, into seconds since midnight of the first day.
+def running(seconds: pl.Series, runs: pl.Series, state: State, name: str = "clock") -> pl.Series:
+    """Turn times of day, in the order of the lines, into seconds since midnight of the first day of their run.
 
-    A fall by more than half a day is a new day; a smaller one is left as a step back (a changed clock, another writer:
-    nothing tells). `state[name]` carries the last time and the days so far.
+    `runs` numbers stretches that have a date of their own. A fall by more than half a day is a new day; a smaller one
+    is left as a step back (a changed clock, another writer: nothing tells). `state[name]` carries run, time and days.
     """
-    last, days = state.get(name, [None, 0])
-    filled = seconds.forward_fill()
-    before = filled.shift().fill_null(last) if last is not None else filled.shift()
-    fell = (before - filled > HALF_DAY).fill_null(False)
-    day = fell.cum_sum().cast(pl.Float64) + float(days)
-    if len(seconds) and filled[-1] is not None:
-        state[name] = [filled[-1], day[-1]]
-    return (seconds + day * DAY).alias(seconds.name)
+    run, last, days = state.get(name, [None, None, 0.0])
+    frame = pl.DataFrame({"at": seconds, "run": runs})
+    frame = frame.with_columns(
+        held=pl.col("at").forward_fill().over("run"), going_on=pl.col("run").eq_missing(pl.lit(run, runs.dtype))
+    )
+    carried = pl.when("going_on").then(pl.lit(last, pl.Float64))
+    frame = frame.with_columns(pl.coalesce("held", carried))
+    before = pl.coalesce(pl.col("held").shift().over("run"), carried)
+    frame = frame.with_columns(fell=(before - pl.col("held") > HALF_DAY).fill_null(False))
+    day = pl.col("fell").cum_sum().over("run").cast(pl.Float64) + pl.when("going_on").then(days).otherwise(0.0)
+    frame = frame.with_columns(day=day)
+    if len(frame):
+        state[name] = [frame["run"][-1], frame["held"][-1], frame["day"][-1]]
+    return frame.select((pl.col("at") + pl.col("day") * DAY).alias(seconds.name)).to_series()
 
 
 def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:

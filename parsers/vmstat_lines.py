@@ -1,0 +1,147 @@
+"""Lines of vmstat that are no plain rows: titles, configuration, state changes, and rows that were damaged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from parsers import grid
+from parsers.tables import Tables
+from parsers.vmstat_columns import CLOCK, Columns, adds_up, heading_length
+
+ROW = rf"^[ \t]*(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T])?{CLOCK}[ \t]+)?[0-9]+(?:[ \t]+-?[0-9][0-9.,]*[KMGT]?){{6,}}"
+"""The beginning of a row of any system: seven numbers or more."""
+
+GROUP = (
+    r"^[ \t]*(?:--time--[ \t]+)?(?:-*procs-*|kthr|wpar|memory|disk-)[ \t]+-*(?:kthr|memory|page|[a-z]+)\b[- \ta-zA-Z]*$"
+    r"|^[ \t]*-{3,}[- \t]*$|^#{3,}$|^# (?:Starting Time|Sample Interval|Archive Count|Collection (?:Module|Command)|Misc Info|zzz)\b"
+    r"|^[ \t]*(?:VM|CPU)$"
+)
+CONFIGURATION = r"^[ \t]*System [Cc]onfiguration:"
+STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|device|pset|State|CPU).*>>|State change)$"
+TRU64 = r"^[ \t]*Virtual Memory Statistics: \(pagesize = ?([0-9]+)\)"
+
+_DATE_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{1,2}:[0-9]{2}:[0-9]{2})")
+_NUMBERS = r"^[ \t]*(?:[A-Za-z][A-Za-z0-9_.-]*[ \t]+)?-?[0-9][0-9.,]*(?:[ \t]+(?:-?[0-9][0-9.,:]*|-))*$"
+WPAR = r"^[ \t]*([A-Za-z][A-Za-z0-9_.-]*)[ \t]+"
+_LINES = 2000
+"""So many damaged rows of a block are looked at one by one."""
+
+
+def configuration(lines: pl.DataFrame, out: Tables) -> None:
+    """Add what AIX says about its partition to `hosts`."""
+    if lines.is_empty():
+        return
+    line = pl.col("line")
+
+    def number(name: str) -> pl.Expr:
+        return (
+            line.str.extract(rf"\b{name}=([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
+        )
+
+    mode = line.str.extract(r"\bmode=(\w+)").str.to_lowercase()
+    out.add(
+        "hosts",
+        lines.select(
+            "line_no",
+            pl.lit("aix").alias("os"),
+            number("lcpu").cast(pl.Int64).alias("ncpu"),
+            (number("mem") * 1024).cast(pl.Int64).alias("mem_kb"),
+            number("ent").alias("ent"),
+            pl.when(mode == "capped").then(True).when(mode == "uncapped").then(False).alias("capped"),
+        ),
+    )
+    out.fact("os", "aix")
+
+
+def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Put a small paste together again if its rows were flattened or wrapped; else give it back as it is.
+
+    Only rows whose shares of CPU make 100 are taken out of a stream of words.
+    """
+    texts = [(n, re.sub(r"\bhr[ \t]+mi[ \t]+se\b", "hr:mi:se", x)) for n, x in frame.iter_rows()]
+    widths = {heading_length(x.split()) for _, x in texts}
+    whole = any(heading_length(w) >= len(w) - 1 for _, x in texts if len(w := x.split()) >= 5)
+    rows = [len(x.split()) for _, x in texts if re.match(r"[ \t]*[0-9]", x) and len(x.split()) > 2]
+    good = sum(1 for n in rows if any(w and w <= n <= w + 3 for w in widths) or (not any(widths) and n > 15))
+    if (whole or not any(widths)) and good * 2 >= len(rows):
+        return frame
+    joined = [(n, _DATE_TIME.sub(r"\1_\2", x)) for n, x in texts]
+    found = grid.restore(joined, _begins, _fits)
+    if not found.repaired:
+        return frame
+    for first, last in found.repaired:
+        out.note(
+            first,
+            last,
+            "repaired",
+            "rows taken out of a stream of words by the number of column names; their shares of CPU make 100",
+        )
+    taken = {n for a, b, _ in found.lines.iter_rows() for n in range(a, b + 1)}
+    for line_no, words in found.left.items():
+        if line_no in taken and re.search(r"[0-9]", words):
+            out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
+    rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
+    lines = found.lines.with_columns(pl.col("line").str.replace("_", " ", literal=True))
+    return pl.concat([lines.select("line_no", "line", "line_end"), rest]).sort("line_no", maintain_order=True)
+
+
+def _begins(words: Sequence[str]) -> int:
+    size = heading_length(words)
+    return size + 1 if size and size < len(words) and re.fullmatch(r"[A-Z]{2,5}", words[size]) else size
+
+
+def _fits(names: Sequence[str], words: Sequence[str]) -> bool:
+    if re.fullmatch(r"[A-Z]{2,5}", names[-1]):
+        return bool(re.fullmatch(r"[0-9-]{10}_[0-9:]{7,8}", words[-1])) and adds_up(names[:-1], words[:-1])
+    return adds_up(names, words)
+
+
+def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
+    """Judge lines of numbers that have not the header's width; give those that can be read.
+
+    Solaris and BSD: a number with a blank inside makes a word too many. What stands left of the disks and the shares of
+    CPU, if they make 100, are anchored at both ends; the middle is NULL. AIX -@: a name in front is a partition.
+    """
+    names = list(columns.cells)
+    lines = rows.filter(pl.col("line").str.contains(_NUMBERS))
+    kept = rows.clear()
+    if columns.system == "aix":
+        named = lines.with_columns(wpar=pl.col("line").str.extract(WPAR), line=pl.col("line").str.replace(WPAR, " "))
+        named = grid.cut(named.filter(pl.col("wpar").is_not_null()).drop(names), columns.cells)
+        kept = named.filter(pl.col(names[0]).is_not_null())
+        lines = lines.filter(~pl.col("row").is_in(kept["row"].implode()))
+    anchor = names.index("sr") + 1 if columns.system in ("solaris", "bsd") and "sr" in names else 0
+    found = []
+    damaged = []
+    for row in lines.head(_LINES).iter_rows(named=True):
+        words = row["line"].split()
+        shares = words[-len(columns.percents) :]
+        middle = len(names) - len(columns.percents) - anchor
+        if (
+            anchor
+            and middle > 0
+            and len(names) < len(words) <= len(names) + 2
+            and all(re.fullmatch(r"[0-9]{1,3}", w) for w in shares)
+            and 98 <= sum(map(int, shares)) <= 102
+        ):
+            cells = [*words[:anchor], *[None] * middle, *shares]
+            found.append(row | dict(zip(names, cells, strict=True)))
+            said = f"{len(words)} words under {len(names)} names: pages and shares of CPU are read, what stands between is not"
+            out.note(row["line_no"], row["line_no"], "repaired", said)
+        elif len(words) > 2:
+            damaged.append(row["line_no"])
+            said = "row is cut" if len(words) < len(names) else "row has words too many"
+            out.note(
+                row["line_no"],
+                row["line_no"],
+                "damaged",
+                f"{said}: {len(words)} words under {len(names)} names: {row['line']}",
+            )
+    out.account("damaged", damaged)
+    if len(lines) > _LINES:
+        rest = lines[_LINES:]["line_no"]
+        out.account("damaged", rest)
+    return pl.concat([kept, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
