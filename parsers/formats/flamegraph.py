@@ -1,0 +1,216 @@
+r"""Collapsed stacks and flame graphs: FlameGraph tools, async-profiler, inferno, bcc `profile -f`.
+
+Tools: stackcollapse-*.pl, flamegraph.pl (SVG), inferno, py-spy raw, `perf script report stackcollapse`. Capture: `stackcollapse-perf.pl
+out.perf > out.folded`, `flamegraph.pl out.folded > out.svg`.
+
+Samples::
+
+    java;start_thread;JavaThread::run;[libc.so.6] 42
+    mysqld-1234/1240;do_command;my_read;__libc_recv 7
+    <title>vfs_read (1,234 samples, 12.34%)</title><rect x="10.0" y="309" width="145.6" height="15.0"/>
+
+Tables: profile_stacks (collapsed: one row a line, weight the number; SVG: one row a box that nothing stands on, or the share of a box that
+its upper boxes leave, weight in samples), profile_meta (SVG). Clock: none.
+Traps: collapsed stacks are printed root first and stored leaf first; the first word may be the program (`comm-pid/tid`), which is
+kept as a frame too. A suffix `_[k]`, `_[j]`, `_[i]` marks kernel, compiled and inlined frames and is left out. Two numbers at the end are a
+differential: the second is taken. An SVG is read by patterns for its own elements, line by line, never as XML: entities
+other than the five of XML and numeric ones stay text, nothing external is ever looked at. In an SVG text is
+cut nowhere, but boxes narrower than the limit are left out. Known gaps: icicle and JS-only (HTML) graphs, speedscope.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import polars as pl
+
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.stack_rows import KERNEL_MODULE
+from parsers.tables import State, Tables
+
+FOLDED = r"^[ \t]*(\S.*?)[ \t]+([0-9]+(?:\.[0-9]+)?)(?:[ \t]+([0-9]+(?:\.[0-9]+)?))?$"
+BOX = re.compile(
+    r"<title>([^<]*?) \(([0-9][0-9,. ]*) (samples|counts?|[a-z]+), ([0-9.]+)%[^<]*\)</title>[^<]*"
+    r'<rect x="([0-9.]+)%?" y="([0-9.]+)" width="([0-9.]+)%?" height="([0-9.]+)"'
+)
+BOXES = 200_000
+"""A graph of more boxes is cut there, with a note."""
+
+KERNEL_SUFFIX = r"_\[k\]$"
+SUFFIX = r"_\[[kjiw]\]$"
+
+FORMATS = (
+    Format(
+        kind="flamegraph",
+        variant="collapsed",
+        version="1",
+        systems=("linux", "solaris", "macos", "freebsd"),
+        tables=("profile_stacks",),
+        man="stackcollapse-perf.pl",
+        example="stackcollapse-perf.pl out.perf",
+        own=r"^[^ \t;][^;]{0,200}(?:;[^;]{1,400}){2,} [0-9]+(?: [0-9]+)?$",
+    ),
+    Format(
+        kind="flamegraph",
+        variant="svg",
+        version="1",
+        systems=("linux", "solaris", "macos", "freebsd"),
+        tables=("profile_stacks", "profile_meta"),
+        man="flamegraph.pl",
+        example="flamegraph.pl out.folded",
+        own=r"^<(?:svg|rect|title|g|/g|text)\b",
+    ),
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By lines of frames between semicolons and a number, or by boxes of an SVG."""
+    text = head.text
+    if "<svg" in text[:4000]:
+        boxes = len(re.findall(r"<title>[^<]* \([0-9][0-9,. ]* (?:samples|counts?|[a-z]+), [0-9.]+%", text))
+        if boxes:
+            return Claim(0.95, f"{boxes} boxes of a flame graph", "svg")
+        return None
+    if ";" not in text:
+        return None
+    filled = [x for x in head.lines[:400] if x]
+    rows = sum(
+        1
+        for x in filled
+        if ";" in x and re.search(r"[^;,] [0-9]+(?: [0-9]+)?$", x) and re.match(r"^[^ \t;=,\"'][^;=\"]*;", x)
+    )
+    deep = sum(1 for x in filled if x.count(";") >= 2)
+    if rows and rows * 10 >= len(filled) * 9 and deep * 3 >= rows and "; " not in text[:2000]:
+        return Claim(0.85, f"{rows} stacks with a number", "collapsed")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run. An SVG is one picture: its boxes are gathered in the state until the end."""
+    if state["variant"] == "svg":
+        return _svg(source, out, state)
+    for block in source.blocks():
+        _collapsed(block.frame, out)
+    return state
+
+
+def _collapsed(lines: pl.DataFrame, out: Tables) -> None:
+    fields = pl.col("line").str.extract_groups(FOLDED).struct.rename_fields(["stack", "one", "two"])
+    rows = lines.with_columns(fields.alias("g")).unnest("g").drop_nulls("one")
+    rows = rows.filter(pl.col("stack").str.contains(";", literal=True) | pl.col("stack").str.contains(r"^[^ ]+$"))
+    printed = pl.col("stack").str.split(";").list.reverse()
+    who = pl.col("stack").str.extract(r"^([^;]*)-[0-9?]+(?:/[0-9?]+)?(?:;|$)", 1)
+    frames = printed.list.eval(pl.element().str.replace(SUFFIX, ""))
+    leaf = printed.list.first()
+    kernel = leaf.str.contains(KERNEL_SUFFIX) | leaf.str.contains(KERNEL_MODULE)
+    out.add(
+        "profile_stacks",
+        rows.select(
+            "line_no",
+            weight=pl.coalesce("two", "one").cast(pl.Float64),
+            unit=pl.lit("samples"),
+            comm=who,
+            pid=pl.col("stack").str.extract(r"^[^;]*-([0-9]+)(?:/[0-9?]+)?(?:;|$)", 1).cast(pl.Int64),
+            lwp=pl.col("stack").str.extract(r"^[^;]*-[0-9?]+/([0-9]+)(?:;|$)", 1).cast(pl.Int64),
+            frames=frames,
+            leaf=frames.list.first(),
+            # Without marks anywhere it is not known what is kernel.
+            kernel=pl.when(kernel).then(True),
+            complete=pl.lit(True),
+        ),
+    )
+
+
+def _svg(source: Source, out: Tables, state: State) -> State:
+    boxes: list[list[Any]] = state.setdefault("boxes", [])
+    for block in source.blocks():
+        out.read(block.frame.filter(pl.col("line") != "")["line_no"])
+        hits = block.frame.filter(pl.col("line").str.contains("<title>", literal=True))
+        # The rectangle stands on the line of its title or on the next one.
+        texts = dict(block.frame.iter_rows())
+        for line in hits["line_no"]:
+            before = state.pop("cut", "") if line == block.first else ""
+            match = BOX.search(f"{before}{texts[line]} {texts.get(line + 1, '')}")
+            if match is None:
+                continue
+            if len(boxes) >= BOXES:
+                out.note(line, line, "damaged", f"more than {BOXES} boxes: the rest of the graph is not read")
+                break
+            count = float(re.sub(r"[, ]", "", match[2]))
+            place = [float(match[i]) for i in (5, 6, 7)]
+            boxes.append([line, html.unescape(match[1]), count, match[3], float(match[4]), *place])
+    if source.last:
+        _picture(boxes, out)
+        state["boxes"] = []
+    return state
+
+
+def _picture(boxes: list[list[Any]], out: Tables) -> None:
+    """Turn boxes to stacks: a box stands on the one of the next row below that it lies within."""
+    if not boxes:
+        return
+    names = ["line_no", "name", "count", "unit", "pct", "x", "y", "width"]
+    rows = pl.DataFrame(boxes, schema=names, orient="row")
+    widest = rows.sort("width", descending=True).row(0, named=True)
+    levels = sorted(rows["y"].unique().to_list(), reverse=True)
+    if widest["y"] == levels[-1] and len(levels) > 1:
+        levels.reverse()  # An icicle: the root is on top.
+    parent: dict[int, int | None] = {}
+    above: dict[int, float] = {}
+    by_level = {y: [i for i, b in enumerate(boxes) if b[6] == y] for y in levels}
+    for low, high in zip([None, *levels], levels, strict=False):
+        under = sorted(by_level[low], key=lambda i: float(boxes[i][5])) if low is not None else []
+        at = 0
+        for i in sorted(by_level[high], key=lambda i: float(boxes[i][5])):
+            middle = boxes[i][5] + boxes[i][7] / 2
+            while at < len(under) and boxes[under[at]][5] + boxes[under[at]][7] < middle:
+                at += 1
+            found = under[at] if at < len(under) and boxes[under[at]][5] <= middle else None
+            parent[i] = found
+            if found is not None:
+                above[found] = above.get(found, 0.0) + boxes[i][2]
+    stacks = []
+    for i, (line, name, count, unit, _, _, _, _) in enumerate(boxes):
+        own = count - above.get(i, 0.0)
+        if own <= 0:
+            continue
+        frames: list[str] = [name]
+        at_ = parent[i]
+        while at_ is not None:
+            frames.append(boxes[at_][1])
+            at_ = parent[at_]
+        leaf = re.sub(SUFFIX, "", frames[0])
+        kernel = True if re.search(KERNEL_SUFFIX, frames[0]) else None
+        stacks.append(
+            (
+                line,
+                own,
+                "samples" if unit == "samples" else "count",
+                [re.sub(SUFFIX, "", f) for f in frames],
+                leaf,
+                kernel,
+                True,
+            )
+        )
+    schema = pl.Schema(
+        {
+            "line_no": pl.Int64(),
+            "weight": pl.Float64(),
+            "unit": pl.String(),
+            "frames": pl.List(pl.String()),
+            "leaf": pl.String(),
+            "kernel": pl.Boolean(),
+            "complete": pl.Boolean(),
+        }
+    )
+    out.add("profile_stacks", pl.DataFrame(stacks, schema=schema, orient="row"))
+    total = rows.filter((pl.col("width") == widest["width"]) & (pl.col("pct") >= 100))
+    if len(total):
+        line = int(total["line_no"].item(0))
+        out.add(
+            "profile_meta",
+            pl.DataFrame({"line_no": [line], "variant": ["svg"], "total_samples": [total["count"].item(0)]}),
+        )

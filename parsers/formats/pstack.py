@@ -1,0 +1,178 @@
+r"""Stacks of the threads of a process: pstack and procstack of Solaris, illumos and AIX, gstack of Linux.
+
+Tools: Solaris 8 to 11 and illumos pstack(1), AIX procstack(1), Linux gstack/pstack (gdb) and eu-stack. Capture: `pstack PID`, several
+times for samples.
+
+Samples::
+
+    1964:    IMB-MPI1.trunk barrier
+    -----------------  lwp# 1 / thread# 1  --------------------
+    fe6c060c lwp_yield (0, 1, fe25d134, fe25ce58, 4, 0) + 8
+    Thread 2 (Thread 0x7f1c (LWP 4711)):
+    #0  0x00007f1c2b in poll () from /lib64/libc.so.6
+    0x0900000000026a1c  nsleep(??, ??) + 0xfc
+
+Tables: profile_stacks (one row a thread, weight 1, unit samples). Clock: none.
+Traps: a stack tells where a thread stands, not for how long; only repeated stacks of one process are samples. The offset behind `+` is
+hexadecimal without 0x and left out of the frame, as are arguments. The first frame of a blocked thread is its system call. An
+excerpt may begin inside a thread: such a stack is not complete. Frames wrapped by a page are put together at their brackets.
+Known gaps: source lines and locals of gdb, Java frames of `pstack -F` cores, jstack.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.registry import Claim, Format
+from parsers.source import Head, Source
+from parsers.stack_rows import nested, records
+from parsers.tables import State, Tables
+
+PROCESS = r"^(?:core '[^']*' of )?([0-9]{1,10}):[ \t]+(\S.*)$"
+LWP = (
+    r"^[ \t]*-{3,}[ \t]*(?:lwp#[ \t]*([0-9]+)(?:[ \t]*/[ \t]*thread#[ \t]*[0-9]+)?|thread#[ \t]*[0-9]+[ \t]*/[ \t]*lwp#[ \t]*([0-9]+)"
+    r"|tid#[ \t]*([0-9]+)[^-]*|thread#[ \t]*[0-9]+)(?:[ \t]*[\[(][^\])]*[\])])?[ \t]*-*[ \t]*$"
+)
+GDB_THREAD = r"^Thread[ \t]+[0-9]+[ \t]+\(.*?(?:LWP[ \t]+([0-9]+))?\)+(?: .*)?:$|^TID ([0-9]+):$"
+SUN_FRAME = r"^[ \t]*([0-9a-f]{8,16})[ \t]+(\S.*?)[ \t]*\((.*?)\)?(?:[ \t]*\+[ \t]*([0-9a-f]+))?$"
+BARE_SUN_FRAME = r"^[ \t]*[0-9a-f]{8,16}[ \t]+(?:\?{8}|\S+)(?:[ \t]+\(.*)?"
+AIX_FRAME = r"^[ \t]*0x([0-9a-f]{8,16})[ \t]+(\S[^(]*?)\(.*\)(?:[ \t]+\+[ \t]+0x([0-9a-f]+))?$"
+GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
+
+FORMAT = Format(
+    kind="pstack",
+    variant="pstack",
+    version="1",
+    systems=("solaris", "illumos", "aix", "linux"),
+    tables=("profile_stacks",),
+    man="pstack(1)",
+    example="pstack PID",
+    own=rf"{LWP}|{GDB_THREAD}|^[ \t]*[0-9a-f]{{8,16}} +[A-Za-z_?.~][^ (]* *\([^)]*\)?(?: \+ [0-9a-f]+)?$|^#[0-9]+ +0x[0-9a-f]+ in \S|{AIX_FRAME}",
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By lines of threads with frames, or by a `pid:` line over frames with arguments."""
+    text = head.text
+    if "(" not in text:
+        return None
+    filled = sum(1 for x in head.lines if x)
+    frames = sum(1 for x in head.lines if re.match(SUN_FRAME, x) and "(" in x)
+    if "lwp#" in text or "thread#" in text or "tid#" in text:
+        threads = sum(1 for x in head.lines if re.match(LWP, x))
+        frames += sum(1 for x in head.lines if re.match(AIX_FRAME, x))
+        # truss has lwp numbers too, but no rule of dashes around them.
+        if threads and frames:
+            return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
+    if "#0 " in text:
+        gdb = sum(1 for x in head.lines if re.match(GDB_FRAME, x))
+        threads = sum(1 for x in head.lines if re.match(GDB_THREAD, x))
+        if gdb * 2 > filled and (threads or gdb >= 2):
+            return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
+    process = any(re.match(PROCESS, x) for x in head.lines[:50])
+    if (
+        frames >= 2
+        and frames * 2 > filled
+        and not any(re.search(r"\(/\S+\)$|\(\[\S+\]\)$", x) for x in head.lines[:20])
+    ):
+        return Claim(0.9 if process else 0.7, f"{frames} frames with arguments", "pstack")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` holds the open thread and its process."""
+    text = pl.col("line")
+    process, thread = text.str.contains(PROCESS), text.str.contains(LWP) | text.str.contains(GDB_THREAD)
+    frame = text.str.contains(BARE_SUN_FRAME) | text.str.contains(AIX_FRAME) | text.str.contains(GDB_FRAME)
+    begins = process | thread | text.str.contains(r"^#0[ \t]")
+    for lines, more in records(source, out, state, process | thread, begins | frame):
+        shaped = _joined(lines.with_columns(process=process, thread=thread, frame=frame & ~process), out)
+        _stacks(shaped, out, state, more)
+    return state
+
+
+def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Put together frames that were wrapped: the brackets of a frame's arguments close on its next line."""
+    text = pl.col("line")
+    open_ = pl.col("frame") & (text.str.count_matches(r"\(") > text.str.count_matches(r"\)"))
+    tail = open_.shift(1).fill_null(False) & ~pl.col("frame") & ~pl.col("thread") & text.str.contains(r"^[^(]*\)")
+    marked = lines.with_columns(tail=tail)
+    if not marked["tail"].any():
+        return lines
+    following = pl.concat_str([text, pl.lit(" "), text.shift(-1).str.strip_chars_start(" \t")])
+    marked = marked.with_columns(line=pl.when(pl.col("tail").shift(-1)).then(following).otherwise(text))
+    tails = marked.filter("tail")["line_no"]
+    out.read(tails)
+    for line in tails.head(200):
+        out.note(
+            line - 1,
+            line,
+            "repaired",
+            "a frame wrapped to two lines was put together: its bracket closes on the second",
+        )
+    return marked.filter(~pl.col("tail")).drop("tail")
+
+
+def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
+    text = pl.col("line")
+    pid = pl.when("process").then(text.str.extract(PROCESS, 1).cast(pl.Int64)).forward_fill()
+    comm = pl.when("process").then(text.str.extract(PROCESS, 2)).forward_fill()
+    lwps = pl.coalesce(
+        *[text.str.extract(LWP, i) for i in (1, 2, 3)], *[text.str.extract(GDB_THREAD, i) for i in (1, 2)]
+    )
+    fresh = pl.col("process") | pl.col("thread")
+    marked = lines.with_columns(
+        pid=pid.fill_null(pl.lit(state.get("pid"), pl.Int64)),
+        comm=comm.fill_null(pl.lit(state.get("comm"), pl.String)),
+        lwp=pl.when(fresh).then(lwps.cast(pl.Int64).fill_null(-1)).forward_fill(),
+        # gdb numbers frames, so #0 begins a stack also where threads are not printed.
+        group=(fresh | (text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False))).cum_sum(),
+        headed=pl.when(fresh).then(True).forward_fill().fill_null(False),
+        ended=(fresh | (text == "")).shift(-1, fill_value=more or None),
+    )
+    out.read(marked.filter(fresh)["line_no"])
+    if len(marked):
+        state["pid"], state["comm"] = marked["pid"].item(-1), marked["comm"].item(-1)
+    symbol = pl.coalesce(
+        text.str.extract(AIX_FRAME, 2),
+        text.str.extract(GDB_FRAME, 2),
+        text.str.extract(SUN_FRAME, 2),
+        text.str.extract(r"^[ \t]*[0-9a-f]{8,16}[ \t]+(\S+)", 1),
+    )
+    frames = marked.filter("frame").with_columns(symbol=symbol.str.strip_chars())
+    if frames.is_empty():
+        return
+    number = frames["line"].str.extract(GDB_FRAME, 1).cast(pl.Int64)
+    rows = (
+        frames.with_columns(number=number)
+        .group_by("group", maintain_order=True)
+        .agg(
+            pl.col("line_no").first(),
+            pl.col("line_no").last().alias("line_end"),
+            *[pl.col(c).first() for c in ("pid", "comm", "lwp", "headed")],
+            pl.col("number").first(),
+            pl.col("ended").last(),
+            pl.col("line").first().alias("first"),
+        )
+    )
+    names = rows.with_columns(frames=nested(frames["symbol"], rows["group"].search_sorted(frames["group"]), len(rows)))
+    # A leaf without `+` is a system call in the kernel; whether the kernel works there is not printed.
+    begun = pl.col("headed") | pl.col("number").eq(0).fill_null(False)
+    out.add(
+        "profile_stacks",
+        names.select(
+            "line_no",
+            "line_end",
+            "pid",
+            "comm",
+            "frames",
+            weight=pl.lit(1.0),
+            unit=pl.lit("samples"),
+            lwp=pl.when(pl.col("lwp") >= 0).then("lwp"),
+            leaf=pl.col("frames").list.first(),
+            kernel=pl.lit(False),
+            complete=pl.when(begun).then(pl.col("ended")).otherwise(False),
+        ),
+    )
