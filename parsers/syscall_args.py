@@ -98,7 +98,7 @@ def _hexadecimal(digits: pl.Expr) -> pl.Expr:
 def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
     """Give the first descriptor of a call as Int64: its first argument, pipe's read end (its result), mmap's fifth argument."""
     first = args.str.extract(r"^\s*(-?[0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False)
-    mapped = args.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]+),", 1).str.to_integer(base=10, strict=False)
+    mapped = args.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]+)[,<]", 1).str.to_integer(base=10, strict=False)
     return (
         pl.when(name.is_in(FD_CALLS | AT_CALLS))
         .then(first)
@@ -126,7 +126,7 @@ def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
 
 def arg_id(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
     """Give the id a call works on: shared memory, semaphore or message queue id, the process waited for."""
-    first = args.str.extract(r"^\s*([0-9]+),", 1).str.to_integer(base=10, strict=False)
+    first = args.str.extract(r"^\s*([0-9]+)(?:<[^>]*>)?,", 1).str.to_integer(base=10, strict=False)
     waited = args.str.extract(r"^P_[A-Z]*PID, ([0-9]+)", 1).str.to_integer(base=10, strict=False)
     return (
         pl.when(name.is_in(ID_CALLS))

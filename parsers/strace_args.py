@@ -1,0 +1,134 @@
+"""Argument columns of calls as strace prints them: C strings, structures in braces, descriptors with paths (-y) and addresses (-yy)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from parsers import syscall_args as arg
+
+NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
+
+_CODES = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\v": r"\x0B", r"\f": r"\x0C", r"\\": "\\", r"\"": '"'}
+_SHOWN = {c: chr(c) if 32 <= c < 127 else {10: "\n", 9: "\t", 13: "\r"}.get(c, f"\\x{c:02X}") for c in range(256)}
+_ESCAPES = (
+    {f"\\{c:03o}": t for c, t in _SHOWN.items()}
+    | {f"\\x{c:02x}": t for c, t in _SHOWN.items()}
+    | {f"\\{c:o}": t for c, t in _SHOWN.items() if c < 64}
+    | _CODES
+)
+_PATTERNS = sorted(_ESCAPES, key=len, reverse=True)
+_TEXTS = [_ESCAPES[p] for p in _PATTERNS]
+
+_V4 = r"sin_port=htons\(([0-9]+)\), sin_addr=inet_addr\(\"([0-9.]+)\"\)"
+_V6 = r"sin6_port=htons\(([0-9]+)\).*?inet_pton\([0-9x A-Z_]+, \"([0-9a-fA-F:.]+)\""
+_SHOWN_PEER = r"^[0-9]+<[A-Za-z0-9]+:\[.*?->\[?([0-9a-fA-F.:]+?)\]?:([0-9]+)\]>"
+
+
+def decode(text: pl.Expr) -> pl.Expr:
+    r"""Decode a C string: newline, tab, return become themselves, other unprintable bytes `\xHH`.
+
+    >>> pl.select(decode(pl.lit(r"caf\303\251 \"x\"\n"))).item()
+    'caf\\xC3\\xA9 "x"\n'
+    """
+    return pl.when(text.str.contains("\\", literal=True)).then(
+        text.str.replace_many(_PATTERNS, _TEXTS, leftmost=True)
+    ).otherwise(text)
+
+
+def buffer(args: pl.Expr) -> pl.Expr:
+    """Give the raw text of the buffer: the first string behind the descriptor."""
+    return args.str.extract(r'^[^"]*?"((?:[^"\\]|\\.)*)"', 1)
+
+
+_SOME = {
+    "fd": (NAME.is_in(arg.WITH_FD), arg.fd(NAME, ARGS, RET), pl.Int64),
+    "path": (arg.may_have_path(NAME, ARGS), decode(arg.path(NAME, ARGS)), pl.String),
+    "data": (arg.may_have_buffer(NAME, ARGS), decode(buffer(ARGS)), pl.String),
+    "arg_id": (NAME.is_in(arg.WITH_ID), arg.arg_id(NAME, ARGS, RET), pl.Int64),
+    "sem_num": (NAME.is_in(arg.SEM_CALLS), arg.sem_num(NAME, ARGS), pl.Int64),
+    "arg_addr": (NAME.is_in(arg.WITH_ADDR), arg.arg_addr(NAME, ARGS, RET_TEXT), pl.UInt64),
+}
+"""Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
+
+
+def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, type[pl.DataType]]]) -> pl.DataFrame:
+    """Add columns that only some calls have; elsewhere they are NULL."""
+    narrow = calls.select("name", "args", "ret", "ret_text")
+    there = narrow.select(rows.fill_null(False).alias(column) for column, (rows, _, _) in some.items())
+    added = []
+    for column, (_, value, dtype) in some.items():
+        mask = there[column]
+        if not mask.any():
+            added.append(pl.lit(None, dtype).alias(column))
+            continue
+        found = narrow.filter(mask).select(value.cast(dtype)).to_series()
+        added.append(pl.lit(found).gather(pl.when(mask).then(mask.cum_sum() - 1)).alias(column))
+    return calls.with_columns(added)
+
+
+def fill(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of `syscalls` that come from one line; see `call_rows.Fill`."""
+    calls = some_columns(calls.with_columns(arg.number(pl.col("val")).alias("ret")), _SOME)
+    piped = NAME.is_in(("pipe", "pipe2", "socketpair"))
+    ends = ARGS.str.extract_groups(r"\[([0-9]+)(?:<[^>]*>)?, ([0-9]+)").struct
+    thread = ARGS.str.contains("CLONE_THREAD", literal=True)
+    child = pl.when(~thread).then(arg.child_pid(NAME, RET))
+    socket = ARGS.str.contains("sin", literal=True) & ARGS.str.contains("port=htons", literal=True)
+    calls = calls.with_columns(
+        ret2=pl.lit(None, pl.Int64),
+        fd=pl.when(piped).then(ends.field("1").str.to_integer(base=10, strict=False)).otherwise("fd"),
+        fd2=pl.when(piped).then(ends.field("2").str.to_integer(base=10, strict=False)),
+        bytes=arg.transferred(NAME, RET),
+        child_pid=child,
+        peer=pl.lit(None, pl.String),
+    )
+    shown = ARGS.str.contains("->", literal=True)
+    there = calls.select(socket.any().alias("socket"), shown.any().alias("shown"))
+    if there["socket"].item():
+        ip = pl.coalesce(ARGS.str.extract(_V4, 2), ARGS.str.extract(_V6, 2))
+        port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
+        calls = calls.with_columns(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
+        # sendto and recvfrom name their own peer; nothing is inherited from them.
+        own = NAME.is_in(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
+        calls = calls.with_columns(
+            direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
+        )
+    if there["shown"].item():
+        named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}
+        named["direct_port"] = ARGS.str.extract(_SHOWN_PEER, 2).str.to_integer(base=10, strict=False)
+        calls = calls.with_columns(
+            (pl.coalesce(c, e) if c in calls.columns else e).alias(c) for c, e in named.items()
+        )
+    return calls
+
+
+SIGINFO = {
+    "code": r"si_code=([A-Z_0-9]+)",
+    "sender_pid": r"si_pid=([0-9]+)",
+    "status": r"si_status=(SIG[A-Z0-9]+|-?[0-9]+)",
+    "addr": r"si_addr=(0x[0-9a-f]+)",
+}
+
+
+def signal_rows(records: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of `signals` from records of kind signal and exit: `args` is the text between the marks."""
+    text = pl.col("args")
+    exited = text.str.extract(r"^exited with (-?[0-9]+)", 1)
+    event = (
+        pl.when(exited.is_not_null())
+        .then(pl.lit("exited"))
+        .when(text.str.starts_with("killed by"))
+        .then(pl.lit("killed"))
+        .when(text.str.starts_with("stopped by"))
+        .then(pl.lit("stopped"))
+        .when(text.str.starts_with("superseded"))
+        .then(pl.lit("exited"))
+        .otherwise(pl.lit("received"))
+    )
+    info = {c: text.str.extract(pattern, 1) for c, pattern in SIGINFO.items()}
+    return records.select(
+        "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"), event.alias("event"),
+        pl.when(exited.is_null()).then("name").alias("signal"), info["code"].alias("code"), arg.address(info["addr"]).alias("addr"),
+        info["sender_pid"].str.to_integer(base=10, strict=False).alias("sender_pid"),
+        pl.coalesce(exited, info["status"]).str.to_integer(base=10, strict=False).alias("status"),
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""Summary tables of strace -c: which cell belongs to which column.
+
+-U changes the set of columns and their order, errors stay empty when 0, old versions leave usecs/call of the total empty: cells are told by
+the dash row's positions, and by their order only where a page has collapsed the blanks. Seconds are CPU time in the kernel unless -w was
+given; nothing in the table says which. Calls that never return are not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+COLUMNS = {
+    "% time": "pct", "seconds": "total_s", "usecs/call": "", "shortest": "", "longest": "max_s", "calls": "n", "errors": "errors",
+    "syscall": "name",
+}  # fmt: skip
+_TITLE = re.compile("|".join(re.escape(title) for title in COLUMNS))
+_RULE = re.compile(r"^\s*-{2,}(?:\s+-{2,})+\s*$")
+_NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
+
+
+def is_header(text: str) -> bool:
+    """Say whether a line is the header of such a table.
+
+    >>> is_header("% time     seconds  usecs/call     calls    errors syscall"), is_header("syscall seconds calls errors")
+    (True, False)
+    """
+    titles = _TITLE.findall(text)
+    return (
+        {"calls", "syscall"} <= set(titles)
+        and bool({"% time", "usecs/call", "longest", "shortest"} & set(titles))
+        and not _TITLE.sub("", text).strip()
+    )
+
+
+@dataclass
+class Counts:
+    """A table under way; JSON-able by `as_json`, so that it can cross a block border. `totals`: of the last complete table."""
+
+    titles: list[str] = field(default_factory=list)
+    spans: list[list[int]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    totals: dict[str, float] = field(default_factory=dict)
+    done: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any] | None) -> Counts:
+        return cls(**value) if value else cls()
+
+    def take(self, line_no: int, text: str) -> bool:
+        """Take a line if it belongs to a table; say whether it did."""
+        if is_header(text):
+            self.titles = _TITLE.findall(text)
+            self.spans = []
+            return True
+        if not self.titles:
+            return False
+        if _RULE.match(text):
+            self.spans = self.spans or [list(found.span()) for found in re.finditer("-+", text)]
+            return True
+        cells = self._cells(text)
+        if cells is None:
+            return False
+        values = {COLUMNS[t]: v for t, v in cells.items() if COLUMNS[t]}
+        name = values.pop("name")
+        row: dict[str, Any] = {k: float(v.replace(",", ".")) for k, v in values.items()}
+        row |= {k: int(row[k]) for k in ("n", "errors") if k in row}
+        row.setdefault("errors", 0)
+        # The longest is printed in seconds, as the sum is.
+        if name == "total":
+            self.totals = {"calls": row.get("n", 0), "errors": row["errors"], "s": row.get("total_s", 0.0)}
+            complete = sum(r["n"] for r in self.rows if r["complete"] is None) == row.get("n")
+            for r in self.rows:
+                r["complete"] = complete if r["complete"] is None else r["complete"]
+            self.titles, self.done = [], True
+        else:
+            self.rows.append({"line_no": line_no, "section": "call", "name": name, **row, "complete": None})
+        return True
+
+    def _cells(self, text: str) -> dict[str, str] | None:
+        """Give the cells by title; None if the line is no row of this table."""
+        tokens = [(found.group(), found.span()) for found in re.finditer(r"\S+", text)]
+        if len(self.spans) == len(self.titles):
+            placed: dict[str, str] = {}
+            for token, (begin, end) in tokens:
+                over = [t for t, (a, b) in zip(self.titles, self.spans, strict=True) if begin < b and end > a]
+                if len(over) != 1 or over[0] in placed:
+                    break
+                placed[over[0]] = token
+            else:
+                if _fits(placed):
+                    return placed
+        # Collapsed blanks: only an empty errors cell, or in a total an empty usecs/call, can be missing.
+        words = [token for token, _ in tokens]
+        missing = len(self.titles) - len(words)
+        # A total without errors that is one short lacks them; old versions' totals print no usecs/call.
+        for left_out in ([], ["errors"], ["usecs/call"], ["errors", "usecs/call"]):
+            titles = [t for t in self.titles if t not in left_out]
+            if len(self.titles) - len(titles) == missing and len(titles) == len(words):
+                placed = dict(zip(titles, words, strict=True))
+                if _fits(placed) and (placed["syscall"] == "total" or "usecs/call" not in left_out):
+                    return placed
+        return None
+
+
+def _fits(cells: dict[str, str]) -> bool:
+    """Say whether cells are what their columns hold: numbers, whole where things are counted, and a name."""
+    name = cells.get("syscall", "")
+    whole = all(cells[t].isdigit() for t in ("calls", "errors") if t in cells)
+    numbers = all(_NUMBER.match(v) for t, v in cells.items() if t != "syscall")
+    return bool(re.match(r"^[A-Za-z_?][\w?]*$", name)) and "calls" in cells and whole and numbers

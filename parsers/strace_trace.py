@@ -1,0 +1,346 @@
+"""One strace under way: halves put together, threads and their process, and what is carried from block to block."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from parsers import paste_repair, strace_args
+from parsers import strace_lines as sl
+from parsers.call_rows import EVENT, CallRows
+from parsers.source import Source
+from parsers.strace_clock import Clock
+from parsers.strace_counts import Counts
+from parsers.strace_text import ATTACHED, GRAMMAR, OPENED, START, Text, tell
+from parsers.tables import State, Tables
+
+HELD_LINES = 500
+"""A record that has not ended at the end of a block waits for its rest, unless that is more lines than this."""
+MAX_OPEN = 20_000
+MAX_NAMES = 5000
+
+_OPEN = {**sl.RECORD, "seq": pl.Int64, "t": pl.Float64, "domain": pl.Int64}
+_BORN = r"CLONE_THREAD"
+
+
+class Trace:
+    """The state of one part between blocks, and the reading of a block."""
+
+    def __init__(self, source: Source, out: Tables, state: State) -> None:
+        self.out = out
+        self.state: State = {"seq": 0, "threads": {}, "root": None, "attached": [], "seen": [], "exited": [], "gap": None, **state}
+        self.shape = sl.Shape(**state["shape"]) if state.get("shape") else None
+        self.counts = Counts.from_json(state.get("counts"))
+        self.clock = Clock(out, state.get("clock", {}), source.hints)
+        self.rows = CallRows(out, state.get("rows", {}), strace_args.fill)
+        self.open = pl.DataFrame(state.get("open", []), schema=_OPEN, orient="row")
+        self.held = _frame([(n, t) for n, t in state.get("held", [])])
+        self.named = _pid_of_name(source.text.name)
+        self.options: list[str] = state.get("options", [])
+        if source.hints.command:
+            self.options += [o for o in re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", source.hints.command) if o not in self.options]
+
+    # Frames of lines
+
+    def read_whole(self, frame: pl.DataFrame) -> None:
+        """Read a small part that is all there; what a paste has damaged is repaired."""
+        frame = _physical(frame)
+        self._learn(frame["line"])
+        text = tell(frame, self.shape, Counts.from_json(self.counts.as_json()), last=True)
+        broken = text.unread or text.cut_call
+        if broken:
+            pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
+            for p in pieces:
+                if p.how:
+                    self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
+            rows = [(p.line_no, p.line_end, p.pos, p.text) for p in pieces]
+            frame = pl.DataFrame(rows, schema=frame.schema, orient="row")
+            self._learn(frame["line"])
+        self._read(frame, last=True)
+
+    def read_part(self, block: pl.DataFrame) -> None:
+        """Read one block; the last record waits for what may belong to it."""
+        frame = pl.concat([self.held, _physical(block)])
+        self._learn(frame["line"])
+        tail = frame["line"].tail(HELD_LINES).to_list()
+        behind = next((i for i, line in enumerate(reversed(tail), 1) if START.match(line)), 1)
+        self.held = frame.tail(behind)
+        self._read(frame.head(len(frame) - behind), last=False)
+
+    def _learn(self, lines: pl.Series) -> None:
+        if self.shape is None:
+            self.shape = sl.shape_of(lines)
+
+    def _read(self, frame: pl.DataFrame, *, last: bool) -> None:
+        text = tell(frame, self.shape, self.counts, last=last)
+        self._report(text)
+        gaps = np.array(sorted(({self.state["gap"]} - {None}) | set(text.gaps)), np.int64)
+        records = text.records
+        if self.counts.done:
+            self._total_rows()
+        if len(records):
+            records = records.with_columns((pl.int_range(pl.len(), dtype=pl.Int64) + self.state["seq"] + 1).alias("seq"))
+            self.state["seq"] += len(records)
+            records = self.clock.stamp(records, gaps)
+            records = self._whose(records, text)
+        else:
+            records = self.open.clear()
+        calls = self._halves(records.select(list(_OPEN)))
+        events = self._events(calls, records, last=last)
+        self.rows.add(events, gaps, last=last)
+        self._stacks(text, calls, records)
+        if text.gaps:
+            self.state["gap"] = max(text.gaps)
+
+    def _report(self, text: Text) -> None:
+        """Account for the lines that are no rows, and remember what they say."""
+        out = self.out
+        out.account("elided", text.gaps)
+        out.read(text.read)
+        for note in text.notes:
+            out.note(*note)
+        if text.tools:
+            schema = {"line_no": pl.Int64, "line_end": pl.Int64, "pid": pl.Int64, "text": pl.String}
+            out.add("logs", pl.DataFrame(text.tools, schema=schema).with_columns(source=pl.lit("tool")), span="ends")
+        self.state["attached"] = [*self.state["attached"], *text.born][-MAX_NAMES:]
+        self.options.extend(o for o in text.options if o not in self.options)
+        if text.cut_call:
+            self._cut_call(text.cut_call)
+
+    def _cut_call(self, cut: dict[str, Any]) -> None:
+        """The last line of the file is a call without its end."""
+        parts = pl.DataFrame([cut]).with_columns(line=pl.col("line") + sl.UNFINISHED)
+        found, _ = sl.cut(parts.select("line_no", "line_end", "pos", "line"), None)
+        if len(found):
+            row = found.row(0, named=True)
+            pid = row["tid"]
+            row = {"line_no": cut["line_no"], "line_end": cut["line_end"], "pid": pid, "lwp": pid, "name": row["name"], "args": row["args"]}
+            schema = {"pid": pl.Int64, "lwp": pl.Int64, "name": pl.String, "args": pl.String}
+            self.out.add("open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns(state=pl.lit("truncated")))
+
+    # Threads
+
+    def _whose(self, records: pl.DataFrame, text: Text) -> pl.DataFrame:
+        """Give bare lines their thread: on stderr the first process has no `[pid N]` while it is the only one."""
+        state, tid = self.state, pl.col("tid")
+        seen = set(state["seen"]) | set(records["tid"].drop_nulls().unique().to_list())
+        bare = records.filter(tid.is_null())
+        if state["root"] is None and len(bare):
+            state["root"] = self._root(bare, seen)
+        gone = records.filter((pl.col("kind") == "exit") & tid.is_not_null()).select("tid", "line_no").rows()
+        exited = [*state["exited"], *gone][-MAX_NAMES:]
+        state["seen"], state["exited"] = sorted(seen)[-MAX_NAMES:], exited
+        if not len(bare) or state["root"] is None:
+            return records
+        root = state["root"]
+        records = records.with_columns(bare=tid.is_null())
+        left = next((line for who, line in exited if who == root), None)
+        rest = seen - {who for who, _ in exited}
+        after = next(iter(rest)) if len(rest) == 1 else None
+        mine = pl.lit(True) if left is None else pl.col("line_no") < left
+        return records.with_columns(
+            pl.when(~pl.col("bare")).then(tid).when(mine).then(pl.lit(root)).otherwise(pl.lit(after, pl.Int64)).alias("tid")
+        ).drop("bare")
+
+    def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
+        """Find the process of bare lines: what it says itself, the one prefix that was never announced, or the file's name."""
+        said = bare.filter(pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full"))
+        told = said["val"].str.to_integer(base=10, strict=False).drop_nulls().unique()
+        if len(told) == 1:
+            return int(told[0])
+        made = bare.filter(pl.col("name").is_in(("clone", "clone3", "fork", "vfork")))["val"]
+        made = made.str.to_integer(base=10, strict=False).drop_nulls()
+        strangers = seen - set(self.state["attached"]) - set(made.to_list())
+        if len(strangers) == 1:
+            return strangers.pop()
+        if not seen and self.named is not None:
+            line = int(bare["line_no"][0])
+            self.out.note(line, line, "remark", f"process {self.named} by the file's name (strace -ff)")
+            return self.named
+        return None
+
+    # Calls
+
+    def _halves(self, records: pl.DataFrame) -> pl.DataFrame:
+        """Put first and second halves together; give whole calls with `t_end` and `pair`. What stays open is kept."""
+        whole = records.filter(pl.col("kind") == "full").with_columns(
+            t_end=pl.lit(None, pl.Float64), open_end=pl.col("line_end"), pair=pl.lit("whole")
+        )
+        halves = records.filter(pl.col("kind").is_in(("open", "resumed", "detached")))
+        if halves.is_empty():
+            return whole
+        both = pl.concat([self.open, halves]).sort("tid", "seq", maintain_order=True)
+        # The partner stands in the next line of the same thread and has the same name.
+        place = {c: pl.col(c).shift(1).over("tid") for c in ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")}
+        both = both.with_columns(e.alias(f"b_{c}") for c, e in place.items())
+        both = both.with_columns(
+            ((pl.col("kind") == "resumed") & (pl.col("b_kind") == "open") & (pl.col("b_name") == pl.col("name")))
+            .fill_null(False)
+            .alias("pair")
+        )
+        last = pl.col("seq") == pl.col("seq").max().over("tid")
+        done = pl.col("pair").shift(-1, fill_value=False).over("tid")
+        firsts = both.with_columns(
+            done.alias("done"), last.alias("last"), pl.col("line_no").shift(-1).over("tid").alias("next_line")
+        ).filter(pl.col("kind") != "resumed")
+        ended = firsts.filter(~pl.col("last") | (pl.col("kind") == "detached"))
+        self._open_rows(ended.with_columns(pl.when("done").then("next_line").alias("done_line")))
+        self.open = firsts.filter(pl.col("last") & (pl.col("kind") == "open")).select(list(_OPEN)).sort("seq")
+        if len(self.open) > MAX_OPEN:
+            self._open_rows(self.open.head(-MAX_OPEN).with_columns(done_line=pl.lit(None, pl.Int64)))
+            self.open = self.open.tail(MAX_OPEN)
+        self.out.read(self.open["line_no"])
+        pair, same = pl.col("pair"), pl.col("b_domain") == pl.col("domain")
+        joined = pl.concat_str("b_args", pl.col("args").str.strip_chars(" "))
+        second = both.filter(pl.col("kind") == "resumed").with_columns(
+            pl.when(pair).then(pl.when(same).then("t")).otherwise("t").alias("t_end"),
+            pl.col("line_end").alias("open_end"),
+            pl.when(pair).then(joined).otherwise(pl.col("args").str.strip_chars_start(" ")).alias("args"),
+            pl.when(pair).then(pl.lit("pair")).otherwise(pl.lit("orphan")).alias("pair"),
+            *(pl.when(pair).then(f"b_{c}").otherwise(c).alias(c) for c in ("line_no", "pos", "seq", "t", "domain", "comm")),
+        )  # fmt: skip
+        return pl.concat([whole, second.select(whole.columns)]).sort("line_end", "pos", maintain_order=True)
+
+    def _open_rows(self, frame: pl.DataFrame) -> None:
+        if frame.is_empty():
+            return
+        rows = frame.sort("seq").select(
+            "line_no", "line_end", "seq", self._process().alias("pid"), pl.col("tid").alias("lwp"), "name",
+            pl.col("args").str.strip_chars_end(" ").alias("args"),
+            pl.col("args").str.extract(r"^([0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False).alias("fd"),
+            pl.lit("unfinished").alias("state"), "done_line",
+        )  # fmt: skip
+        fds = pl.when(pl.col("name").is_in(strace_args.arg.WITH_FD)).then("fd").alias("fd")
+        self.out.add("open_calls", rows.with_columns(fds))
+
+    def _process(self) -> pl.Expr:
+        """Give the process of a thread: the one that cloned it, else the thread itself."""
+        threads = self.state["threads"]
+        return pl.col("tid").replace([int(t) for t in threads], list(threads.values())) if threads else pl.col("tid")
+
+    def _events(self, calls: pl.DataFrame, records: pl.DataFrame, *, last: bool) -> pl.DataFrame:
+        """Make events of calls, signals and exits, in order of their last lines."""
+        cloned = calls.filter(pl.col("args").str.contains(_BORN, literal=True) & pl.col("val").str.contains("^[1-9]"))
+        threads = self.state["threads"]
+        for parent, child in cloned.select("tid", pl.col("val").cast(pl.Int64)).iter_rows():
+            if parent is not None:
+                threads[str(child)] = threads.get(str(parent), parent)
+        for old in list(threads)[: max(0, len(threads) - MAX_OPEN)]:
+            del threads[old]
+        orphan, timed = pl.col("pair") == "orphan", pl.col("elapsed").is_not_null()
+        apart = (pl.col("t_end") - pl.col("t")).round(9)
+        common = [pl.col("tid").fill_null(-1).alias("who"), self._process().alias("pid"), pl.col("tid").alias("lwp")]
+        done = calls.select(
+            "line_no", "line_end", "pos", "seq", pl.lit("call").alias("kind"), *common, "comm",
+            pl.when(orphan & timed).then((pl.col("t") - pl.col("elapsed")).round(9)).otherwise("t").alias("t"), "domain",
+            pl.when(orphan & ~timed).then(pl.lit("end")).otherwise(pl.lit("start")).alias("stamp"),
+            pl.col("since").alias("delta"), "name", "args", "ret_text", "val", "err",
+            pl.when(timed).then("elapsed").when(pl.col("pair") == "pair").then(apart).alias("elapsed"),
+            timed.alias("measured"), pl.lit(None, pl.Float64).alias("cpu"),
+            pl.when(pl.col("ret_text") == "?").then(pl.lit("no_return")).otherwise(pl.lit("done")).alias("state"),
+            pl.col("tid").is_not_null().alias("traced_f"),
+        )  # fmt: skip
+        others = records.filter(pl.col("kind").is_in(("signal", "exit")))
+        if others.is_empty():
+            return done.select(list(EVENT))
+        signals = others.with_columns(*common)
+        self.out.add("signals", strace_args.signal_rows(signals))
+        marks = signals.with_columns(pl.lit(None, t).alias(c) for c, t in EVENT.items() if c not in signals.columns)
+        return pl.concat([done.select(list(EVENT)), marks.select(list(EVENT))]).sort("line_end", "pos", maintain_order=True)
+
+    def _stacks(self, text: Text, calls: pl.DataFrame, records: pl.DataFrame) -> None:
+        """Make a row of each run of stack lines (-k); it belongs to the record right above."""
+        stacks = text.stacks
+        if stacks.is_empty():
+            return
+        runs = stacks.with_columns((pl.col("line_no") - pl.int_range(pl.len())).alias("run"))
+        frames = pl.col("line").str.strip_chars_start(" >").str.replace(r" \[0x[0-9a-f]+\]$", "")
+        rows = runs.group_by("run", maintain_order=True).agg(
+            pl.col("line_no").first(), pl.col("line_no").last().alias("line_end"), frames.alias("frames")
+        )
+        owners = records.select(
+            (pl.col("line_end") + 1).alias("line_no"), "name", self._process().alias("pid"), pl.col("tid").alias("lwp"), "comm"
+        )
+        owners = owners.unique("line_no", keep="last")
+        rows = rows.join(owners, on="line_no", how="left", maintain_order="left")
+        self.out.add(
+            "profile_stacks",
+            rows.select(
+                "line_no", "line_end", pl.col("name").alias("event"), pl.lit(1.0).alias("weight"), pl.lit("count").alias("unit"), "pid",
+                "lwp", "comm", "frames", pl.col("frames").list.first().alias("leaf"), pl.lit(False).alias("kernel"),
+                pl.col("name").is_not_null().alias("complete"),
+            ),
+        )  # fmt: skip
+
+    def _total_rows(self) -> None:
+        """Add the rows of a summary table, and its totals as facts."""
+        short = {o for o in self.options if not o.startswith("--")}
+        wall = any("w" in o for o in short) or "--summary-wall-clock" in self.options
+        kind = "wall" if wall else "cpu" if self.options else "unknown"
+        if self.counts.rows:
+            rows = [{**r, "complete": bool(r["complete"]), "total_kind": kind} for r in self.counts.rows]
+            self.out.add("syscall_totals", pl.DataFrame(rows, infer_schema_length=None))
+        for name, value in self.counts.totals.items():
+            self.out.fact(f"counts_{name}", value)
+        self.counts = Counts()
+
+    def close(self, *, last: bool) -> State:
+        """End a block run; with `last` the part: what waited is read, what is still open is reported."""
+        if last:
+            held, self.held = self.held, self.held.clear()
+            self._read(held, last=True)
+            self._open_rows(self.open.with_columns(done_line=pl.lit(None, pl.Int64)))
+            self.open = self.open.clear()
+            if self.counts.rows:
+                self._total_rows()
+        elif len(self.held):
+            self._end_run()
+        self._facts()
+        shape = self.shape
+        return {
+            **self.state,
+            "shape": vars(shape) if shape else None,
+            "counts": self.counts.as_json(),
+            "clock": self.clock.state,
+            "rows": self.rows.state(),
+            "open": [list(r) for r in self.open.iter_rows()],
+            "held": [list(r) for r in self.held.select("line_no", "line").iter_rows()],
+            "options": self.options,
+        }
+
+    def _end_run(self) -> None:
+        """Keep lines for the next run only where they are of a record: they count as read here."""
+        first = self.held["line"][0]
+        torn = OPENED.match(first) and (ATTACHED.match(first) or not GRAMMAR.complete.search(first))
+        stacked = len(self.held) > 1 and self.held["line"][1:].str.contains(r"^ ?> \S").all()
+        if not torn and not stacked:
+            held, self.held = self.held, self.held.clear()
+            self._read(held, last=False)
+        self.out.read(self.held["line_no"])
+
+    def _facts(self) -> None:
+        shape, options = self.shape, list(self.options)
+        if shape:
+            shown = {"-f": shape.who != "", "-tt": shape.time == "clock", "-ttt": shape.time == "epoch", "-r": shape.since, "-i": shape.pointer}
+            options += [o for o, there in shown.items() if there and o not in options]
+            self.out.fact("stamp", "start")
+        if options:
+            self.out.fact("tool_opts", options)
+
+
+def _pid_of_name(name: str) -> int | None:
+    """Give the process of a file that strace -ff has written: `NAME.PID`; low numbers are a rotated log's."""
+    found = re.search(r"\.([0-9]{3,7})$", name)
+    return int(found[1]) if found else None
+
+
+def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
+    return _physical(pl.DataFrame(lines, schema={"line_no": pl.Int64, "line": pl.String}, orient="row"))
+
+
+def _physical(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give physical lines the columns of records: last line, place within the line."""
+    return frame.select("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")
