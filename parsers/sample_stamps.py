@@ -130,7 +130,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
     `samples` (one row each, in order): line_no, line_end, sample, first, segment (number of the run of the tool), nth
     (place within it, from 1), t (seconds of the stamp, NULL if none), clock_kind (wall-local or wall-utc, NULL if
-    none), zone. Several samples under one stamp follow it by the interval a person or a prompt named; without one all
+    none), stamp (that of a line between samples), zone. Several samples under one stamp follow it by the interval a person or a prompt named; without one all
     carry the stamp. Without any stamp the clock counts intervals from the first sample.
     """
     if samples.is_empty():
@@ -140,7 +140,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     if samples["t"].null_count() == len(samples):
         since_boot = pl.col("first").fill_null(False)
         placed = samples.with_columns(t_local=(pl.col("sample") - 1) * step, interval_s=pl.when(~since_boot).then(step))
-        _report(placed, None, None, out, state)
+        report(placed, None, None, out, state)
         return placed
     placed = samples.with_columns(t_local=pl.col("t") + (pl.col("nth") - 1) * pl.lit(said or 0.0))
     last_t, last_segment = state.get("placed", [None, None])
@@ -153,13 +153,18 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         .fill_null("interval ")
         .rle_id(),
     )
+    shared = placed.filter((pl.col("nth") > 1) & pl.col("stamp").is_not_null() & (pl.col("t") == pl.col("stamp")))
+    if said is None and "shared" not in state and len(shared):
+        state["shared"] = True
+        words = "samples below one mark carry its stamp, which is that of the first: the interval is unknown"
+        out.note(int(shared["line_no"][0]), int(shared["line_no"][0]), "remark", words)
     state["placed"] = [placed["t_local"][-1], placed["segment"][-1]]
     for _, run in placed.group_by("change", maintain_order=True):
-        _report(run, run["clock_kind"][0], run["zone"][0], out, state)
+        report(run, run["clock_kind"][0], run["zone"][0], out, state)
     return placed.drop("change")
 
 
-def _report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State) -> None:
+def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State) -> None:
     """Report a stretch of samples as (part of) a domain; each kind with each printed zone is one."""
     known = state.setdefault("clocks", [])
     if [kind, zone] not in known:

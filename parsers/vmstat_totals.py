@@ -7,7 +7,8 @@ import re
 import polars as pl
 
 from parsers.grid import NUMBER, cut, numbers
-from parsers.tables import State
+from parsers.sample_stamps import report
+from parsers.tables import State, Tables
 
 _KNOWN = (
     r"(?i)\b(?:pages?|paged|memory|swap\w*|faults?|cpu|cache\w*|buffers?|interrupts?|context|ticks|boot|forks?|traps?|syscalls?|calls"
@@ -79,7 +80,7 @@ def totals(lines: pl.DataFrame, system: str, state: State) -> list[pl.DataFrame]
     ]
 
 
-def disks(rows: pl.DataFrame, state: State) -> dict[str, list[pl.DataFrame]]:
+def disks(rows: pl.DataFrame, out: Tables, state: State) -> dict[str, list[pl.DataFrame]]:
     """Make rows of what stands under the header of -d: `counters` since boot (grp disk), and `iostat`: requests in
     service, and rates where two samples have stamps.
 
@@ -94,6 +95,9 @@ def disks(rows: pl.DataFrame, state: State) -> dict[str, list[pl.DataFrame]]:
     if rows.is_empty():
         return {}
     rows = numbers(rows, _DISK[1:], state)
+    for (zone,), run in rows.drop_nulls("t").group_by("zone", maintain_order=True):
+        timed = run.with_columns(t_local="t", line_end="line_no")
+        report(timed, "wall-local", str(zone) if zone else None, out, state)
     seen = state.setdefault("disks", {})
     names = _DISK[1:]
     old = pl.DataFrame(

@@ -118,10 +118,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             if heading is None:
                 found += _without_heading(rows, out, state)
             elif re.match(vmstat_totals.DISK_HEADING, heading):
-                disks.append(rows)
+                zone = heading.split()[-1]
+                disks.append(rows.with_columns(zone=pl.lit(zone if zone != "sec" else None, pl.String)))
             else:
                 found.append(_under(rows, columns_of(heading, _system(state), unit_kb), heading, out, state))
-        tables = vmstat_totals.disks(pl.concat(disks).sort("row"), state) if disks else {}
+        tables = vmstat_totals.disks(pl.concat(disks).sort("row"), out, state) if disks else {}
         if found:
             listed = _samples(pl.concat(found, how="diagonal_relaxed").sort("row"), source, out, state)
         for name, frames in (("iostat", listed[:1]), ("counters", listed[1:])):
@@ -215,7 +216,8 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     }
     at = {n: f"{i:03}" for i, n in enumerate(names)}
     others = {f"other {at[n]}\t{word}\t{unit or ''}": pl.col(n) for n, (word, unit) in columns.others.items()}
-    disks = {f"disk {at[n]}\t{device}": pl.col(n) for n, device in columns.disks.items()}
+    # NaN is "printed, but no such value": the device keeps its row, while NULL is a disk of another header.
+    disks = {f"disk {at[n]}\t{device}": pl.col(n).fill_null(float("nan")) for n, device in columns.disks.items()}
     end = pl.col("line_end") if "line_end" in fit.columns else pl.col("line_no")
     boot = None if columns.system == "aix" else heading is not None and state["variant"] != "exawatcher"
     extra = [c for c in ("wpar",) if c in fit.columns]

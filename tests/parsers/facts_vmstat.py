@@ -129,7 +129,7 @@ def interval_s(reading: Reading, value: float) -> None:
 def negative_zero_cells(reading: Reading, value: list[dict[str, Any]]) -> None:
     for told in value:
         at = reading.table("iostat").filter(pl.col("line_no") == told["line"])
-        assert told["column"] not in at["device"].to_list()
+        assert at.filter(pl.col("device") == told["column"])["io_ps"].to_list() == [None]
         assert any(n.line_from == told["line"] and told["column"] in n.text for n in reading.account.notes)
 
 
@@ -176,6 +176,41 @@ def _read(reading: Reading, lines: list[int]) -> None:
     ]
 
 
+def negative_cells(reading: Reading, value: dict[str, int]) -> None:
+    cells = [{"line": 3, "column": name} for name in value]
+    negative_zero_cells(reading, cells)
+
+
+def rows(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
+    for line, told in value.items():
+        row = _rows(reading).filter(pl.col("line_no") == int(line)).row(0, named=True)
+        at = clock(reading)[_rows(reading)["line_no"].to_list().index(int(line))]
+        for name, number in told.items():
+            assert number == (at if name == "time" else row[NAMES.get(name, name)])
+
+
+def annotations(reading: Reading, value: list[str]) -> None:
+    assert [n.text for n in reading.account.notes if n.kind == "remark"] == value
+
+
+def backwards(reading: Reading, value: bool) -> None:
+    """A step back is not a new day."""
+    assert (not _rows(reading)["t_local"].is_sorted()) is value
+    assert _rows(reading)["t_local"].max() < 86400
+
+
+def zzz(reading: Reading, value: list[str]) -> None:
+    printed = pl.Series(value).str.replace(" CET", "").str.to_datetime("%a %b %e %H:%M:%S %Y")
+    told = (printed.dt.epoch("s")).to_list()
+    assert _rows(reading)["t_local"].unique(maintain_order=True).to_list() == told
+    _zone(reading, "CET")
+
+
+def timestamp(reading: Reading, value: str) -> None:
+    told = pl.Series([value]).str.to_datetime("%Y-%m-%d %H:%M:%S").dt.epoch("s")[0]
+    assert reading.table("iostat")["t_local"].unique().to_list() == [told]
+
+
 CHECKERS = {
     "samples": samples,
     "complete_samples": samples,
@@ -208,10 +243,23 @@ CHECKERS = {
     "interval_s": interval_s,
     "negative_zero_cells": negative_zero_cells,
     "disk_names": disk_names,
-    "devices": devices,
+    "devices": lambda r, v: devices(r, v) if isinstance(v, list) else _same(len(r.table("iostat")), v),
+    "negative_cells": negative_cells,
+    "rows": rows,
+    "annotations": annotations,
+    "time_goes_backwards": backwards,
+    "zzz": zzz,
+    "timestamp": timestamp,
+    "pagesize": lambda r, v: hosts(r, "page_kb", v // 1024),
     "sda": sda,
 }
+_REFUSED = "Tru64 is recognised and refused: what its K and M mean is unknown"
 WAIVED = {
+    "tru64-K-M-suffixes:samples": _REFUSED,
+    "tru64-K-M-suffixes:unit": _REFUSED,
+    "tru64-K-M-suffixes:fault": _REFUSED,
+    "tru64-K-M-suffixes:free": _REFUSED,
+    "tru64-K-M-suffixes:cpu_id": _REFUSED,
     "decimal": "the sign is seen in the values of pc and ec",
     "line_ends": "a property of the bytes; the rows prove that it does not matter",
     "mode": "words about the tool, no value",
