@@ -91,8 +91,9 @@ class CallRows:
             return
         old = pl.int_range(pl.len()) < len(self.carried)
         # One walk over the threads for all that is needed of the neighbours.
-        row = pl.int_range(pl.len(), dtype=pl.Int64)
-        both = both.with_columns(old.alias("old"), row.shift(1).over("who").alias("b"), row.shift(-1).over("who").alias("n"))
+        row = pl.col("row")
+        both = both.with_columns(old.alias("old"), pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+        both = both.with_columns(row.shift(1).over("who").alias("b"), row.shift(-1).over("who").alias("n"))
         before, behind = ({c: pl.col(c).gather(pl.col(x)) for c in ("line_no", "name", "t", "domain")} for x in "bn")
         gap = pl.when(before["domain"] == pl.col("domain")).then((pl.col("t") - before["t"]).round(9))
         until = pl.when(behind["domain"] == pl.col("domain")).then((behind["t"] - pl.col("t")).round(9))
