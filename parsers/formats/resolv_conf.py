@@ -89,8 +89,9 @@ def _setting(settings: Settings, out: Tables, state: State, line_no: int, match:
             word, _, value = option.partition(":")
             settings.add(line_no, scope="resolv", name=word, value=value or "on", num=number(value), active=active)
         name = "options"
-    # search and domain override each other; both are the list of suffixes.
-    value = match[3].strip()
-    settings.add(
-        line_no, scope="resolv", name="search" if name == "domain" else name, value=value, list=words, active=active
-    )
+    elif name in ("search", "domain") and active:
+        if state.get("suffixes", name) != name:
+            text = f"{name} stands after {state['suffixes']}: they override each other, the last one counts"
+            out.note(line_no, line_no, "remark", text)
+        state["suffixes"] = name
+    settings.add(line_no, scope="resolv", name=name, value=match[3].strip(), list=words, active=active)
