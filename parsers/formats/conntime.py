@@ -33,6 +33,11 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, decimal, decimal_sign, month, wall_seconds
 
+OWN = (
+    r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
+    r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact |^OK \([0-9]+ msec\)"
+)
+
 FORMATS = (
     Format(
         kind="conntime",
@@ -42,6 +47,7 @@ FORMATS = (
         tables=("conn_times",),
         man="sqlplus SET TIMING, curl(1) -w",
         example="curl -so /dev/null -w 'connect: %{time_connect}\\n' URL",
+        own=OWN,
     ),
     Format(
         kind="conntime",
@@ -52,6 +58,7 @@ FORMATS = (
         man="tnsping",
         example="tnsping ALIAS 20",
         clocks=("wall-local", "none"),
+        own=OWN,
     ),
 )
 

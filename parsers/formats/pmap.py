@@ -32,6 +32,12 @@ from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
+OWN = (
+    r"^[ \t]*Address[ \t]+[A-Z]|^[ \t]*[0-9]{1,10}:[ \t]+[^ \t]+(?:[ \t]+[^ \t]+){0,12}$|^[ \t]*(?i:total)(?:[ \t]+k[bB])?(?:[ \t]+(?:-|[0-9]+[KMG]?))+$"
+    r"|^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)|^[ \t]*[0-9a-f]{8,16}[ \t]+[rwxsp-]{4}[ \t]+[0-9a-f]+[ \t]"
+    r"|^mapped: +[0-9]+K"
+)
+
 FORMATS = tuple(
     Format(
         kind="pmap",
@@ -41,6 +47,7 @@ FORMATS = tuple(
         tables=("pmap", "ps"),
         man="pmap(1)",
         example=example,
+        own=OWN,
     )
     for system, example in (("solaris", "pmap -xs PID"), ("linux", "pmap -X PID"))
 )

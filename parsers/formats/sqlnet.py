@@ -42,6 +42,13 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE
 
+_OWN = (
+    r"^[ \t]*(?:\(?-?[0-9]+\) )?(?:\[(?:[0-9]{6} )?[0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4} [0-9:]{8}[:.][0-9]{3,6}\]"
+    r"|\[?[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3,6}\]? ?:? ?[a-z])"
+    r"|^[ \t]*(?:ni[a-z]|n[ns][a-z]|na[cemgsui_]|nt[a-z]|nr[a-z]|nl[a-z]|nz[a-z]|sn[lsit])[A-Za-z0-9_]{1,37}: |^--- (?:TRACE|LOG|PARAMETER|SOURCE) .* ---$"
+    r"|^[ \t]+(?:READ|WRITE|CONNECT|ACCEPT)(?:/[A-Z]+)*$|^(?:New|Old) trace (?:stream|level)|^TNS for .*: Version [0-9.]+"
+)
+
 FORMAT = Format(
     kind="sqlnet",
     variant="trace",
@@ -52,6 +59,7 @@ FORMAT = Format(
     example="sqlnet.ora: trace_level_client=16 trace_directory_client=DIR diag_adr_enabled=off",
     split="none",
     clocks=("wall-local", "none"),
+    own=_OWN,
 )
 
 DECIDE_LINES = 2000

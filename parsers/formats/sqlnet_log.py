@@ -34,6 +34,10 @@ FORMAT = Format(
     example="cat $ORACLE_HOME/network/log/sqlnet.log",
     split="none",
     clocks=("wall-local",),
+    own=(
+        r"^[ \t]*(?:Fatal NI connect error [0-9]|\*{20,}$|VERSION INFORMATION:|Time: [0-9]|Tracing (?:not )?(?:to|turned)|Tns error struct:"
+        r"|n[st] (?:main |secondary |OS |\(2\) +)?err code:|TNS-[0-9]{5}|Client address:|.*TNS for .*: Version |.*Protocol Adapter for .*: Version )"
+    ),
 )
 
 START = r"^\s*Fatal NI connect error [0-9]+"

@@ -33,6 +33,10 @@ FORMAT = Format(
     example="trcasst -odt -e1 -s FILE",
     split="none",
     clocks=("wall-local", "none"),
+    own=(
+        r"^ *(?:<---|--->) (?:Received|Send) [0-9]|^ *Error found\. Error Stack follows|^Trace Assistant Utility: |^Trace File Statistics:"
+        r"|^(?:Start|End) Timestamp *:|^ +Bytes +Bytes$|^ +Sent +Rcvd$|^-{5,}$|^/{5,}$|^[0-9]{5}, 00000 |^ NS & NT Errors| (?:id|NS|NT):[0-9]|^\*{5,}"
+    ),
 )
 
 DECIDE_LINES = 2000

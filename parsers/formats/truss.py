@@ -34,6 +34,14 @@ from parsers.tables import State, Tables
 from parsers.truss_lines import NAME, PREFIX, STAMPS, TAIL
 from parsers.truss_trace import Trace
 
+_OWN = (
+    r"^[ \t]*(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:[ \t]+(?:[0-9]+[.,][0-9]{4}[ \t]|[a-zA-Z_][a-zA-Z0-9_]*[ \t]*[(:=]|->|<-"
+    r"|AF_[A-Z0-9]+[ \t]|Received |Incurred |fd=|argc|\*\*\*|[ \t]*[a-z]+: )"
+    r"|^[ \t]*(?:[0-9]+[.,][0-9]{4}[ \t]+){0,3}[a-z_][a-zA-Z0-9_]*\(.*\)[ \t]*(?:= ?[^ \t]|Err#[0-9]|\(sleeping|\(returning|argc)"
+    r"|^Base time stamp:|^[ \t]*AF_INET6? +name = |^(?:syscall +seconds|sys totals:|usr time:|elapsed:)[ \t]"
+    r"|^[a-z_][a-z0-9_]* +[0-9]*\.[0-9]{3,} +[0-9]+(?: +[0-9]+)?$"
+)
+
 FORMAT = Format(
     kind="truss",
     variant="solaris",
@@ -44,6 +52,7 @@ FORMAT = Format(
     example="truss -f -l -d -D -E -v all -o FILE -p PID",
     split="none",
     clocks=("trace-relative", "wall-utc", "none"),
+    own=_OWN,
 )
 
 SORTABLE_BYTES = 8 * 1024 * 1024
