@@ -212,6 +212,7 @@ soft NUM % : soft interrupts
 wa NUM % : idle with I/O outstanding
 st NUM % : stolen
 gu NUM % : guest
+gnice NUM % : niced guest
 idle NUM % : idle
 pc NUM cores : physical cores consumed
 ec NUM % : entitlement consumed
@@ -241,6 +242,7 @@ soft NUM % : soft interrupts
 wa NUM % : idle with I/O outstanding
 st NUM % : stolen
 gu NUM % : guest
+gnice NUM % : niced guest
 idle NUM % : idle
 pc NUM cores : physical cores consumed
 ec NUM % : entitlement consumed
