@@ -128,10 +128,10 @@ def running(seconds: pl.Series, runs: pl.Series, state: State, name: str = "cloc
 def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Put samples on their clock and report its domains; adds `t_local` and `interval_s`.
 
-    `samples` (one row each, in order): line_no, line_end, sample, first, segment (number of the run of the tool), nth
-    (place within it, from 1), t (seconds of the stamp, NULL if none), clock_kind (wall-local or wall-utc, NULL if
-    none), stamp (that of a line between samples), zone. Several samples under one stamp follow it by the interval a person or a prompt named; without one all
-    carry the stamp. Without any stamp the clock counts intervals from the first sample.
+    `samples` (one row each, in order): line_no, line_end, sample, first, segment (number of the run of the tool), t
+    (seconds of the stamp, NULL if none), clock_kind (wall-local or wall-utc, NULL if none), zone; and `since`, if the
+    tool prints when the sample began. Several samples under one stamp follow it by the interval that a person or a
+    prompt named; without one all carry the stamp. Without any stamp the clock counts intervals from the first sample.
     """
     if samples.is_empty():
         return samples.with_columns(t_local=pl.lit(None, pl.Float64), interval_s=pl.lit(None, pl.Float64))
@@ -142,18 +142,27 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         placed = samples.with_columns(t_local=(pl.col("sample") - 1) * step, interval_s=pl.when(~since_boot).then(step))
         report(placed, None, None, out, state)
         return placed
-    placed = samples.with_columns(t_local=pl.col("t") + (pl.col("nth") - 1) * pl.lit(said or 0.0))
+    seen = state.get("under", [None, 0])
+    changed = pl.col("t").ne_missing(pl.col("t").shift().fill_null(pl.lit(seen[0], pl.Float64)))
+    samples = samples.with_columns(mark=changed.cum_sum())
+    behind = pl.int_range(pl.len()).over("mark") + pl.when(pl.col("mark") == 0).then(seen[1]).otherwise(0)
+    samples = samples.with_columns(behind=behind).drop("mark")
+    state["under"] = [samples["t"][-1], samples["behind"][-1] + 1]
+    placed = samples.with_columns(t_local=pl.col("t") + pl.col("behind") * pl.lit(said or 0.0))
     last_t, last_segment = state.get("placed", [None, None])
     since = pl.col("t_local") - pl.col("t_local").shift().fill_null(pl.lit(last_t, pl.Float64))
     same = pl.col("segment") == pl.col("segment").shift().fill_null(pl.lit(last_segment, pl.Int64))
-    measured = pl.when(same & (since > 0)).then(since)
+    measured = pl.when(same & (since > 0)).then(since).otherwise(None)
+    if "since" in placed.columns:
+        began = pl.col("t_local") - pl.col("since")
+        measured = pl.coalesce(measured, pl.when(began > 0).then(began))
     placed = placed.with_columns(
         interval_s=pl.when(~pl.col("first").fill_null(False)).then(pl.coalesce(measured, step)),
         change=(pl.concat_str("clock_kind", pl.col("zone").fill_null(""), separator=" "))
         .fill_null("interval ")
         .rle_id(),
     )
-    shared = placed.filter((pl.col("nth") > 1) & pl.col("stamp").is_not_null() & (pl.col("t") == pl.col("stamp")))
+    shared = placed.filter((pl.col("behind") > 0) & pl.col("t").is_not_null())
     if said is None and "shared" not in state and len(shared):
         state["shared"] = True
         words = "samples below one mark carry its stamp, which is that of the first: the interval is unknown"
@@ -161,7 +170,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     state["placed"] = [placed["t_local"][-1], placed["segment"][-1]]
     for _, run in placed.group_by("change", maintain_order=True):
         report(run, run["clock_kind"][0], run["zone"][0], out, state)
-    return placed.drop("change")
+    return placed.drop("change", "behind")
 
 
 def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State) -> None:
