@@ -14,8 +14,8 @@ its upper boxes leave, weight in samples), profile_meta (SVG). Clock: none.
 Traps: collapsed stacks are printed root first and stored leaf first; the first word may be the program (`comm-pid/tid`), which is
 kept as a frame too. A suffix `_[k]`, `_[j]`, `_[i]` marks kernel, compiled and inlined frames and is left out. Two numbers at the end are a
 differential: the second is taken. An SVG is read by patterns for its own elements, line by line, never as XML: entities
-other than the five of XML and numeric ones stay text, nothing external is ever looked at. In an SVG text is
-cut nowhere, but boxes narrower than the limit are left out. Known gaps: icicle and JS-only (HTML) graphs, speedscope.
+of HTML are resolved in names, declared ones stay text, and nothing external is ever looked at. Names are
+whole, but boxes narrower than the limit are left out. Known gaps: icicle and JS-only (HTML) graphs, speedscope.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import KERNEL_MODULE
@@ -76,7 +77,7 @@ def claim(head: Head) -> Claim | None:
         return None
     if ";" not in text:
         return None
-    filled = [x for x in head.lines[:400] if x]
+    filled = [x for x in head.lines[:400] if x and not re.match(ELISION, x)]
     rows = sum(
         1
         for x in filled
@@ -85,6 +86,8 @@ def claim(head: Head) -> Claim | None:
     deep = sum(1 for x in filled if x.count(";") >= 2)
     if rows and rows * 10 >= len(filled) * 9 and deep * 3 >= rows and "; " not in text[:2000]:
         return Claim(0.85, f"{rows} stacks with a number", "collapsed")
+    if rows >= 2 and all(";" in x for x in filled) and deep * 2 >= len(filled) and "; " not in text and "=" not in text:
+        return Claim(0.7, f"{rows} stacks with a number, {len(filled) - rows} without", "collapsed")
     return None
 
 
@@ -128,20 +131,25 @@ def _svg(source: Source, out: Tables, state: State) -> State:
     boxes: list[list[Any]] = state.setdefault("boxes", [])
     for block in source.blocks():
         out.read(block.frame.filter(pl.col("line") != "")["line_no"])
-        hits = block.frame.filter(pl.col("line").str.contains("<title>", literal=True))
+        if len(boxes) >= BOXES:
+            continue
         # The rectangle stands on the line of its title or on the next one.
-        texts = dict(block.frame.iter_rows())
-        for line in hits["line_no"]:
-            before = state.pop("cut", "") if line == block.first else ""
-            match = BOX.search(f"{before}{texts[line]} {texts.get(line + 1, '')}")
-            if match is None:
-                continue
-            if len(boxes) >= BOXES:
-                out.note(line, line, "damaged", f"more than {BOXES} boxes: the rest of the graph is not read")
-                break
-            count = float(re.sub(r"[, ]", "", match[2]))
-            place = [float(match[i]) for i in (5, 6, 7)]
-            boxes.append([line, html.unescape(match[1]), count, match[3], float(match[4]), *place])
+        lines = block.frame.with_columns(following=pl.col("line").shift(-1).fill_null(""))
+        hits = lines.filter(pl.col("line").str.contains("<title>", literal=True)).rows()
+        if "cut" in state:
+            number, title = state.pop("cut")
+            hits.insert(0, (number, title, str(block.frame["line"].item(0))))
+        for number, title, following in hits:
+            match = BOX.search(f"{title} {following}")
+            if match is not None:
+                count = float(re.sub(r"[, ]", "", match[2]))
+                place = [float(match[i]) for i in (5, 6, 7)]
+                boxes.append([number, html.unescape(match[1]), count, match[3], float(match[4]), *place])
+            elif number == block.frame["line_no"].item(-1):
+                state["cut"] = [number, title]
+        if len(boxes) >= BOXES:
+            last = int(block.frame["line_no"].item(-1))
+            out.note(last, last, "damaged", f"more than {BOXES} boxes: the rest of the graph is not read")
     if source.last:
         _picture(boxes, out)
         state["boxes"] = []
@@ -207,10 +215,7 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
         }
     )
     out.add("profile_stacks", pl.DataFrame(stacks, schema=schema, orient="row"))
-    total = rows.filter((pl.col("width") == widest["width"]) & (pl.col("pct") >= 100))
-    if len(total):
-        line = int(total["line_no"].item(0))
-        out.add(
-            "profile_meta",
-            pl.DataFrame({"line_no": [line], "variant": ["svg"], "total_samples": [total["count"].item(0)]}),
-        )
+    total = rows.filter((pl.col("width") == widest["width"]) & (pl.col("pct") >= 100))["count"]
+    first, last = int(rows["line_no"].min()), int(rows["line_no"].max())  # type: ignore[arg-type]
+    whole = {"line_no": [first], "line_end": [last], "variant": ["svg"], "total_samples": [total.max()]}
+    out.add("profile_meta", pl.DataFrame(whole), span="ends")

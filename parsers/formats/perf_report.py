@@ -304,7 +304,7 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
             )
         if graph.chains:
             out.read(lines["line_no"])
-    out.add("profile_stacks", pl.DataFrame(found, schema=_STACKS, orient="row"))
+    out.add("profile_stacks", pl.DataFrame(found, schema=_STACKS, orient="row"), span="ends")
 
 
 _FRAGMENT = (

@@ -25,6 +25,7 @@ import re
 
 import polars as pl
 
+from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import nested, records
@@ -58,7 +59,7 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "(" not in text:
         return None
-    filled = sum(1 for x in head.lines if x)
+    filled = sum(1 for x in head.lines if x and not re.match(ELISION, x))
     frames = sum(1 for x in head.lines if re.match(SUN_FRAME, x) and "(" in x)
     if "lwp#" in text or "thread#" in text or "tid#" in text:
         threads = sum(1 for x in head.lines if re.match(LWP, x))
@@ -132,7 +133,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
         headed=pl.when(fresh).then(True).forward_fill().fill_null(False),
         ended=(fresh | (text == "")).shift(-1, fill_value=more or None),
     )
-    out.read(marked.filter(fresh)["line_no"])
+    out.read(marked.filter(fresh | pl.col("frame"))["line_no"])
     if len(marked):
         state["pid"], state["comm"] = marked["pid"].item(-1), marked["comm"].item(-1)
     symbol = pl.coalesce(
@@ -175,4 +176,5 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
             kernel=pl.lit(False),
             complete=pl.when(begun).then(pl.col("ended")).otherwise(False),
         ),
+        span="ends",
     )
