@@ -32,7 +32,7 @@ NOTED = ("unknown", "damaged", "elided")
 
 def exceptions(kind: str, name: str) -> Any:
     """What `facts_<kind>.py` says about the kind: AHEAD names columns that depend on later lines of the file by their
-    meaning, REPAIRED is true where a paste is repaired and sorted if it is one run, AHEAD_IF is a pattern of bytes
+    meaning, HEAD_DECIDES is true where the first lines together decide what all are, REPAIRED is true where a paste is repaired and sorted if it is one run, AHEAD_IF is a pattern of bytes
     without which AHEAD does not hold.
     """
     try:
@@ -104,6 +104,8 @@ def test_shuffled_lines_crash_nothing(kind, variant, data):
 @FEW
 @given(data=st.data())
 def test_a_cut_changes_only_the_tail(kind, variant, data):
+    if exceptions(kind, "HEAD_DECIDES"):
+        return  # the samples are shorter than what decides: the kind's own test cuts a longer one
     content = data.draw(st.sampled_from(samples(kind, variant)))
     cut = data.draw(st.integers(1, len(content)))
     whole, part = rows_of(content, kind, variant), rows_of(content[:cut], kind, variant)
