@@ -87,11 +87,13 @@ _HEADS = {
 """Headings that fill a column: our name, and the type of the cell."""
 
 _OTHERS = (
-    "F A C CP ADDR SZ WCHAN TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO RUSER "
-    "GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR CODE DATA SWAP nFLT nMaj nMin nDRT nDrt "
-    "UTIME WPAR JOBNAME XSIZE SUPGRP FLAGS TGID PGSP PgSp LGRP CPU THREADS MEM PORTS CMPRS PURG #WQ #PORT #MREG SYSBSD SYSMACH "
-    "JID VFORK USED RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs nsIPC nsMNT "
-    "nsNET nsPID nsUSER nsUTS Flags INPRI OUTPRI BLOCKED IGNORED CAUGHT CATCHED PENDING EIP ESP TMOUT ALARM SECURITY"
+    "F A C CP ADDR SZ WCHAN TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO "
+    "RUSER GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR CODE DATA SWAP nFLT nMaj "
+    "nMin nDRT nDrt UTIME WPAR JOBNAME XSIZE SUPGRP FLAGS TGID PGSP PgSp LGRP CPU THREADS MEM PORTS CMPRS PURG "
+    "#WQ #PORT #MREG SYSBSD SYSMACH SUID SUPGRPS vMj vMn VMJ VMN OOMA OOMS UNIT MACHINE OWNER SLICE TIME64 JID "
+    "VFORK USED RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs "
+    "nsIPC nsMNT nsNET nsPID nsUSER nsUTS Flags INPRI OUTPRI BLOCKED IGNORED CAUGHT CATCHED PENDING EIP ESP "
+    "TMOUT ALARM SECURITY"
 ).split()
 _TYPED = {
     "C": "int",
@@ -109,6 +111,9 @@ _STRICT = {
 }
 """Stricter patterns where words must be told apart by type."""
 KNOWN = frozenset((*_HEADS, *_OTHERS))
+MANY = 24
+"""More headings than this are all fields of a tool."""
+
 LEFT = 4000
 """So many rows of a block with blank cells are looked at one by one."""
 
@@ -127,6 +132,10 @@ def columns(heading: str) -> tuple[tuple[str, str], ...]:
     Only the last command takes the rest of a line. `CPU` is a share in prstat and under `TIME`, a number elsewhere.
     """
     words = heading.split()
+    command = next((i for i, w in enumerate(words) if _HEADS.get(w, ("", ""))[1] == "rest"), len(words))
+    if len(words) > MANY > command:
+        # All fields of top: behind the command stand texts with blanks and cells of any form.
+        words = [*words[: command + 1], "(more)"]
     named: list[tuple[str, str]] = []
     for place, word in enumerate(words):
         name, kind = _HEADS.get(word, (f"({word})", _TYPED.get(word, "word")))
@@ -136,7 +145,7 @@ def columns(heading: str) -> tuple[tuple[str, str], ...]:
             kind = "word"
         if name in (n for n, _ in named):
             name = f"({word} {place})"
-        named.append((name, kind))
+        named.append((name, "rest" if word == "(more)" else kind))
     return tuple(named)
 
 
@@ -276,7 +285,10 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
 def program(args: pl.Expr) -> pl.Expr:
     """Name the program of a command line: the last part of its first word, or what stands in brackets."""
     bracket = args.str.extract(r"^\[(.+?)\](?: |$)")
-    word = args.str.extract(r"^([^ ]+)").str.extract(r"([^/]+)/*$").str.strip_suffix(":")
+    word = args.str.extract(r"^([^ ]+)")
+    # `ksoftirqd/0` is a name, `/usr/sbin/sshd` and `sv:/opt/smbd` are paths.
+    path = word.str.contains(r"^(?:[a-z]+:|\.{1,2}|~)?/")
+    word = pl.when(path).then(word.str.extract(r"([^/]+)/*$")).otherwise(word).str.strip_suffix(":")
     return pl.when(args.str.contains(r"^<(?:defunct|exiting|idle)>$")).then(None).otherwise(pl.coalesce(bracket, word))
 
 

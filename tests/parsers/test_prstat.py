@@ -1,0 +1,148 @@
+"""prstat and top: rows rebuilt from the columns, and what damage does to them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.source import Hints
+from tests.parsers.evidence import parse_bytes, read_bytes
+
+HEAD = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP\n"
+MICRO = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID\n"
+ROW = st.tuples(
+    st.integers(1, 99999),
+    st.sampled_from(["root", "oracle", "cut_nam*"]),
+    st.integers(1, 9999),
+    st.sampled_from(["K", "M", "G"]),
+    st.sampled_from(["sleep", "run", "cpu12", "zombie"]),
+    st.one_of(st.none(), st.integers(-20, 19)),
+    st.integers(0, 400_000_000),
+    st.integers(0, 99),
+    st.sampled_from(["java", "my prog", "a/b", "x.y-z"]),
+    st.integers(1, 999),
+)
+FACTOR = {"K": 1.0, "M": 1024.0, "G": 1024.0**2}
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(rows=st.lists(ROW, min_size=1, max_size=6))
+def test_the_tokens_come_out_of_the_columns_again(rows):
+    text = HEAD
+    for pid, user, size, suffix, state, nice, time, cpu, name, threads in rows:
+        clock = f"{time // 3600}:{time // 60 % 60:02d}:{time % 60:02d}"
+        shown = "-" if nice is None else nice
+        text += f"{pid:6d} {user:8} {size}{suffix} {size}K {state:6} {59:3d} {shown:>4} {clock:>9} {cpu}% {name}/{threads}\n"
+    found = parse_bytes(text.encode(), "prstat", "prstat").tables["ps"]
+    columns = ("pid", "login", "vsz_kb", "rss_kb", "state", "cpu_no", "nice", "cpu_time_s", "cpu_pct", "comm", "nlwp")
+    assert found.select(columns).rows() == [
+        (
+            p,
+            u,
+            n * FACTOR[k],
+            float(n),
+            "cpu" if s == "cpu12" else s,
+            12 if s == "cpu12" else None,
+            i,
+            float(t),
+            float(c),
+            a,
+            w,
+        )
+        for p, u, n, k, s, i, t, c, a, w in rows
+    ]
+
+
+def test_counts_are_rates_only_where_the_interval_is_known():
+    text = (MICRO + " 74241 root     4.9 4.9 0.0 0.0 0.0 0.0  90 0.5 917  15 11K   0 dnx/29\n").encode()
+    plain = read_bytes(text)
+    assert plain.table("microstates").select("vcx", "scl", "slp", "lwp").rows() == [(None, None, 90.0, 29)]
+    assert any("interval" in n.text for n in plain.account.notes)
+    told = read_bytes(text, Hints(command="prstat -mLc 5 12")).table("microstates")
+    assert told.select("vcx", "icx", "scl", "sig", "first").rows() == [(183.4, 3.0, 2200.0, 0.0, True)]
+
+
+def test_a_decimal_comma_is_read():
+    text = (MICRO + "   255 root     0,1 0,2 0,0 0,0 0,0 0,0 100 0,0   5   0  12   0 xntpd/1\n").encode()
+    assert read_bytes(text).table("microstates").select("usr", "sys", "slp").rows() == [(0.1, 0.2, 100.0)]
+
+
+def test_the_head_of_top_says_what_the_host_does():
+    text = b"""top - 23:59:58 up 2 min,  2 users,  load average: 0.23, 0.22, 0.09
+Tasks: 112 total,   1 running, 111 sleeping,   0 stopped,   0 zombie
+%Cpu(s):  5.9 us,  1.9 sy,  0.5 ni, 88.2 id,  0.1 wa,  0.2 hi,  0.3 si,  0.4 st
+MiB Mem :   3770.8 total,   3365.7 free,    211.9 used,    193.3 buff/cache
+MiB Swap:   2048.0 total,   2047.0 free,      1.0 used.   3339.2 avail Mem
+
+   PID USER      PR  NI    VIRT    RES    SHR S %CPU %MEM     TIME+ COMMAND
+     1 root      rt   0  161888   2.1g   1520 R  6.2  0.1   1:01.50 top
+
+top - 00:00:01 up 2 min,  2 users,  load average: 0.33, 0.22, 0.09
+"""
+    reading = read_bytes(text, Hints(date="2015-06-10"))
+    host = reading.table("vmstat")
+    assert host["t_local"].to_list() == [86398.0] * 4 + [86401.0]
+    assert host["sample"].to_list() == [1, 1, 1, 1, 2]
+    assert host.select("usr", "sys", "nice", "idle", "wa", "irq", "soft", "st").row(1) == (
+        5.9,
+        1.9,
+        0.5,
+        88.2,
+        0.1,
+        0.2,
+        0.3,
+        0.4,
+    )
+    assert host["free_kb"][2] == pytest.approx(3365.7 * 1024)
+    assert host.select("swap_free_kb", "swap_used_kb").row(3) == (2047.0 * 1024, 1024.0)
+    process = reading.table("ps").row(0, named=True)
+    assert (process["vsz_kb"], process["rss_kb"], process["cpu_time_s"], process["pri"]) == (
+        161888.0,
+        2.1 * 1024**2,
+        61.5,
+        None,
+    )
+    assert reading.account.account.unknown == 0
+    assert reading.account.parts[0].domains[0].base == "2015-06-10T00:00:00"
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "expected"),
+    [
+        ("  PID USERNAME  THR PRI NICE   SIZE    RES STATE   C   TIME   WCPU COMMAND",
+         "23318 root  1  76  0  3632K  1744K CPU1  1  0:07  0.98% sh", (23318, "root", 3632.0, "cpu", 1)),
+        ("     PID USER     %CPU PRI NICE TIME COMMAND USERNAME WCPU", "7 root 1.5 20 0 0:01 sh root 0.1%", (7, "root", None, None, None)),
+    ],
+)  # fmt: skip
+def test_tops_of_other_systems(head, row, expected):
+    got = parse_bytes(f"{head}\n{row}\n".encode(), "prstat", "top").tables["ps"].row(0, named=True)
+    assert tuple(got[c] for c in ("pid", "login", "vsz_kb", "state", "cpu_no")) == expected
+
+
+def test_sums_by_user_are_counters():
+    text = (
+        HEAD
+        + " 16609 oracle   1216M 1100M cpu12   20    0  99:59:59  20% oracle/11\n NPROC USERNAME  SWAP   RSS MEMORY      TIME  CPU\n"
+        "     2 oracle   1216M 1100M    13%  99:59:59  20%\n"
+    )
+    counters = read_bytes(text.encode()).table("counters")
+    assert counters["item"].unique().to_list() == ["oracle"]
+    assert dict(counters.select("name", "value").iter_rows()) == {
+        "processes": 2.0,
+        "swap": 1216.0 * 1024,
+        "rss": 1100.0 * 1024,
+        "memory_pct": 13.0,
+        "cpu_time": 359999.0,
+        "cpu_pct": 20.0,
+    }
+
+
+def test_a_wrapped_row_is_unknown_not_wrong():
+    text = (
+        HEAD
+        + "  2023 root     4800K 3424K run     20    0\n0:18:51  37% qq10/1\n  2044 root     6032K 5496K run      0   19   0:13:55  31% pgn/1\n"
+    )
+    reading = read_bytes(text.encode())
+    assert reading.table("ps")["pid"].to_list() == [2044]
+    assert reading.account.account.unknown == 2
