@@ -137,7 +137,7 @@ def case_yaml(incident: Incident) -> str:
         # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
         for values, entry in zip(values_of(artifact), entries.get(names[artifact.number], []), strict=False):
             said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
-            for field in ("kind", "os", "tz"):
+            for field in ("kind", "os", "tz", "date", "date_order", "columns"):
                 if field in said:
                     entry[field] = said[field]
             if "year" in said:

@@ -224,6 +224,20 @@ class SaidForm(UnknownIsNone):
     tz = forms.CharField(max_length=60, required=False, label="Time zone")
     year = forms.IntegerField(min_value=1970, max_value=2199, required=False, label="Year")
     interval_s = forms.FloatField(min_value=0.001, max_value=1e6, required=False, label="Seconds between samples")
+    date = forms.DateField(
+        required=False, label="Day of the first line", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    date_order = forms.ChoiceField(
+        required=False,
+        label="Order of day and month",
+        choices=(("", ""), ("dmy", "day first (31/12)"), ("mdy", "month first (12/31)")),
+    )
+    columns = forms.CharField(
+        max_length=1000,
+        required=False,
+        label="Which column is what",
+        widget=forms.TextInput(attrs={"placeholder": "time=1 elapsed=3:ms label=2"}),
+    )
 
     def said(self) -> dict[str, str]:
         """Return what was said, as texts; what was left empty is not there."""

@@ -35,7 +35,16 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 # The words that change how bytes are read; the others only change how rows are seen and rewrite no file.
-_READ_BY = (CorrectedField.KIND, CorrectedField.OS, CorrectedField.TZ, CorrectedField.YEAR, CorrectedField.INTERVAL_S)
+_READ_BY = (
+    CorrectedField.KIND,
+    CorrectedField.OS,
+    CorrectedField.TZ,
+    CorrectedField.YEAR,
+    CorrectedField.INTERVAL_S,
+    CorrectedField.DATE,
+    CorrectedField.DATE_ORDER,
+    CorrectedField.COLUMNS,
+)
 PROGRESS_S = 1.0
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
@@ -297,6 +306,8 @@ def _hints(said: dict[str, str]) -> Any:
         year=int(said["year"]) if "year" in said else None,
         interval_s=float(said["interval_s"]) if "interval_s" in said else None,
         date=said.get("date"),
+        date_order=said.get("date_order"),
+        columns=said.get("columns"),
     )
 
 

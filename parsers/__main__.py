@@ -58,6 +58,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--tz", metavar="ZONE", help="zone of stamps without one, such as Europe/Warsaw")
     parser.add_argument("--interval", metavar="SECONDS", type=float, help="sampling interval")
     parser.add_argument("--year", metavar="YYYY", type=int, help="for stamps without a year")
+    parser.add_argument("--date", metavar="YYYY-MM-DD", help="day of the first line, for stamps without one")
+    parser.add_argument("--date-order", choices=("dmy", "mdy"), help="of dates such as 07/04/07")
+    parser.add_argument("--columns", metavar="WORDS", help="which column of a table is what: time=1 elapsed=3:ms label=2")
     parser.add_argument("--json", action="store_true", help="one JSON object per line and file")
     parser.add_argument("--rows", metavar="TABLE", help="print that table's rows as NDJSON")
     parser.add_argument("--limit", metavar="N", type=int, help="print at most N rows of each file")
@@ -80,7 +83,18 @@ def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hint
         parser.error("--limit must not be negative")
     if options.interval is not None and not (options.interval > 0 and math.isfinite(options.interval)):
         parser.error("--interval must be positive")
-    return Hints(kind or None, variant or None, options.host, options.os, options.tz, options.interval, options.year)
+    return Hints(
+        kind=kind or None,
+        variant=variant or None,
+        host=options.host,
+        os=options.os,
+        tz=options.tz,
+        interval_s=options.interval,
+        year=options.year,
+        date=options.date,
+        date_order=options.date_order,
+        columns=options.columns,
+    )
 
 
 def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> int:

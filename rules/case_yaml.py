@@ -50,6 +50,9 @@ class FileEntry:
     tz: str | None = None
     interval: float | None = None
     year: int | None = None
+    date: str | None = None
+    date_order: str | None = None
+    columns: str | None = None
     id: int | None = None
 
     @property

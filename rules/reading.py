@@ -101,8 +101,17 @@ def _hints(entry: FileEntry | None, told: CaseFile) -> Hints:
     kind, _, variant = (entry.kind or "").partition("/")
     host = told.hosts.get(entry.host) if entry.host else None
     return Hints(
-        kind or None, variant or None, entry.host, entry.os or (host.os if host else None), entry.tz or (host.tz if host else None), entry.interval, entry.year
-    )  # fmt: skip
+        kind=kind or None,
+        variant=variant or None,
+        host=entry.host,
+        os=entry.os or (host.os if host else None),
+        tz=entry.tz or (host.tz if host else None),
+        interval_s=entry.interval,
+        year=entry.year,
+        date=entry.date,
+        date_order=entry.date_order,
+        columns=entry.columns,
+    )
 
 
 def _read(number: int, name: str, path: Path, told: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:

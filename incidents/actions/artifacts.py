@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
+from datetime import date
 
 from django.conf import settings
 from django.utils import timezone
@@ -165,7 +166,7 @@ def checked(said: Said) -> dict[str, str | None]:
 
 
 def _makes_sense(field: str, text: str) -> bool:
-    if len(text) > 200 or not text.isprintable():
+    if len(text) > (1000 if field == CorrectedField.COLUMNS else 200) or not text.isprintable():
         return False
     if field == CorrectedField.KIND:
         return re.fullmatch(r"[a-z][a-z0-9_]*(/[a-z0-9_-]+)?", text) is not None
@@ -173,9 +174,20 @@ def _makes_sense(field: str, text: str) -> bool:
         return re.fullmatch(r"(19[7-9]\d|20\d\d|2100)", text) is not None
     if field == CorrectedField.INTERVAL_S:
         return re.fullmatch(r"\d{1,6}(\.\d{1,6})?", text) is not None and float(text) > 0
+    if field == CorrectedField.DATE:
+        return _is_day(text)
+    if field == CorrectedField.DATE_ORDER:
+        return text in ("dmy", "mdy")
     if field == CorrectedField.TZ:
         return text in zoneinfo.available_timezones()
     return True
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _artifact(doing: Deed, number: int) -> Artifact:

@@ -97,6 +97,9 @@ class CorrectedField(models.TextChoices):
     TZ = "tz", "time zone"
     YEAR = "year", "year"
     INTERVAL_S = "interval_s", "seconds between samples"
+    DATE = "date", "day of the first line"
+    DATE_ORDER = "date_order", "order of day and month"
+    COLUMNS = "columns", "which column is what"
 
 
 class Correction(models.Model):
@@ -110,7 +113,7 @@ class Correction(models.Model):
     line_from = models.PositiveBigIntegerField(null=True, blank=True)
     line_to = models.PositiveBigIntegerField(null=True, blank=True)
     field = models.CharField(max_length=12, choices=CorrectedField.choices)
-    value = models.CharField(max_length=200, null=True, blank=True)
+    value = models.CharField(max_length=1000, null=True, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     corrected_at = models.DateTimeField(auto_now=True)
 

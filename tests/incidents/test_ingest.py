@@ -414,3 +414,22 @@ def test_the_workers_parent_loads_no_polars():
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=settings.BASE_DIR, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.django_db
+def test_an_answer_to_a_question_has_the_file_read_again():
+    """The page's question comes from the part's facts; the answer goes the way of every correction."""
+    room = make_room()
+    table = b"when;what;took\n07/04/2008 10:15:00;x;310\n08/04/2008 10:15:00;y;3940\n09/04/2008 10:15:00;y;290\n"
+    artifact = make_artifact(room, table, name="probe.csv")
+    run_jobs("small")
+    artifact.refresh_from_db()
+    asked = artifact.reading.parts.get().facts["questions"]
+    assert [q["ask"] for q in asked] == ["columns", "date_order"]
+    artifacts.correct(room, 1, {"columns": "time=when elapsed=took:ms label=what", "date_order": "dmy"})
+    run_jobs("small")
+    artifact.refresh_from_db()
+    assert "questions" not in artifact.reading.parts.get().facts
+    rows = rows_of(artifact)["conn_times"]
+    assert rows["elapsed_s"].to_list() == [0.31, 3.94, 0.29]
+    assert rows["t_local"][1] - rows["t_local"][0] == 86400
