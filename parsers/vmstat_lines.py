@@ -19,7 +19,6 @@ GROUP = (
     r"|^[ \t]*-{3,}[- \t]*$|^#{3,}$|^# (?:Starting Time|Sample Interval|Archive Count|Collection (?:Module|Command)|Misc Info|zzz)\b"
     r"|^[ \t]*(?:VM|CPU)$"
 )
-CONFIGURATION = r"^[ \t]*System [Cc]onfiguration:"
 STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|device|pset|State|CPU).*>>|State change)$"
 TRU64 = r"^[ \t]*Virtual Memory Statistics: \(pagesize = ?([0-9]+)\)"
 
@@ -28,32 +27,6 @@ _NUMBERS = r"^[ \t]*(?:[A-Za-z][A-Za-z0-9_.-]*[ \t]+)?-?[0-9][0-9.,]*(?:[ \t]+(?
 WPAR = r"^[ \t]*([A-Za-z][A-Za-z0-9_.-]*)[ \t]+"
 _LINES = 2000
 """So many damaged rows of a block are looked at one by one."""
-
-
-def configuration(lines: pl.DataFrame, out: Tables) -> None:
-    """Add what AIX says about its partition to `hosts`."""
-    if lines.is_empty():
-        return
-    line = pl.col("line")
-
-    def number(name: str) -> pl.Expr:
-        return (
-            line.str.extract(rf"\b{name}=([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
-        )
-
-    mode = line.str.extract(r"\bmode=(\w+)").str.to_lowercase()
-    out.add(
-        "hosts",
-        lines.select(
-            "line_no",
-            pl.lit("aix").alias("os"),
-            number("lcpu").cast(pl.Int64).alias("ncpu"),
-            (number("mem") * 1024).cast(pl.Int64).alias("mem_kb"),
-            number("ent").alias("ent"),
-            pl.when(mode == "capped").then(True).when(mode == "uncapped").then(False).alias("capped"),
-        ),
-    )
-    out.fact("os", "aix")
 
 
 def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:

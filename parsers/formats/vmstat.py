@@ -29,14 +29,15 @@ import re
 
 import polars as pl
 
-from parsers import grid, vmstat_totals
+from parsers import aix_configuration, grid, vmstat_totals
+from parsers.aix_configuration import CONFIGURATION
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import DAY, STAMP, STARTING, of_day, place, running, stamped
 from parsers.schema import schema
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 from parsers.vmstat_columns import BY_COUNT, CLOCK, Columns, adds_up, columns_of, heading_length
-from parsers.vmstat_lines import CONFIGURATION, GROUP, ROW, STATE_CHANGE, TRU64, configuration, mended, misfits
+from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits
 
 _OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
 FORMATS = tuple(
@@ -355,7 +356,7 @@ def _rest(
     rows = [f["row"] for f in [*found, *tables.get("iostat", [])] if len(f)]
     left = lines.filter(~pl.col("row").is_in(pl.concat(rows).implode())) if rows else lines
     left = left.filter(~pl.col("is_heading") & ~pl.col("is_stamp") & (line != ""))
-    configuration(left.filter(line.str.contains(CONFIGURATION)), out)
+    out.add("hosts", aix_configuration.hosts(left))
     changed = left.filter(line.str.contains(STATE_CHANGE))
     if len(changed):
         text = pl.col("line").str.strip_chars()

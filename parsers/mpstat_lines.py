@@ -1,0 +1,114 @@
+"""Lines of mpstat that are no rows: banners with their dates, configuration, state changes; pastes put together again."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers import grid
+from parsers.mpstat_columns import adds_up, heading_length
+from parsers.source import Hints
+from parsers.tables import State, Tables
+
+BANNER = (
+    r"^Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
+)
+"""Release, host, date, machine, CPUs; old versions end behind the date."""
+
+STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|pset|State|CPU).*>>|State change)$"
+TITLE = r"^[ \t]*-{5,}$"
+
+
+def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read sysstat's banners; give the lines and rows of `hosts`. Adds `is_banner`, `day` (days since 1970 of the banner above, NULL if unknown), `dated`
+    (number of the banner).
+
+    A date of three numbers is month first as sysstat prints it in most locales, unless that is no date; where both
+    readings are possible a note says so.
+    """
+    found = lines.filter(pl.col("line").str.starts_with("Linux ") & pl.col("line").str.contains(BANNER))
+    days = []
+    for line_no, text in found.select("line_no", "line").iter_rows():
+        match = re.match(BANNER, text)
+        assert match is not None
+        day, doubt = day_of(match[3])
+        days.append(day)
+        if day is None:
+            out.note(line_no, line_no, "remark", f"the date {match[3]} could not be read: times count from midnight")
+        elif doubt:
+            out.note(
+                line_no, line_no, "remark", f"{match[3]} is read as month/day/year; day/month/year is possible too"
+            )
+        out.fact("os_release", match[1])
+    parts = found.select("line_no", pl.col("line").str.extract_groups(BANNER).alias("g")).unnest("g")
+    ncpu = pl.col("5").cast(pl.Int64, strict=False)
+    hosts = parts.select("line_no", pl.lit("linux").alias("os"), pl.col("1").alias("os_release"), ncpu.alias("ncpu"))
+    told = state.get("day", [None, 0])
+    if told[0] is None and hints.date:
+        told = [float(pl.Series([hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
+    marks = pl.DataFrame(
+        {"row": found["row"], "day": pl.Series(days, dtype=pl.Float64), "is_banner": [True] * len(found)}
+    )
+    lines = lines.join(marks, on="row", how="left", maintain_order="left")
+    lines = lines.with_columns(pl.col("is_banner").fill_null(False))
+    lines = lines.with_columns(
+        dated=pl.col("is_banner").cum_sum().cast(pl.Int64) + told[1],
+        day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
+    )
+    state["day"] = [lines["day"][-1], lines["dated"][-1]]
+    return lines, hosts
+
+
+def day_of(text: str) -> tuple[float | None, bool]:
+    """Read the date of a banner as days since 1970; say whether month and day could change places.
+
+    >>> day_of("06/01/20"), day_of("2018-12-18"), day_of("21.02.2025")
+    ((18414.0, True), (17883.0, False), (20140.0, False))
+    """
+    numbers = [int(x) for x in re.findall(r"[0-9]+", text)]
+    if len(numbers) != 3:
+        return None, False
+    one, two, three = numbers
+    ways = [(one, two, three)] if one > 31 else [(three, one, two), (three, two, one)]
+    if "." in text:
+        ways = ways[-1:]
+    good = [day for year, month, number in ways if (day := _days(year, month, number)) is not None]
+    return (good[0] if good else None), len(set(good)) > 1
+
+
+def _days(year: int, month: int, day: int) -> float | None:
+    year += 0 if year > 99 else 2000 if year < 70 else 1900
+    found = pl.Series([f"{year:04}-{month:02}-{day:02}"]).str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32)[0]
+    return None if found is None else float(found)
+
+
+def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Put a small paste of Solaris together again if its rows were flattened or wrapped; else give it back as it is.
+
+    Only rows whose shares of CPU make 100 are taken out of a stream of words.
+    """
+    texts = [(n, re.sub(r"(?:^|(?<=[ \t]))\.{2,}(?=[ \t]|$)", "", x)) for n, x in frame.iter_rows()]
+    split = [x.split() for _, x in texts]
+    widths = {heading_length(w) for w in split}
+    whole = any(heading_length(w) == len(w) for w in split if len(w) >= 5)
+    rows = [len(w) for w in split if len(w) > 2 and w[0].isdigit()]
+    good = sum(1 for n in rows if n in widths or n == 16)
+    if (whole or not any(widths)) and good * 2 >= len(rows):
+        return frame
+    found = grid.restore(texts, heading_length, adds_up)
+    if not found.repaired:
+        return frame
+    for first, last in found.repaired:
+        out.note(
+            first,
+            last,
+            "repaired",
+            "rows taken out of a stream of words by the number of column names; their shares of CPU make 100",
+        )
+    taken = {n for a, b, _ in found.lines.iter_rows() for n in range(a, b + 1)}
+    for line_no, words in found.left.items():
+        if line_no in taken and re.search(r"[0-9]", words):
+            out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
+    rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
+    return pl.concat([found.lines.select("line_no", "line", "line_end"), rest]).sort("line_no", maintain_order=True)
