@@ -58,6 +58,7 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
         orient="row",
         schema_overrides={"key": pl.String},
     )
+    groups = groups.with_columns(key_line=shaped["line_no"].gather(groups["key_at"]))
     owner = np.searchsorted(starts, buckets, side="right") - 1
     cells = shaped[buckets.tolist()].with_columns(group=pl.Series(owner, dtype=pl.Int64))
     names = ["sign", "label", "bar", "count"]
@@ -90,10 +91,12 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     key = pl.col("key")
     out.add(
         "hist",
+        # The first bucket's row begins at the key, so that the two stay together.
         cells.select(
-            "line_no",
             "t_local",
             "agg",
+            line_no=pl.when(pl.int_range(pl.len()).over("group") == 0).then("key_line").otherwise("line_no"),
+            line_end="line_no",
             key1=pl.coalesce(key.str.extract(r"^(\S.*?)[ \t]+-?[0-9]+$", 1), key),
             key2=key.str.extract(r"^\S.*?[ \t]+(-?[0-9]+)$", 1),
             lo=lo,

@@ -55,15 +55,8 @@ def marked(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
     else:
         comm = pl.when(single).then(pl.lit(None, pl.String)).otherwise(front)
         dso = pl.when(single).then(middle).otherwise(behind)
-    counts = pl.col("numbers").str.extract_all(r"[0-9]+")
     fields = text.str.extract_groups(ROW).struct.rename_fields(["pct", "second", "numbers", "middle", "mark", "symbol"])
     cut = rows.with_columns(fields.alias("g")).unnest("g")
-    listed = [n for n in names if n in ("Samples", "Period")]
-    samples = (
-        counts.list.get(listed.index("Samples"), null_on_oob=True).cast(pl.Float64)
-        if "Samples" in listed
-        else pl.lit(None, pl.Float64)
-    )
     return cut.select(
         "line_no",
         "event",
@@ -72,10 +65,19 @@ def marked(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         "symbol",
         pct=_share(pl.col("pct")),
         self_pct=_share(two) if "Self" in names or not names else pl.lit(None, pl.Float64),
-        samples=samples,
+        samples=_samples(names),
         comm=comm,
         dso=dso,
     )
+
+
+def _samples(names: list[str]) -> pl.Expr:
+    """Take the number of samples from the whole numbers before the texts (Samples and Period, as the heading has them)."""
+    listed = [n for n in names if n in ("Samples", "Period")]
+    if "Samples" not in listed:
+        return pl.lit(None, pl.Float64)
+    numbers = pl.col("numbers").str.extract_all(r"[0-9]+")
+    return numbers.list.get(listed.index("Samples"), null_on_oob=True).cast(pl.Float64)
 
 
 def _share(text: pl.Expr) -> pl.Expr:
@@ -105,6 +107,7 @@ def plain(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         symbol=pl.lit(None, pl.String),
         pct=_share(pl.col("pct")),
         self_pct=_share(pl.col("second")),
+        samples=_samples(names),
         comm=found["Command"],
         dso=found["Shared Object"],
     )

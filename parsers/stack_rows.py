@@ -30,7 +30,9 @@ LOCK = (
 _HELD = pl.Schema({"line_no": pl.Int64(), "line": pl.String()})
 
 
-def records(source: Source, out: Tables, state: State, begins: pl.Expr, belongs: pl.Expr) -> Iterator[tuple[pl.DataFrame, bool]]:
+def records(
+    source: Source, out: Tables, state: State, begins: pl.Expr, belongs: pl.Expr
+) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Give the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
 
     `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished by

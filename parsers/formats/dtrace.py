@@ -36,7 +36,9 @@ from parsers.stack_rows import records
 from parsers.tables import Domain, State, Tables
 from parsers.times import MONTHS, WALL_BASE, wall_seconds
 
-FRAME = r"^[ \t]*(?:[^ \t`|]+`\S.*|0x[0-9a-f]{3,16})$|^[ \t]{8,}[A-Za-z_$][A-Za-z0-9_$/]*\.[A-Za-z0-9_$<>]+\(\S*$"
+FRAME = (
+    r"^[ \t]*(?:[^ \t`|]+`\S+(?: \S+)*|0x[0-9a-f]{3,16})$|^[ \t]{8,}[A-Za-z_$][A-Za-z0-9_$/]*\.[A-Za-z0-9_$<>]+\(\S*$"
+)
 STAMP = r"^[ \t]*([0-9]{4}) ([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})[,:]?$"
 BANNER = r"^dtrace: "
 TROUBLE = r"^dtrace: (?:[0-9]+ |error on |processing aborted|failed |aggregation|dynamic)"
@@ -99,8 +101,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
         | text.str.contains(NUMBER).shift(1).fill_null(False)
         | (scalar & scalar.shift(1).fill_null(False))
     )
-    known = text.str.contains(FRAME) | text.str.contains(BUCKET) | text.str.contains(HIST_HEAD)
-    for lines, _ in records(source, out, state, begins, known | scalar | text.str.contains(NUMBER)):
+    patterns = (FRAME, BUCKET, HIST_HEAD, NUMBER, STAMP, BANNER, CPU_HEAD, FIRING, TITLE, HEADING)
+    # A run may end between a key and its histogram: a short line behind a blank one is taken for a key there.
+    short = text.str.contains(r"^[ \t]*\S{1,40}$") & blank.shift(1).fill_null(True)
+    key = text.shift(-1).str.contains(HIST_HEAD).fill_null(short)
+    known = pl.any_horizontal(key, scalar, text == "^C", *[text.str.contains(p) for p in patterns])
+    for lines, _ in records(source, out, state, begins, known):
         shaped = _shaped(_unfolded(lines, out), out, state)
         if shaped.is_empty():
             continue
@@ -115,7 +121,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
     """Give a histogram that lost its line ends one line for each bucket again; a `^C` before a text is cut off."""
     text = pl.col("line")
-    lines = lines.with_columns(line=text.str.replace(r"^[ \t]*\^C", ""))
+    lines = lines.with_columns(line=text.str.replace(r"^[ \t]*\^C([ \t]*\S)", "${1}"))
     flat = lines.filter(text.str.contains(r"Distribution -+ count[ \t]+\S"))
     if flat.is_empty():
         return lines
@@ -155,7 +161,11 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         "heading": text.str.contains(HEADING),
     }
     shape = pl.coalesce(*[pl.when(test).then(pl.lit(name)) for name, test in tests.items()], pl.lit("text"))
-    named = lines.with_columns(after_blank=(text == "").shift(1)).filter(text != "").with_columns(shape=shape)
+    named = (
+        lines.with_columns(after_blank=(text == "").shift(1))
+        .filter((text != "") & (text != "^C"))
+        .with_columns(shape=shape)
+    )
     if named.is_empty():
         return named
     is_ = pl.col("shape")
@@ -179,6 +189,7 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         under(pl.when(is_ == "heading").then(text.str.strip_chars()).when(is_ == "title").then(pl.lit("")), "heading"),
         under(pl.when(is_ == "title").then(text.str.extract(TITLE, 1)), "title"),
     )
+    out.read(lines.filter(text == "^C")["line_no"])
     out.read(shaped.filter(is_.is_in(["stamp", "cpu", "firing", "title", "heading"]))["line_no"])
     banners = shaped.filter(is_ == "banner")
     out.add("logs", banners.select("line_no", "t_local", source=pl.lit("tool"), text=text))

@@ -95,21 +95,31 @@ def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the header."""
     text = pl.col("line")
     for block in source.blocks():
-        lines = block.frame.with_columns(line=text.str.replace(r"^\^C", ""))
+        # The *_syscolors scripts colour whole lines themselves.
+        plain = text.str.replace_all(r"\x1b\[[0-9;]*m", "").str.replace(r"^\^C", "")
+        lines = block.frame.with_columns(line=plain)
         out.read(block.frame.filter(text.str.contains(FURNITURE) | text.str.contains(HEADER))["line_no"])
         words = lines.filter(text.str.contains(LAST_WORDS))
-        _rows(words, LAST_HEADER, out)
+        found = [_rows(words, LAST_HEADER, out)]
         rest = lines.filter(~text.str.contains(LAST_WORDS) & ~text.str.contains(FURNITURE) & (text != ""))
         located = under(rest, pl.when(text.str.contains(HEADER)).then(text), state)
         for heading, rows in tables(located):
             if heading is not None:
-                _rows(rows, heading, out)
+                found.append(_rows(rows, heading, out))
+        for table, place in (("counters", 0), ("logs", 1)):
+            out.add(
+                table, pl.concat([f[place] for f in found], how="diagonal_relaxed").sort("line_no", maintain_order=True)
+            )
     return state
 
 
-def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> None:
+_EMPTY = pl.DataFrame(schema={"line_no": pl.Int64()})
+
+
+def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give counters and logs of rows under one heading."""
     if rows.is_empty():
-        return
+        return _EMPTY, _EMPTY
     names = keys(heading.replace("--", "").replace("  ", " "))
     measures = [n for n in names if n in MEASURES and not (heading == LAST_HEADER and n == "TIME")]
     patterns = {n: r"[0-9.]+%?" if n in measures else WORD for n in names}
@@ -117,7 +127,7 @@ def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> None:
         patterns[names[-1]] = REST
     cells = cut(rows.with_columns(pl.col("line").str.replace(" -- ", " ", literal=True)), patterns).drop_nulls(names[0])
     if cells.is_empty():
-        return
+        return _EMPTY, _EMPTY
     t_local = pl.lit(None, pl.Float64)
     if heading == LAST_HEADER:
         t_local = pl.col("TIME").cast(pl.Float64) / 1e9
@@ -128,31 +138,28 @@ def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> None:
     cells = cells.with_columns(t_local=t_local)
     others = [n for n in names if n not in measures and n != "TIME"]
     item = pl.concat_str(others, separator=" ") if others else pl.lit(None, pl.String)
-    if measures:
-        _counters(cells, measures, item, names[0], out)
+    counters = _counters(cells, measures, item, names[0]) if measures else _EMPTY
     pid = next((n for n in names if n in ("PID", "PID/TID")), None)
     if pid is None:
-        return
+        return counters, _EMPTY
     program = next((n for n in PROGRAMS if n in names), None)
     operation = next((n for n in OPERATIONS if n in names), None)
     none = pl.lit(None, pl.String)
-    out.add(
-        "logs",
-        cells.select(
-            "line_no",
-            "t_local",
-            source=pl.lit("tool"),
-            pid=pl.col(pid).str.extract(r"^([0-9]+)", 1).cast(pl.Int64),
-            program=pl.col(program) if program else none,
-            op=pl.col(operation) if operation else none,
-            ok=pl.col("ERR") == "0" if "ERR" in names else pl.lit(None, pl.Boolean),
-            text=pl.col("line").str.strip_chars(),
-        ),
+    logs = cells.select(
+        "line_no",
+        "t_local",
+        source=pl.lit("tool"),
+        pid=pl.col(pid).str.extract(r"^([0-9]+)", 1).cast(pl.Int64),
+        program=pl.col(program) if program else none,
+        op=pl.col(operation) if operation else none,
+        ok=pl.col("ERR") == "0" if "ERR" in names else pl.lit(None, pl.Boolean),
+        text=pl.col("line").str.strip_chars(),
     )
+    return counters, logs
 
 
-def _counters(cells: pl.DataFrame, measures: list[str], item: pl.Expr, first: str, out: Tables) -> None:
-    """Write one counter for each measure of a row."""
+def _counters(cells: pl.DataFrame, measures: list[str], item: pl.Expr, first: str) -> pl.DataFrame:
+    """Give one counter for each measure of a row."""
     values = cells.select("line_no", "t_local", *measures, item=item).unpivot(
         measures, index=["line_no", "t_local", "item"], variable_name="name"
     )
@@ -162,19 +169,16 @@ def _counters(cells: pl.DataFrame, measures: list[str], item: pl.Expr, first: st
         else pl.lit(0)
     )
     percent = pl.col("name").is_in(["PCNT", "PERCENT", "%RAN", "%SEQ"])
-    out.add(
-        "counters",
-        values.sort("line_no", order).select(
-            "line_no",
-            "t_local",
-            "item",
-            grp=pl.lit(first.lower()),
-            name=pl.col("name").str.replace(r"\(us\)", "").str.to_lowercase(),
-            value=pl.col("value").str.strip_chars_end("%").cast(pl.Float64, strict=False),
-            unit=pl.when(percent)
-            .then(pl.lit("%"))
-            .when(pl.col("name").str.contains("(us)", literal=True))
-            .then(pl.lit("us")),
-            mode=pl.when(percent).then(pl.lit("level")).otherwise(pl.lit("total")),
-        ),
+    return values.sort("line_no", order).select(
+        "line_no",
+        "t_local",
+        "item",
+        grp=pl.lit(first.lower()),
+        name=pl.col("name").str.replace(r"\(us\)", "").str.to_lowercase(),
+        value=pl.col("value").str.strip_chars_end("%").cast(pl.Float64, strict=False),
+        unit=pl.when(percent)
+        .then(pl.lit("%"))
+        .when(pl.col("name").str.contains("(us)", literal=True))
+        .then(pl.lit("us")),
+        mode=pl.when(percent).then(pl.lit("level")).otherwise(pl.lit("total")),
     )

@@ -39,6 +39,9 @@ SCREEN = r"^[ \t]*PerfTop:[ \t]*([0-9]+) irqs/sec[ \t]+kernel:[ \t]*([0-9.]+)%"
 EVENT = r"^(?:# )?Samples: *([0-9]+[KMG]?)[ \t]+of events? '([^']*)'"
 HEADING = r"^#?[ \t]*(?:(?:Overhead|Children|Samples)[ \t;|,]+(?:\S.*)?(?:Symbol|Command|Shared|Self)|samples[ \t]+pcnt[ \t]+function)"
 FURNITURE = r"^#|^[ \t]*[-_.=]{5}[-_.= ]*$|^(?:Mapped keys:|Enter selection,)|^[ \t]+\[[a-zA-Z]{1,2}\][ \t]+\S.*(?:\([^()]*\)|\.)$"
+BELOW = r"^[ |]*--|^[ |]{2,}\S|^[ ]*\||^[0-9]{1,3}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
+"""What stands below a row: branches, chains, folded chains, a symbol that was wrapped."""
+
 TREE = r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--|\|[ |]*$)"
 
 FORMATS = tuple(
@@ -103,7 +106,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     text = pl.col("line")
     row = text.str.contains(ROW) | text.str.contains(SEPARATED) | text.str.contains(OLD_ROW)
     begins = row | text.str.contains(FURNITURE) | text.str.contains(EVENT) | text.str.contains(SCREEN)
-    for lines, _ in records(source, out, state, begins, begins | text.str.contains(TREE)):
+    for lines, _ in records(source, out, state, begins, begins | text.str.contains(BELOW)):
         shaped = _shaped(lines, state)
         _meta(shaped, out, state)
         rows = _rows(shaped, out)
@@ -138,7 +141,7 @@ def _shaped(lines: pl.DataFrame, state: State) -> pl.DataFrame:
         .forward_fill()
         .fill_null(pl.lit(state.get("event"), pl.String)),
         frame=pl.when(pl.lit(state["variant"] == "top")).then(
-            (is_ == "screen").cum_sum().cast(pl.Int64) + state.get("frame", 0)
+            (is_ == "screen").fill_null(False).cum_sum().cast(pl.Int64) + state.get("frame", 0)
         ),
         heading=pl.when(is_ == "heading").then(text).forward_fill().fill_null(pl.lit(state.get("heading"), pl.String)),
     )

@@ -113,17 +113,22 @@ def _sched(lines: pl.DataFrame, out: Tables, state: State) -> None:
     names = ["task", "id", "run_ms", "switches", "delay_avg_ms", "delay_max_ms", "at"]
     tasks = lines.with_columns(text.str.extract_groups(LATENCY).struct.rename_fields(names).alias("g")).unnest("g")
     item = pl.concat_str(["task", pl.col("id").str.strip_chars("()")], separator=":")
-    _long(tasks.drop_nulls("id").with_columns(item=item), ["run_ms", "switches", "delay_avg_ms", "delay_max_ms"], out)
+    latency = tasks.drop_nulls("id").with_columns(item=item)
     total = lines.with_columns(
         text.str.extract_groups(TOTAL).struct.rename_fields(["run_ms", "switches"]).alias("g")
     ).unnest("g")
-    _long(total.drop_nulls("run_ms").with_columns(item=pl.lit("TOTAL")), ["run_ms", "switches"], out)
+    total = total.drop_nulls("run_ms").with_columns(item=pl.lit("TOTAL"))
     names = ["time", "cpu", "task", "tid", "tgid", "wait_ms", "delay_ms", "run_ms"]
     runs = lines.with_columns(text.str.extract_groups(TIMEHIST).struct.rename_fields(names).alias("g")).unnest("g")
     runs = runs.drop_nulls("time").with_columns(
         item=pl.concat_str(["task", "tid"], separator=":", ignore_nulls=True), t_local=pl.col("time").cast(pl.Float64)
     )
-    _long(runs, ["wait_ms", "delay_ms", "run_ms"], out)
+    parts = [
+        _long(latency, ["run_ms", "switches", "delay_avg_ms", "delay_max_ms"]),
+        _long(total, ["run_ms", "switches"]),
+        _long(runs, ["wait_ms", "delay_ms", "run_ms"]),
+    ]
+    out.add("counters", pl.concat(parts, how="diagonal").sort("line_no", maintain_order=True))
     if len(runs):
         out.fact("stamp", "end")
         low, high = float(runs["t_local"].item(0)), float(runs["t_local"].item(-1))
@@ -131,23 +136,19 @@ def _sched(lines: pl.DataFrame, out: Tables, state: State) -> None:
         out.domain(Domain(1, "boot-relative", None, None, low, high, [span]))
 
 
-def _long(rows: pl.DataFrame, names: list[str], out: Tables) -> None:
-    """Write one counter for each of these columns, row by row."""
+def _long(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Give one counter for each of these columns, row by row."""
     keys = [c for c in ("line_no", "t_local", "item") if c in rows.columns]
     values = rows.select(*keys, *names).unpivot(names, index=keys, variable_name="name").drop_nulls("value")
     order = pl.col("name").replace_strict({n: i for i, n in enumerate(names)}, return_dtype=pl.Int64)
-    values = values.sort("line_no", order)
     milliseconds = pl.col("name").str.ends_with("_ms")
-    out.add(
-        "counters",
-        values.select(
-            *keys,
-            "name",
-            grp=pl.lit("perf_sched"),
-            value=pl.col("value").cast(pl.Float64),
-            unit=pl.when(milliseconds).then(pl.lit("ms")),
-            mode=pl.when(pl.col("name").str.contains("avg|max")).then(pl.lit("level")).otherwise(pl.lit("total")),
-        ),
+    return values.sort("line_no", order).select(
+        *keys,
+        "name",
+        grp=pl.lit("perf_sched"),
+        value=pl.col("value").cast(pl.Float64),
+        unit=pl.when(milliseconds).then(pl.lit("ms")),
+        mode=pl.when(pl.col("name").str.contains("avg|max")).then(pl.lit("level")).otherwise(pl.lit("total")),
     )
 
 
@@ -171,16 +172,17 @@ def _lock(lines: pl.DataFrame, out: Tables, state: State) -> None:
     out.read(shaped.filter("head")["line_no"])
     if len(shaped):
         state["heading"] = shaped["heading"].item(-1)
+    parts = []
     for (heading,), rows in (
         shaped.filter(~pl.col("head")).drop_nulls("heading").group_by("heading", maintain_order=True)
     ):
-        if re.match(CONTENTION_HEAD, str(heading)):
-            _contention(rows, str(heading), out)
-        else:
-            _report(rows, str(heading), out)
+        reader = _contention if re.match(CONTENTION_HEAD, str(heading)) else _report
+        parts.append(reader(rows, str(heading)))
+    if parts:
+        out.add("locks", pl.concat(parts, how="diagonal").sort("line_no"))
 
 
-def _contention(rows: pl.DataFrame, heading: str, out: Tables) -> None:
+def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
     names = ["n", "total", "max", "avg", "rest"]
     cells = rows.with_columns(
         pl.col("line").str.extract_groups(CONTENTION).struct.rename_fields(names).alias("g")
@@ -193,20 +195,17 @@ def _contention(rows: pl.DataFrame, heading: str, out: Tables) -> None:
         kind, lock, caller = none, pl.coalesce(behind.str.replace(r"[ \t]+\([a-z-]+\)$", ""), word), none
     elif re.search(r"pid[ \t]+comm", heading) or not re.search(r"type[ \t]+caller", heading):
         kind, caller = none, rest
-    out.add(
-        "locks",
-        cells.select(
-            "line_no",
-            n=pl.col("n").cast(pl.Int64),
-            mean_ns=nanoseconds(pl.col("avg")),
-            event=kind,
-            lock=lock,
-            caller=caller,
-        ),
+    return cells.select(
+        "line_no",
+        n=pl.col("n").cast(pl.Int64),
+        mean_ns=nanoseconds(pl.col("avg")),
+        event=kind,
+        lock=lock,
+        caller=caller,
     )
 
 
-def _report(rows: pl.DataFrame, heading: str, out: Tables) -> None:
+def _report(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
     """Rows of `perf lock report`; older ones have no average, then it is total over contended."""
     names = ["lock", "acquired", "n", "w1", "w2", "w3", "w4"]
     cells = rows.with_columns(pl.col("line").str.extract_groups(REPORT).struct.rename_fields(names).alias("g")).unnest(
@@ -216,4 +215,4 @@ def _report(rows: pl.DataFrame, heading: str, out: Tables) -> None:
     mean = nanoseconds(pl.col("w1"))
     if "avg wait" not in heading:
         mean = pl.when(pl.col("n") > 0).then(mean / pl.col("n"))
-    out.add("locks", cells.select("line_no", "n", "lock", mean_ns=mean, event=pl.lit("contended")))
+    return cells.select("line_no", "n", "lock", mean_ns=mean, event=pl.lit("contended"))

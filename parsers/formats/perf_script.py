@@ -97,7 +97,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     maybe = text.str.contains(TIMED) | text.str.contains(UNTIMED)
     begins = maybe & text.str.contains(HEAD)
     # The cheap test first: most lines are frames, and a frame that looks like a head is rare.
-    for lines, more in records(source, out, state, begins, frame | begins):
+    for lines, more in records(source, out, state, begins, frame | begins | text.str.contains(COMMENT)):
         shaped = _joined(lines.with_columns(frame=frame, maybe=maybe), out)
         fields = text.str.extract_groups(HEAD).struct.rename_fields(_HEAD_NAMES)
         heads = shaped.filter(pl.col("maybe")).with_columns(fields.alias("g")).unnest("g")
@@ -225,6 +225,12 @@ def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:
     if comments.is_empty():
         return
     out.read(comments["line_no"])
+    # Each stretch of comments is a header of its own: files are put together.
+    for header in comments.with_columns(block=(pl.col("line_no").diff() != 1).cum_sum()).partition_by("block"):
+        _host(header, out, state)
+
+
+def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
     said = comments.with_columns(
         pl.col("line").str.extract(r"^# ([a-z ]+?) *:", 1).alias("name"),
         pl.col("line").str.extract(r"^# [a-z ]+: (.*)$", 1).str.strip_chars().alias("value"),

@@ -180,9 +180,15 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     timed = pl.col("t_local").is_not_null()
     rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64) + number))
     steps = rows.filter(timed).group_by("sample", maintain_order=True).agg(pl.col("t_local").first())
-    steps = steps.with_columns(interval_s=(pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9))
+    fresh = (pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9)
+    # A sample that goes on from the block before keeps its interval.
+    goes_on = pl.col("sample") == number
+    steps = steps.with_columns(
+        interval_s=pl.when(goes_on).then(pl.lit(state.get("interval"), pl.Float64)).otherwise(fresh)
+    )
     rows = rows.join(steps.select("sample", "interval_s"), on="sample", how="left", maintain_order="left")
     if len(steps):
+        state["interval"] = steps["interval_s"].item(-1)
         state["time"], state["sample"] = steps["t_local"].item(-1), int(steps["sample"].item(-1))
         low, high = float(steps["t_local"].item(0)), float(steps["t_local"].item(-1))
         first, final = int(rows["line_no"].item(0)), int(rows["line_no"].item(-1))
