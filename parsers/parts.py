@@ -1,21 +1,63 @@
 """Regions of a file, each with its own format.
 
-Today's splitter is the simple one: the whole file is one part, unless a person gave the borders (`case.yaml` or the
-evidence page). Lines between given parts are prose. A splitter for mails, tickets and pages keeps this contract: parts
-ascend, do not overlap, and only a format's own claim or a person's word makes one.
+A mail, ticket, chat or page is cut at sentences and fences; what is left between is offered to the formats whose `own`
+patterns fit some of its lines, and the strongest claim takes it. A region ends where another tool's output begins. A
+file of one kind is one part, as it ever was. Parts ascend and do not overlap; what lies between them is prose. Borders
+that a person gave come first, the splitter only fills what they leave.
+
+A window of 64 MB is laid out at once. Of a larger file whose head is claimed strongly, the part runs on until fewer of
+its lines fit the format; then the rest is laid out anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 
-from parsers.source import Hints
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from parsers.dress import characters_of, undressed
+from parsers.notes import ELISION
+from parsers.prompts import LEAD_LINES, is_lead, prompt_of
+from parsers.prose import ADDRESS, FENCE, TOOLISH, sentences
+from parsers.recognition import recognise
+from parsers.registry import ENOUGH, all_formats
+from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
+
+WINDOW_BYTES = 64 * 1024 * 1024
+ALONE = 0.5
+"""A claim on a single line must be so strong, and so must one that ends another's region."""
+
+SURE = 0.9
+"""So strong must a claim on the head of a file above WINDOW_BYTES be to take it until its lines fit no more."""
+
+CUTS = 40
+"""So many lines of a region are tried as beginnings of another output."""
+
+BEGINNING = 12
+"""Within so many lines another output shows lines of its own."""
+
+HANGING = 3
+"""So many strange lines right behind an output belong to it: a cut row, a lone count."""
+
+FEW_SENTENCES = 0.02
+"""Fewer strong sentences than this share (or one) do not make a file of one kind a mixed one: tools write some too."""
+
+FALL = 0.25
+"""The hit rate has fallen when it is this part of what it was in the head."""
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class PartHint:
-    """A person's borders: lines `line_from` to `line_to` (None = end of file), with what is known about them."""
+    """A person's borders: lines `line_from` to `line_to` (None = end of file), with what is known about them.
+
+    `hints.kind` "prose" says that nobody's output stands there.
+    """
 
     line_from: int
     line_to: int | None
@@ -24,16 +66,32 @@ class PartHint:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to read next: a part (numbered from 1) or, with part None, an author's words between parts."""
+    """What to read next: a part (numbered from 1) or, with part None, an author's words between parts.
+
+    `found`: the splitter made it, so its format is chosen without asking. `watched`: it ends where the hit rate falls.
+    `behind`: byte offset of the line behind it, where that is known.
+    """
 
     part: int | None
     line_from: int
     line_to: int | None
     hints: Hints
+    found: bool = False
+    watched: bool = False
+    behind: int | None = None
+
+
+@dataclass(frozen=True)
+class Region:
+    """Lines of one output, numbered from the start of the file."""
+
+    line_from: int
+    line_to: int
+    kind: str
 
 
 def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
-    """Lay out a file from line 1 to its end.
+    """Lay out a file from line 1 to its end by a person's borders alone.
 
     Raises ValueError if known parts overlap or begin before line 1.
 
@@ -44,14 +102,448 @@ def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
         return [Plan(1, 1, None, hints)]
     plans: list[Plan] = []
     following: int | None = 1
-    for number, part in enumerate(sorted(known, key=lambda p: p.line_from), start=1):
+    number = 0
+    for part in sorted(known, key=lambda p: p.line_from):
         backwards = part.line_to is not None and part.line_to < part.line_from
         if following is None or part.line_from < following or backwards:
             raise ValueError(f"parts overlap or run backwards at line {part.line_from}")
         if part.line_from > following:
             plans.append(Plan(None, following, part.line_from - 1, hints))
-        plans.append(Plan(number, part.line_from, part.line_to, part.hints))
+        if part.hints.kind == "prose":
+            plans.append(Plan(None, part.line_from, part.line_to, part.hints))
+        else:
+            number += 1
+            plans.append(Plan(number, part.line_from, part.line_to, part.hints))
         following = None if part.line_to is None else part.line_to + 1
     if following is not None:
         plans.append(Plan(None, following, None, hints))
     return plans
+
+
+def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints) -> list[Plan]:
+    """Lay out a file: a person's borders, and what the splitter finds where they say nothing.
+
+    The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
+    """
+    given = plan(known, hints)
+    if not known:
+        return _numbered(_span(text, Position(1, text.start), text.size, hints, whole=True))
+    laid: list[Plan] = []
+    at = Position(1, text.start)
+    for what in given:
+        end = text.size if what.line_to is None else text.line_offset(at, what.line_to + 1)
+        if what.part is None and what.hints.kind is None and at.offset < end:
+            laid += _span(text, at, end, replace(hints, kind=None), whole=False)
+        else:
+            laid.append(what)
+        at = Position((what.line_to or 0) + 1, end)
+    return _numbered(laid)
+
+
+def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int) -> list[Plan]:
+    """Lay out what lies behind a watched part; `parts` are numbered already."""
+    return _numbered(_span(text, begin, text.size, hints, whole=False), parts)
+
+
+def _numbered(plans: Iterable[Plan], parts: int = 0) -> list[Plan]:
+    numbered = []
+    for what in plans:
+        if what.part is not None:
+            parts += 1
+            what = replace(what, part=parts)
+        numbered.append(what)
+    return numbered
+
+
+def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: bool) -> list[Plan]:
+    """Lay out [begin, end); a whole file of which nothing is found is one part, whatever it is."""
+    alone = Plan(1, begin.line, None, hints)
+    if whole and hints.kind is not None:
+        return [alone]
+    head = recognise(text.head(begin.offset, end), hints.command)
+    if end - begin.offset > WINDOW_BYTES and head.strength >= SURE:
+        return [replace(alone, found=not whole, watched=True)]
+    behind = end if end - begin.offset <= WINDOW_BYTES else text.next_line(begin.offset + WINDOW_BYTES, end)
+    scan = _Scan(text, begin, behind)
+    kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
+    last = begin.line + scan.count - 1
+    if whole and kind is not None and behind == end:
+        one = _one_kind(scan, kind)
+        if one is not None:
+            first, final = one
+            plans = [Plan(None, 1, first - 1, hints, behind=scan.offset(first))] if first > 1 else []
+            if final == last:
+                return [*plans, Plan(1, first, None, hints)]
+            plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
+            return [*plans, Plan(None, final + 1, None, hints)]
+    regions = _regions(scan)
+    if whole and not regions and behind == end:
+        return [alone]
+    plans, following = [], begin.line
+    for region in regions:
+        if region.line_from > following:
+            plans.append(Plan(None, following, region.line_from - 1, hints, behind=scan.offset(region.line_from)))
+        behind_it = scan.offset(region.line_to + 1)
+        plans.append(Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it))
+        following = region.line_to + 1
+    if behind < end:
+        # The window may have cut the last output: that one stays open and is watched.
+        if plans and plans[-1].part is not None:
+            plans[-1] = replace(plans[-1], line_to=None, behind=None, watched=True)
+            return plans
+        return [
+            *plans,
+            Plan(None, following, last, hints, behind=behind),
+            Plan(None, last + 1, None, hints, watched=True),
+        ]
+    if following <= last:
+        plans.append(Plan(None, following, None if end == text.size else last, hints, behind=end))
+    elif plans and end == text.size:
+        plans[-1] = replace(plans[-1], line_to=None, behind=None)
+    return plans
+
+
+@cache
+def owns() -> dict[str, tuple[str, ...]]:
+    """Give the patterns of each kind's own lines."""
+    found: dict[str, list[str]] = {}
+    for form, _ in all_formats():
+        if form.own and form.own not in found.setdefault(form.kind, []):
+            try:
+                pl.Series([""]).str.contains(form.own)
+            except pl.exceptions.ComputeError as error:
+                raise ValueError(f"`own` of {form.kind}/{form.variant} is no pattern: {error}") from error
+            found[form.kind].append(form.own)
+    return {kind: tuple(patterns) for kind, patterns in found.items()}
+
+
+@cache
+def _silent() -> frozenset[str]:
+    """Kinds that say nothing of their own lines: they are asked about everything."""
+    return frozenset(form.kind for form, _ in all_formats()) - owns().keys()
+
+
+def kinds_of(lines: pl.Series) -> set[str]:
+    """Name the kinds that have lines of their own here."""
+    return {kind for kind in owns() if hits(lines, kind).any()}
+
+
+def hits(lines: pl.Series, kind: str) -> Bools:
+    """Say which lines fit a kind's own patterns."""
+    found = np.zeros(len(lines), np.bool_)
+    for pattern in owns().get(kind, ()):
+        found |= lines.str.contains(pattern).fill_null(False).to_numpy()
+    return found
+
+
+def seen_of(lines: pl.Series) -> pl.Series:
+    """Take off what hides a tool's lines from its patterns: single characters, quotes, bars, numbers, indents.
+
+    Only to find regions: what a part wears is decided by its own head.
+    """
+    sample = "\n".join(lines.head(2000).to_list())
+    seen = undressed(lines, characters_of(sample))
+    if seen.str.starts_with(">").any():
+        seen = seen.str.replace(r"^(?:>[> ]*> ?|> ?)", "")
+    if seen.str.contains(r"^\|.*\|$").any():
+        cells = seen.str.contains(r"^[ \t]*\|.*\|$") & ~seen.str.contains(r"^\|[-| ]*\|$|--[0-9.]+%")
+        plain = undressed(seen, ("wiki",))
+        seen = pl.select(pl.when(cells).then(plain).otherwise(seen)).to_series()
+    return seen
+
+
+class _Scan:
+    """What the lines of a window are, as arrays: index 0 is line `begin.line`."""
+
+    def __init__(self, text: TextFile, begin: Position, end: int) -> None:
+        self.text, self.begin, self.end = text, begin, end
+        self._pieces: list[tuple[int, int, int]] = []
+        flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "any", "prose", "strong", "toolish")}
+        count, starts = 0, []
+        for piece in text.pieces(begin.offset, end):
+            starts.append(piece.starts + piece.offset)
+            self._pieces.append((count, piece.offset, piece.size))
+            count += len(piece.lines)
+            for name, found in _flags(seen_of(piece.lines)).items():
+                flags[name].append(found)
+        self.count = count
+        self._starts = np.concatenate(starts) if starts else np.zeros(0, np.int64)
+        none = np.zeros(0, np.bool_)
+        joined = {name: np.concatenate(found) if found else none for name, found in flags.items()}
+        self.blank, self.fence, self.any = joined["blank"], joined["fence"], joined["any"]
+        self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
+        self._cached: tuple[int, pl.Series] | None = None
+
+    def offset(self, line_no: int) -> int:
+        """Give the byte offset of a line of the file, or the end of the window."""
+        index = line_no - self.begin.line
+        return int(self._starts[index]) if index < self.count else self.end
+
+    def lines(self, first: int, behind: int, seen: bool = True) -> pl.Series:
+        """Give lines [first, behind) again, as patterns should see them or as they stand."""
+        found = []
+        numbers = [p[0] for p in self._pieces]
+        at = int(np.searchsorted(numbers, first, side="right")) - 1
+        while at < len(self._pieces) and self._pieces[at][0] < behind:
+            number, offset, size = self._pieces[at]
+            if self._cached is None or self._cached[0] != at:
+                self._cached = (at, self.text.piece(offset, size).lines)
+            lines = self._cached[1]
+            found.append(lines[max(first - number, 0) : behind - number])
+            at += 1
+        raw = pl.concat(found) if found else pl.Series("line", [], dtype=pl.String)
+        return seen_of(raw) if seen else raw
+
+    def head(self, first: int, behind: int) -> Head:
+        """Give the head of lines [first, behind) for claims."""
+        lines, size, kept = self.lines(first, min(behind, first + 4000), seen=False).to_list(), 0, 0
+        for line in lines:
+            size += len(line) + 1
+            if kept and size > HEAD_BYTES:
+                break
+            kept += 1
+        return Head(lines[:kept], self.text.name, kept == behind - first)
+
+
+def _flags(lines: pl.Series) -> dict[str, Bools]:
+    """Judge lines; what fits some format's own pattern is no prose."""
+    size = len(lines)
+    blank = (lines == "").to_numpy()
+    any_hit = np.zeros(size, np.bool_)
+    patterns = [p for found in owns().values() for p in found]
+    rest = ~blank
+    for pattern in patterns:
+        index = np.flatnonzero(rest & ~any_hit)
+        if len(index):
+            any_hit[index] = lines.gather(index).str.contains(pattern).fill_null(False).to_numpy()
+    prose, strong, toolish, fence = (np.zeros(size, np.bool_) for _ in range(4))
+    index = np.flatnonzero(rest)
+    # A line may fit somebody's pattern by accident; a strong sentence is one all the same.
+    if len(index):
+        some = lines.gather(index)
+        judged = sentences(some)
+        strong[index] = judged["strong"].to_numpy() & ~any_hit[index]
+        prose[index] = judged["prose"].to_numpy() & ~any_hit[index]
+        toolish[index] = (some.str.contains(TOOLISH) & ~some.str.contains(ADDRESS)).to_numpy() | some.str.contains(
+            ELISION
+        ).to_numpy()
+        fence[index] = some.str.contains(FENCE).to_numpy()
+    return {
+        "blank": blank,
+        "fence": fence,
+        "any": any_hit,
+        "prose": prose & ~fence,
+        "strong": strong,
+        "toolish": toolish & ~prose,
+    }
+
+
+def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
+    """Give the lines of a file that holds one output, an author's words before and behind left out; None if mixed."""
+    filled = int((~scan.blank).sum())
+    first, behind = 0, scan.count
+    body = np.flatnonzero((scan.any | scan.toolish) & ~scan.prose & ~scan.fence)
+    if not len(body):
+        return (1, scan.count)
+    if scan.prose[: body[0]].any() or scan.fence[: body[0]].any():
+        first = _lead(scan, int(body[0]), 0)
+    if scan.prose[body[-1] + 1 :].any() or scan.fence[body[-1] + 1 :].any():
+        behind = int(body[-1]) + 1
+    if int(scan.strong[first:behind].sum()) > max(1, FEW_SENTENCES * filled) or scan.fence[first:behind].any():
+        return None
+    if len(_cut(scan, first, behind, kind)) > 1:
+        return None
+    return scan.begin.line + first, scan.begin.line + behind - 1
+
+
+def _regions(scan: _Scan) -> list[Region]:
+    """Find the outputs of a window."""
+    found: list[Region] = []
+    wall = scan.prose | scan.fence
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], wall, [True]]).astype(np.int8)))
+    for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if not scan.any[first:behind].any():
+            continue
+        least = found[-1].line_to + 1 - scan.begin.line if found else 0
+        for kind, begin, end in _claimed(scan, first, behind):
+            trimmed = _trimmed(scan, begin, end, kind, least)
+            if trimmed is None:
+                continue
+            begin, end = trimmed
+            found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))
+            least = end
+    return found
+
+
+def _claimed(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]:
+    """Claim the lines between two walls: at once, else block by block between blank lines."""
+    kind = _winner(scan, first, behind)
+    if kind is not None:
+        return _at_prompts(scan, _cut(scan, first, behind, kind))
+    blocks = _blocks(scan, first, behind)
+    if len(blocks) < 2:
+        return []
+    found: list[tuple[str, int, int]] = []
+    for begin, end in blocks:
+        if not scan.any[begin:end].any():
+            continue
+        kind = _winner(scan, begin, end)
+        if kind is None:
+            continue
+        if found and found[-1][0] == kind and _is_bare(scan, found[-1][2], begin):
+            found[-1] = (kind, found[-1][1], end)
+        else:
+            found += _cut(scan, begin, end, kind)
+    return _at_prompts(scan, found)
+
+
+def _is_bare(scan: _Scan, first: int, behind: int) -> bool:
+    """Is there nothing but blank lines and marks of elision between two blocks?"""
+    return bool((scan.blank[first:behind] | scan.toolish[first:behind]).all())
+
+
+def _blocks(scan: _Scan, first: int, behind: int) -> list[tuple[int, int]]:
+    blank = scan.blank[first:behind]
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], blank, [True]]).astype(np.int8))) + first
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def _winner(scan: _Scan, first: int, behind: int) -> str | None:
+    """Give the kind of the strongest claim on lines [first, behind) that has lines of its own there."""
+    head = scan.head(first, behind)
+    found = recognise(head, kinds=kinds_of(scan.lines(first, first + len(head.lines))) | _silent())
+    if found.strength < ENOUGH:
+        return None
+    kind = found.claims[0].format.kind
+    few = sum(1 for line in head.lines if line) <= 1 + found.lead.lines
+    if few and found.strength < ALONE:
+        return None
+    return kind
+
+
+def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int, int]]:
+    """Cut a region where an output of another kind begins: at a prompt, a foreign header, behind a blank line."""
+    parts: list[tuple[str, int, int]] = []
+    begin, tries = first, 0
+    for at in _seams(scan, first, behind, kind):
+        if at <= begin or tries >= CUTS:
+            continue
+        others = kinds_of(scan.lines(at, min(behind, at + BEGINNING))) - {kind}
+        if not others:
+            continue
+        tries += 1
+        claims = recognise(scan.head(at, min(behind, at + 300)), kinds={*others, kind}).claims
+        if not claims or claims[0].format.kind == kind or claims[0].claim.strength < ALONE:
+            continue
+        same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
+        other = claims[0].format.kind
+        if claims[0].claim.strength - same < 0.1:
+            continue
+        parts.append((kind, begin, at))
+        begin, kind, tries = at, other, 0
+    parts.append((kind, begin, behind))
+    return parts
+
+
+def _seams(scan: _Scan, first: int, behind: int, kind: str) -> list[int]:
+    """Give the lines where another output may begin, ascending; the likely ones if there are many."""
+    window = slice(first, behind)
+    mine = np.zeros(behind - first, np.bool_)
+    step = 200_000
+    for at in range(first, behind, step):
+        mine[at - first : at - first + step] = hits(scan.lines(at, min(at + step, behind)), kind)
+    filled = ~scan.blank[window]
+    foreign = scan.any[window] & ~mine
+    starts = np.flatnonzero(foreign & ~np.concatenate([[False], foreign[:-1]]))
+    after_blank = np.flatnonzero(filled & np.concatenate([[False], ~filled[:-1]]))
+    strange = np.flatnonzero(filled & ~mine)[: 20 * CUTS]
+    texts = scan.lines(first, first + int(strange[-1]) + 1) if len(strange) and strange[-1] < step else None
+    prompts = [int(i) for i in strange if texts is not None and (p := prompt_of(texts[int(i)])) and p.command]
+    likely = set(prompts) | set(starts[: 4 * CUTS].tolist()) | set(after_blank[: 4 * CUTS].tolist())
+    return sorted(first + i for i in likely)
+
+
+def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Cut regions where a prompt with a command stands between lines of the same kind: that is another output."""
+    found = []
+    for kind, first, behind in regions:
+        lines = scan.lines(first, min(behind, first + 100_000))
+        mine = hits(lines, kind)
+        cuts, fresh = [first], False
+        for i in np.flatnonzero(~mine & ~scan.blank[first : first + len(lines)]).tolist()[:5000]:
+            prompt = prompt_of(lines[i])
+            if not prompt or not prompt.command:
+                continue
+            before = mine[cuts[-1] - first : i]
+            fresh = bool(before.any()) and bool(mine[i:].any())
+            if fresh:
+                cuts.append(first + i)
+        found += [(kind, a, b) for a, b in zip(cuts, [*cuts[1:], behind], strict=True)]
+    return found
+
+
+def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tuple[int, int] | None:
+    """Leave out a heading before the first line of the output and what hangs behind its last; add the lead."""
+    size = min(behind - first, 100_000)
+    own = hits(scan.lines(first, first + size), kind) if kind in owns() else scan.any[first : first + size]
+    front = np.flatnonzero(own | scan.toolish[first : first + size])
+    if not len(front):
+        return None
+    begin = first + int(front[0])
+    tail = max(first, behind - 100_000)
+    last = hits(scan.lines(tail, behind), kind) if kind in owns() else scan.any[tail:behind]
+    end = tail + int(np.flatnonzero(last | scan.toolish[tail:behind])[-1]) + 1
+    hanging = np.flatnonzero(scan.blank[end : end + HANGING + 1])
+    end = min(end + (int(hanging[0]) if len(hanging) else 0), behind) if end < behind else end
+    return max(_lead(scan, begin, least), least), end
+
+
+def _lead(scan: _Scan, begin: int, least: int) -> int:
+    """Find the first of the prompts, dates and marks right above a line."""
+    top = max(least, begin - LEAD_LINES)
+    lines = scan.lines(top, begin)
+    first, blanks = begin, 0
+    for at in range(begin - 1, top - 1, -1):
+        text = lines[at - top]
+        if not text:
+            blanks += 1
+            if blanks > 2:
+                break
+            continue
+        if not is_lead(text):
+            break
+        first, blanks = at, 0
+    return first
+
+
+def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) -> Position | None:
+    """Find where in [begin, end) the lines of a watched part stop to fit; None if they go on.
+
+    The first 64 KiB of each block are looked at, so a strange stretch shorter than a block may stay inside.
+    """
+    line, last = begin.line, begin
+    for piece in text.pieces(begin.offset, end):
+        sample = seen_of(piece.lines.head(400))
+        filled = int((sample != "").sum())
+        found = int(hits(sample, kind).sum())
+        if filled and found < FALL * rate * filled:
+            mine = np.flatnonzero(hits(seen_of(piece.lines), kind))
+            at = 0 if not len(mine) or mine[0] > 400 else _stretch_end(mine)
+            if at < len(piece.lines):
+                return last if at == 0 else Position(line + at, piece.offset + int(piece.starts[at]))
+        line += len(piece.lines)
+        last = Position(line, piece.offset + piece.size)
+    return None
+
+
+def _stretch_end(mine: npt.NDArray[np.int64]) -> int:
+    """Give the index behind the first stretch of hits that no gap of 200 lines breaks."""
+    gaps = np.flatnonzero(np.diff(mine) > 200)
+    return int(mine[gaps[0]] if len(gaps) else mine[-1]) + 1
+
+
+def hit_rate(lines: Sequence[str], kind: str) -> float:
+    """Give the share of the filled lines of a head that fit a kind's own patterns."""
+    seen = seen_of(pl.Series("line", list(lines), dtype=pl.String))
+    filled = int((seen != "").sum())
+    return float(hits(seen, kind).sum()) / filled if filled else 0.0

@@ -11,15 +11,16 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from parsers import errors, parquet
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
-from parsers.parts import PartHint, Plan, plan
-from parsers.registry import Format, Ranked, choose, rank
+from parsers.parts import PartHint, Plan, fallen, hit_rate, lay_out, lay_out_rest, plan
+from parsers.recognition import Recognised, recognise
+from parsers.registry import ENOUGH, Format, Ranked, choose
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import Batch, Domain, Tables
 from parsers.transcripts import NAME, Transcript, transcribed
@@ -27,6 +28,12 @@ from parsers.transcripts import NAME, Transcript, transcribed
 SCHEMA = 1
 NOTES_KEPT = 200
 """So many notes stand in the account; all of them are in the table `notes`."""
+
+CLAIMS_KEPT = 5
+"""So many claims stand with each part."""
+
+WATCHABLE = 0.2
+"""A format of which fewer lines than this fit its own patterns cannot be watched: its part runs to the end."""
 
 NO_ROWS_OF = ("notes", "artifacts")
 """Tables left out of the account's row counts."""
@@ -58,6 +65,11 @@ class PartAccount:
     tables: dict[str, int]
     facts: dict[str, Any]
     domains: list[Domain]
+    dress: list[str] = field(default_factory=list)
+    """What was taken off its lines before they were read; see `parsers/dress.py`."""
+
+    claims: list[dict[str, Any]] = field(default_factory=list)
+    """The strongest claims on it, as in `Account.claims`."""
 
     @property
     def clock(self) -> dict[str, Any] | None:
@@ -182,6 +194,16 @@ def account_of(manifest: dict[str, Any], name: str) -> Account:
 
 
 @dataclass(frozen=True)
+class _Chosen:
+    """How a part is read: its format (None: unknown), what is known about it, what it wears; `rate`: its own lines' share."""
+
+    ranked: Ranked | None
+    hints: Hints
+    recognised: Recognised
+    rate: float = 0.0
+
+
+@dataclass(frozen=True)
 class _Original:
     """The stored bytes, which may be others than the text that is read."""
 
@@ -205,7 +227,8 @@ class _Reading:
         began: float,
     ) -> None:
         self.text, self.out, self.limits, self.progress = text, out, limits, progress
-        self.plans = plan(known, hints)
+        self.known, self.hints = known, hints
+        plan(known, hints)  # refuses borders that overlap
         sha256, self.transcript = original.sha256, original.transcript
         said = asdict(hints) | {"known": [asdict(k) for k in known]}
         self.manifest = _fresh_manifest(hints, sha256, original.bytes, text.encoding)
@@ -225,8 +248,11 @@ class _Reading:
             if self.out:
                 self.out.mkdir(parents=True, exist_ok=True)
                 parquet.drop_uncounted(self.out, len(manifest["batches"]))
-            while manifest["plan_next"] < len(self.plans):
-                self._read_plan(self.plans[manifest["plan_next"]])
+            if manifest.get("plans") is None:
+                manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints)]
+            while manifest["plan_next"] < len(manifest["plans"]):
+                told = manifest["plans"][manifest["plan_next"]]
+                self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"])})))
             manifest["complete"] = True
             self._save()
         account = account_of(manifest, self.text.name)
@@ -246,61 +272,89 @@ class _Reading:
 
     def _read_plan(self, what: Plan) -> None:
         """Read one part (or the prose between parts) to its end."""
-        at, text = self._at, self.text
-        end = text.size if what.line_to is None else text.line_offset(at, what.line_to + 1)
-        if self.manifest["plan_begun"] is None:
-            self.manifest["plan_begun"] = at.offset
-        begin = Position(what.line_from, self.manifest["plan_begun"])
+        at, text, manifest = self._at, self.text, self.manifest
+        end = text.size if what.line_to is None else what.behind or text.line_offset(at, what.line_to + 1)
+        if manifest["plan_begun"] is None:
+            manifest["plan_begun"] = at.offset
+        begin = Position(what.line_from, manifest["plan_begun"])
         if begin.offset >= end and what.part is not None:
             self._keep(ParserError(f"part {what.part} begins at line {what.line_from}, behind the end of the file"))
         chosen = self._choose(what, begin, end) if what.part is not None and begin.offset < end else None
         while self._at.offset < end:
-            self._read_run(what, chosen, begin, end)
-        if what.part is not None and self.manifest["parts"] and self.manifest["parts"][-1]["part"] == what.part:
+            end = self._read_run(what, chosen, begin, end)
+        if what.part is not None and manifest["parts"] and manifest["parts"][-1]["part"] == what.part:
             self._close_part(what, chosen)
-        self.manifest.update(plan_next=self.manifest["plan_next"] + 1, plan_begun=None, state={})
+        if what.watched and end < text.size:
+            self._go_on(what, end)
+        manifest.update(plan_next=manifest["plan_next"] + 1, plan_begun=None, state={})
 
-    def _choose(self, what: Plan, begin: Position, end: int) -> Ranked | None:
+    def _go_on(self, what: Plan, end: int) -> None:
+        """Lay out anew what lies behind a part whose lines do not fit any more (or behind a window of prose)."""
+        plans = self.manifest["plans"]
+        plans[self.manifest["plan_next"]] |= {"line_to": self._at.line - 1, "behind": end, "watched": False}
+        rest = lay_out_rest(self.text, self._at, self.hints, max([p["part"] or 0 for p in plans]))
+        plans += [asdict(p) for p in rest]
+
+    def _choose(self, what: Plan, begin: Position, end: int) -> _Chosen:
         """Identify a part by its head. A failure is kept: the lines are numbered and indexed all the same."""
-        claims = rank(self.text.head(begin.offset, end))
+        head = self.text.head(begin.offset, end)
+        recognised = recognise(head, what.hints.command)
+        hints = recognised.lead.fill(what.hints)
         if not self.manifest["claims"]:
-            self.manifest["claims"] = [
-                {"kind": c.format.kind, "variant": c.variant, "strength": c.claim.strength, "reason": c.claim.reason}
-                for c in claims
-            ]
+            self.manifest["claims"] = _claims_json(recognised)
         try:
-            chosen = choose(claims, what.hints)
+            # Nobody is asked about each output of a mail: the best claim takes it, and a click corrects it.
+            best = recognised.claims[0] if what.found and recognised.strength >= ENOUGH else None
+            chosen = best or choose(recognised.claims, hints)
         except ParserError as error:
             self._keep(error)
-            return None
+            return _Chosen(None, hints, recognised)
         version = version_of(chosen.format)
         parts = self.manifest["parts"]
         if parts and parts[-1]["part"] == what.part and parts[-1]["version"] != version:
             raise OtherReading(f"{self.out} was begun with {parts[-1]['version']}, now it is {version}")
-        return chosen
+        hints = replace(hints, kind=chosen.format.kind, variant=chosen.variant)
+        rate = hit_rate(head.lines, chosen.format.kind) if what.watched else 0.0
+        return _Chosen(chosen, hints, recognised, rate)
 
-    def _read_run(self, what: Plan, chosen: Ranked | None, begin: Position, part_end: int) -> None:
+    def _read_run(self, what: Plan, chosen: _Chosen | None, begin: Position, part_end: int) -> int:
+        """Read one block run; gives the end of the part, which a watched part finds on its way."""
         manifest, text, at = self.manifest, self.text, self._at
         step = max(self.limits.run_bytes // 2 * 2, 2)
         end = part_end if at.offset + step >= part_end else text.next_line(at.offset + step, part_end)
-        hints = Hints(
-            **(asdict(what.hints) | ({"kind": chosen.format.kind, "variant": chosen.variant} if chosen else {}))
-        )
+        if what.watched:
+            stop = self._stop(chosen, at, end)
+            if stop is not None:
+                part_end = end = stop
+                if end == at.offset:
+                    return end
+        ranked = chosen.ranked if chosen else None
         whole = at.offset == begin.offset and end >= part_end
-        source = Source(text, at, end, part=what.part or 1, hints=hints, last=end >= part_end, whole=whole)
+        source = Source(
+            text,
+            at,
+            end,
+            part=what.part or 1,
+            hints=chosen.hints if chosen else what.hints,
+            last=end >= part_end,
+            whole=whole,
+            dress=chosen.recognised.dress if chosen else (),
+        )
         number = len(manifest["batches"]) + 1
         with _writer(self.out, number) as writer:
             tables = Tables(source, writer)
             if self.transcript is not None and source.first_line == 1:
                 tables.note(1, 1, "remark", self.transcript.note)
-            state = manifest["state"] or ({"variant": chosen.variant} if chosen else {})
-            if chosen is not None:
-                state = chosen.module.parse(source, tables, state)
+            if chosen is not None and chosen.recognised.note and at.offset == begin.offset:
+                tables.note(source.first_line, source.first_line, "remark", chosen.recognised.note)
+            state = manifest["state"] or ({"variant": ranked.variant} if ranked else {})
+            if ranked is not None:
+                state = ranked.module.parse(source, tables, state)
                 tables.prompts = True
             for block in source.blocks():
                 if what.part is None:
                     tables.account("prose", block.frame.filter(block.frame["line"] != "")["line_no"])
-            if what.part is not None and chosen is None and source.next_line > source.first_line:
+            if what.part is not None and ranked is None and source.next_line > source.first_line:
                 tables.note(
                     source.first_line, source.next_line - 1, "unknown", "kind unknown: kept, numbered, not read"
                 )
@@ -318,8 +372,18 @@ class _Reading:
         self._save()
         if self.progress:
             self.progress(Progress(manifest["lines"], end, text.size))
+        return part_end
 
-    def _count_part(self, what: Plan, chosen: Ranked | None, source: Source, tables: Tables, batch: Batch) -> None:
+    def _stop(self, chosen: _Chosen | None, at: Position, end: int) -> int | None:
+        """Give where a watched part ends within [at, end), None if it goes on."""
+        if chosen is None:  # prose at the end of a window: what follows is laid out at once
+            return at.offset
+        if chosen.ranked is None or chosen.rate < WATCHABLE:
+            return None
+        stop = fallen(self.text, at, end, chosen.ranked.format.kind, chosen.rate)
+        return None if stop is None else stop.offset
+
+    def _count_part(self, what: Plan, chosen: _Chosen | None, source: Source, tables: Tables, batch: Batch) -> None:
         parts = self.manifest["parts"]
         if not parts or parts[-1]["part"] != what.part:
             assert what.part is not None
@@ -345,17 +409,20 @@ class _Reading:
                 tables={t: n for t, n in counts.items() if t not in NO_ROWS_OF},
                 facts=facts,
                 domains=[domains[n] for n in sorted(domains)],
+                dress=old.dress,
+                claims=old.claims,
             )
         )
 
-    def _close_part(self, what: Plan, chosen: Ranked | None) -> None:
+    def _close_part(self, what: Plan, chosen: _Chosen | None) -> None:
         """Judge a part that was read to its end: a named kind that gave no row is not of that kind."""
         part = self.manifest["parts"][-1]
-        if chosen is not None and not part["domains"]:
+        ranked = chosen.ranked if chosen else None
+        if ranked is not None and not part["domains"]:
             lines = [(part["line_from"], part["line_to"])]
             part["domains"] = [_domain_json(Domain(1, "none", lines=lines))]
         unread = part["account"]["unknown"] > 0 and not any(part["tables"].values())
-        if what.hints.kind is not None and chosen is not None and unread:
+        if what.hints.kind is not None and ranked is not None and unread:
             unknown = (
                 n for n in self.manifest["notes"] if n["kind"] == "unknown" and n["line_from"] >= part["line_from"]
             )
@@ -405,6 +472,7 @@ def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str |
         "eol": "\n",
         "transcript": None,
         "complete": False,
+        "plans": None,
         "plan_next": 0,
         "plan_begun": None,
         "batches": [],
@@ -438,8 +506,16 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _new_part(part: int, line_from: int, chosen: Ranked | None, hints: Hints) -> PartAccount:
-    form = chosen.format if chosen else None
+def _claims_json(recognised: Recognised) -> list[dict[str, Any]]:
+    return [
+        {"kind": c.format.kind, "variant": c.variant, "strength": c.claim.strength, "reason": c.claim.reason}
+        for c in recognised.claims
+    ]
+
+
+def _new_part(part: int, line_from: int, chosen: _Chosen | None, hints: Hints) -> PartAccount:
+    form = chosen.ranked.format if chosen and chosen.ranked else None
+    said = {"command": chosen.recognised.lead.command, "host": chosen.recognised.lead.host} if chosen else {}
     system = hints.os
     if form and not system:
         # A dialect named like a system is that system's; else only a format of one system tells.
@@ -454,8 +530,10 @@ def _new_part(part: int, line_from: int, chosen: Ranked | None, hints: Hints) ->
         system=system,
         account=LineAccount(),
         tables={},
-        facts={},
+        facts={key: value for key, value in said.items() if value},
         domains=[],
+        dress=list(chosen.recognised.dress) if chosen else [],
+        claims=_claims_json(chosen.recognised)[:CLAIMS_KEPT] if chosen else [],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from parsers.dress import characters_of, steps_of, undressed_lines, words_of
@@ -30,15 +31,18 @@ class Recognised:
         return words_of(self.dress) if self.dress else None
 
 
-def recognise(head: Head, command: str | None = None) -> Recognised:
-    """Find dress, lead and claims of a head; `command` is what a person or a prompt further up said."""
+def recognise(head: Head, command: str | None = None, kinds: Collection[str] | None = None) -> Recognised:
+    """Find dress, lead and claims of a head; `command` is what a person or a prompt further up said.
+
+    With `kinds` only these are asked.
+    """
     dress = characters_of(head.text)
     lines = undressed_lines(head.lines, dress)
-    best = _claimed(dress, lines, head, command)
+    best = _claimed(dress, lines, head, command, kinds)
     for _ in range(4):  # quotes around numbers around an indent
         better = None
         for step, sure in steps_of(lines):
-            tried = _claimed((*dress, step), undressed_lines(lines, (step,)), head, command)
+            tried = _claimed((*dress, step), undressed_lines(lines, (step,)), head, command, kinds)
             if tried.strength > (better or best).strength + (-GAIN if sure and better is None else GAIN):
                 better = tried
         if better is None:
@@ -48,9 +52,11 @@ def recognise(head: Head, command: str | None = None) -> Recognised:
     return best
 
 
-def _claimed(dress: tuple[str, ...], lines: list[str], head: Head, command: str | None) -> Recognised:
+def _claimed(
+    dress: tuple[str, ...], lines: list[str], head: Head, command: str | None, kinds: Collection[str] | None
+) -> Recognised:
     lead = lead_of(lines)
     # A format knows dates and marks of its own tool; a prompt is nobody's.
     above = next((n for n in range(lead.lines) if lines[n].strip() and prompt_of(lines[n]) is None), lead.lines)
     below = Head(lines[above:], head.name, head.whole)
-    return Recognised(dress, lead, rank(below, command or lead.command))
+    return Recognised(dress, lead, rank(below, command or lead.command, kinds))

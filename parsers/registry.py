@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import ModuleType
@@ -97,13 +97,15 @@ def names_of(form: Format) -> frozenset[str]:
     return frozenset({form.kind, *tools, *re.findall(r"([\w.+-]+)\(\d\w*\)", form.man)})
 
 
-def rank(head: Head, command: str | None = None) -> tuple[Ranked, ...]:
-    """Collect the claims of all formats on a head, strongest first; ties by kind and variant.
+def rank(head: Head, command: str | None = None, kinds: Collection[str] | None = None) -> tuple[Ranked, ...]:
+    """Collect the claims of all formats (or those of some kinds) on a head, strongest first; ties by kind and variant.
 
     A command at a prompt above the lines makes a claim stronger, never makes one.
     """
     ranked = []
     for module in modules():
+        if kinds is not None and formats_of(module)[0].kind not in kinds:
+            continue
         claim: Claim | None = module.claim(head)
         if claim is None or claim.strength <= 0:
             continue

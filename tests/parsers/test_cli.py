@@ -187,12 +187,12 @@ def test_the_list_names_every_format(capsys):
 
 def test_the_human_account_is_short_and_safe(tmp_path, capsys):
     path = tmp_path / "evil\x1b[31m\u202e.txt"
-    path.write_text("connect: 0.5\n" * 5 + "\x1b]0;title\x07 what\n" + "?\n\n" * 9, encoding="utf-8")
+    path.write_text("connect: 0.5\n" * 5 + "\x02]0;title\x03 what\n" + "?\n\n" * 9, encoding="utf-8")
     assert main(["--kind", "conntime", str(path)]) == 0
     text = capsys.readouterr().out
     assert "\x1b" not in text
     assert "\u202e" not in text
-    assert "␛]0;title␇ what" in text
+    assert "␂]0;title␃ what" in text
     assert "more notes" in text
     assert len(text.splitlines()) < 15
 

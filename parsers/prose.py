@@ -1,0 +1,56 @@
+"""Tell sentences from tool output by their shape, in any language: no dictionary, only words, their cases and stops."""
+
+from __future__ import annotations
+
+import polars as pl
+
+_OPEN, _STOP = r"[(\[\"'«„“‘¿¡]?", r"[.,;:!?)\]\"'»”’]*"
+_WORD = rf"(?:^| ){_OPEN}\p{{L}}[\p{{L}}’'-]+{_STOP}(?: |$)"
+_LOW = rf" {_OPEN}[\p{{Ll}}\p{{Lo}}][\p{{L}}’'-]+{_STOP}(?: |$)"
+_LONG = r"\p{L}{6,}"
+_CLOSED = r"[.:!?,;…][)\]\"'»”]*$"
+_JOINED = r"\p{L}[,.;!?] \p{L}"
+_HEADING = r"^[ \t]{3,}.*[,:]$"
+_BEGUN = r"^\W{0,6}[\p{Lu}\p{Lo}]"
+_IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"
+_NEVER = r"^[ \t]*(?:[#;*|+$%<&/\\]|--|\[.*\]$)|[ \t]{3,}\S.*[ \t]{3,}\S|[{}]$"
+"""Comments, cells, columns, code."""
+
+_CALLS = r"[=(]\S*\)|\w::\w"
+"""Calls and names of code; a long sentence may mention some."""
+
+FENCE = r"^[ \t]*(?:```|~~~|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:source|syntaxhighlight|nowiki)\b)"
+"""Where a writer says that a listing begins or ends."""
+
+TOOLISH = (
+    r"[0-9][ \t]+[-.0-9]|\S[ \t]{2,}\S.*\S[ \t]{2,}\S|\t\S.*\t|^[-=_*#|+ \t]{3,}$|0x[0-9a-fA-F]+|^[ \t]*[|+][-|+ ]"
+    r"|[a-z]\(.*\)[ \t]*=|[0-9]%|^[^ \t]+[=:][ \t]?\S+$|^[ \t]*[0-9.,]+[ \t]"
+)
+
+ADDRESS = r"^[ \t]*[<(]?(?:https?|ftp|mailto):\S+$"
+
+
+def sentences(lines: pl.Series) -> pl.DataFrame:
+    """Say of each line whether it is prose, and whether it is so beyond doubt (`strong`)."""
+    spread = lines.str.strip_chars().str.replace_all(r"\s+", "  ")
+    words, low = pl.col("words"), pl.col("low")
+    counts = pl.DataFrame(
+        {
+            "line": lines,
+            "tokens": lines.str.count_matches(r"\S+"),
+            "words": spread.str.count_matches(_WORD),
+            "low": spread.str.count_matches(_LOW),
+            "long": lines.str.count_matches(_LONG),
+            "ideographs": lines.str.count_matches(_IDEOGRAPHS),
+        }
+    )
+    line = pl.col("line")
+    ended = line.str.contains(_CLOSED) | line.str.contains(_JOINED)
+    ended &= ~line.str.contains(_HEADING) | (words >= 8)
+    sentence = (words >= 4) & (words >= pl.col("tokens") * 0.7) & (low >= 2)
+    prose = (sentence & (ended | ((words >= 8) & (pl.col("long") >= 2) & line.str.contains(_BEGUN)))) | (
+        pl.col("ideographs") >= 8
+    )
+    strong = prose & (((words >= 9) & (words >= pl.col("tokens") * 0.8) & ended) | (pl.col("ideographs") >= 16))
+    never = line.str.contains(_NEVER) | (line.str.contains(_CALLS) & (words < 12))
+    return counts.select(prose=prose & ~never, strong=strong & ~never)
