@@ -93,8 +93,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         frame = frame.with_columns(sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)))
         out.read(frame.filter(pl.col("is_head") | line.str.contains(r"^Transport[ \t]+Total"))["line_no"])
         sockets = _sockets(frame, out)
-        _details(frame, sockets, out, state)
-        _summary(frame, out)
+        rows = pl.concat([_details(frame, sockets, out, state), _summary(frame)], how="diagonal_relaxed")
+        counter_rows.add(rows, out, state)
     return state
 
 
@@ -141,7 +141,7 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     return rows.select("line_no", "local", "peer", "rest")
 
 
-def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: State) -> None:
+def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     """Take what -i and -m print: behind the socket or on the line below it."""
     line = pl.col("line")
     named = frame.join(sockets, on="line_no", how="left", maintain_order="left")
@@ -209,10 +209,10 @@ def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: Sta
         .then(pl.lit("total"))
         .otherwise(pl.lit("level")),
     )
-    counter_rows.add(rows.drop("base"), out, state)
+    return rows.drop("base")
 
 
-def _summary(frame: pl.DataFrame, out: Tables) -> None:
+def _summary(frame: pl.DataFrame) -> pl.DataFrame:
     """Take -s: `TCP: 12 (estab 3, ...)` and the table of transports."""
     line = pl.col("line")
     tops = frame.filter(line.str.contains(SUMMARY)).with_columns(
@@ -237,7 +237,4 @@ def _summary(frame: pl.DataFrame, out: Tables) -> None:
         table.select(*base, name=pl.lit(n), value=pl.col(n).cast(pl.Float64, strict=False))
         for n in ("total", "ip", "ipv6")
     ]
-    rows = (
-        pl.concat(parts).with_columns(grp=pl.lit("sockets"), mode=pl.lit("level")).sort("line_no", maintain_order=True)
-    )
-    out.add("counters", rows)
+    return pl.concat(parts).with_columns(grp=pl.lit("sockets"), mode=pl.lit("level"))
