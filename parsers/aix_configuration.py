@@ -16,7 +16,8 @@ def hosts(lines: pl.DataFrame) -> pl.DataFrame:
         return text.str.replace(",", ".", literal=True).cast(pl.Float64)
 
     mode = line.str.extract(r"\bmode=(\w+)").str.to_lowercase()
-    return lines.filter(line.str.contains(CONFIGURATION)).select(
+    few = lines.filter(line.str.contains("onfiguration:", literal=True))
+    return few.filter(line.str.contains(CONFIGURATION)).select(
         "line_no",
         pl.lit("aix").alias("os"),
         number("lcpu").cast(pl.Int64, strict=False).alias("ncpu"),

@@ -10,6 +10,7 @@ from parsers import grid
 from parsers.mpstat_columns import adds_up, heading_length
 from parsers.source import Hints
 from parsers.tables import State, Tables
+from parsers.times import wall_seconds
 
 BANNER = (
     r"^Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
@@ -21,8 +22,9 @@ TITLE = r"^[ \t]*-{5,}$"
 
 
 def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read sysstat's banners; give the lines and rows of `hosts`. Adds `is_banner`, `day` (days since 1970 of the banner above, NULL if unknown), `dated`
-    (number of the banner).
+    """Read sysstat's banners; give the lines and rows of `hosts`.
+
+    Added: `is_banner`, `day` (days since 1970 of the banner above, NULL if unknown), `dated` (number of the banner).
 
     A date of three numbers is month first as sysstat prints it in most locales, unless that is no date; where both
     readings are possible a note says so.
@@ -32,9 +34,9 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     for line_no, text in found.select("line_no", "line").iter_rows():
         match = re.match(BANNER, text)
         assert match is not None
-        day, doubt = day_of(match[3])
-        days.append(day)
-        if day is None:
+        date, doubt = day_of(match[3])
+        days.append(date)
+        if date is None:
             out.note(line_no, line_no, "remark", f"the date {match[3]} could not be read: times count from midnight")
         elif doubt:
             out.note(
@@ -47,9 +49,11 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     told = state.get("day", [None, 0])
     if told[0] is None and hints.date:
         told = [float(pl.Series([hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
-    marks = pl.DataFrame(
-        {"row": found["row"], "day": pl.Series(days, dtype=pl.Float64), "is_banner": [True] * len(found)}
-    )
+    if found.is_empty():
+        day, dated = pl.lit(told[0], pl.Float64), pl.lit(told[1], pl.Int64)
+        state["day"] = told
+        return lines.with_columns(is_banner=pl.lit(False), dated=dated, day=day), hosts
+    marks = pl.DataFrame({"row": found["row"], "day": pl.Series(days, dtype=pl.Float64)}).with_columns(is_banner=True)
     lines = lines.join(marks, on="row", how="left", maintain_order="left")
     lines = lines.with_columns(pl.col("is_banner").fill_null(False))
     lines = lines.with_columns(
@@ -79,8 +83,20 @@ def day_of(text: str) -> tuple[float | None, bool]:
 
 def _days(year: int, month: int, day: int) -> float | None:
     year += 0 if year > 99 else 2000 if year < 70 else 1900
-    found = pl.Series([f"{year:04}-{month:02}-{day:02}"]).str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32)[0]
-    return None if found is None else float(found)
+    seconds = wall_seconds(year, month, day)
+    return None if seconds is None else seconds / 86400
+
+
+def without_dots(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Drop the `..` that an author put for columns, noting it; a line of dots alone stays a mark of elision."""
+    line = pl.col("line")
+    dotted = frame.filter(line.str.contains("..", literal=True) & line.str.contains("[A-Za-z0-9]"))
+    if dotted.is_empty():
+        return frame
+    said = pl.lit("columns left out by the author (..)").alias("text")
+    out.notes(dotted.filter(line.str.contains("CPU")).select("line_no", pl.lit("elided").alias("kind"), said))
+    found = pl.col("line_no").is_in(dotted["line_no"].implode())
+    return frame.with_columns(pl.when(found).then(line.str.replace_all(r"\.{2,}", " ")).otherwise(line).alias("line"))
 
 
 def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
@@ -88,7 +104,7 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
     Only rows whose shares of CPU make 100 are taken out of a stream of words.
     """
-    texts = [(n, re.sub(r"(?:^|(?<=[ \t]))\.{2,}(?=[ \t]|$)", "", x)) for n, x in frame.iter_rows()]
+    texts = list(frame.iter_rows())
     split = [x.split() for _, x in texts]
     widths = {heading_length(w) for w in split}
     whole = any(heading_length(w) == len(w) for w in split if len(w) >= 5)

@@ -50,8 +50,10 @@ def stamped(frame: pl.DataFrame) -> pl.DataFrame:
     line = pl.col("line")
     # Most lines are rows of numbers: two cheap looks keep the patterns away from them.
     few = frame.select("line_no", "line").filter(
-        line.str.contains(r"[0-9]:[0-9]{2}:[0-9]{2}") & line.str.contains(r"^[^ \t0-9#]") | line.str.contains(EPOCH)
+        (line.str.contains(":", literal=True) & line.str.contains(r"^[^ \t0-9#]")) | line.str.contains(EPOCH)
     )
+    if few.is_empty():
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
     groups = (
         line.str.extract_groups(rf"^(?:zzz \*\*\*)?{DATE}").struct.rename_fields(
             ["mon", "day", "h", "m", "s", "ap", "zone", "year"]
@@ -143,15 +145,15 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         report(placed, None, None, out, state)
         return placed
     seen = state.get("under", [None, 0])
-    changed = pl.col("t").ne_missing(pl.col("t").shift().fill_null(pl.lit(seen[0], pl.Float64)))
+    changed = pl.col("t").ne_missing(pl.col("t").shift(fill_value=pl.lit(seen[0], pl.Float64)))
     samples = samples.with_columns(mark=changed.cum_sum())
     behind = pl.int_range(pl.len()).over("mark") + pl.when(pl.col("mark") == 0).then(seen[1]).otherwise(0)
     samples = samples.with_columns(behind=behind).drop("mark")
     state["under"] = [samples["t"][-1], samples["behind"][-1] + 1]
     placed = samples.with_columns(t_local=pl.col("t") + pl.col("behind") * pl.lit(said or 0.0))
     last_t, last_segment = state.get("placed", [None, None])
-    since = pl.col("t_local") - pl.col("t_local").shift().fill_null(pl.lit(last_t, pl.Float64))
-    same = pl.col("segment") == pl.col("segment").shift().fill_null(pl.lit(last_segment, pl.Int64))
+    since = pl.col("t_local") - pl.col("t_local").shift(fill_value=pl.lit(last_t, pl.Float64))
+    same = pl.col("segment") == pl.col("segment").shift(fill_value=pl.lit(last_segment, pl.Int64))
     measured = pl.when(same & (since > 0)).then(since).otherwise(None)
     if "since" in placed.columns:
         began = pl.col("t_local") - pl.col("since")

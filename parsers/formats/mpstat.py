@@ -31,7 +31,7 @@ import polars as pl
 from parsers import aix_configuration, grid, mpstat_json
 from parsers.aix_configuration import CONFIGURATION
 from parsers.mpstat_columns import AVERAGE, LABEL, SOLARIS, TIME, adds_up, cells_of, places_of, table_of
-from parsers.mpstat_lines import BANNER, STATE_CHANGE, TITLE, banners, mended
+from parsers.mpstat_lines import BANNER, STATE_CHANGE, TITLE, banners, mended, without_dots
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import DAY, STAMP, of_day, place, running, stamped
 from parsers.schema import schema
@@ -97,6 +97,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if state["variant"] == "json":
         return mpstat_json.parse(source, out, state)
     for frame in grid.frames(source):
+        frame = without_dots(frame, out)
         if grid.is_small(source) and state["variant"] == "solaris":
             frame = mended(frame, out)
         lines = _located(frame.with_row_index("row"), source, out, state)
@@ -114,10 +115,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _located(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Say of each line under which header, in which run of the tool and behind which stamp and banner it stands."""
     line = pl.col("line")
-    if frame["line"].str.contains("..", literal=True).any():
-        frame = frame.with_columns(_without_dots(line))
-    named = line.str.contains(r"(?i)(?:^|[ \t])(?:cpu|set|node)[ \t]") & ~line.str.contains(_VALUES)
-    heading = pl.when(named).then(pl.coalesce(line.str.extract(_HEADING), line.str.extract(_AIX_HEADING)))
+    names = pl.coalesce(line.str.extract(_HEADING), line.str.extract(_AIX_HEADING))
+    look = line.str.contains_any(["CPU", "SET", "NODE", "cpu"])
+    heading = grid.sparse(frame, look, pl.when(~line.str.contains(_VALUES)).then(names))
     lines = grid.under(stamped(frame), heading, state)
     lines, hosts = banners(lines, source.hints, out, state)
     partitions = aix_configuration.hosts(frame)
@@ -137,13 +137,6 @@ def _located(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     state["segment"], state["stamp"] = lines["segment"][-1], list(held.row(-1))
     return lines.drop("stamp", "zone", "stamp_kind", "head_time").with_columns(
         held.with_columns(pl.col("zone").replace("", None))
-    )
-
-
-def _without_dots(line: pl.Expr) -> pl.Expr:
-    """Drop an author's `..` between columns; a line of dots alone stays a mark of elision."""
-    return (
-        pl.when(line.str.contains(r"[A-Za-z0-9]")).then(line.str.replace_all(r"(?:^|[ \t])\.{2,}", " ")).otherwise(line)
     )
 
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import polars as pl
 
 from parsers import aix_configuration, grid, vmstat_totals
@@ -78,7 +79,10 @@ def claim(head: Head) -> Claim | None:
     if re.search(rf"(?m){TRU64}", text):
         return Claim(0.95, "the title of Tru64 vmstat", "tru64")
     for match in re.finditer(r"(?m)^.*(?:us[ \t]+sy[ \t]+id|epi[ \t]+epo)\b.*$", text):
-        words = re.sub(LEAD, "", match[0]).split()
+        words = re.sub(LEAD, "", match[0][:2000]).split()
+        if "epi" not in words:
+            # A flattened paste has its titles, and perhaps more, in front.
+            words = next((words[i:] for i in range(len(words)) if heading_length(words[i:])), words)
         length = heading_length(words) if "epi" not in words else len(words)
         if length >= 5 and {"r", "free", "fre", "swpd", "in", "cs"} & set(words):
             system = columns_of(" ".join(words[:length]), "solaris" if "w" in words else "linux").system
@@ -150,7 +154,8 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     """Say of each line under which header, in which run of the tool and behind which stamp it stands."""
     line = pl.col("line")
     named = (line.str.contains(US_SY_ID) | line.str.contains(SOLARIS_P)) & ~line.str.contains(VALUES)
-    heading = pl.when(named).then(line.str.replace(LEAD, "")).otherwise(line.str.extract(vmstat_totals.DISK_HEADING))
+    names = pl.when(named).then(line.str.replace(LEAD, "")).otherwise(line.str.extract(vmstat_totals.DISK_HEADING))
+    heading = grid.sparse(frame, line.str.contains_any(["us", "epi", "merged"]), names)
     lines = grid.under(stamped(frame), heading, state)
     starts = (pl.col("stamp_kind") == "zzz").fill_null(False) | line.str.contains(CONFIGURATION)
     lines = lines.with_columns(
@@ -193,8 +198,10 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     names = list(columns.cells)
     whole = grid.cut(rows, columns.cells)
     fit = whole.filter(pl.col(names[0]).is_not_null())
-    if len(fit) < len(rows):
-        spoken = whole.filter(pl.col(names[0]).is_null() & pl.col("line").str.contains(REMARK)).drop(names)
+    left = whole.filter(pl.col(names[0]).is_null()) if len(fit) < len(rows) else whole.clear()
+    left = left.filter(pl.col("line").str.contains("[0-9]"))
+    if len(left):
+        spoken = left.filter(pl.col("line").str.contains(REMARK)).drop(names)
         spoken = spoken.with_columns(
             remark=pl.col("line").str.extract(REMARK), line=pl.col("line").str.replace(REMARK, "")
         )
@@ -202,8 +209,8 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
         if len(spoken):
             out.notes(spoken.select("line_no", pl.lit("remark").alias("kind"), pl.col("remark").alias("text")))
             fit = pl.concat([fit, spoken.drop("remark")])
-        whole = whole.filter(~pl.col("row").is_in(fit["row"].implode()))
-        fit = pl.concat([fit, misfits(whole, columns, out)], how="diagonal_relaxed")
+        left = left.filter(~pl.col("row").is_in(spoken["row"].implode()))
+        fit = pl.concat([fit, misfits(left, columns, out)], how="diagonal_relaxed")
     if "hr:mi:se" in names:
         fit = fit.with_columns(clock=pl.col("hr:mi:se"))
     if columns.system == "bsd":
@@ -352,10 +359,14 @@ def _rest(
 ) -> list[pl.DataFrame]:
     """Account for what is no row: headers, titles, stamps, configuration, changes of state; give the lists of -s."""
     line = pl.col("line")
-    out.read(lines.filter(pl.col("is_heading") | pl.col("is_stamp") | line.str.contains(GROUP))["line_no"])
-    rows = [f["row"] for f in [*found, *tables.get("iostat", [])] if len(f)]
-    left = lines.filter(~pl.col("row").is_in(pl.concat(rows).implode())) if rows else lines
-    left = left.filter(~pl.col("is_heading") & ~pl.col("is_stamp") & (line != ""))
+    rest = np.ones(len(lines), bool)
+    for frame in [*found, *tables.get("iostat", [])]:
+        if len(frame):
+            rest[frame["row"].to_numpy()] = False
+    left = lines.filter(pl.Series(rest))
+    named = pl.col("is_heading") | pl.col("is_stamp")
+    out.read(left.filter(named | line.str.contains(GROUP))["line_no"])
+    left = left.filter(~named & (line != ""))
     out.add("hosts", aix_configuration.hosts(left))
     changed = left.filter(line.str.contains(STATE_CHANGE))
     if len(changed):
