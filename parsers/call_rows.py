@@ -145,7 +145,7 @@ class CallRows:
             .otherwise(pl.lit("assumed"))
             .alias("contiguous")
         )
-        calls = peers(self.fill(calls), self.peers)
+        calls = peers(self.fill(calls.drop("row", "b", "n")), self.peers)
         if "direct_ip" in calls.columns:
             calls = calls.with_columns(
                 pl.coalesce("direct_ip", "peer_ip").alias("peer_ip"),

@@ -30,9 +30,11 @@ def decode(text: pl.Expr) -> pl.Expr:
     >>> pl.select(decode(pl.lit(r"caf\303\251 \"x\"\n"))).item()
     'caf\\xC3\\xA9 "x"\n'
     """
-    return pl.when(text.str.contains("\\", literal=True)).then(
-        text.str.replace_many(_PATTERNS, _TEXTS, leftmost=True)
-    ).otherwise(text)
+    return (
+        pl.when(text.str.contains("\\", literal=True))
+        .then(text.str.replace_many(_PATTERNS, _TEXTS, leftmost=True))
+        .otherwise(text)
+    )
 
 
 def buffer(args: pl.Expr) -> pl.Expr:
@@ -96,9 +98,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
     if there["shown"].item():
         named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}
         named["direct_port"] = ARGS.str.extract(_SHOWN_PEER, 2).str.to_integer(base=10, strict=False)
-        calls = calls.with_columns(
-            (pl.coalesce(c, e) if c in calls.columns else e).alias(c) for c, e in named.items()
-        )
+        calls = calls.with_columns((pl.coalesce(c, e) if c in calls.columns else e).alias(c) for c, e in named.items())
     return calls
 
 

@@ -30,7 +30,15 @@ class Clock:
     def __init__(self, out: Tables, state: State, hints: Hints) -> None:
         self.out = out
         self.hints = hints
-        self.state: dict[str, Any] = {"source": None, "base": None, "day": 0, "last": None, "domain": 1, "dated": False, **state}
+        self.state: dict[str, Any] = {
+            "source": None,
+            "base": None,
+            "day": 0,
+            "last": None,
+            "domain": 1,
+            "dated": False,
+            **state,
+        }
 
     def stamp(self, records: pl.DataFrame, gaps: Longs) -> pl.DataFrame:
         """Add `t` and `domain` to records in file order, and report the domains."""
@@ -104,7 +112,11 @@ class Clock:
             base = f"{day}T00:00:00" if day else WALL_BASE
             if not state["dated"]:
                 line = int(stamped["line_no"][0])
-                where = f"the date {day} was said, not printed" if day else "times of day without a date: the day is unknown"
+                where = (
+                    f"the date {day} was said, not printed"
+                    if day
+                    else "times of day without a date: the day is unknown"
+                )
                 self.out.note(line, line, "remark", where)
                 state["dated"] = True
         for number, some in stamped.group_by("domain", maintain_order=True):
@@ -130,7 +142,9 @@ def _behind(gaps: Longs, lines: Longs, before: int | None) -> np.ndarray[Any, np
 
 def _time_of_day(records: pl.DataFrame) -> pl.Series:
     text = pl.col("clock")
-    hours, minutes, seconds = (text.str.slice(*place).cast(pl.Float64, strict=False) for place in ((0, 2), (3, 2), (6,)))
+    hours, minutes, seconds = (
+        text.str.slice(*place).cast(pl.Float64, strict=False) for place in ((0, 2), (3, 2), (6,))
+    )
     return records.select(hours * 3600 + minutes * 60 + seconds).to_series()
 
 

@@ -87,24 +87,32 @@ class Counts:
         if len(self.spans) == len(self.titles):
             placed: dict[str, str] = {}
             for token, (begin, end) in tokens:
-                over = [t for t, (a, b) in zip(self.titles, self.spans, strict=True) if begin < b and end > a]
+                # Numbers end where their column ends, the name begins where its column begins.
+                over = [
+                    t
+                    for t, (a, b) in zip(self.titles, self.spans, strict=True)
+                    if (begin == a if t == "syscall" else end == b and begin >= a)
+                ]
                 if len(over) != 1 or over[0] in placed:
                     break
                 placed[over[0]] = token
             else:
                 if _fits(placed):
                     return placed
-        # Collapsed blanks: only an empty errors cell, or in a total an empty usecs/call, can be missing.
+        # Collapsed blanks: only an empty errors cell, or in a total of an old version an empty usecs/call, can be missing.
         words = [token for token, _ in tokens]
-        missing = len(self.titles) - len(words)
-        # A total without errors that is one short lacks them; old versions' totals print no usecs/call.
-        for left_out in ([], ["errors"], ["usecs/call"], ["errors", "usecs/call"]):
-            titles = [t for t in self.titles if t not in left_out]
-            if len(self.titles) - len(titles) == missing and len(titles) == len(words):
-                placed = dict(zip(titles, words, strict=True))
-                if _fits(placed) and (placed["syscall"] == "total" or "usecs/call" not in left_out):
-                    return placed
-        return None
+        left_out: tuple[tuple[str, ...], ...] = ((), ("errors",), ("usecs/call",), ("errors", "usecs/call"))
+        found = [
+            placed
+            for out in left_out
+            if len(titles := [t for t in self.titles if t not in out]) == len(words)
+            and len(titles) + len(out) == len(self.titles)
+            and _fits(placed := dict(zip(titles, words, strict=True)))
+            and (placed["syscall"] == "total" or "usecs/call" not in out)
+        ]
+        # A total that is one cell short: the one that agrees with the rows.
+        calls = str(sum(r["n"] for r in self.rows if r["complete"] is None))
+        return next((p for p in found if p["syscall"] != "total" or p["calls"] == calls), found[0] if found else None)
 
 
 def _fits(cells: dict[str, str]) -> bool:

@@ -28,7 +28,7 @@ PREFIX_FIELDS = ["pid_a", "comm_a", "pid_b", "comm_b", "clock", "epoch", "since_
 
 ANY_HEAD = rf"^{PREFIX}({NAME})$"
 
-VALUE = r"(?:\?|-?[0-9]+|0x[0-9a-f]+)"
+VALUE = r"(?:\?|0x[0-9a-f]+|-?[0-9]+)"
 COMMON_TAIL = r"\)[\t ]*= (?:\?|-?[0-9]+|0x[0-9a-f]+)(?: E[A-Z0-9]+ \([^()\"]*\))?(?: <[0-9]+\.[0-9]+>)?$"
 """Without groups: a match without captures takes a quarter of the time."""
 ANY_TAIL = (
@@ -126,6 +126,9 @@ _RECORDS = list(RECORD)
 def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Tell records and other lines of a frame (line_no, line_end, pos, line) apart; both in file order."""
     frame = frame.select(*_KEYS, "line")
+    if frame["line"].str.contains("(+", literal=True).any():
+        # A difference in parentheses would be taken for the call's: -r beside a time of day.
+        frame = frame.with_columns(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
     done = pl.DataFrame(schema=RECORD)
     if shape is not None:
         done, frame = _calls(frame, shape)
@@ -169,7 +172,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
         none.alias("comm"), stamp["clock"], stamp["epoch"],
         (pl.col("since").cast(pl.Float64) if shape.since else pl.lit(None, pl.Float64)).alias("since"),
         "name",
-        pl.when("open").then(REST.str.strip_suffix(UNFINISHED)).otherwise(REST.str.strip_suffix(TAIL)).alias("args"),
+        pl.when("open").then(REST.str.strip_suffix(UNFINISHED)).otherwise(REST.str.strip_suffix(TAIL).str.strip_suffix(UNFINISHED)).alias("args"),
         "ret_text", val.alias("val"), err.alias("err"), pl.col("took").cast(pl.Float64).alias("elapsed"),
     )  # fmt: skip
     return rows.select(_RECORDS), frame.filter(~mask)
@@ -205,7 +208,9 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     parts = results(parts)
     opened = REST.str.ends_with(UNFINISHED.strip()).fill_null(False)
     left = REST.str.ends_with(DETACHED.strip()).fill_null(False)
-    mask = parts.select(pl.col("name").is_not_null() & (TAIL.is_not_null() | opened | left).fill_null(False)).to_series()
+    mask = parts.select(
+        pl.col("name").is_not_null() & (TAIL.is_not_null() | opened | left).fill_null(False)
+    ).to_series()
     kind = pl.when(opened).then(pl.lit("open")).when(left).then(pl.lit("detached")).otherwise(pl.lit("full"))
     half = REST.str.replace(r" ?<(?:unfinished|detached) \.\.\.>$", "")
     rows = parts.filter(mask).with_columns(

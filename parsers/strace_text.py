@@ -16,7 +16,9 @@ from parsers.strace_counts import Counts
 _P = re.sub(r"\((?!\?)", "(?:", sl.PREFIX)
 """The prefix without groups."""
 
-START = re.compile(rf"^{_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>|--- SIG|--- stopped|\+\+\+ (?:exited|killed|superseded))")
+START = re.compile(
+    rf"^{_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>|--- SIG|--- stopped|\+\+\+ (?:exited|killed|superseded))"
+)
 """The beginning of a record, complete or not."""
 OPENED = re.compile(rf"^{_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>)")
 COMPLETE = re.compile(rf"{sl.ANY_TAIL}|<(?:unfinished|detached) \.\.\.>$|(?:---|\+\+\+)$")
@@ -52,7 +54,12 @@ GRAMMAR = paste_repair.Grammar(
     opened=OPENED,
     complete=COMPLETE,
     splits=record_starts,
-    more=(),
+    more=(
+        (re.compile(r"\)[\t ]*= \S+(?: E[A-Z0-9]+)?(?: \([^\"]*\))?$"), re.compile(r"<[0-9]+\.[0-9]+>$")),
+        (re.compile(r"\)[\t ]*= \S+(?: E[A-Z0-9]+)?$"), re.compile(r"\([^\"()]*\)?(?: <[0-9]+\.[0-9]+>)?$")),
+        (re.compile(r"\)[\t ]*= -1$"), re.compile(r"E[A-Z0-9]+(?: \([^\"]*)?$")),
+        (re.compile(r"\)[\t ]*= -1 E[A-Z0-9]+ \([^()]*$"), re.compile(r"[^()=]*\)(?: <[0-9]+\.[0-9]+>)?$")),
+    ),
     apart=re.compile(rf"{ELISION}|{STACK}|{TOOL.pattern}"),
 )
 
@@ -91,16 +98,14 @@ def tell(frame: pl.DataFrame, shape: sl.Shape | None, counts: Counts, *, last: b
         found, left = sl.cut(pl.DataFrame(again, schema=schema, orient="row"), None)
         text.records = pl.concat([records, found]).sort(sl.KEY)
         text.unread.extend(left["line_no"])
-    text.records = _uninjected(text.records)
+    text.records = _uninjected(text.records, text)
     end = int(frame["line_end"][-1]) if last and len(frame) else 0
     for piece in others:
         _judge(text, counts, piece, final=piece.line_end == end)
     return text
 
 
-def _without_two(
-    frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _without_two(frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Give back to the rest what looked like one call but holds several."""
     args = pl.col("args")
     some = records.filter(args.str.contains("= ", literal=True) & args.str.contains(r"\)[\t ]*= "))
@@ -149,7 +154,9 @@ def _rejoin(pieces: list[paste_repair.Piece], text: Text) -> tuple[list[paste_re
             others.append(piece)
             continue
         for found in words:
-            text.tools.append({"line_no": piece.line_no, "line_end": end, "pid": int(found[3] or 0) or None, "text": found[2]})
+            text.tools.append(
+                {"line_no": piece.line_no, "line_end": end, "pid": int(found[3] or 0) or None, "text": found[2]}
+            )
             text.born.extend(int(found[3]) for _ in range(1) if found[3] and "attached" in found[2])
         text.notes.append((piece.line_no, end, "repaired", "a record torn by another writer's text was put together"))
         joined.append(paste_repair.Piece(piece.line_no, end, whole, piece.pos))
@@ -157,7 +164,7 @@ def _rejoin(pieces: list[paste_repair.Piece], text: Text) -> tuple[list[paste_re
     return joined, others
 
 
-def _uninjected(records: pl.DataFrame) -> pl.DataFrame:
+def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
     """Take the program's own output out of the arguments of the write that printed it, where it is the buffer's text."""
     odd = (pl.col("name") == "write") & pl.col("args").str.contains(r'", [0-9]+[^0-9]')
     rows = records.select(odd.fill_null(False).alias("odd"))["odd"]
@@ -166,9 +173,16 @@ def _uninjected(records: pl.DataFrame) -> pl.DataFrame:
     clean = {}
     for args in records.filter(rows)["args"].unique():
         found = _INJECTED.match(args)
-        shown = found[2].replace("\\n", "").replace('\\"', '"').replace("\\\\", "\\").replace("\\t", "\t") if found else None
+        shown = (
+            found[2].replace("\\n", "").replace('\\"', '"').replace("\\\\", "\\").replace("\\t", "\t")
+            if found
+            else None
+        )
         if found and shown is not None and found[3].strip() == shown.strip():
             clean[args] = found[1]
+    for first, last, args in records.filter(rows).select("line_no", "line_end", "args").iter_rows():
+        if args in clean:
+            text.notes.append((first, last, "repaired", "the program's own output taken out of the call that wrote it"))
     return records.with_columns(pl.when(rows).then(pl.col("args").replace(clean)).otherwise("args").alias("args"))
 
 

@@ -31,7 +31,16 @@ class Trace:
 
     def __init__(self, source: Source, out: Tables, state: State) -> None:
         self.out = out
-        self.state: State = {"seq": 0, "threads": {}, "root": None, "attached": [], "seen": [], "exited": [], "gap": None, **state}
+        self.state: State = {
+            "seq": 0,
+            "threads": {},
+            "root": None,
+            "attached": [],
+            "seen": [],
+            "exited": [],
+            "gap": None,
+            **state,
+        }
         self.shape = sl.Shape(**state["shape"]) if state.get("shape") else None
         self.counts = Counts.from_json(state.get("counts"))
         self.clock = Clock(out, state.get("clock", {}), source.hints)
@@ -41,7 +50,9 @@ class Trace:
         self.named = _pid_of_name(source.text.name)
         self.options: list[str] = state.get("options", [])
         if source.hints.command:
-            self.options += [o for o in re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", source.hints.command) if o not in self.options]
+            self.options += [
+                o for o in re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", source.hints.command) if o not in self.options
+            ]
 
     # Frames of lines
 
@@ -82,7 +93,9 @@ class Trace:
         if self.counts.done:
             self._total_rows()
         if len(records):
-            records = records.with_columns((pl.int_range(pl.len(), dtype=pl.Int64) + self.state["seq"] + 1).alias("seq"))
+            records = records.with_columns(
+                (pl.int_range(pl.len(), dtype=pl.Int64) + self.state["seq"] + 1).alias("seq")
+            )
             self.state["seq"] += len(records)
             records = self.clock.stamp(records, gaps)
             records = self._whose(records, text)
@@ -117,9 +130,18 @@ class Trace:
         if len(found):
             row = found.row(0, named=True)
             pid = row["tid"]
-            row = {"line_no": cut["line_no"], "line_end": cut["line_end"], "pid": pid, "lwp": pid, "name": row["name"], "args": row["args"]}
+            row = {
+                "line_no": cut["line_no"],
+                "line_end": cut["line_end"],
+                "pid": pid,
+                "lwp": pid,
+                "name": row["name"],
+                "args": row["args"],
+            }
             schema = {"pid": pl.Int64, "lwp": pl.Int64, "name": pl.String, "args": pl.String}
-            self.out.add("open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns(state=pl.lit("truncated")))
+            self.out.add(
+                "open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns(state=pl.lit("truncated"))
+            )
 
     # Threads
 
@@ -130,6 +152,13 @@ class Trace:
         bare = records.filter(tid.is_null())
         if state["root"] is None and len(bare):
             state["root"] = self._root(bare, seen)
+            if state["root"] is not None:
+                # Its events of earlier blocks were nobody's so far.
+                root_now = pl.lit(state["root"], pl.Int64)
+                self.rows.carried = self.rows.carried.with_columns(
+                    who=pl.when(pl.col("who") == -1).then(root_now).otherwise("who")
+                )
+                self.open = self.open.with_columns(tid=tid.fill_null(root_now))
         gone = records.filter((pl.col("kind") == "exit") & tid.is_not_null()).select("tid", "line_no").rows()
         exited = [*state["exited"], *gone][-MAX_NAMES:]
         state["seen"], state["exited"] = sorted(seen)[-MAX_NAMES:], exited
@@ -142,7 +171,12 @@ class Trace:
         after = next(iter(rest)) if len(rest) == 1 else None
         mine = pl.lit(True) if left is None else pl.col("line_no") < left
         return records.with_columns(
-            pl.when(~pl.col("bare")).then(tid).when(mine).then(pl.lit(root)).otherwise(pl.lit(after, pl.Int64)).alias("tid")
+            pl.when(~pl.col("bare"))
+            .then(tid)
+            .when(mine)
+            .then(pl.lit(root))
+            .otherwise(pl.lit(after, pl.Int64))
+            .alias("tid")
         ).drop("bare")
 
     def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
@@ -174,7 +208,10 @@ class Trace:
             return whole
         both = pl.concat([self.open, halves]).sort("tid", "seq", maintain_order=True)
         # The partner stands in the next line of the same thread and has the same name.
-        place = {c: pl.col(c).shift(1).over("tid") for c in ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")}
+        place = {
+            c: pl.col(c).shift(1).over("tid")
+            for c in ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")
+        }
         both = both.with_columns(e.alias(f"b_{c}") for c, e in place.items())
         both = both.with_columns(
             ((pl.col("kind") == "resumed") & (pl.col("b_kind") == "open") & (pl.col("b_name") == pl.col("name")))
@@ -249,7 +286,9 @@ class Trace:
         signals = others.with_columns(*common)
         self.out.add("signals", strace_args.signal_rows(signals))
         marks = signals.with_columns(pl.lit(None, t).alias(c) for c, t in EVENT.items() if c not in signals.columns)
-        return pl.concat([done.select(list(EVENT)), marks.select(list(EVENT))]).sort("line_end", "pos", maintain_order=True)
+        return pl.concat([done.select(list(EVENT)), marks.select(list(EVENT))]).sort(
+            "line_end", "pos", maintain_order=True
+        )
 
     def _stacks(self, text: Text, calls: pl.DataFrame, records: pl.DataFrame) -> None:
         """Make a row of each run of stack lines (-k); it belongs to the record right above."""
@@ -262,7 +301,11 @@ class Trace:
             pl.col("line_no").first(), pl.col("line_no").last().alias("line_end"), frames.alias("frames")
         )
         owners = records.select(
-            (pl.col("line_end") + 1).alias("line_no"), "name", self._process().alias("pid"), pl.col("tid").alias("lwp"), "comm"
+            (pl.col("line_end") + 1).alias("line_no"),
+            "name",
+            self._process().alias("pid"),
+            pl.col("tid").alias("lwp"),
+            "comm",
         )
         owners = owners.unique("line_no", keep="last")
         rows = rows.join(owners, on="line_no", how="left", maintain_order="left")
@@ -324,7 +367,13 @@ class Trace:
     def _facts(self) -> None:
         shape, options = self.shape, list(self.options)
         if shape:
-            shown = {"-f": shape.who != "", "-tt": shape.time == "clock", "-ttt": shape.time == "epoch", "-r": shape.since, "-i": shape.pointer}
+            shown = {
+                "-f": shape.who != "",
+                "-tt": shape.time == "clock",
+                "-ttt": shape.time == "epoch",
+                "-r": shape.since,
+                "-i": shape.pointer,
+            }
             options += [o for o, there in shown.items() if there and o not in options]
             self.out.fact("stamp", "start")
         if options:

@@ -118,7 +118,7 @@ def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
     """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link."""
     # Where a match without captures and two cuts will do, captures take four times as long.
     first = args.str.extract(r'^\s*["“].*?["”](?:,|$)', 0).str.strip_chars_start().str.strip_suffix(",")
-    behind = args.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, "(.*?)"(?:,|$)', 1)
+    behind = args.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, ?"(.*?)"(?:,|$)', 1)
     second = args.str.extract(r'^\s*".*?", "(.*?)"$', 1)
     inner = first.str.head(-1).str.tail(-1)
     return pl.when(name.is_in(AT_CALLS)).then(behind).when(name == "symlink").then(second).otherwise(inner)

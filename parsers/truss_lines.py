@@ -1,4 +1,4 @@
-"""Lines of a Solaris or illumos truss as columns: the patterns, and what each line is.
+"""Lines of a truss of Solaris, illumos or AIX as columns: the patterns, and what each line is.
 
 A line is a prefix (`pid:`, `/lwp:`, `pid/lwp:`, with `@thread` under -u), up to three stamps of four decimals, and a body. Calls are cut
 by a head pattern from the left (up to the opening parenthesis) and a tail pattern from the right (from the closing one): what stands
@@ -20,8 +20,9 @@ _SCHEMA = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": p
 
 STAMP = r"[0-9]+[.,][0-9]{4}"
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-PREFIX = r"(?:(?:([0-9]+)(?:/([0-9]+))?|/([0-9]+))(?:@[0-9]+)?:)?"
-STAMPS = rf"(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?(?:({STAMP})[\t ]+)?"
+PREFIX = r"(?:(?:([0-9]+)(?:(?:/|: )([0-9]+))?|/([0-9]+))(?:@[0-9]+)?:)?"
+"""`pid:`, `pid/lwp:`, `/lwp:`; AIX prints its kernel thread as `pid: tid:`."""
+STAMPS = rf"(?:({STAMP}):?[\t ]+)?(?:({STAMP}):?[\t ]+)?(?:({STAMP})[\t ]+)?"
 FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
 _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
@@ -30,15 +31,15 @@ NAMELESS_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}()$"
 ANY_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})$"
 """What stands in front of the first parenthesis of a call."""
 
-_VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: ([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
-_ERROR = r"^Err#[0-9]+ ([A-Z][A-Z0-9]*)"
+_VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: {1,2}([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
+_ERROR = r"^Err#[0-9]+ {1,2}([A-Z][A-Z0-9]*)"
 _RARE = (
     r"(\(sleeping\.\.\.\)|\(waiting for child to [a-z]+\(\)(?:/[a-z]+\(\))?\.\.\.\))"
     r"|\(returning as (child|new lwp) \.\.\.\)[\t ]*(?:= ([^\t ]+)(?: \[[^\]]*\])?)?"
-    r"|(argc = [0-9]+)"
+    r"|(argc(?: =|:) [0-9]+)"
 )
 COMMON_TAIL = (
-    r"\)[\t ]*(?:= ?[^\t ()\"\[\]=,]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: [A-Z][A-Z0-9]*)?(?: \[[A-Za-z_, ]+\])?)$"
+    r"\)[\t ]*(?:= ?[^\t ()\"\[\]=,]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: {1,2}[A-Z][A-Z0-9]*)?(?: \[[A-Za-z_, ]+\])?)$"
 )
 """The tail with `_VALUE`, without groups: a match without captures takes a quarter of the time."""
 TAIL = rf"(\)[\t ]*(?:{_VALUE}|{_RARE}))$"
@@ -76,11 +77,18 @@ SEMNUM = r"^semnum=([0-9]+)"
 SIGINFO = r"^siginfo: (SIG[A-Z0-9+]+)(?: ([A-Z]+_[A-Z]+))?(?:.*? pid=([0-9]+))?(?:.*? addr=(0x[0-9A-Fa-f]+))?(?:.*? status=(\S+))?"
 TOOL_NOTE = r"^(?:\*\*\* .*\*\*\*|\*\*\* .*|\(Warning: .*|psargs:.*)$"
 BASE = r"Base time stamp:[\t ]+([0-9]+[.,][0-9]{4})[\t ]+\[ ?(.*?) ?\]"
+AIX_BASE = (
+    r"^(?:Sun|Mon|Tue|Wed|Thu|Fri|Sat) [A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} (?:[A-Z]{3,5} )?[0-9]{4}$"
+)
 COMMAND = r"(?:^|[#$%>][\t ]*|[\t ])truss[\t ]+(-[A-Za-z].*)$"
 COMMENT = r"^[\t ]*\[[^\]]*[a-z]{2,}[^\]]*\]$"
 PROSE = r"^[\t ]*(?:\S+[\t ]+)*?(?:[A-Za-z][a-z']+[,;:]?[\t ]+){3}[A-Za-z(]"
-RESULT = r"(?:= [^\t ()\"]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: [A-Z][A-Z0-9]*)?|\(sleeping\.\.\.\)|argc = [0-9]+)"
-ROW_START = rf"(?:(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):[\t ]+(?:{STAMP}[\t ]+){{0,3}}|(?:{STAMP}[\t ]+){{1,3}}|){NAME}\("
+RESULT = (
+    r"(?:= [^\t ()\"]+(?: \[[^\]\t ]*\])?|Err#[0-9]+(?: {1,2}[A-Z][A-Z0-9]*)?|\(sleeping\.\.\.\)|argc(?: =|:) [0-9]+)"
+)
+ROW_START = (
+    rf"(?:(?:[0-9]+(?:(?:/|: )[0-9]+)?|/[0-9]+):[\t ]+(?:{STAMP}[\t ]+){{0,3}}|(?:{STAMP}[\t ]+){{1,3}}|){NAME}\("
+)
 TWO_ROWS = rf"\)[\t ]*{RESULT}[\t ]+{ROW_START}"
 """A result followed by the beginning of another call: several records on one line."""
 
@@ -100,7 +108,7 @@ class Shape:
 
     def head(self) -> str:
         """Give the head pattern of this shape: nothing optional but a thread number, so that the one-pass matcher takes it."""
-        prefix = ("([0-9]+)" if self.pid else "()") + ("/([0-9]+)" if self.lwp else "()") + "()"
+        prefix = ("([0-9]+)" if self.pid else "()") + ("(?:/|: )([0-9]+)" if self.lwp else "()") + "()"
         colon = r":[\t ]+" if self.pid or self.lwp else ""
         stamp = r"([0-9]+,[0-9]{4})[\t ]+" if self.comma else r"([0-9]+\.[0-9]{4})[\t ]+"
         stamps = "".join(stamp if i < self.stamps else "()" for i in range(3))

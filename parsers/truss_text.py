@@ -14,7 +14,7 @@ from parsers.notes import ELISION
 from parsers.syscall_counts import Counts
 from parsers.truss_rows import details
 
-_PREFIXED = r"[\t ]*(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:"
+_PREFIXED = r"[\t ]*(?:[0-9]+(?:(?:/|: )[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:"
 _CALL = rf"(?:{tl.STAMP}[\t ]+)*{tl.NAME}\("
 _WORD = r"(?:AF_[A-Z]|fd=|siginfo:|(?:new|old): hand|semnum=|Received signal|Stopped by|Continued with|Incurred fault)"
 _NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:{tl.NAME})?\()"
@@ -136,6 +136,9 @@ def _judge(text: Text, counts: Counts, other: dict[str, Any], *, final: bool, fr
         text.tool_notes.append({"line_no": line_no, "pid": other["pid"], "text": body})
     elif counts.take(line_no, line):
         text.read.append(line_no)
+    elif re.match(tl.AIX_BASE, line):
+        text.read.append(line_no)
+        text.notes.append((line_no, other["line_end"], "remark", "begin of the trace as printed; its zone is unknown"))
     elif found := re.search(tl.COMMAND, line):
         text.read.append(line_no)
         text.options.extend(re.findall(r"(?<=\s)-[A-Za-z]+", " " + found[1]))

@@ -29,7 +29,7 @@ from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.strace_counts import is_header
 from parsers.strace_lines import ANY_TAIL
-from parsers.strace_text import OPENED
+from parsers.strace_text import DUMP, OPENED, STACK, START
 from parsers.strace_trace import Trace
 from parsers.tables import State, Tables
 
@@ -62,6 +62,7 @@ _SIGNS = re.compile(
     r"|\) += .*<[0-9]+\.[0-9]{6}>$|^\[pid +\d+[^\]]*\] |[(,] ?NULL\b|[(,] ?[\[{]|0x[0-9]*[a-f][0-9a-f]*\b|, 0x[0-9a-f]{1,3}\)"
     r"|\bO_(?:RDONLY|WRONLY|RDWR)\||^strace: Process|\b(?:rt_sig\w+|clock_nanosleep|epoll_\w+|newfstatat|openat|arch_prctl|exit_group|futex)\("
 )
+_BELONGS = re.compile(rf"{STACK}|{DUMP}")
 _FOREIGN = re.compile(
     r"Err#[0-9]+|ERR#[0-9]+ '|\(sleeping\.\.\.\)|Base time stamp:|argc[ :=]|0x(?:[0-9A-F]*[A-F][0-9A-F]*|[0-9A-F]{8})\b|^[\t ]*[0-9]*/[0-9]+:"
     r"|^[\t ]*[0-9]+:[\t ]|= -?[0-9]+ \(0x[0-9a-f]+\)$|\\0\"|^dtrace: |\) \t*\t? = \S+ (?:[0-9]+|Err#-?[0-9]+)$"
@@ -81,9 +82,9 @@ def claim(head: Head) -> Claim | None:
         if OPENED.match(line) and (re.search(ANY_TAIL, line) or line.endswith("<unfinished ...>")):
             calls += 1
             signs += 1 if _SIGNS.search(line) else 0
-        elif _SIGNS.search(line):
+        elif START.match(line) and _SIGNS.search(line):
             signs += 1
-        elif line:
+        elif line and not _BELONGS.match(line):
             others += 1
         if calls >= SAMPLE:
             break

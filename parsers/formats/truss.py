@@ -1,4 +1,4 @@
-r"""truss of Solaris 2.5 to 11.3 and illumos: system calls, signals, faults, library calls (-u) and summary tables (-c).
+r"""truss of Solaris 2.5 to 11.3, illumos and AIX 5 to 7: system calls, signals, faults, library calls (-u) and summary tables (-c).
 
 Manual: truss(1), section 1. Capture: `truss -f -l -d -D -E -v all -o FILE -p PID`. Understood: -f -l -p (prefix), -d -D -E (stamps), -v
 (details), -a (argv), -r -w -x (buffers, raw arguments), -u (functions), -c (totals).
@@ -18,7 +18,13 @@ time without stamps. Quotes in buffers are not escaped. Order is strict within a
 
 A part that came whole and small is sorted and repaired (pastes, excerpts of one trace); a larger one is read block by block in file order,
 where a fall of the stamp within an LWP begins a new clock domain. Not split by byte range: gaps, sleeping calls and addresses cross borders.
-Known gaps: Solaris 11.4 -A -G -I -N; times in the texts of details.
+AIX: `pid: tid:` in front (tid is the kernel thread, `lwp` here), `Err#2  ENOENT`, `argc: 1`, `0.0012:` with -d, a line with the date of the
+begin (its zone is unknown, so the clock stays trace-relative).
+
+    56361298: 83624347: kread(16, "\0\0\0\0\0\0\0\v\0\0\001".., 1024) = 1
+    execve("/usr/bin/hello.bin", 0x2FF22B84, 0x20016D28) Err#2  ENOENT
+
+Known gaps: Solaris 11.4 -A -G -I -N; times in the texts of details; the layout of AIX -d -D is from memory.
 """
 
 from __future__ import annotations
@@ -42,17 +48,39 @@ _OWN = (
     r"|^[a-z_][a-z0-9_]* +[0-9]*\.[0-9]{3,} +[0-9]+(?: +[0-9]+)?$"
 )
 
-FORMAT = Format(
-    kind="truss",
-    variant="solaris",
-    version="1",
-    systems=("solaris", "illumos"),
-    tables=("syscalls", "open_calls", "signals", "libcalls", "syscall_totals", "logs"),
-    man="truss(1)",
-    example="truss -f -l -d -D -E -v all -o FILE -p PID",
-    split="none",
-    clocks=("trace-relative", "wall-utc", "none"),
-    own=_OWN,
+_OWN = (
+    r"^[\t ]*(?:[0-9]+(?:(?:/|: )[0-9]+)?(?:@[0-9]+)?:|/[0-9]+(?:@[0-9]+)?:)?[\t ]*(?:[0-9]+[.,][0-9]{4}:?[\t ]+){0,3}"
+    r"(?:[a-z_][A-Za-z0-9_]*\(.*(?:\)[\t ]*(?:= ?[0-9A-Zx-].*|Err#.*)|argc(?: =|:) [0-9]+|\.\.\.\).*)|(?:->|<-) [\w.+-]+:[\w.$]+\(.*"
+    r"|(?:Received|Stopped by|Continued with) signal #.*|Incurred fault #.*|siginfo: SIG.*|AF_INET6? +name = .*)$"
+    r"|^Base time stamp: |^syscall +seconds +calls +errors$|^sys totals: |^(?:usr time|elapsed): +[0-9.]+$|^[a-z_0-9]+ +[0-9]*\.[0-9]{2,3} +[0-9]+(?: +[0-9]+)?$"
+)
+_TABLES = ("syscalls", "open_calls", "signals", "libcalls", "syscall_totals", "logs")
+
+FORMATS = (
+    Format(
+        kind="truss",
+        variant="solaris",
+        version="1",
+        systems=("solaris", "illumos"),
+        tables=_TABLES,
+        man="truss(1)",
+        example="truss -f -l -d -D -E -v all -o FILE -p PID",
+        split="none",
+        clocks=("trace-relative", "wall-utc", "none"),
+        own=_OWN,
+    ),
+    Format(
+        kind="truss",
+        variant="aix",
+        version="1",
+        systems=("aix",),
+        tables=_TABLES,
+        man="truss(1) of AIX",
+        example="truss -f -l -d -D -o FILE -p PID",
+        split="none",
+        clocks=("trace-relative", "none"),
+        own=_OWN,
+    ),
 )
 
 SORTABLE_BYTES = 8 * 1024 * 1024
@@ -73,13 +101,14 @@ _SOLARIS = re.compile(
     r"|= 0x(?:[0-9A-F]{8}|[0-9A-F]{16})$|= [0-9]+ \[[0-9]+\]$"
 )
 _FUNCTIONS = re.compile(r"(?:->|<-) [\w.+-]+:[\w.$]+\(")
+_AIX = re.compile(
+    r"Err#[0-9]  [A-Z]|argc: [0-9]|^[\t ]*[0-9]+: [0-9]+: "
+    r"|\b(?:kfork|kread|kwrite|kioctl|kfcntl|statx|__loadx|sbrk|_getpid|thread_tsleep|thread_twakeup|_pollset_poll)\("
+)
 _OTHERS = {
     "strace": re.compile(
         r"= -1 E[A-Z0-9]+ \(|<unfinished \.\.\.>|<\.\.\. \w+ resumed|\+\+\+ exited|--- SIG\w+ \{|\) += .*<[0-9]+\.[0-9]{6}>$"
         r"|^\[pid +\d+\]|NULL|[(,] ?\[|0x[0-9a-f]{1,3}\b|0x[0-9A-F]*[a-f]"
-    ),
-    "AIX": re.compile(
-        r"Err#[0-9]  [A-Z]|argc: |^\d+: \d+: |\b(?:kfork|kread|kwrite|statx|__loadx|sbrk|_getpid|thread_tsleep|thread_twakeup|_pollset_poll)\("
     ),
     "FreeBSD": re.compile(r"ERR#[0-9]+ '|= -?[0-9]+ \(0x[0-9a-f]+\)|\b(?:__sysctl|thr_self|issetugid|sigfastblock)\("),
     "dtruss": re.compile(
@@ -102,13 +131,16 @@ def claim(head: Head) -> Claim | None:
     sample = calls[:SAMPLE]
     if not sample:
         return None
+    variant = "aix" if sum(1 for line in sample if _AIX.search(line)) * 5 >= len(sample) else "solaris"
     printed = [line for line in sample if not _FUNCTIONS.search(line)]
     foreign = {name: sum(1 for line in printed if sign.search(line)) for name, sign in _OTHERS.items()}
     system, against = max(foreign.items(), key=lambda pair: pair[1])
     window = lines[: max(SAMPLE, lines.index(sample[-1]) + 1)]
-    votes = sum(1 for line in window if _SOLARIS.search(line))
+    votes = sum(1 for line in window if _SOLARIS.search(line) or _AIX.search(line))
     votes += sum(
-        1 for line in sample if not _SOLARIS.search(line) and (_STAMPED.search(line) or _FUNCTIONS.search(line))
+        1
+        for line in sample
+        if not (_SOLARIS.search(line) or _AIX.search(line)) and (_STAMPED.search(line) or _FUNCTIONS.search(line))
     )
     share = len(calls) / len(lines)
     if against >= max(votes, 1) or against > len(sample) / 2:
@@ -117,7 +149,9 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.25, f"{len(sample)} calls without any sign of Solaris truss")
     strength = min(0.97, 0.55 + 0.45 * min(1.0, votes / len(sample)) * min(1.0, 2 * share))
     return Claim(
-        round(strength, 2), f"{len(sample)} calls, {votes} lines with signs of Solaris truss, {against} of {system}"
+        round(strength, 2),
+        f"{len(sample)} calls, {votes} lines with signs of truss ({variant}), {against} of {system}",
+        variant,
     )
 
 

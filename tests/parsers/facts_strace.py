@@ -75,7 +75,9 @@ def exits(reading: Reading, value: list[list[int | None]]) -> None:
 
 
 def pids(reading: Reading, value: list[int]) -> None:
-    seen = {lwp for t in ("syscalls", "open_calls", "signals") if t in reading.tables for lwp in reading.table(t)["lwp"]}
+    seen = {
+        lwp for t in ("syscalls", "open_calls", "signals") if t in reading.tables for lwp in reading.table(t)["lwp"]
+    }
     assert seen - {None} == set(value)
 
 
