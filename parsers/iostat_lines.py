@@ -1,0 +1,63 @@
+"""What the lines of iostat are: headers of all systems brought to plain names, titles, stamps, AIX's vertical blocks."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+TITLE = (
+    r"^[ \t]*(?:extended (?:device|disk) statistics.*|(?:tty|device)?[ \t]*extended device statistics.*|cpu|-{10,}"
+    r"|extended disk input/output statistics|device extended statistics.*)$"
+)
+GROUP = r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tty(?:[ \t]+[A-Za-z][^ \t:]*)+$"
+"""The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`."""
+
+CONFIG = r"^[ \t]*System configuration:[ \t]"
+LINUX = r"^(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"
+SOLARIS = (
+    r"^[ \t]*((?:device|disk)[ \t]+(?:r/s|r/i|rps|Mr/s)[ \t].*|(?:r/s|r/i|Mr/s)[ \t].*[ \t]device|device,(?:r/s|r/i).*"
+    r"|(?:r/s|r/i),.*,device,?|us[ \t]+sy[ \t]+(?:wt|st)[ \t]+id|(?:device|disk)[ \t]+bps[ \t]+sps[ \t]+msps)$"
+)
+TTY = r"^[ \t]*(tin[ \t]+tout(?:[ \t].*)?)$"
+WIDE = r"^[ \t]*((?:(?:kps|rps|KB/t)[ \t]+(?:tps|wps)[ \t]+(?:serv|util|MB/s)[ \t]*)+(?:us[ \t].*)?)$"
+AIX_CPU = r"^[ \t]*tty:[ \t]+tin[ \t]+tout[ \t]+avg-cpu:[ \t]+(% ?user.*)$"
+AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
+AIX_BLOCK = r"^(?:([^ \t:]+)?[ \t]+)?(xfer|read|write|queue):[ \t]+([%A-Za-z].*)$"
+ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_DISK)
+
+
+def heading() -> pl.Expr:
+    """Give the names of a header line with single blanks, NULL for other lines."""
+    line = pl.col("line")
+    names = pl.coalesce(
+        line.str.extract(LINUX, 1),
+        line.str.extract(LINUX, 2),
+        line.str.extract(LINUX, 3),
+        line.str.extract(SOLARIS).str.replace_all(",", " "),
+        pl.concat_str(pl.lit("tin tout "), line.str.extract(AIX_CPU)),
+        line.str.extract(TTY),
+        line.str.extract(WIDE),
+        line.str.extract(AIX_DISK),
+        pl.concat_str(line.str.extract(AIX_BLOCK, 2), pl.lit(": "), line.str.extract(AIX_BLOCK, 3)),
+    )
+    return names.str.replace_all(r"% +([a-z])", "%$1").str.strip_chars()
+
+
+def kind_of(names: str) -> str:
+    """Tell what kind of report a header begins.
+
+    >>> [kind_of(x) for x in ("%user %nice", "Device r/s", "tin tout kps tps serv us sy wt id", "xfer: %tm_act bps")]
+    ['cpu', 'device', 'wide', 'block']
+    """
+    words = names.split(" ")
+    if re.match(r"(?:xfer|read|write|queue):", names):
+        return "block"
+    if re.search(r"(?:^| )(?:kps tps serv|rps wps util|KB/t tps MB/s)(?: |$)", names) and words[0] not in (
+        "device",
+        "disk",
+    ):
+        return "wide"
+    if re.search(r"(?i)(?:^| )(?:device|disks?|filesystem|drive|vadapter|adapter|paths?/disks?):?(?: |$)", names):
+        return "device"
+    return "cpu"

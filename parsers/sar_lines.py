@@ -1,0 +1,311 @@
+"""What the lines of sar and pidstat are: banners, headers, rows, averages, restarts and comments."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers import grid
+from parsers.registry import Claim
+from parsers.sample_stamps import DAY, of_day
+from parsers.sar_clock import day_of
+from parsers.section_columns import section
+from parsers.section_rows import Found, fill, words
+from parsers.source import Head, Source
+from parsers.tables import State, Tables
+
+BANNER = r"^Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
+"""Release, host, date, machine, CPUs."""
+
+UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2}))$"
+CONFIG = r"^[ \t]*System [Cc]onfiguration:[ \t]*lcpu="
+_TIME = r"(?:([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[ \t]?([AaPp])\.?[Mm]\.?(?:[ \t]|$))?|([0-9]{9,10})(?:[ \t]|$))"
+TIME = rf"^[ \t]*{_TIME}[ \t]*"
+AVERAGE = (
+    r"^[ \t]*(?:Average|Durchschn\.|Moyenne|Media|M[ée]dia|Gemiddeld|Genomsnitt|Gjennomsnitt|Gennemsnit|Średnia|Průměr|Priemer"
+    r"|Среднее|Середнє|平均値|평균|平均时间|平均時間|Keskiarvo|Mitjana)[ \t]?[:：]?[ \t]+|^[ \t]*[^ \t0-9:：;{}\"=/]{3,14}[ \t]?[:：][ \t]+"
+)
+_NO_AVERAGE = r"^[ \t]*(?:Device|Disks?|avg-cpu|Time|Filesystem|tty|zzz|System)"
+SADF = r"^([^;# \t][^;]*);(-?[0-9]+);(?:([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{1,5}|[+-][0-9]{4}))?|([0-9]{9,10}));(.*)$"
+SADF_HEADER = r"^# hostname;interval;timestamp;(.*)$"
+_NAME = r"[%A-Za-z][^ \t;,\"{}=]*"
+_KNOWN = (
+    r"runq-sz|swpq-sz|plist-sz|proc-sz|file-sz|inod-sz|lock-sz|text-sz|kbmemfree|freemem|freeswap|dentunusd|totsck|tcpsck|tcp6sck"
+    r"|udpsck|MHz|wghMHz|sml_mem|degC|inV|rpm|kbhugfree|MBfsfree|idvendor|kbswpfree|CPU[0-9]+|ldavg-1|physc|threads|StkSize|fd-nr"
+)
+_SECTION_WORD = rf"(?:%[A-Za-z][^ \t]*|[A-Za-z][A-Za-z0-9+_.-]*/(?:s|i)|{_KNOWN})"
+HEADER = rf"^(?:{_NAME}[ \t]+)*?{_SECTION_WORD}(?:[ \t]+{_NAME})*$"
+"""Names only, one of them a percentage, a rate or another known one."""
+
+RESTART = r"^(?:LINUX[ -]RESTART|(?:unix|Unix|UNIX|AIX|HP-UX) [Rr]estarts?)\b.*$"
+COMMENT = r"^COM[ \t]"
+TASK_ROW = r"[ \t](?:[0-9]+[ \t]+-|-[ \t]+[0-9]+)[ \t]+[0-9].*[ \t](?:\|__)?[^ \t]+$"
+LOOKS = (
+    rf"{BANNER}|{UNIX_BANNER}|^# hostname;interval;timestamp;|^(?:#[ \t]+Time|[ \t]*{_TIME}[ \t]+{_NAME})[ \t].*{_SECTION_WORD}"
+    r"|^[ \t]*[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[ \t][AP]M)?(?:[ \t]+[^ \t]{1,40})?(?:[ \t]+-?[0-9][0-9.,]*[kMG%]?){2,}"
+    rf"|{AVERAGE}(?:[^ \t]+[ \t]+)?[0-9.,-]+(?:[ \t]|$)|{SADF}"
+)
+
+
+_PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, "i386": 4.0}
+"""Page size in kB by the machine that the banner names."""
+
+
+def sections_claim(head: Head) -> Claim | None:
+    """Claim by the header of a section behind a time."""
+    banner = system = None
+    tasks = sections = averages = events = 0
+    mpstat_only = True
+    for line in head.lines[:400]:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", line)
+        match = re.match(BANNER, plain)
+        if match or re.match(UNIX_BANNER, plain):
+            banner = plain
+            system = "linux" if match else {"S": "solaris", "H": "hpux", "A": "aix"}[plain.strip()[0]]
+            continue
+        timed = re.match(TIME, plain) or re.match(r"#[ \t]+Time[ \t]+", plain) or re.match(AVERAGE, plain)
+        if timed is None or re.match(_NO_AVERAGE, plain):
+            continue
+        body = plain[timed.end() :].strip()
+        if re.match(HEADER, body):
+            names = body.split()
+            sections += 1
+            if {"PID", "TGID"} & set(names):
+                tasks += 1
+            if names[0] not in ("CPU", "NODE") or "%usr" not in names or "%irq" not in names or "%steal" not in names:
+                mpstat_only = False
+        elif re.match(RESTART, body) or re.match(COMMENT, body):
+            events += 1
+        elif re.match(AVERAGE, plain) and re.search(TASK_ROW, plain):
+            averages += 1
+    if tasks:
+        return Claim(0.95, "header of pidstat", "pidstat")
+    if sections and (banner or not mpstat_only) and not (mpstat_only and not events):
+        return Claim(0.95 if banner else 0.85, f"{sections} headers of sar behind times", system or _system(head))
+    if banner and events:
+        return Claim(0.9, "banner, restarts and comments of sar", system)
+    if averages >= 2:
+        return Claim(0.8, f"{averages} averages of pidstat -t", "pidstat")
+    if sections and mpstat_only:
+        return Claim(0.6, "headers of sar -u ALL, which mpstat prints as well", "linux")
+    return None
+
+
+def _system(head: Head) -> str:
+    """Without a banner: device rows without times and integer shares are Unix, kB names are Linux."""
+    if re.search(r"lcpu=|[ \t]physc\b|Kbs/s", head.text):
+        return "aix"
+    if re.search(r"runq-sz[ \t]+%runocc|blks/s|%wio", head.text):
+        return "solaris"
+    return "linux"
+
+
+def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Say what each line is (`shape`), under which header, banner and date it stands, its time and its words."""
+    line = pl.col("line")
+    if frame["line"].str.contains("\x1b", literal=True).any():
+        frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
+    sadf = line.str.extract_groups(SADF).struct.rename_fields(
+        ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
+    )
+    frame = frame.with_columns(sadf.alias("g")).unnest("g")
+    times = line.str.extract_groups(TIME).struct.rename_fields(["h", "m", "s", "ap", "epoch"])
+    frame = frame.with_columns(times.alias("g")).unnest("g")
+    is_sadf = pl.col("rest").is_not_null()
+    average = (
+        line.str.contains(AVERAGE)
+        & pl.col("h").is_null()
+        & pl.col("epoch").is_null()
+        & ~is_sadf
+        & ~line.str.contains(_NO_AVERAGE)
+    )
+    stripped = pl.when(average).then(line.str.replace(AVERAGE, "")).otherwise(line.str.replace(TIME, ""))
+    frame = frame.with_columns(
+        average=average,
+        body=pl.when(is_sadf).then(pl.col("rest")).otherwise(stripped).str.strip_chars(" \t"),
+        timed=pl.col("h").is_not_null() | pl.col("epoch").is_not_null() | average,
+    )
+    body = pl.col("body")
+    names = pl.coalesce(
+        line.str.extract(SADF_HEADER).str.replace_all(";", " "),
+        line.str.extract(r"^#[ \t]+(?:Time[ \t]+)?((?:[A-Z]{3,4}|PID)[ \t].*)$"),
+        pl.when(pl.col("timed") & ~is_sadf & body.str.contains(HEADER) & ~body.str.contains(RESTART)).then(body),
+    )
+    lines = grid.under(frame, names, state)
+    banner = line.str.contains(BANNER) | line.str.contains(UNIX_BANNER)
+    lines = lines.with_columns(
+        shape=pl.when(pl.col("is_heading"))
+        .then(pl.lit("heading"))
+        .when(banner)
+        .then(pl.lit("banner"))
+        .when(line.str.contains(CONFIG))
+        .then(pl.lit("config"))
+        .when(body.str.contains(RESTART) & pl.col("timed") | is_sadf & body.str.contains(RESTART))
+        .then(pl.lit("restart"))
+        .when(body.str.contains(COMMENT))
+        .then(pl.lit("comment"))
+        .when(pl.col("average"))
+        .then(pl.lit("average"))
+        .when(body == "")
+        .then(pl.lit("blank"))
+        .otherwise(pl.lit("row")),
+        banner=banner.cum_sum().cast(pl.Int64) + int(state.get("banner", 0)),
+    )
+    return _dated(lines, source, out, state)
+
+
+def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Give each line its day, its time in seconds and its words."""
+    midnight, days = state.get("midnight"), []
+    page = state.get("page_kb")
+    if midnight is None and source.hints.date and not state.get("banner"):
+        midnight = day_of(source.hints.date, "linux")[0]
+    for line_no, banner, text in (
+        lines.filter(pl.col("shape") == "banner").select("line_no", "banner", "line").iter_rows()
+    ):
+        linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
+        assert linux or unix
+        system = "linux" if linux else "unix"
+        day, doubt = day_of((linux[3] if linux else unix[4]) if linux or unix else "", system)  # type: ignore[index]
+        if doubt:
+            out.note(line_no, line_no, "remark", doubt)
+        machine = linux[4] or "" if linux else unix[3].split()[-1] if unix else ""
+        days.append((banner, day, _PAGES.get(machine)))
+    known = pl.DataFrame(
+        [(int(state.get("banner", 0)), midnight, page), *days],
+        schema={"banner": pl.Int64, "midnight": pl.Float64, "page_kb": pl.Float64},
+        orient="row",
+    )
+    lines = lines.join(known, on="banner", how="left", maintain_order="left")
+    state["banner"], state["midnight"], state["page_kb"] = known.row(-1)
+    date = pl.date(*(pl.col(c).cast(pl.Int32, strict=False) for c in ("y", "mo", "d")))
+    clock = (pl.col("sh").cast(pl.Float64) * 60 + pl.col("sm").cast(pl.Float64)) * 60 + pl.col("ss").cast(pl.Float64)
+    epoch = pl.coalesce("epoch", "sec").cast(pl.Float64, strict=False)
+    full = date.cast(pl.Int32).cast(pl.Float64) * DAY + clock
+    utc = epoch.is_not_null() | (pl.col("zone") == "UTC").fill_null(False)
+    lines = lines.with_columns(
+        at=pl.coalesce(full, epoch, of_day()),
+        utc=utc,
+        midnight=pl.when(full.is_not_null()).then(0.0).otherwise(pl.col("midnight")),
+        said_s=pl.when(pl.col("said").cast(pl.Float64, strict=False) > 0).then(
+            pl.col("said").cast(pl.Float64, strict=False)
+        ),
+        words=pl.when(pl.col("rest").is_not_null()).then(words(pl.col("body"), ";")).otherwise(words(pl.col("body"))),
+        line_end=pl.col("line_no"),
+    )
+    # sadf prints one row for all CPUs of an interrupt.
+    star = pl.col("heading").str.ends_with("CPU*").fill_null(False)
+    lines = lines.with_columns(width=pl.when(star).then(pl.col("words").list.len().max().over("table")))
+    for width in lines["width"].drop_nulls().unique(maintain_order=True):
+        wide = " ".join(["all", *(f"CPU{i}" for i in range(width - 2))])
+        mine = pl.when(pl.col("width") == width).then(pl.col("heading").str.replace("CPU*", wide, literal=True))
+        lines = lines.with_columns(heading=mine.otherwise(pl.col("heading")))
+    return lines
+
+
+def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
+    """Add a row of hosts for each banner and configuration line that says something new."""
+    rows = []
+    for line_no, shape, text in (
+        lines.filter(pl.col("shape").is_in(["banner", "config"])).select("line_no", "shape", "line").iter_rows()
+    ):
+        linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
+        row: dict[str, object]
+        if linux:
+            row = {
+                "os": "linux",
+                "os_release": linux[1],
+                "model": linux[4],
+                "ncpu": int(linux[5]) if linux[5] else None,
+            }
+        elif unix:
+            rest = unix[3].split()
+            system = {"SunOS": "solaris", "HP-UX": "hpux", "AIX": "aix"}[unix[1]]
+            release = f"{rest[1]}.{rest[0]}" if system == "aix" and len(rest) > 2 else rest[0]
+            row = {"os": system, "os_release": release, "model": rest[-1] if system != "aix" else None, "ncpu": None}
+        else:
+            said = dict(re.findall(r"(\w+)=([^ \t]+)", text))
+            row = {
+                "os": "aix",
+                "os_release": None,
+                "model": None,
+                "ncpu": int(said["lcpu"]) if said.get("lcpu", "").isdecimal() else None,
+            }
+            row |= {
+                "ent": _float(said.get("ent")),
+                "capped": said.get("mode", "").startswith("Capped") if "mode" in said else None,
+            }
+        if shape == "banner":
+            out.fact("host", (linux[2] if linux else unix[2]) if linux or unix else None)  # type: ignore[index]
+            out.fact("os", str(row["os"]))
+            out.fact("os_release", str(row["os_release"]))
+        if row != state.get("said_host") and [row] != [state.get("said_config")]:
+            state["said_host" if shape == "banner" else "said_config"] = row
+            rows.append({"line_no": line_no, **row})
+    if rows:
+        columns = {"line_no": pl.Int64, "os": pl.String, "os_release": pl.String, "model": pl.String, "ncpu": pl.Int64}
+        out.add("hosts", pl.DataFrame(rows, schema=columns | {"ent": pl.Float64, "capped": pl.Boolean}))
+
+
+def _float(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
+
+
+_TASKS = {
+    9: "UID TGID TID %usr %system %guest %CPU CPU Command",
+    10: "UID TGID TID %usr %system %guest %wait %CPU CPU Command",
+}
+
+
+def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> pl.DataFrame:
+    """Take averages as rows where no other row stood before; give back the rows that stand under no header.
+
+    Without a header only pidstat -t is certain: its columns are proved by the process whose shares add up to %CPU.
+    """
+    alone = lines.filter(pl.col("heading").is_null() & (pl.col("shape") == "row"))
+    if state.get("timed_row"):
+        return alone
+    timed = lines.filter((pl.col("shape") == "row") & pl.col("heading").is_not_null())["line_no"]
+    averages = lines.filter((pl.col("shape") == "average") & ~pl.col("is_heading"))
+    if len(timed):
+        state["timed_row"] = True
+        averages = averages.filter(pl.col("line_no") < timed[0])
+    if averages.is_empty():
+        return alone
+    none = {"sample": pl.lit(1, pl.Int64), "first": pl.lit(False), "interval_s": pl.lit(None, pl.Float64)}
+    averages = averages.with_columns(**none, t_local=pl.lit(None, pl.Float64))
+    known = averages.filter(pl.col("heading").is_not_null())
+    bare = averages.filter(pl.col("heading").is_null())
+    heading = _proved(bare, state)
+    if heading:
+        known = pl.concat([known, bare.with_columns(heading=pl.lit(heading))])
+        text = pl.lit(f"no header: columns {heading}, proved by their sum")
+        out.notes(bare.select("line_no", kind=pl.lit("repaired"), text=text))
+    else:
+        out.account("unknown", bare["line_no"])
+    for (name,), mine in known.group_by("heading", maintain_order=True):
+        fill(mine, section(str(name)), found, state)
+    if not known.is_empty() and not state.get("said_average"):
+        state["said_average"] = True
+        line = int(known["line_no"][0])
+        out.note(line, line, "remark", "averages without the samples they are made of")
+    return alone
+
+
+def _proved(rows: pl.DataFrame, state: State) -> str | None:
+    """Name the columns of pidstat -t by their number and a process whose usr + system + guest is its %CPU."""
+    if state.get("proved"):
+        return str(state["proved"])
+    for cells in rows["words"].to_list():
+        heading = _TASKS.get(len(cells))
+        numbers = [_float(c.replace(",", ".")) for c in cells[3:-2]]
+        if heading and cells[2] == "-" and all(n is not None for n in numbers):
+            *shares, total = [n or 0.0 for n in numbers]
+            if total > 0 and abs(sum(shares[:3]) - total) < 0.02:
+                state["proved"] = heading
+                return heading
+    return None

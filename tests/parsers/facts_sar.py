@@ -1,0 +1,214 @@
+"""What the facts beside sar, sadf and pidstat mean."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from parsers.times import wall_text
+from tests.parsers.evidence import Reading
+
+
+def _time(t: float) -> str:
+    return wall_text(t)[11:19]
+
+
+def _host(reading: Reading) -> dict[str, Any]:
+    return reading.table("hosts").row(0, named=True)
+
+
+def banner(reading: Reading, value: str) -> None:
+    facts = reading.account.parts[0].facts
+    assert value.split()[:2] == [facts["os"].upper(), facts["host"]]
+    _date(reading, value.split()[-1])
+
+
+def _date(reading: Reading, value: str) -> None:
+    """The day of the first sample, or of the first logged event."""
+    form = "%m/%d/%Y" if len(value.split("/")[2]) == 4 else "%m/%d/%y"
+    assert wall_text(_first(reading))[:10] == datetime.strptime(value, form).date().isoformat()
+
+
+def _first(reading: Reading) -> float:
+    times = [t["t_local"].drop_nulls() for n, t in reading.tables.items() if n not in ("notes", "hosts")]
+    return min(float(str(t.min())) for t in times if len(t))
+
+
+def date(reading: Reading, value: str) -> None:
+    _date(reading, value.split()[0])
+
+
+def lcpu(reading: Reading, value: int) -> None:
+    assert value in reading.table("hosts")["ncpu"].to_list()
+
+
+def sections_in_excerpt(reading: Reading, value: int) -> None:
+    """iget, bread, device and CPU: three groups of counters and the shares of CPU."""
+    groups = reading.table("counters")["grp"].unique().to_list()
+    assert len(groups) + 1 == value
+    assert reading.table("vmstat")["usr"].count() > 0
+
+
+def iget_first(reading: Reading, value: dict[str, Any]) -> None:
+    rows = reading.table("counters").filter(pl.col("grp") == "iget/s")
+    first = rows.filter(pl.col("line_no") == rows["line_no"][0])
+    assert _time(first["t_local"][0]) == value["time"]
+    assert {n: v for n, v in first.select("name", "value").rows() if n in value} == {
+        k: v for k, v in value.items() if k != "time"
+    }
+
+
+def _most(reading: Reading, column: str, value: dict[str, Any]) -> None:
+    row = reading.table("vmstat").sort(column, "line_no", nulls_last=False).row(-1, named=True)
+    assert (row[column], _time(row["t_local"])) == (value["value"], value["time"])
+    assert row["line_no"] == value.get("line", row["line_no"])
+
+
+def max_usr(reading: Reading, value: dict[str, Any]) -> None:
+    _most(reading, "usr", value)
+
+
+def max_sys(reading: Reading, value: dict[str, Any]) -> None:
+    _most(reading, "sys", value)
+
+
+def cpu_rows(reading: Reading, value: int) -> None:
+    assert reading.table("vmstat")["usr"].count() == value
+
+
+def average_idle(reading: Reading, value: int) -> None:
+    """The printed average is that of the rows."""
+    mean = reading.table("vmstat")["idle"].mean()
+    assert isinstance(mean, float)
+    assert abs(mean - value) < 1
+
+
+def device_table_starts_line(reading: Reading, value: int) -> None:
+    """The header's line; the rows follow behind a blank one."""
+    assert reading.table("iostat")["line_no"].min() == value + 2
+
+
+def interval(reading: Reading, value: str) -> None:
+    assert value == "20 min, with jitter"
+    spans = reading.table("vmstat")["interval_s"]
+    assert spans.null_count() == 0
+    assert ((spans - 1200).abs() < 15).all()
+    assert spans.n_unique() > 1
+
+
+def has_ansi_escapes(reading: Reading, value: bool) -> None:
+    assert value is True
+    assert reading.account.account.unknown == 0
+    assert reading.table("vmstat")["idle"].null_count() == 0
+
+
+def first_idle(reading: Reading, value: float) -> None:
+    assert reading.table("vmstat")["idle"][0] == value
+
+
+def comment_line(reading: Reading, value: int) -> None:
+    logs = reading.table("logs").filter(pl.col("op") == "comment")
+    assert logs["line_no"].to_list() == [value]
+
+
+def data_rows(reading: Reading, value: int) -> None:
+    tables = {n: len(t) for n, t in reading.tables.items() if n not in ("notes", "hosts", "logs")}
+    assert sum(tables.values()) == value
+
+
+def comment_time(reading: Reading, value: str) -> None:
+    assert [_time(t) for t in reading.table("logs")["t_local"]] == [value]
+
+
+def tool(reading: Reading, value: str) -> None:
+    assert value == "pidstat -u -t"
+    assert reading.account.parts[0].variant == "pidstat"
+
+
+def average_word(reading: Reading, value: str) -> None:
+    assert value == "Durchschn.:"
+    assert any("averages without the samples" in n.text for n in reading.account.notes)
+
+
+def decimal(reading: Reading, value: str) -> None:
+    assert value == ","
+    assert (reading.table("ps")["cpu_pct"] % 1 > 0).any()
+
+
+def process_cpu_pct(reading: Reading, value: float) -> None:
+    assert reading.table("ps").filter(pl.col("lwp").is_null())["cpu_pct"].to_list() == [value]
+
+
+def max_thread(reading: Reading, value: dict[str, Any]) -> None:
+    row = reading.table("ps").filter(pl.col("lwp").is_not_null()).sort("cpu_pct").row(-1, named=True)
+    assert (row["lwp"], row["cpu_pct"], row["line_no"]) == (value["tid"], value["cpu_pct"], value["line"])
+
+
+def header(reading: Reading, value: bool) -> None:
+    assert any("no header" in n.text for n in reading.account.notes) is not value
+
+
+def separator(reading: Reading, value: str) -> None:
+    assert value == ";"
+    assert reading.account.parts[0].variant == "sadf"
+
+
+def timezone(reading: Reading, value: str) -> None:
+    assert [(d.kind, d.zone) for d in reading.account.parts[0].domains] == [("wall-utc", value)]
+
+
+def all_cpu_id(reading: Reading, value: int) -> None:
+    """The row of all CPUs is the host's."""
+    assert value == -1
+    assert reading.table("vmstat")["usr"].count() > 0
+    assert (reading.table("mpstat")["cpu"] >= 0).all()
+
+
+def linux_restart_rows(reading: Reading, value: int) -> None:
+    assert len(reading.table("logs").filter(pl.col("op") == "restart")) == value
+
+
+def banner_cpus(reading: Reading, value: int) -> None:
+    assert _host(reading)["ncpu"] == value
+
+
+def restart(reading: Reading, value: dict[str, Any]) -> None:
+    logs = reading.table("logs").filter(pl.col("op") == "restart").row(0, named=True)
+    assert (logs["line_no"], _time(logs["t_local"])) == (value["line"], value["time"])
+
+
+CHECKERS = {
+    "banner": banner,
+    "date": date,
+    "lcpu": lcpu,
+    "sections_in_excerpt": sections_in_excerpt,
+    "iget_first": iget_first,
+    "max_usr": max_usr,
+    "max_sys": max_sys,
+    "cpu_max_sys": max_sys,
+    "cpu_rows": cpu_rows,
+    "average_idle": average_idle,
+    "device_table_starts_line": device_table_starts_line,
+    "interval": interval,
+    "has_ansi_escapes": has_ansi_escapes,
+    "first_idle_after_strip": first_idle,
+    "first_row_idle": first_idle,
+    "comment_line": comment_line,
+    "data_rows": data_rows,
+    "comment_time": comment_time,
+    "tool": tool,
+    "average_word": average_word,
+    "decimal": decimal,
+    "process_cpu_pct": process_cpu_pct,
+    "max_thread": max_thread,
+    "header": header,
+    "separator": separator,
+    "timezone": timezone,
+    "all_cpu_id": all_cpu_id,
+    "linux_restart_rows": linux_restart_rows,
+    "banner_cpus": banner_cpus,
+    "restart": restart,
+}
+WAIVED: dict[str, str] = {"tables": "headers of the text, not kept: their columns are groups of counters"}
