@@ -163,9 +163,11 @@ def _full(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
     rows = Rows()
     for line_no, line in zip(frame["line_no"].to_list(), frame["line"].to_list(), strict=True):
         text = line.strip()
-        if not text:
-            continue
         record: dict[str, Any] | None = state.get("record")
+        if not text:
+            # Within a record a blank line belongs to it, wherever a run ends.
+            out.read([line_no] if record else [])
+            continue
         match = FIELD.fullmatch(text)
         if (match and match[1] == "LABEL") or RULE.fullmatch(text):
             _close(rows, out, state)

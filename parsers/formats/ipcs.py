@@ -74,6 +74,7 @@ USED = re.compile(r"((?:segments|pages) [a-z]+) +([0-9]+)|(Swap performance: .*)
 DETAIL = re.compile(r"(?:Semaphore Array|Shared memory Segment|Message Queue) (sem|shm|msq)id=([0-9]+)")
 PAIR = re.compile(r"([a-z_]+) *= *(\S+?)(?:,|$|\s)")
 ROW_T = r"[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|[0-9]+|IPC_PRIVATE)[ \t]"
+KEYED = re.compile(r"(?m)^[ \t]*0x[0-9a-f]{8}[ \t]+[0-9]+[ \t]+[a-z]")
 START = re.compile(rf"(?:^|(?<=\s))(?={ROW_T}|0x[0-9a-fA-F]{{8}}[ \t]+[0-9])")
 TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4})?")
 
@@ -81,9 +82,8 @@ TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4}
 def claim(head: Head) -> Claim | None:
     """By the banner or a header, with rows under it; else by several rows."""
     text = head.text
-    if not any(
-        w in text for w in ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore", "0x")
-    ):
+    words = ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore")
+    if not any(w in text for w in words) and not KEYED.search(text):
         return None
     found, part = share(head, _OWN)
     detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
@@ -218,7 +218,7 @@ class _Reader:
             self.out.note(
                 line_no, line_no, "remark", f"the zone is the word {date['zone']!r} only; several zones may share it"
             )
-        self.out.domain(Domain(1, "wall-local", WALL_BASE, None, t, t, [(line_no, line_no)]))
+        self.out.domain(Domain(1, "wall-local", WALL_BASE, date["zone"], t, t, [(line_no, line_no)]))
 
     def found(self, line_no: int, line: str) -> None:
         """A row under a header, or one whose columns its length tells."""

@@ -81,22 +81,14 @@ FORMATS = tuple(
 )
 
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
-_PROC_NAMES = re.compile(
-    r"(?m)^[ \t]*(?:MemTotal|MemFree|HugePages_Total|PageTables|SwapTotal|Committed_AS|AnonPages):"
-)
-_LOOK = (
-    "MemTotal:",
-    "MemFree:",
-    "HugePages",
-    "PageTables:",
-    "Mem:",
-    ", zone ",
-    "Paging Space",
-    "Page Space",
-    "k bytes allocated",
-    "swapfile",
-    "Page Summary",
-)
+_WORDS = {
+    "proc": ("MemTotal:", "MemFree:", "HugePages_Total:", "PageTables:", "SwapTotal:", "AnonPages:"),
+    "free": ("Mem:", "buffers/cache:"),
+    "buddyinfo": (", zone ",),
+    "lsps": ("Paging Space", "Page Space"),
+    "swap": ("k bytes allocated", "swapfile "),
+    "memstat": ("Page Summary",),
+}
 RULE = r"^[- ]*-{8,}[- ]*$"
 # Heading of free, by the row, to the name that /proc/meminfo has for it.
 _FREE_NAMES = {
@@ -116,12 +108,10 @@ PLAIN_KB = 1_000_000
 def claim(head: Head) -> Claim | None:
     """By names and headers that only these have."""
     text = head.text
-    if not any(word in text for word in _LOOK):
-        return None
     for variant, pattern in _PATTERNS.items():
-        if variant == "proc" and not _PROC_NAMES.search(text):
+        if not any(word in text for word in _WORDS[variant]):
             continue
-        if variant == "memstat" and "Page Summary" not in text:
+        if not any(pattern.match(x) for x in head.lines[:60]):
             continue
         said = Head([x for x in head.lines if not re.match(MARK, x)])
         found, part = share(said, pattern)
@@ -153,10 +143,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 def _sampled(rows: pl.DataFrame, begins: pl.Expr, state: State) -> pl.DataFrame:
     """Number samples: each row for which `begins` is true starts one; rows before the first belong to number 1."""
-    before = state.get("sample", 0)
-    rows = rows.with_columns(sample=(pl.lit(before) + begins.fill_null(False).cum_sum()).clip(1))
+    begun = pl.lit(state.get("sample", 0)) + begins.fill_null(False).cum_sum().cast(pl.Int64)
+    rows = rows.with_columns(sample=begun)
     if len(rows):
         state["sample"] = int(rows["sample"][-1])
+    rows = rows.with_columns(pl.col("sample").clip(1))
     return rows
 
 
@@ -288,18 +279,22 @@ def _lsps(frame: pl.DataFrame, out: Tables, state: State) -> None:
 def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
     line = pl.col("line")
     out.read(frame.filter(line.str.contains(SWAP_HEAD))["line_no"])
-    sums = _sampled(frame.filter(line.str.contains(SWAP_S)), pl.lit(True), state)
+    rows = frame.filter(line.str.contains(f"{SWAP_S}|{SWAP_HEAD}|{SWAP_L}"))
+    if rows.is_empty():
+        return
+    # Whichever of -s and -l came first begins the samples.
+    first = state.setdefault("first", SWAP_S if re.match(SWAP_S, rows["line"][0]) else SWAP_HEAD)
+    rows = _sampled(rows, line.str.contains(first), state)
     names = ["swap allocated", "swap reserved", "swap used", "swap available"]
-    cells = sums.with_columns(line.str.extract_groups(SWAP_S).struct.rename_fields(names).alias("g")).unnest("g")
-    long = cells.unpivot(names, index=["line_no", "t_local", "sample"], variable_name="name").sort(
-        "line_no", maintain_order=True
-    )
+    sums = rows.with_columns(line.str.extract_groups(SWAP_S).struct.rename_fields(names).alias("g")).unnest("g")
+    sums = sums.filter(pl.col(names[0]).is_not_null())
+    long = sums.unpivot(names, index=["line_no", "t_local", "sample"], variable_name="name")
+    long = long.sort("line_no", maintain_order=True)
     out.add("meminfo", long.with_columns(value=pl.col("value").cast(pl.Float64), unit=pl.lit("kb")))
-    files = line.str.extract_groups(SWAP_L).struct.rename_fields(["item", "dev", "lo", "k", "size", "free"])
-    rows = frame.with_columns(g=files).unnest("g").filter(pl.col("item").is_not_null())
-    factor = pl.when(pl.col("k") == "K").then(1.0).otherwise(0.5)
-    sample = pl.lit(max(int(state.get("sample", 1)), 1))
-    long = rows.with_columns(factor=factor, sample=sample).unpivot(
+    parts = line.str.extract_groups(SWAP_L).struct.rename_fields(["item", "dev", "lo", "k", "size", "free"])
+    files = rows.with_columns(g=parts).unnest("g").filter(pl.col("item").is_not_null())
+    files = files.with_columns(factor=pl.when(pl.col("k") == "K").then(1.0).otherwise(0.5))
+    long = files.unpivot(
         ["size", "free"], index=["line_no", "t_local", "sample", "item", "factor"], variable_name="name"
     )
     long = long.sort("line_no", maintain_order=True).with_columns(

@@ -56,16 +56,14 @@ FORMATS = tuple(
 _OWN = re.compile(OWN)
 LINE = re.compile(r"(#*)[ \t]*([A-Za-z][A-Za-z0-9_.]*)[ \t]*([:=])[ \t]*([^#]*)(?:#.*)?")
 ENTRY = re.compile(r"\[[^\]]*\]?|[^\s\[,]+")
+_LOOK = re.compile(r"(?m)^[ \t]*#?[ \t]*(?:[Hh]osts|HOSTS|[Pp]asswd|[Gg]roup|GROUP|[a-z]+)[ \t]*[:=][ \t]*[a-zA-Z\[]")
 _KNOWN = re.compile(_DATABASES, re.IGNORECASE)
 _SOURCE = re.compile(_SOURCES, re.IGNORECASE)
 
 
 def claim(head: Head) -> Claim | None:
     """By lines `database: sources`; comments say nothing."""
-    text = head.text[:65536]
-    if "hosts" not in text and "passwd" not in text and "group" not in text and "GROUP" not in text:
-        return None
-    if not any(_OWN.match(x) for x in head.lines[:400]):
+    if not _LOOK.search(head.text) or not any(_OWN.match(x) for x in head.lines[:400]):
         return None
     bare = Head([x for x in head.lines if not x.lstrip().startswith("#") or _OWN.match(x)])
     found, part = share(bare, _OWN)

@@ -18,17 +18,21 @@ Traps: columns are never cut by position, since blogs collapse white space; the 
 number does. `-` is NULL: with DISM the size is known and nothing is resident *for this process*. With -s and -L one
 mapping prints as several rows: group by shmid. Locked is per attaching process. A `pid:` line ends at the first colon
 behind its digits, the command may hold more. Rows that do not add up to the total give a note. Under a header `Bytes` a
-size without suffix is bytes. Known gaps: rows glued together by a flattened paste; AIX procmap.
+size without suffix is bytes. Rows glued together by a flattened paste are
+taken apart with a note: every address has the width of the first. Known gaps: none known; maps, smaps and AIX procmap are
+read by `pmap_maps`.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import polars as pl
 
-from parsers.notes import ELISION
+from parsers.address_maps import named
 from parsers.registry import Claim, Format
+from parsers.small_texts import share
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
@@ -36,20 +40,6 @@ OWN = (
     r"^[ \t]*Address[ \t]+[A-Z]|^[ \t]*[0-9]{1,10}:[ \t]+[^ \t]+(?:[ \t]+[^ \t]+){0,12}$|^[ \t]*(?i:total)(?:[ \t]+k[bB])?(?:[ \t]+(?:-|[0-9]+[KMG]?))+$"
     r"|^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)|^[ \t]*[0-9a-f]{8,16}[ \t]+[rwxsp-]{4}[ \t]+[0-9a-f]+[ \t]"
     r"|^mapped: +[0-9]+K"
-)
-
-FORMATS = tuple(
-    Format(
-        kind="pmap",
-        variant=system,
-        version="1",
-        systems=(system,),
-        tables=("pmap", "ps"),
-        man="pmap(1)",
-        example=example,
-        own=OWN,
-    )
-    for system, example in (("solaris", "pmap -xs PID"), ("linux", "pmap -X PID"))
 )
 
 PROCESS = r"^[ \t]*(?:core '[^']*' of )?([0-9]{1,10}):(?:[ \t]+(\S.*))?$"
@@ -68,6 +58,30 @@ CUT_ROW = r"^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]|$)"
 TOTAL = r"(?i)^[ \t]*(?:total(?:[ \t]+k[bB])?((?:[ \t]+(?:-|[0-9]+[KMG]?))+)|((?:[0-9]+[ \t]+)+)KB)$"
 MAPPED = r"^mapped: +[0-9]+K +writeable/private:"
 NUMBER = r"^([0-9]+)([KMG]?)$"
+
+OWN = (
+    r"^[ \t]*(?:Address[ \t]+(?:Kbytes|Bytes|Perm|Size)\b|[0-9A-Fa-f]{8,16}(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)"
+    r"|[0-9a-f]{8,16}[ \t]+[rwxsp-]{4}[ \t]+[0-9a-f]{8,16}[ \t]+[0-9a-f]+:[0-9a-f]+[ \t]+[0-9]|total[ \t]+(?:k[bB][ \t]+)?[0-9]+K?\b"
+    r"|mapped: +[0-9]+K +writeable/private:|[0-9]{2,10}:[ \t]+\S)"
+)
+FORMATS = tuple(
+    Format(
+        kind="pmap",
+        variant=system,
+        version="2",
+        systems=(system,),
+        tables=("pmap", "ps"),
+        man="pmap(1)",
+        example=example,
+        own=OWN,
+    )
+    for system, example in (("solaris", "pmap -xs PID"), ("linux", "pmap -X PID"))
+)
+
+_OWN = re.compile(OWN)
+_LOOK = re.compile(r"(?m)^[ \t]*(?:Address[ \t]+[A-Z]|[0-9A-Fa-f]{8,16}[ \t]+(?:-|[0-9]+[KMG]?|[rwxsp-]{4})[ \t])")
+_TAIL = r"(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)"
+GLUED = rf"[0-9A-Fa-f]{{8}}{_TAIL}"
 
 # What a number means by the heading above it, in lower case.
 _COLUMNS = {
@@ -97,23 +111,27 @@ _MEASURES = tuple(dict.fromkeys(_COLUMNS.values()))
 
 def claim(head: Head) -> Claim | None:
     """By the header, else by a `pid:` line or several rows of address, size and mode."""
-    rows = [m for m in (re.match(ROW, x) for x in head.lines) if m]
-    rows_x = [x for x in head.lines if re.match(ROW_X, x)]
-    for number, line in enumerate(head.lines, start=1):
-        if not re.match(HEADER, line):
-            continue
-        heads = line.split()
-        if heads[-1:] == ["Mapping"]:
-            return Claim(0.95, f"header of Linux pmap in line {number}", "linux")
-        if heads[-2:] == ["Mapped", "File"] and {"Mode", "Swap"} & set(heads):
-            return Claim(0.95, f"header of Solaris pmap in line {number}", "solaris")
-    if rows_x and len(rows_x) * 2 > len(head.lines):
-        return Claim(0.8, f"{len(rows_x)} rows of pmap -X", "linux")
-    filled = sum(1 for x in head.lines if x and not re.match(ELISION, x))
-    if not rows or len(rows) * 2 < filled:
+    if not _LOOK.search(head.text) and len(re.findall(GLUED, head.text[:4096])) < 2:
         return None
-    process = any(re.match(PROCESS, x) for x in head.lines)
-    if len(rows) < 2 and not process:
+    lines = head.lines[:400]
+    _, part = share(head, _OWN)
+    glued = any(len(re.findall(GLUED, x)) > 1 for x in lines[:3])
+    if part < 0.3 and not glued:
+        # A page that quotes a few rows between other things is no address map.
+        return None
+    fit = 1.0 if glued else min(1.0, part * 1.5)
+    for number, line in enumerate(lines, start=1):
+        heads = line.split()
+        if re.match(HEADER, line) and heads[-1:] == ["Mapping"]:
+            return Claim(0.95 * fit, f"header of Linux pmap in line {number}", "linux")
+        if re.search(r"Address[ \t].*\b(?:Mode|Swap)\b.*Mapped File", line):
+            return Claim(0.95 * fit, f"header of Solaris pmap in line {number}", "solaris")
+    rows = [m for m in (re.match(ROW, x) for x in lines) if m]
+    rows_x = [x for x in lines if re.match(ROW_X, x)]
+    if len(rows_x) > len(rows):
+        return Claim(0.8 * fit, f"{len(rows_x)} rows of pmap -X", "linux")
+    process = any(re.match(PROCESS, x) for x in lines)
+    if part < 0.5 or not (len(rows) >= 2 or (rows and process)):
         return None
     return Claim(0.9 if process else 0.8, f"{len(rows)} rows of address, size and mode", _dialect(rows))
 
@@ -129,16 +147,37 @@ def _dialect(rows: list[re.Match[str]]) -> str:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the process, the header and the sum of sizes since the `pid:` line."""
     for block in source.blocks():
-        lines = _located(block.frame, state)
+        frame = _unglued(block.frame, out)
+        lines = _located(frame, state)
         out.read(lines.filter(pl.col("shape") != "row")["line_no"])
         # A line that begins like a row and is none was cut; rows found below outrank this.
-        out.account("damaged", block.frame.filter(pl.col("line").str.contains(CUT_ROW))["line_no"])
+        out.account("damaged", frame.filter(pl.col("line").str.contains(CUT_ROW))["line_no"])
         groups = [_measured(rows, columns, state["variant"]) for columns, rows in _by_header(lines)]
         rows = pl.concat(groups, how="diagonal").sort("line_no") if groups else None
         if rows is not None:
             out.add("pmap", rows.select("line_no", "pid", "command", *_facts(rows)))
         state = _totals(lines, rows, out, state)
     return state
+
+
+def _unglued(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Take rows apart that stand on one line; the pieces keep its number."""
+    several = frame.filter(pl.col("line").str.count_matches(GLUED) > 1)
+    if several.is_empty():
+        return frame
+    pieces = []
+    for line_no, line in several.select("line_no", "line").iter_rows():
+        first = re.search(rf"\b([0-9A-Fa-f]{{8,16}}){_TAIL}", line)
+        width = len(first[1]) if first else 8
+        starts = [m.start() for m in re.finditer(rf"[0-9A-Fa-f]{{{width}}}(?={_TAIL})", line)]
+        starts += [m.start() for m in re.finditer(r"(?:Address[ \t]+[A-Z]|(?<=\s)total[ \t])", line)]
+        cuts = sorted({0, *starts, len(line)})
+        texts = [x for a, b in pairwise(cuts) if (x := line[a:b].strip())]
+        pieces += [(line_no, text) for text in texts]
+        out.note(line_no, line_no, "repaired", f"{len(texts)} lines on one line: line ends were lost")
+    extra = pl.DataFrame(pieces, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
+    rest = frame.filter(~pl.col("line_no").is_in(several["line_no"].to_list()))
+    return pl.concat([rest, extra]).sort("line_no", maintain_order=True)
 
 
 def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
@@ -253,31 +292,7 @@ def kilobytes(text: pl.Expr, plain: float) -> pl.Expr:
 
 def _facts(rows: pl.DataFrame) -> list[pl.Expr]:
     """Give the columns of the table: the measures that were printed, and what kind of memory the mapping is."""
-    mapping = pl.col("mapping")
-    shared = mapping.str.contains(r"shmid=|^/?SYSV[0-9a-f]{8}")
-    shm_kind = pl.coalesce(mapping.str.extract(r"^\[ *([a-z]+) shmid="), pl.when(shared).then(pl.lit("sysv")))
-    region = (
-        pl.when(shared)
-        .then(pl.lit("shm"))
-        .when(mapping.str.contains(r"^\[ *heap"))
-        .then(pl.lit("heap"))
-        .when(mapping.str.contains(r"^\[ *(?:alt)?stack"))
-        .then(pl.lit("stack"))
-        .when(mapping.str.contains(r"^\[ *anon") | (mapping.is_null() & pl.col("inode").eq("0").fill_null(False)))
-        .then(pl.lit("anon"))
-        .when(mapping.is_null() | mapping.str.starts_with("["))
-        .then(pl.lit("other"))
-        .otherwise(pl.lit("file"))
-    )
-    hex_id = mapping.str.extract(r"shmid=0x([0-9a-fA-F]{1,15})\b").str.to_integer(base=16)
-    # In -X and maps a System V segment has its shmid in the inode column; the name holds the key.
-    by_inode = pl.when(mapping.str.contains(r"^/?SYSV")).then(pl.col("inode").cast(pl.Int64))
-    return [
-        *(pl.col(c) for c in ("addr", "mode", "mapping", "lgrp", *_MEASURES) if c in rows.columns),
-        region.alias("region"),
-        shm_kind.alias("shm_kind"),
-        pl.coalesce(hex_id, by_inode).alias("shmid"),
-    ]
+    return [*(pl.col(c) for c in ("addr", "mode", "mapping", "lgrp", *_MEASURES) if c in rows.columns), *named()]
 
 
 def _totals(lines: pl.DataFrame, rows: pl.DataFrame | None, out: Tables, state: State) -> State:

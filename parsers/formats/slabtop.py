@@ -99,9 +99,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         is_head = line.str.contains(heads)
         # Two lines of one header stand together.
         begins = is_head & ~is_head.shift().fill_null(bool(state.get("after_head")))
-        frame = frame.with_columns(sample=(pl.lit(state.get("sample", 0)) + begins.cum_sum()).clip(1), is_head=is_head)
+        begun = pl.lit(state.get("sample", 0)) + begins.cum_sum().cast(pl.Int64)
+        frame = frame.with_columns(sample=begun, is_head=is_head)
         if len(frame):
             state |= {"sample": int(frame["sample"][-1]), "after_head": bool(frame["is_head"][-1])}
+        frame = frame.with_columns(pl.col("sample").clip(1))
         known = line.str.contains(TOP_SUMS) | line.str.contains(RULE) | line.str.contains(KMA_SUM) | pl.col("is_head")
         out.read(frame.filter(known)["line_no"])
         rows = read(frame.filter(~known))

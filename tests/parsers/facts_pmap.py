@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import notes
 
 
 def _rows(reading: Reading) -> pl.DataFrame:
@@ -26,13 +27,13 @@ def mappings(reading: Reading, value: int) -> None:
 
 
 def shm_segments(reading: Reading, value: int) -> None:
-    assert _rows(reading)["shmid"].n_unique() == value
+    assert _rows(reading)["shmid"].drop_nulls().n_unique() == value
 
 
 def shmids(reading: Reading, value: list[str] | dict[str, dict[str, Any]]) -> None:
     rows = _rows(reading)
     if isinstance(value, list):
-        assert rows["shmid"].unique(maintain_order=True).to_list() == [int(x, 16) for x in value]
+        assert rows["shmid"].drop_nulls().unique(maintain_order=True).to_list() == [int(x, 16) for x in value]
         return
     for shmid, told in value.items():
         mine = rows.filter(pl.col("shmid") == int(shmid, 16))
@@ -128,7 +129,15 @@ def dirty_kb(reading: Reading, value: int) -> None:
     assert _rows(reading)["dirty_kb"].sum() == value
 
 
+def shm_rows(reading: Reading, value: list[list[Any]]) -> None:
+    rows = _rows(reading).filter(pl.col("region") == "shm")
+    found = rows.select("shmid", "shm_kind", "kbytes", "pgsz_kb", "dirty_kb")
+    assert [list(row) for row in found.iter_rows()] == value
+
+
 CHECKERS = {
+    "shm_rows": shm_rows,
+    "notes": notes,
     "pid": pid,
     "command": command,
     "mappings": mappings,
