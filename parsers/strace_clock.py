@@ -78,7 +78,8 @@ class Clock:
         if self.state["base"] is None:
             self.state["base"] = int(whole.drop_nulls()[0])
         behind = ("0." + parts["field_1"]).cast(pl.Float64, strict=False).fill_null(0.0)
-        return (whole - self.state["base"]).cast(pl.Float64) + behind
+        since = (whole - int(self.state["base"])).cast(pl.Float64)
+        return since + behind
 
     def _days(self, t: np.ndarray[Any, np.dtype[np.float64]], lines: Longs) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Count midnights: a fall by more than half a day is the next day, a rise by as much a line of the day before."""
@@ -86,7 +87,7 @@ class Clock:
         last = t[0] if state["last"] is None else state["last"] - DAY * state["day"]
         steps = np.diff(t, prepend=last)
         turns = (steps < -HALF).astype(float)
-        day = state["day"] + np.cumsum(turns) - 0.0
+        day: np.ndarray[Any, np.dtype[np.float64]] = np.cumsum(turns) + float(state["day"])
         late = np.flatnonzero(steps > HALF)
         for i in late:  # written before midnight, printed behind it
             if day[i] > 0:

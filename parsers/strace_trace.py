@@ -15,6 +15,7 @@ from parsers.source import Source
 from parsers.strace_clock import Clock
 from parsers.strace_counts import Counts
 from parsers.strace_text import ATTACHED, GRAMMAR, OPENED, START, Text, tell
+from parsers.syscall_args import WITH_FD
 from parsers.tables import State, Tables
 
 HELD_LINES = 500
@@ -250,7 +251,7 @@ class Trace:
             pl.col("args").str.extract(r"^([0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False).alias("fd"),
             pl.lit("unfinished").alias("state"), "done_line",
         )  # fmt: skip
-        fds = pl.when(pl.col("name").is_in(strace_args.arg.WITH_FD)).then("fd").alias("fd")
+        fds = pl.when(pl.col("name").is_in(WITH_FD)).then("fd").alias("fd")
         self.out.add("open_calls", rows.with_columns(fds))
 
     def _process(self) -> pl.Expr:

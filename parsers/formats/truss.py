@@ -52,7 +52,8 @@ _OWN = (
     r"^[\t ]*(?:[0-9]+(?:(?:/|: )[0-9]+)?(?:@[0-9]+)?:|/[0-9]+(?:@[0-9]+)?:)?[\t ]*(?:[0-9]+[.,][0-9]{4}:?[\t ]+){0,3}"
     r"(?:[a-z_][A-Za-z0-9_]*\(.*(?:\)[\t ]*(?:= ?[0-9A-Zx-].*|Err#.*)|argc(?: =|:) [0-9]+|\.\.\.\).*)|(?:->|<-) [\w.+-]+:[\w.$]+\(.*"
     r"|(?:Received|Stopped by|Continued with) signal #.*|Incurred fault #.*|siginfo: SIG.*|AF_INET6? +name = .*)$"
-    r"|^Base time stamp: |^syscall +seconds +calls +errors$|^sys totals: |^(?:usr time|elapsed): +[0-9.]+$|^[a-z_0-9]+ +[0-9]*\.[0-9]{2,3} +[0-9]+(?: +[0-9]+)?$"
+    r"|^Base time stamp: |^syscall +seconds +calls +errors$|^sys totals: "
+    r"|^(?:usr time|elapsed): +[0-9.]+$|^[a-z_0-9]+ +[0-9]*\.[0-9]{2,3} +[0-9]+(?: +[0-9]+)?$"
 )
 _TABLES = ("syscalls", "open_calls", "signals", "libcalls", "syscall_totals", "logs")
 
