@@ -92,6 +92,11 @@ def sparse(frame: pl.DataFrame, look: pl.Expr, value: pl.Expr) -> pl.Series:
     return found.gather(frame.select(place).to_series())
 
 
+def at_end(source: Source) -> bool:
+    """Tell whether the block given last is the end of the part, so that its last line may be cut."""
+    return source.last and source.at.offset >= source.end
+
+
 def under(frame: pl.DataFrame, heading: pl.Expr | pl.Series, state: State) -> pl.DataFrame:
     """Say which header stands over each line.
 

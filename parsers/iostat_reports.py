@@ -276,7 +276,7 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
         fill(ends, section(tail), found, state)
         rows = rows.with_columns(words=pl.when(full).then(pl.col("words").list.head(n)).otherwise(pl.col("words")))
     bad = fill(rows, section(core), found, state)
-    if not bad.is_empty() and source.last and bad["line_no"][-1] == source.next_line - 1:
+    if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
         out.account("damaged", [source.next_line - 1])
 
 

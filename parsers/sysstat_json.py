@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from parsers import grid
 from parsers.disk_names import part_of
 from parsers.sample_stamps import of_day
 from parsers.sar_clock import day_of
@@ -62,7 +63,7 @@ def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tabl
     out.read(frame.filter(pl.col("line").str.contains(r"^[ \t]*[{}\[\]\",]"))["line_no"])
     lines = pl.concat([held, frame.select("line_no", "line")])
     tokens = _nested(_tokens(lines), state)
-    if not (source.last and frame["line_no"][-1] == source.next_line - 1):
+    if not grid.at_end(source):
         tokens, rest = _complete(tokens, lines)
         state["json_held"] = [list(x) for x in rest.rows()]
     if tokens.is_empty():

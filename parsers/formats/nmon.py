@@ -27,7 +27,7 @@ import re
 
 import polars as pl
 
-from parsers import nmon_clock
+from parsers import grid, nmon_clock
 from parsers.disk_names import part_of
 from parsers.nmon_columns import IOSTAT, MPSTAT, PS, VMSTAT, base_of, figure
 from parsers.registry import Claim, Format
@@ -214,7 +214,7 @@ def _cells(title: list[str], rows: pl.DataFrame, source: Source, out: Tables) ->
     """Cut records into cells: one row for each value, `at` is its column. Without a title CPU shares must add up."""
     size = len(title) - 1
     wide = rows.select(*KEYS, cells=pl.col("line").str.split(",").list.slice(2, size))
-    if source.last and wide["cells"].list.len()[-1] < size - (not title[-1]):
+    if grid.at_end(source) and wide["cells"].list.len()[-1] < size - (not title[-1]):
         wide = _cut(wide, source, out)
     long = wide.with_columns(at=pl.int_ranges(0, pl.col("cells").list.len())).explode("cells", "at")
     text = pl.col("cells")

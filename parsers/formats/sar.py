@@ -106,7 +106,7 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
             out.read(mine["line_no"])
             continue
         bad = fill(mine, what, found, state)
-        if not bad.is_empty() and source.last and bad["line_no"][-1] == source.next_line - 1:
+        if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
             out.account("damaged", [source.next_line - 1])
     alone = averages_only(lines, found, out, state)
     out.account("unknown", alone["line_no"])

@@ -189,8 +189,70 @@ def first_report(reading: Reading, value: str) -> None:
     assert _rows(reading)["first"].to_list() == [s == 1 for s in _rows(reading)["sample"]]
 
 
+def lcpu(reading: Reading, value: int) -> None:
+    assert reading.table("hosts")["ncpu"].to_list() == [value]
+
+
+def ent(reading: Reading, value: float) -> None:
+    assert reading.table("hosts")["ent"].to_list() == [value]
+
+
+def idle(reading: Reading, value: float) -> None:
+    assert reading.table("vmstat")["idle"].to_list() == [value]
+
+
+def entc(reading: Reading, value: float) -> None:
+    assert reading.table("vmstat")["ec"].to_list() == [value]
+
+
+def timestamps(reading: Reading, value: list[str]) -> None:
+    stamps = [wall_text(t) for t in reading.table("vmstat")["t_local"]]
+    assert [f"{t[5:7]}/{t[8:10]}/{t[2:4]} {t[11:19]}" for t in stamps] == value
+
+
+def cpu_idle(reading: Reading, value: list[float]) -> None:
+    assert reading.table("vmstat")["idle"].to_list() == value
+
+
+def no_devices(reading: Reading, value: int | list[str]) -> None:
+    if "iostat" in reading.tables:
+        devices(reading, value)
+    else:
+        assert value == 0
+
+
+def first_row_read(reading: Reading, value: float) -> None:
+    assert _rows(reading)["r_kbps"][0] == value
+
+
+def some_columns(reading: Reading, value: int | list[str]) -> None:
+    if isinstance(value, int):
+        columns(reading, value)
+        return
+    assert value == ["f_await", "aqu-sz", "%util", "Device"]
+    assert "f_await" in reading.table("counters")["name"].to_list()
+    assert _rows(reading).select("queue", "busy_pct", "device").null_count().row(0) == (0, 0, 0)
+
+
+def extra_columns(reading: Reading, value: list[str]) -> None:
+    assert reading.table("counters")["name"].unique(maintain_order=True).to_list() == value
+
+
+def max_asvc_t(reading: Reading, value: dict[str, Any]) -> None:
+    _most(reading, "asvc_ms", value)
+
+
 CHECKERS = {
-    "devices": devices,
+    "lcpu": lcpu,
+    "ent": ent,
+    "idle": idle,
+    "entc": entc,
+    "timestamps": timestamps,
+    "cpu_idle": cpu_idle,
+    "first_row_rkB/s": first_row_read,
+    "extra_columns": extra_columns,
+    "max_asvc_t": max_asvc_t,
+    "devices": no_devices,
     "blocks_per_device": blocks_per_device,
     "mode": mode,
     "kr_total": kr_total,
@@ -199,7 +261,7 @@ CHECKERS = {
     "first_device": first_device,
     "sda_kB_read_per_s": sda_read_per_s,
     "sda_kB_read": sda_read,
-    "columns": columns,
+    "columns": some_columns,
     "dm-0": _device("dm-0"),
     "sda": _device("sda"),
     "unit": unit,
