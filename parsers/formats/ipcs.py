@@ -73,7 +73,7 @@ SETTING = re.compile(r"(\S[^=]*?) *= *(\S+)(?: (bytes))?")
 USED = re.compile(r"((?:segments|pages) [a-z]+) +([0-9]+)|(Swap performance: .*)")
 DETAIL = re.compile(r"(?:Semaphore Array|Shared memory Segment|Message Queue) (sem|shm|msq)id=([0-9]+)")
 PAIR = re.compile(r"([a-z_]+) *= *(\S+?)(?:,|$|\s)")
-ROW_T = r"[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|[0-9]+|IPC_PRIVATE)[ \t]"
+ROW_T = r"[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|0+|IPC_PRIVATE)[ \t]+[-RSDC]{1,2}[-rwa]{6,}"
 KEYED = re.compile(r"(?m)^[ \t]*0x[0-9a-f]{8}[ \t]+[0-9]+[ \t]+[a-z]")
 START = re.compile(rf"(?:^|(?<=\s))(?={ROW_T}|0x[0-9a-fA-F]{{8}}[ \t]+[0-9])")
 TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4})?")

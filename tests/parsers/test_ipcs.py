@@ -37,15 +37,13 @@ def test_tokens_of_a_solaris_row_come_out_of_the_columns(rows):
 @FEW
 @given(
     rows=st.lists(st.tuples(SEGMENT, st.sampled_from(["", "dest", "locked"])), min_size=1, max_size=6),
-    order=st.permutations(["shmid", "owner", "perms", "bytes", "nattch"]),
+    order=st.permutations(["owner", "perms", "bytes", "nattch"]).map(lambda x: ["shmid", *x]),
 )
 def test_the_order_of_columns_does_not_matter(rows, order):
     text = f"------ Shared Memory Segments --------\nkey {' '.join(order)} status\n"
     for (shmid, key, owner, size, nattch, *_), status in rows:
         cells = {"shmid": shmid, "owner": owner, "perms": 640, "bytes": size, "nattch": nattch}
         text += f"{key:#010x} {' '.join(str(cells[c]) for c in order)} {status}\n"
-    if order[0] != "shmid":
-        return  # util-linux puts the id second; the header is known by that.
     reading = read_bytes(text.encode(), Hints(kind="ipcs", variant="linux"))
     assert reading.table("ipcs_shm").select("key", "shmid", "owner", "perms", "bytes", "nattch", "status").rows() == [
         (f"{key:#010x}", shmid, owner, "640", size, nattch, status or None)

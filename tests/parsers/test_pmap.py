@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from parsers.formats import pmap
+from parsers.source import Head, Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 
@@ -41,3 +43,26 @@ def test_a_footer_of_sums_is_a_total():
     reading = read_bytes(text)
     assert reading.table("ps").select("pid", "vsz_kb", "rss_kb").rows() == [(901, 1040.0, 944.0)]
     assert reading.account.notes == []
+
+
+def test_smaps_in_small_runs_are_the_same_rows():
+    one = "{:x}-{:x} rw-p 00000000 00:00 0 [heap]\nSize: {} kB\nRss: 4 kB\nVmFlags: rd wr\n"
+    text = "".join(one.format(n << 20, (n << 20) + 4096 * n, 4 * n) for n in range(1, 60)).encode()
+    whole = read_bytes(text).table("pmap")
+    cut = read_bytes(text, limits=Limits(run_bytes=300)).table("pmap")
+    assert whole.equals(cut)
+    assert whole["kbytes"].to_list() == [4.0 * n for n in range(1, 60)]
+
+
+def test_a_page_that_quotes_a_few_rows_is_no_address_map():
+    prose = "".join(f"We looked at process {n} and found nothing.\n" for n in range(40))
+    text = prose + "Address Kbytes RSS Anon Locked Mode Mapped File\n00010000 8 8 - - r-x-- srv\n" + prose
+    head = Head(text.splitlines())
+    assert pmap.claim(head) is None
+
+
+def test_glued_rows_that_do_not_add_up_are_said():
+    text = b"901: ./srv\n00010000 8K r-x-- srv00020000 16K rw--- srv\n total 28K\n"
+    reading = read_bytes(text, Hints(kind="pmap", variant="solaris"))
+    assert reading.table("pmap").select("line_no", "kbytes", "mapping").rows() == [(2, 8.0, "srv"), (2, 16.0, "srv")]
+    assert [n.kind for n in reading.account.notes] == ["repaired", "elided"]

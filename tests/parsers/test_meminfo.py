@@ -1,0 +1,58 @@
+"""Memory figures beyond the corpus."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.source import Hints
+from tests.parsers.evidence import read_bytes
+
+FEW = settings(max_examples=30, deadline=None, database=None)
+NAME = st.from_regex(r"[A-Z][A-Za-z]{2,14}(_[A-Z][a-z]{1,5})?", fullmatch=True).filter(lambda x: x != "MemTotal")
+
+
+@FEW
+@given(
+    samples=st.lists(
+        st.dictionaries(NAME, st.tuples(st.integers(0, 2**50), st.booleans()), max_size=5), min_size=1, max_size=4
+    )
+)
+def test_tokens_of_meminfo_come_out_of_the_columns(samples):
+    text, expected = "", []
+    for number, sample in enumerate(samples, start=1):
+        for name, (value, kb) in {"MemTotal": (1024, True), **sample}.items():
+            text += f"{name + ':':16} {value:10}{' kB' if kb else ''}\n"
+            expected.append((number, name, float(value), "kb" if kb else "pages"))
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="proc")).table("meminfo")
+    assert rows.select("sample", "name", "value", "unit").rows() == expected
+
+
+@FEW
+@given(cells=st.lists(st.lists(st.integers(0, 10**9), min_size=11, max_size=11), min_size=1, max_size=5))
+def test_orders_of_buddyinfo_keep_their_place(cells):
+    text = "".join(f"Node {n}, zone   Normal " + " ".join(f"{c:6}" for c in row) + "\n" for n, row in enumerate(cells))
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="buddyinfo")).table("counters")
+    expected = [(f"node {n} Normal", f"order{i}", float(c)) for n, row in enumerate(cells) for i, c in enumerate(row)]
+    assert rows.select("item", "name", "value").rows() == expected
+
+
+def test_a_command_tells_the_unit_of_free():
+    text = b"             total       used       free\nMem:         31877      29145       2732\n"
+    hints = Hints(kind="meminfo", variant="free", command="free -m -s 5")
+    rows = read_bytes(text, hints).table("meminfo")
+    assert rows.select("name", "value", "unit").rows() == [
+        ("MemTotal", 31877 * 1024.0, "kb"),
+        ("MemUsed", 29145 * 1024.0, "kb"),
+        ("MemFree", 2732 * 1024.0, "kb"),
+    ]
+
+
+def test_samples_of_free_begin_at_the_header():
+    one = b"              total        used        free\nMem:       32642820    29145832     2336788\n\n"
+    rows = read_bytes(one * 3, Hints(kind="meminfo", variant="free")).table("meminfo")
+    assert rows["sample"].to_list() == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_a_line_of_prose_is_no_memory():
+    assert read_bytes(b"Mem: see below\nSwap: none\n").account.kind is None
