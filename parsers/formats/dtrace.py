@@ -60,7 +60,8 @@ FORMAT = Format(
     example="dtrace -n 'syscall:::entry { @[execname] = count(); }'",
     clocks=("none", "wall-local"),
     own=rf"{HIST_HEAD}|^[ \t]*(?:<|>=)?[ \t]*-?[0-9]+ +\|@* *[0-9]+$|"
-    rf"^[ \t]*[^ \t`|]+`[A-Za-z0-9_.:~<>(),&* ]+(?:\+0x[0-9a-f]+)?$|^dtrace: (?:description|script) |{CPU_HEAD}|{FIRING}",
+    rf"^[ \t]*[^ \t`|]+`[A-Za-z0-9_.:~<>(),&* ]+(?:\+0x[0-9a-f]+)?$|^dtrace: (?:description|script) |{CPU_HEAD}|{FIRING}"
+    rf"|^[ \t]+[^ \t]+[ \t]{{2,}}-?[0-9]+$|^[ \t]{{10,}}-?[0-9]+$|{STAMP}",
 )
 
 
@@ -84,7 +85,8 @@ def claim(head: Head) -> Claim | None:
     ):
         scalars = sum(1 for x in filled if re.match(SCALAR, x) and len(x.split()) <= 4)
         heading = any(re.match(r"[ \t]*[A-Z/]+[ \t]+(?:TIME \((?:ns|us|ms)\)|COUNT|BYTES)$", x) for x in filled)
-        if scalars * 2 > len(filled) and (heading or any(x.startswith("^C") for x in filled)):
+        others = sum(1 for x in filled if re.match(STAMP, x) or re.match(HEADING, x) or re.match(TITLE, x))
+        if scalars and (scalars + others) * 2 > len(filled) and (heading or any(x.startswith("^C") for x in filled)):
             return Claim(0.75, f"{scalars} keys with a value", "aggregation")
     return None
 
