@@ -1,0 +1,248 @@
+r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 and v2.
+
+Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
+.current, *.pressure (v2); cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
+.usage_in_bytes, .failcnt (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
+
+Samples::
+
+    /sys/fs/cgroup/system.slice/db.service/cpu.stat:nr_throttled 4711
+    ==> /sys/fs/cgroup/db/cpu.max <==
+    200000 100000
+    8:16 rbytes=1459200 wbytes=314773504 rios=192 wios=353 dbytes=0 dios=0
+    8:16 rbps=2097152 wbps=max riops=max wiops=120
+    some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
+
+Tables: counters (grp cgroup, item = path of the group, with the device behind it for io.stat; names of memory.events and of pressure carry
+their file), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
+Traps: `max` is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
+throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 has totals of children beside it (`total_...`). A value alone
+(`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or the command stands above. Known gaps: cpuset,
+hugetlb, rdma, memory.numa_stat.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers import counter_rows, grid
+from parsers.registry import Claim, Format
+from parsers.snapshots import marked
+from parsers.source import Head, Source
+from parsers.tables import State, Tables
+
+_FILE = (
+    r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
+    r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
+    r"soft_limit_in_bytes|memsw\.[a-z_]+|oom_control|usage|idle)"
+)
+PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
+MARKED = rf"^==> ((?:[^ \t]*/)?)({_FILE}) <==$"
+KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
+DEVICE = r"^([0-9]+:[0-9]+|[a-z][a-z0-9]*) ((?:[a-z_]+=(?:[0-9.]+|max)[ \t]*)+)$"
+PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
+VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
+
+_CPU = "usage_usec user_usec system_usec nr_periods nr_throttled throttled_usec throttled_time nr_bursts burst_usec core_sched.force_idle_usec nice_usec"
+_EVENTS = "low high max oom oom_kill oom_group_kill"
+_UNITS = {"usec": "us", "time": "ns", "bytes": "B"}
+_USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
+
+FORMAT = Format(
+    kind="cgroup",
+    variant="linux",
+    version="1",
+    systems=("linux",),
+    tables=("counters", "params"),
+    man="cgroups(7), kernel cgroup-v2",
+    example="grep . /sys/fs/cgroup/system.slice/NAME/{cpu,memory,io}.*",
+    clocks=("none", "wall-local"),
+    own="(?:"
+    + "|".join(
+        (
+            PREFIXED,
+            MARKED,
+            r"^(?:nr_periods|nr_throttled|throttled_usec|throttled_time|usage_usec) [0-9]+$",
+            PRESSURE,
+            r"^[0-9]+:[0-9]+ r(?:bytes|bps)=",
+        )
+    )
+    + ")",
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By names of cgroup files on the lines or above them, else by keys that only cpu.stat and its like have."""
+    lines = [x for x in head.lines if x]
+    named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x))
+    if named and (named * 2 > len(lines) or any(re.match(MARKED, x) for x in lines[:3])):
+        return Claim(0.95, f"{named} lines that name files of a control group")
+    sure = sum(
+        1
+        for x in lines
+        if re.match(r"^(?:nr_throttled|throttled_usec|throttled_time|oom_kill|usage_usec) [0-9]+$", x)
+        or re.match(PRESSURE, x)
+    )
+    io = sum(1 for x in lines if (m := re.match(DEVICE, x)) and re.search(r"\b(?:rbytes|rbps|rios|riops)=", m[2]))
+    keyed = sum(1 for x in lines if re.match(KEYED, x))
+    if io + sure and (io + keyed + sure) * 2 > len(lines):
+        return Claim(0.9, f"{io + sure} lines of cpu.stat, io.stat, io.max or pressure")
+    if keyed * 10 > len(lines) * 9 and {"anon", "file", "kernel_stack"} <= {x.split()[0] for x in lines}:
+        return Claim(0.9, f"{keyed} lines of memory.stat")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the file and group that a mark named, and the last values."""
+    for frame in grid.frames(source):
+        frame = marked(frame, out, state).filter(~pl.col("is_mark"))
+        line = pl.col("line")
+        said = re.search(rf"(?:cat|more|head|tail) (?:-[^ ]+ )*([^ ]*/)?({_FILE})", source.hints.command or "")
+        if said and "file" not in state:
+            state |= {"group": said[1] or "", "file": said[2]}
+        is_mark = line.str.contains(MARKED)
+        out.read(frame.filter(is_mark)["line_no"])
+        frame = frame.with_columns(
+            above=line.str.extract(MARKED, 2).forward_fill().fill_null(pl.lit(state.get("file"), pl.String)),
+            within=line.str.extract(MARKED, 1).forward_fill().fill_null(pl.lit(state.get("group"), pl.String)),
+        )
+        if len(frame):
+            state |= {"file": frame["above"][-1], "group": frame["within"][-1]}
+        body = line.str.extract(PREFIXED, 3)
+        frame = frame.filter(~is_mark).with_columns(
+            file=pl.coalesce(line.str.extract(PREFIXED, 2), "above"),
+            group=_group(pl.coalesce(line.str.extract(PREFIXED, 1), "within")),
+            body=pl.coalesce(body, line).str.strip_chars(),
+        )
+        rows = [_keyed(frame), _devices(frame), _pressure(frame), _values(frame)]
+        counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
+        _params(frame, out)
+    return state
+
+
+def _group(path: pl.Expr) -> pl.Expr:
+    """The group's path below the mount, `/` for the root; NULL where no path was printed."""
+    short = path.str.replace(
+        r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpu|memory|io|blkio|pids|unified))?/", "/"
+    ).str.strip_chars_end("/")
+    return pl.when(path.is_not_null() & (path != "")).then(pl.when(short == "").then(pl.lit("/")).otherwise(short))
+
+
+def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
+    """`nr_throttled 4711`; the file is told by its keys where nothing names it."""
+    body = pl.col("body")
+    key = body.str.extract(KEYED, 1)
+    guessed = (
+        pl.when(key.is_in(_CPU.split()))
+        .then(pl.lit("cpu.stat"))
+        .when(key.is_in(_EVENTS.split()))
+        .then(pl.lit("memory.events"))
+        .otherwise(pl.lit("memory.stat"))
+    )
+    file = pl.coalesce("file", guessed)
+    rows = frame.filter(body.str.contains(KEYED)).with_columns(key=key, of=file)
+    unit = pl.col("key").str.extract(r"(usec|time|bytes)$").replace_strict(_UNITS, default=None, return_dtype=pl.String)
+    sized = pl.col("of").eq("memory.stat") & ~pl.col("key").str.contains(
+        r"^(?:total_)?(?:pg|workingset_|thp_|zswp|numa_|swpin|swpout)"
+    )
+    return rows.select(
+        "line_no",
+        "t_local",
+        item="group",
+        name=pl.when(pl.col("of").str.contains("events"))
+        .then(pl.col("of") + "." + pl.col("key"))
+        .otherwise(pl.col("key")),
+        value=body.str.extract(KEYED, 2).cast(pl.Float64),
+        unit=pl.coalesce(unit, pl.when(sized).then(pl.lit("B"))),
+        mode=pl.when(sized).then(pl.lit("level")).otherwise(pl.lit("total")),
+    )
+
+
+def _devices(frame: pl.DataFrame) -> pl.DataFrame:
+    """io.stat: one counter for each device and key."""
+    body = pl.col("body")
+    rows = frame.filter(body.str.contains(DEVICE) & ~body.str.contains(r"[a-z]+(?:bps|iops)="))
+    rows = rows.with_columns(cell=body.str.extract_all(r"[a-z_]+=[0-9.]+")).explode("cell").drop_nulls("cell")
+    item = pl.concat_str([pl.col("group"), body.str.extract(DEVICE, 1)], separator=" ", ignore_nulls=True)
+    return rows.select(
+        "line_no",
+        "t_local",
+        item=item,
+        name=pl.col("cell").str.extract(r"^([a-z_]+)"),
+        value=pl.col("cell").str.extract(r"=([0-9.]+)$").cast(pl.Float64, strict=False),
+        unit=pl.when(pl.col("cell").str.contains("^.bytes=")).then(pl.lit("B")),
+        mode=pl.lit("total"),
+    )
+
+
+def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
+    """PSI: shares of time in percent, and the total in microseconds."""
+    body = pl.col("body")
+    rows = frame.filter(body.str.contains(PRESSURE))
+    parts = []
+    for place, (what, unit, mode) in enumerate(
+        (("avg10", "%", "level"), ("avg60", "%", "level"), ("avg300", "%", "level"), ("total", "us", "total")), start=2
+    ):
+        name = pl.concat_str(
+            [pl.col("file"), body.str.extract(PRESSURE, 1), pl.lit(what)], separator=".", ignore_nulls=True
+        )
+        parts.append(
+            rows.select(
+                "line_no",
+                "t_local",
+                item="group",
+                name=name,
+                value=body.str.extract(PRESSURE, place).cast(pl.Float64, strict=False),
+                unit=pl.lit(unit),
+                mode=pl.lit(mode),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _values(frame: pl.DataFrame) -> pl.DataFrame:
+    """A number alone in a file that tells use."""
+    body, file = pl.col("body"), pl.col("file")
+    rows = frame.filter(body.str.contains(r"^[0-9]+$") & file.str.contains(_USES).fill_null(False))
+    bytes_ = file.str.contains(r"^memory\.") & ~file.str.contains("failcnt")
+    counting = file.str.contains(r"failcnt|^cpuacct\.usage")
+    return rows.select(
+        "line_no",
+        "t_local",
+        item="group",
+        name=file,
+        value=body.cast(pl.Float64, strict=False),
+        unit=pl.when(bytes_).then(pl.lit("B")).when(file == "cpuacct.usage").then(pl.lit("ns")),
+        mode=pl.when(counting).then(pl.lit("total")).otherwise(pl.lit("level")),
+    )
+
+
+def _params(frame: pl.DataFrame, out: Tables) -> None:
+    """Limits: a value alone, quota and period of cpu.max, one row for each key of io.max."""
+    body, file = pl.col("body"), pl.col("file")
+    # `max 12` in memory.events is a count, not a limit.
+    other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")
+    alone = frame.filter(body.str.contains(VALUE) & (~other).fill_null(False))
+    one, two = body.str.extract(VALUE, 1).cast(pl.Float64, strict=False), body.str.extract(VALUE, 2).cast(pl.Float64)
+    limits = alone.select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=file,
+        value=body,
+        # A quota of -1 (v1) is none, as `max` is.
+        num=pl.when(file == "cpu.max").then(one / two).when(one >= 0).then(one),
+    )
+    pairs = frame.filter(body.str.contains(DEVICE) & body.str.contains(r"[a-z]+(?:bps|iops)="))
+    pairs = pairs.with_columns(cell=body.str.extract_all(r"[a-z_]+=(?:[0-9]+|max)")).explode("cell").drop_nulls("cell")
+    value = pl.col("cell").str.extract(r"=(.*)$")
+    name = pl.concat_str(
+        pl.lit("io.max"), body.str.extract(DEVICE, 1), pl.col("cell").str.extract(r"^([a-z_]+)"), separator=" "
+    )
+    devices = pairs.select(
+        "line_no", "t_local", entity="group", name=name, value=value, num=value.cast(pl.Float64, strict=False)
+    )
+    rows = pl.concat([limits, devices]).sort("line_no", maintain_order=True)
+    out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

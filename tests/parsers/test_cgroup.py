@@ -1,0 +1,51 @@
+"""Control groups: lines rebuilt from the columns, and what damage does to them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.source import Hints
+from tests.parsers.evidence import parse_bytes, read_bytes
+
+KEYS = st.sampled_from(["usage_usec", "nr_periods", "nr_throttled", "throttled_usec", "throttled_time"])
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(st.lists(st.tuples(KEYS, st.integers(0, 2**53)), min_size=1, max_size=8))
+def test_keys_come_out_of_the_columns_again(rows):
+    text = "".join(f"/sys/fs/cgroup/db/cpu.stat:{k} {v}\n" for k, v in rows)
+    found = parse_bytes(text.encode(), "cgroup", "linux").tables["counters"]
+    assert found.select("item", "name", "value").rows() == [("/db", k, float(v)) for k, v in rows]
+
+
+@pytest.mark.parametrize(("text", "num"), [("max 100000", None), ("150000 100000", 1.5), ("-1", None)])
+def test_a_quota_is_cores_or_nothing(text, num):
+    rows = read_bytes(f"/sys/fs/cgroup/db/cpu.max:{text}\n".encode()).table("params")
+    assert rows.select("scope", "entity", "name", "value", "num").rows() == [("cgroup", "/db", "cpu.max", text, num)]
+
+
+def test_a_file_is_named_by_its_command():
+    told = read_bytes(b"2147483648\n", Hints(kind="cgroup", command="cat /sys/fs/cgroup/db/memory.current"))
+    assert told.table("counters").select("item", "name", "value", "unit").rows() == [
+        ("/db", "memory.current", 2147483648.0, "B")
+    ]
+
+
+def test_a_value_without_a_name_is_unknown():
+    reading = read_bytes(b"2147483648\nmax\n", Hints(kind="cgroup"))
+    assert reading.account.account.unknown == 2
+    assert reading.account.tables == {}
+
+
+def test_keys_alone_tell_their_file():
+    rows = read_bytes(b"usage_usec 7\nnr_periods 2\nnr_throttled 1\nthrottled_usec 9\n").table("counters")
+    assert rows["unit"].to_list() == ["us", None, None, "us"]
+    assert rows["item"].null_count() == 4
+
+
+def test_a_cut_line_is_unknown():
+    reading = read_bytes(b"nr_periods 200\nnr_throttled 35\nthrottled_us")
+    assert len(reading.table("counters")) == 2
+    assert reading.account.account.unknown == 1

@@ -1,0 +1,78 @@
+"""Counters of interfaces: rows rebuilt from the columns, and what damage does to them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.formats.netdev import DEV_NAMES
+from parsers.source import Hints
+from tests.parsers.evidence import parse_bytes, read_bytes
+
+COUNT = st.integers(0, 2**53)
+FACES = st.lists(st.sampled_from(["eth0", "lo", "bond0.5", "net0"]), min_size=1, max_size=4, unique=True)
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(faces=FACES, data=st.data())
+def test_proc_net_dev_comes_out_of_the_columns_again(faces, data):
+    told = {f: data.draw(st.lists(COUNT, min_size=16, max_size=16)) for f in faces}
+    text = "Inter-|   Receive  |  Transmit\n face |bytes    packets\n"
+    text += "".join(f"{f:>6}:{' '.join(map(str, v))}\n" for f, v in told.items())
+    rows = parse_bytes(text.encode(), "netdev", "table").tables["counters"]
+    want = [(f, n, float(v)) for f, values in told.items() for n, v in zip(DEV_NAMES, values, strict=True)]
+    assert rows.select("item", "name", "value").rows() == want
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(st.lists(COUNT, min_size=12, max_size=12))
+def test_ip_link_comes_out_of_the_columns_again(values):
+    rx, tx = values[:6], values[6:]
+    text = (
+        "2: eth0@if3: <BROADCAST,UP> mtu 1500 qdisc mq state UP\n    link/ether 00:16:3e:00:00:01 brd ff:ff:ff:ff:ff:ff\n"
+        f"    RX:  bytes packets errors dropped  missed   mcast\n    {' '.join(map(str, rx))}\n"
+        f"    TX:  bytes packets errors dropped carrier collsns\n    {' '.join(map(str, tx))}\n"
+    )
+    reading = read_bytes(text.encode())
+    rows = reading.table("counters")
+    names = [
+        f"{s} {n}"
+        for s, ns in (("RX", "missed mcast"), ("TX", "carrier collsns"))
+        for n in f"bytes packets errors dropped {ns}".split()
+    ]
+    assert rows.select("item", "name", "value").rows() == [
+        ("eth0", n, float(v)) for n, v in zip(names, values, strict=True)
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_numbers_that_do_not_fit_their_header_are_no_counters():
+    text = "2: eth0: <UP> mtu 1500\n    RX: bytes  packets  errors\n    1 2\n    TX: bytes packets errors\n    1 2 3\n"
+    reading = read_bytes(text.encode())
+    assert reading.table("counters")["name"].to_list() == ["TX bytes", "TX packets", "TX errors"]
+    assert reading.account.account.unknown == 1
+
+
+def test_the_interface_of_ethtool_comes_from_its_command():
+    text = b"NIC statistics:\n     rx_packets: 34\n     rx_missed_errors: 17\n"
+    assert read_bytes(text).table("counters")["item"].to_list() == [None, None]
+    told = read_bytes(text, Hints(command="ethtool -S eth0")).table("counters")
+    assert told["item"].to_list() == ["eth0", "eth0"]
+
+
+def test_growth_between_two_captures_is_given():
+    block = "Inter-|   Receive\n face |bytes\n  eth0: {} 2 3 4 0 0 0 0 9 10 0 0 0 0 0 0\n"
+    rows = read_bytes((block.format(100) + block.format(250)).encode()).table("counters")
+    assert rows.filter(rows["name"] == "RX bytes")["delta"].to_list() == [None, 150.0]
+
+
+@pytest.mark.parametrize("dash", ["-", "0"])
+def test_a_dash_is_no_value(dash):
+    text = (
+        "Name  Mtu   Network     Address           Ipkts Ierrs    Opkts Oerrs  Coll\n"
+        f"en0   1500  link#2      0.11.25.0.0.1     3405107     {dash}  2886201     2     0\n"
+    )
+    rows = read_bytes(text.encode()).table("counters")
+    assert ("Ierrs" in rows["name"].to_list()) is (dash == "0")
+    assert dict(rows.select("name", "value").iter_rows())["Opkts"] == 2886201.0
