@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from parsers import errors, parquet
+from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
 from parsers.parts import PartHint, Plan, fallen, hit_rate, lay_out, lay_out_rest, plan
@@ -252,7 +253,7 @@ class _Reading:
                 manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints)]
             while manifest["plan_next"] < len(manifest["plans"]):
                 told = manifest["plans"][manifest["plan_next"]]
-                self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"])})))
+                self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"]), "dress": tuple(told["dress"])})))
             manifest["complete"] = True
             self._save()
         account = account_of(manifest, self.text.name)
@@ -298,7 +299,7 @@ class _Reading:
     def _choose(self, what: Plan, begin: Position, end: int) -> _Chosen:
         """Identify a part by its head. A failure is kept: the lines are numbered and indexed all the same."""
         head = self.text.head(begin.offset, end)
-        recognised = recognise(head, what.hints.command)
+        recognised = recognise(head, what.hints.command, worn=what.dress)
         hints = recognised.lead.fill(what.hints)
         if not self.manifest["claims"]:
             self.manifest["claims"] = _claims_json(recognised)
@@ -314,7 +315,7 @@ class _Reading:
         if parts and parts[-1]["part"] == what.part and parts[-1]["version"] != version:
             raise OtherReading(f"{self.out} was begun with {parts[-1]['version']}, now it is {version}")
         hints = replace(hints, kind=chosen.format.kind, variant=chosen.variant)
-        rate = hit_rate(head.lines, chosen.format.kind) if what.watched else 0.0
+        rate = hit_rate(undressed_lines(head.lines, recognised.dress), chosen.format.kind) if what.watched else 0.0
         return _Chosen(chosen, hints, recognised, rate)
 
     def _read_run(self, what: Plan, chosen: _Chosen | None, begin: Position, part_end: int) -> int:
@@ -343,6 +344,7 @@ class _Reading:
         number = len(manifest["batches"]) + 1
         with _writer(self.out, number) as writer:
             tables = Tables(source, writer)
+            tables.scanner.key_lines = manifest["key_lines"]
             if self.transcript is not None and source.first_line == 1:
                 tables.note(1, 1, "remark", self.transcript.note)
             if chosen is not None and chosen.recognised.note and at.offset == begin.offset:
@@ -361,7 +363,7 @@ class _Reading:
             batch, state = tables.finish(state)
         if what.part is not None:
             self._count_part(what, chosen, source, tables, batch)
-        manifest["state"] = state
+        manifest["state"], manifest["key_lines"] = state, tables.scanner.key_lines
         manifest["batches"].append(
             {"batch": number, "line_next": source.next_line, "offset_next": end, "tables": batch.tables}
         )
@@ -477,6 +479,7 @@ def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str |
         "plan_begun": None,
         "batches": [],
         "state": {},
+        "key_lines": 0,
         "claims": [],
         "account": asdict(LineAccount()),
         "parts": [],

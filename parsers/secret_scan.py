@@ -31,6 +31,9 @@ SHAPES = (
 CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\""
 LIKELY = f"(?:{SHAPES})|(?:{CARDS})"
 
+OF_ITS_LINE = frozenset({"person"})
+"""Kinds that are masked in their own line only: a name is often an ordinary word."""
+
 _LIBRARY = (
     "aws.AWSKeyDetector azure_storage_key.AzureStorageKeyDetector basic_auth.BasicAuthDetector "
     "discord.DiscordBotTokenDetector github_token.GitHubTokenDetector gitlab_token.GitLabTokenDetector jwt.JwtTokenDetector "

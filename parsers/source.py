@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -325,6 +325,8 @@ class Source:
         self.elided: list[Longs] = []
         self._spans: list[tuple[int, int, int, int]] = []
         self._current: Block | None = None
+        self.watch: Callable[[pl.DataFrame], None] | None = None
+        """Sees each block before the format does."""
         self._blocks = self._read()
 
     @property
@@ -357,6 +359,8 @@ class Source:
                 self.elided.append(short[marks] + first)
             self.at = Position(first + count, piece.offset + piece.size)
             self._current = Block(frame, first, piece.offset)
+            if self.watch is not None:
+                self.watch(frame)
             yield self._current
         self._current = None
 

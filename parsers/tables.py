@@ -16,6 +16,7 @@ from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
 from parsers.schema import schema
+from parsers.secret_scan import OF_ITS_LINE, Scanner
 from parsers.source import Longs, Source
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
@@ -90,6 +91,9 @@ class Tables:
         self._source = source
         self._sink = sink
         self._masks = Masks()
+        self.scanner = Scanner()
+        """Finds the secrets that the format does not know of; its state goes from run to run."""
+        source.watch = self._scan
         self._codes = np.zeros(4096, np.uint8)
         self._depth = np.zeros(4097, np.int32)
         self._notes: list[pl.DataFrame] = []
@@ -149,6 +153,13 @@ class Tables:
         if covered:
             raise ValueError(f"secret in line {line_no} named after its rows were added")
         self._masks.keep(line_no, begin, end, kind, self._source.text_of(line_no))
+
+    def _scan(self, frame: pl.DataFrame) -> None:
+        texts: dict[int, str] = {}
+        for line_no, begin, end, kind in self.scanner.scan(frame):
+            if line_no not in texts:
+                texts[line_no] = frame["line"][line_no - int(frame["line_no"][0])]
+            self._masks.keep(line_no, begin, end, kind, texts[line_no], everywhere=kind not in OF_ITS_LINE)
 
     def secrets(self, frame: pl.DataFrame) -> None:
         """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are

@@ -8,7 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from parsers.lines import LineReader
+from parsers.masks import Masks
+from parsers.reading import read
 from parsers.secret_scan import Scanner, spans
+from parsers.source import Hints, Limits
+from tests.parsers.evidence import all_tables
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 
@@ -121,3 +126,44 @@ def test_real_tool_output_is_hardly_touched():
         frame = pl.DataFrame({"line_no": list(range(1, len(lines) + 1)), "line": lines})
         masked += [(path.parent.name, lines[n - 1][b:e], kind) for n, b, e, kind in Scanner().scan(frame)]
     assert len(masked) < 40, masked
+
+
+def test_no_table_note_or_line_shows_a_planted_secret(tmp_path):
+    """Planted in a trace, in a list and in prose that no format reads: the original alone still has them."""
+    trace = (
+        b'22626/1:\t 8.6926\topen("/tmp/x", O_RDONLY)\t= 3\n'
+        b'22626/1:\t 8.7001\twrite(3, "password=Winter2021 x", 20)\t= 20\n'
+        b'22626/1:\t 8.7101\twrite(3, "Winter2021 again", 16)\t= 16\n'
+        b'22626/1:\t 8.7201\twrite(3, "from jane.doe@example.org", 25)\t= 25\n'
+        b"curl -u svc:Geheimnis1 https://h/ is what I typed\n"
+        b"-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA0Z3VS5JJcds3xf\n-----END RSA PRIVATE KEY-----\n"
+    )
+    path = tmp_path / "a"
+    path.write_bytes(trace)
+    for limits in (Limits(), Limits(run_bytes=100)):
+        out = tmp_path / f"r{limits.run_bytes}"
+        account = read(path, Hints(kind="truss"), out, limits=limits)
+        shown = [line.text for line in LineReader(path, out).lines(1, 99)]
+        assert [len(line) for line in shown] == [len(x) for x in trace.decode().splitlines()]
+        stored = str([all_tables(out)[name].to_dicts() for name in all_tables(out)]) + str(account.as_json())
+        words = ["Geheimnis1", "jane.doe", "MIIEowIBAAKCAQEA0Z3VS5JJcds3xf", "password=Winter2021"]
+        for secret in [*words, "Winter2021"] if limits == Limits() else words:
+            assert secret not in stored
+        assert not any(secret in line for secret in words for line in shown)
+        assert "22626" in stored
+
+
+def test_a_name_is_masked_in_its_own_rows_only():
+    masks = Masks()
+    masks.keep(2, 0, 4, "person", "info@example.org", everywhere=False)
+    frame = pl.DataFrame(
+        {
+            "line_no": [1, 2, 3],
+            "line_end": [1, 2, 3],
+            "text": ["info", "to info", "info"],
+            "list": [["info"], ["info", None], None],
+        }
+    )
+    masked = masks.apply(frame)
+    assert masked["text"].to_list() == ["info", "to ****", "info"]
+    assert masked["list"].to_list() == [["info"], ["****", None], None]
