@@ -35,7 +35,7 @@ _SECTION = rf'"({"|".join(_SECTIONS)})": ?\['
 _STAMP = r'"timestamp": ?"([^"]{5,20})"'
 _LABEL = r'\{"(?:cpu|node)": ?"(all|-?[0-9]+)"'
 _VALUE = r'"([a-z]+)": ?(-?[0-9]+(?:\.[0-9]+)?)'
-_NAMED = r'\{"name": ?"([^"]+)", ?"value": ?(-?[0-9]+(?:\.[0-9]+)?)\}'
+_NAMED = r'\{"name": ?"([^"]+)", ?"value": ?(-?[0-9]+(?:\.[0-9]+)?)'
 _KNOWN = rf'{_SECTION}|{_STAMP}|"(?:sysstat|hosts|nodename|sysname|release|machine|number-of-cpus|date|statistics)"|^[ \t\]\}}\[\{{,]*$|{_LABEL}'
 _PLACES = {
     "usr": "usr",
@@ -49,9 +49,8 @@ _PLACES = {
     "gnice": "gnice",
     "idle": "idle",
 }
-_BREAKS = re.compile(
-    r'(?<=[\[,{])(?=\{"(?:cpu|node|name)")|(?="timestamp")|(?="(?:cpu-load|node-load|sum-interrupts|individual-interrupts|soft-interrupts|date|release|number-of-cpus)")'
-)
+_KEYS = "cpu-load|node-load|sum-interrupts|individual-interrupts|soft-interrupts|date|release|number-of-cpus"
+_BREAKS = re.compile(rf'(?=\{{"(?:cpu|node|name)")|(?="timestamp")|(?="(?:{_KEYS})")')
 
 
 def is_mpstat(text: str) -> bool:
@@ -62,8 +61,31 @@ def is_mpstat(text: str) -> bool:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run. `state`: section, label, stamp and number of the last sample."""
     for frame in grid.frames(source):
-        _block(_broken(frame).with_row_index("row"), source, out, state)
+        lines = _joined(frame) if grid.is_small(source) else frame.with_columns(line_end=pl.col("line_no"))
+        _block(_broken(lines).with_row_index("row"), source, out, state)
     return state
+
+
+def _joined(frame: pl.DataFrame) -> pl.DataFrame:
+    """Join the lines of objects that a printer of JSON gave a line for each key, as far as they are plain."""
+    line = pl.col("line")
+    opens = line.str.contains(r"^[ \t]*\{$")
+    whole = pl.col("line_no").alias("line_end")
+    if not frame.select((opens & line.shift(-1).str.contains(r'^[ \t]*"(?:cpu|node|name)":')).any()).item():
+        return frame.with_columns(whole)
+    marked = frame.with_columns(group=opens.cum_sum(), ends=line.str.contains(r"^[ \t]*[\]}]"))
+    inside = (pl.col("ends").cum_sum().over("group") == 0) & (pl.col("group") > 0)
+    marked = marked.with_columns(inside=inside)
+    joined = (
+        marked.filter("inside")
+        .group_by("group", maintain_order=True)
+        .agg(
+            pl.col("line_no").first(), line.str.strip_chars().str.join(" "), pl.col("line_no").last().alias("line_end")
+        )
+    )
+    joined = joined.with_columns(line.str.replace_all(r"\{ ", "{"))
+    rest = marked.filter(~pl.col("inside")).select("line_no", "line", whole)
+    return pl.concat([rest, joined.select("line_no", "line", "line_end")]).sort("line_no", maintain_order=True)
 
 
 def _broken(frame: pl.DataFrame) -> pl.DataFrame:
@@ -74,10 +96,11 @@ def _broken(frame: pl.DataFrame) -> pl.DataFrame:
     )
     if many.is_empty():
         return frame
-    pieces = [(n, piece) for n, text in many.iter_rows() for piece in _BREAKS.split(text)]
-    cut = pl.DataFrame(pieces, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
+    rows = many.select("line_no", "line_end", "line").iter_rows()
+    pieces = [(n, end, piece) for n, end, text in rows for piece in _BREAKS.split(text)]
+    cut = pl.DataFrame(pieces, schema={"line_no": pl.Int64, "line_end": pl.Int64, "line": pl.String}, orient="row")
     rest = frame.filter(~pl.col("line_no").is_in(many["line_no"].implode()))
-    return pl.concat([rest, cut]).sort("line_no", maintain_order=True)
+    return pl.concat([rest.select(cut.columns), cut]).sort("line_no", maintain_order=True)
 
 
 def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
@@ -95,7 +118,7 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
     clocks = _clocks(stamps, marked, source, out, state)
     state.update(sample=marked["sample"][-1], section=marked["section"][-1], label=marked["label"][-1])
     rows = marked.join(clocks, on="sample", how="left", maintain_order="left").filter(pl.col("sample") > 0)
-    keys = ["row", "line_no", "sample", "first", "t_local", "interval_s"]
+    keys = ["row", "line_no", "line_end", "sample", "first", "t_local", "interval_s"]
     loads = rows.filter(pl.col("own") & (pl.col("section") == "cpu"))
     values = {
         t: line.str.extract(rf'"{n}": ?(-?[0-9.]+)').cast(pl.Float64, strict=False).alias(t) for n, t in _PLACES.items()
@@ -131,7 +154,8 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
             mode=pl.when(rate).then(pl.lit("rate")).otherwise(pl.lit("level")),
         ),
     )
-    out.read(lines.filter(line.str.contains(_KNOWN))["line_no"])
+    known = lines.filter(line.str.contains(_KNOWN))
+    out.read(known.select(pl.int_ranges("line_no", pl.col("line_end") + 1).explode()).to_series())
 
 
 def _head(lines: pl.DataFrame, out: Tables, state: State) -> None:

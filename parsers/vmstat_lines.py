@@ -39,7 +39,8 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     whole = any(heading_length(w) >= len(w) - 1 for _, x in texts if len(w := x.split()) >= 5)
     rows = [len(x.split()) for _, x in texts if re.match(r"[ \t]*[0-9]", x) and len(x.split()) > 2]
     good = sum(1 for n in rows if any(w and w <= n <= w + 3 for w in widths) or (not any(widths) and n > 15))
-    if (whole or not any(widths)) and good * 2 >= len(rows):
+    named = re.search(r"\bus\s+sy\s+id\b", "\n".join(x for _, x in texts))
+    if (whole or not named) and good * 2 >= len(rows):
         return frame
     joined = [(n, _DATE_TIME.sub(r"\1_\2", x)) for n, x in texts]
     found = grid.restore(joined, _begins, _fits)

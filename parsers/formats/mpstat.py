@@ -79,7 +79,7 @@ def claim(head: Head) -> Claim | None:
         if match:
             number = text.count("\n", 0, match.start() + 1) + 1
             # Full headers of sysstat's mpstat are no one else's; sar prints tables of interrupts too.
-            sure = 1.0 if "%iowait" in match[0] else 0.95
+            sure = 1.0 if "%iowait" in match[0] or re.search(r"[ \t](?:HI|LOC)/s", text) else 0.95
             return Claim(sure, f"column names of mpstat in line {number}", system)
     if mpstat_json.is_mpstat(text):
         return Claim(0.95, "statistics of mpstat as JSON", "json")
