@@ -97,7 +97,7 @@ SOLARIS_RELEASE = re.compile(r"(?:Oracle |Open)?Solaris ([0-9]+(?:\.[0-9.]+)?(?:
 
 def claim(head: Head) -> Claim | None:
     """By lines of these tools alone, since each is short."""
-    if not _LOOK.search(head.text):
+    if not _LOOK.search(head.text[:8192]):
         return None
     found, part = share(head, _OWN)
     if not found or part < 0.3:

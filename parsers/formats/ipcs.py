@@ -81,7 +81,7 @@ TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4}
 
 def claim(head: Head) -> Claim | None:
     """By the banner or a header, with rows under it; else by several rows."""
-    text = head.text
+    text = head.text[:8192]
     words = ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore")
     if not any(w in text for w in words) and not KEYED.search(text):
         return None

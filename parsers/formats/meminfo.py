@@ -107,7 +107,7 @@ PLAIN_KB = 1_000_000
 
 def claim(head: Head) -> Claim | None:
     """By names and headers that only these have."""
-    text = head.text
+    text = head.text[:16384]
     for variant, pattern in _PATTERNS.items():
         if not any(word in text for word in _WORDS[variant]):
             continue

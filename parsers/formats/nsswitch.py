@@ -33,7 +33,7 @@ _SOURCES = (
     "|altfiles|extrausers|local[46]?|bind[46]?|yp|cache|centrify|vas4|libvirt|xfn|tcb"
 )
 OWN = (
-    rf"(?i)^[ \t]*#?[ \t]*(?:(?:{_DATABASES})[ \t]*:(?:[ \t]*(?:{_SOURCES}|\[[^\]]*\]))+[ \t]*(?:#.*)?$"
+    rf"(?i)^[ \t]*(?:#+[ \t]*)?(?:(?:{_DATABASES})[ \t]*:(?:[ \t]*(?:{_SOURCES}|\[[^\]]*\]))+[ \t]*(?:#.*)?$"
     rf"|(?:hosts|aliases?)[ \t]*=[ \t]*(?:{_SOURCES})(?:[ \t]*=[ \t]*auth)?(?:[ \t]*,[ \t]*(?:{_SOURCES})(?:[ \t]*=[ \t]*auth)?)*$)"
 )
 FORMATS = tuple(
@@ -56,14 +56,13 @@ FORMATS = tuple(
 _OWN = re.compile(OWN)
 LINE = re.compile(r"(#*)[ \t]*([A-Za-z][A-Za-z0-9_.]*)[ \t]*([:=])[ \t]*([^#]*)(?:#.*)?")
 ENTRY = re.compile(r"\[[^\]]*\]?|[^\s\[,]+")
-_LOOK = re.compile(r"(?m)^[ \t]*#?[ \t]*(?:[Hh]osts|HOSTS|[Pp]asswd|[Gg]roup|GROUP|[a-z]+)[ \t]*[:=][ \t]*[a-zA-Z\[]")
 _KNOWN = re.compile(_DATABASES, re.IGNORECASE)
 _SOURCE = re.compile(_SOURCES, re.IGNORECASE)
 
 
 def claim(head: Head) -> Claim | None:
     """By lines `database: sources`; comments say nothing."""
-    if not _LOOK.search(head.text) or not any(_OWN.match(x) for x in head.lines[:400]):
+    if not any(_KNOWN.match(x.lstrip("# \t")) for x in head.lines[:120]) or not any(_OWN.match(x) for x in head.lines):
         return None
     bare = Head([x for x in head.lines if not x.lstrip().startswith("#") or _OWN.match(x)])
     found, part = share(bare, _OWN)

@@ -111,7 +111,7 @@ _MEASURES = tuple(dict.fromkeys(_COLUMNS.values()))
 
 def claim(head: Head) -> Claim | None:
     """By the header, else by a `pid:` line or several rows of address, size and mode."""
-    if not _LOOK.search(head.text) and len(re.findall(GLUED, head.text[:4096])) < 2:
+    if not _LOOK.search(head.text[:8192]) and len(re.findall(GLUED, head.text[:4096])) < 2:
         return None
     lines = head.lines[:400]
     _, part = share(head, _OWN)

@@ -24,7 +24,7 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 OWN = (
-    r"^[ \t]*[#;]?[ \t]*(?:nameserver[ \t]+(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:.%a-z0-9]+)"
+    r"^[ \t]*(?:[#;]+[ \t]*)?(?:nameserver[ \t]+(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:.%a-z0-9]+)"
     r"|(?:search|domain)[ \t]+[A-Za-z0-9._-]+\.[A-Za-z0-9._-]*(?:[ \t]+[A-Za-z0-9._-]+)*"
     r"|options?(?:[ \t]+(?:ndots|timeout|attempts|rotate|debug|inet6|edns0|retrans|retry|single-request|no-|use-vc|trust-ad)[a-z0-9-]*(?::[0-9]+)?)+"
     r"|sortlist(?:[ \t]+[0-9./]+)+|lookup(?:[ \t]+(?:file|bind|yp))+)[ \t]*(?:[#;].*)?$"

@@ -40,7 +40,9 @@ _OLD = (
 )
 _WORD = r"(?:always|defer|defer\+madvise|madvise|never|within_size|advise|deny|force|inherit)"
 BASH = rf"^(?:{_SHELL}[ \t]+\([^)]*-[a-zA-Z]\)[ \t]+\S+|{_OLD}[ \t]+\S+)$"
-CONF = rf"^[ \t]*#?[ \t]*(?:[@%]?[A-Za-z0-9_.*:-]+|\*)[ \t]+(?:soft|hard|-)[ \t]+(?:{_ITEMS})[ \t]+\S+(?:[ \t]*#.*)?$"
+CONF = (
+    rf"^[ \t]*(?:#[ \t]*)?(?:[@%]?[A-Za-z0-9_.*:-]+|\*)[ \t]+(?:soft|hard|-)[ \t]+(?:{_ITEMS})[ \t]+\S+(?:[ \t]*#.*)?$"
+)
 PROC = r"^(?:Limit[ \t]+Soft Limit[ \t]+Hard Limit|Max [a-z -]+[ \t]{2,}(?:[0-9]+|unlimited)[ \t]+(?:[0-9]+|unlimited))"
 AIX = r"^[ \t]+(?:fsize|core|cpu|data|rss|stack|nofiles|threads|nproc)(?:_hard)?[ \t]*=[ \t]*-?[0-9]+$"
 LIMITS = rf"(?:{BASH}|{CONF}|{PROC}|{AIX})"
@@ -69,6 +71,23 @@ FORMATS = (
 )
 
 _LIMITS, _THP = re.compile(LIMITS), re.compile(THP)
+_WORDS = (
+    "limit",
+    "Limit",
+    "soft",
+    "hard",
+    "(-",
+    "-n)",
+    "-c)",
+    "descriptors",
+    "nofile",
+    "fsize",
+    "[always]",
+    "[never]",
+    "[madvise]",
+    "[defer",
+    "[within_size]",
+)
 _FIELDS = {
     "bash": re.compile(r"(?P<name>[a-zA-Z][a-zA-Z -]*?)[ \t]+\((?P<unit>[^)]*)-[a-zA-Z]\)[ \t]+(?P<value>\S+)"),
     "old": re.compile(r"(?P<name>[a-z][a-z ]*?)[ \t]*\((?P<unit>[^)]*)\)[ \t]+(?P<value>\S+)"),
@@ -84,7 +103,9 @@ THP_LINE = re.compile(r"(?:(\S.*?)[ \t:]+)?((?:[a-z_+]+[ \t]+)*\[([a-z_+]+)\](?:
 
 def claim(head: Head) -> Claim | None:
     """By lines of limits, or the bracketed word of a setting of huge pages."""
-    lines = head.lines
+    lines, text = head.lines, head.text[:8192]
+    if not any(word in text for word in _WORDS):
+        return None
     if not any(_LIMITS.match(x) or _THP.match(x) for x in lines[:120]):
         return None
     bare = Head([x for x in lines if not x.lstrip().startswith(("#", "*")) or _LIMITS.match(x)])

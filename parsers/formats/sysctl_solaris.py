@@ -31,7 +31,7 @@ from parsers.tables import State, Tables
 
 _SET = r"(?:set[ \t]+[A-Za-z0-9_]+(?::[A-Za-z0-9_]+)?[ \t]*[=|&][ \t]*\S+|(?:forceload|exclude|moddir|rootfs|rootdev)[ \t]*:[ \t]*\S*)"
 _CONTROL = r"(?:project|process|task|zone)\.[a-z]+(?:-[a-z]+)+"
-SYSTEM = rf"^[ \t]*[*#]*[ \t]*{_SET}"
+SYSTEM = rf"^[ \t]*(?:[*#]+[ \t]*)?{_SET}"
 PRCTL = (
     rf"^(?:(?:project|process|task|zone): [0-9]+: \S|NAME +PRIVILEGE +VALUE|{_CONTROL}$"
     r"|[ \t]+(?:usage|basic|privileged|system)[ \t]+[0-9][0-9.,]*[kKMGTPE]?B?s?(?:[ \t]+(?:-|max|inf)[ \t]|$))"
@@ -84,7 +84,7 @@ def claim(head: Head) -> Claim | None:
         sure = {
             "etc_system": bool(
                 re.search(
-                    r"(?m)^[ \t]*[*#]*[ \t]*(?:set[ \t]+\w+(?::\w+)?[ \t]*=[ \t]*(?:0x)?[0-9a-fA-F]+[ \t]*$|forceload)",
+                    r"(?m)^[ \t]*(?:[*#]+[ \t]*)?(?:set[ \t]+\w+(?::\w+)?[ \t]*=[ \t]*(?:0x)?[0-9a-fA-F]+[ \t]*$|forceload)",
                     text,
                 )
             ),
