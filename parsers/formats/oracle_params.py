@@ -35,7 +35,7 @@ _KNOWN = (
     "|job_queue_processes|parallel_max_servers|optimizer_features_enable|log_archive_dest_1|db_recovery_file_dest|background_dump_dest"
     "|db_block_buffers|java_pool_size|large_pool_size|instance_name|_[a-z][a-z_0-9]{5,40})"
 )
-_TYPES = r"(?:big integer|integer|string|boolean|file|double|unknown|number)"
+_TYPES = r"(?:big integer|integer|string|boolean)"
 _SHOW_ROW = rf"^\s*([A-Za-z_][A-Za-z0-9_$#]*)\s+({_TYPES})(?:\s+(\S.*))?$"
 _SHOW_HEAD = r"^\s*NAME\s+TYPE(\s+VALUE)?$"
 _SETTING = r"^[ \t]*(#[# \t]*)?(?:(\*|[A-Za-z][A-Za-z0-9_$#]{0,15})\.)?([A-Za-z_][A-Za-z0-9_$#]*)[ \t]*=[ \t]*(.*)$"
@@ -86,7 +86,10 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.95, f"{len(mine)} settings of a pfile", "pfile")
         if len(plain) > 1 and len(plain) * 3 > len(filled):
             return Claim(0.85, f"{len(plain)} settings of an init.ora", "pfile")
-    if re.search(r"(?im)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b", text):
+    if (
+        re.search(r"(?im)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b", text)
+        and "Begin value" not in text
+    ):
         named = re.findall(rf"(?m)^[ |\t]*{_KNOWN}[ |\t]", text)
         if len(named) > 1:
             return Claim(0.85, f"a listing of {len(named)} parameters", "listing")

@@ -1,0 +1,365 @@
+r"""Workload reports of Oracle databases as text: AWR and ASH (10g and later), Statspack (8i and later).
+Source: Database Performance Tuning Guide, "Automatic Performance Statistics"; `@?/rdbms/admin/awrrpt.sql`, `spreport.sql`, `ashrpt.sql`.
+
+    Event                                 Waits     Time(s)   (ms)   time Wait Class
+    ------------------------------ ------------ ----------- ------ ------ ----------
+    db file sequential read              35,732       6,575    184   77.5 User I/O
+
+Fills `db_waits` (tables of events), `counters` (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot), `params`
+(scope oracle, the init.ora section), `resource_use`, `hist` (wait histograms: n is waits times percent), `hosts`. t_local is the end of
+the interval; rows above its line have none.
+Traps: cells stand where the dashes are; event names are cut by their column; an average printed as 0 is made from time and waits; `%WIO`
+is part of `%Idle`; DB CPU has no waits; a table may be continued on a next page. Known gaps: SQL texts and segment sections are read as
+lines and fill no table; HTML reports come as transcripts of their tables.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import polars as pl
+
+from parsers import oracle_stamps, sqlplus
+from parsers.oracle_figures import figure, seconds
+from parsers.registry import Claim, Format
+from parsers.schema import schema
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
+from parsers.times import WALL_BASE
+
+_TITLE = r"(?m)^\s*(?:WORKLOAD REPOSITORY (?:report|RAC|PDB|COMPARE)|STATSPACK report for|ASH Report For|WORKLOAD REPOSITORY)"
+FORMAT = Format(
+    kind="awr", variant="report", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("db_waits", "counters", "params", "resource_use", "hist", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
+    example="sqlplus / as sysdba @?/rdbms/admin/awrrpt.sql", clocks=("wall-local", "none"),
+    own=(
+        r"^\s*(?:WORKLOAD REPOSITORY|STATSPACK report for|ASH Report For)|DB/Inst: |^ *(?:Begin|End) Snap: |^ +(?:Elapsed|DB Time): +[0-9.,]+ \(mins\)"
+        r"|^[-~ ]{8,}$|^->|^(?:Load Profile|Top [0-9]+ .*Events|Event +Waits|Host CPU|Statistic|DB Name +DB Id|Host Name +Platform|Cache Sizes|Instance Eff)"
+        r"|^ *[A-Za-z][A-Za-z0-9%*:()/ &$#_.-]{2,64}? {2,}-?[0-9.,]+(?:[KMG%]|us|ms|s)?(?: +[0-9.,%KMGusm-]+)*(?: +[A-Z@]\S*(?: \S+)?)?$"
+        r"|^ {12,}[A-Z(%][A-Za-z%/()]*(?: +[A-Za-z%/()]+)*$|^ {10,}[0-9.,]+(?: +[0-9.,]+)+$"
+    ),
+)  # fmt: skip
+
+_DASHES = re.compile(r"^[ ]*(?:-+|~{3,})(?: +-+)+ *$|^ *-{8,} *$")
+_SNAP = re.compile(r"^\s*(Begin|End) Snap: +([0-9]+) +(\S+) +([0-9:]{8}) +([0-9,]+)?(?: +([0-9.,]+))?")
+_SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?\)")
+_SECTION = re.compile(
+    r"^(\S.*?) {2,}DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
+)
+_NUMBER_TEXT = re.compile(r"^([0-9.,]+(?:[KMG]|us|ms|s)?) +(\S.*)$")
+_FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
+_OS = (("linux", "linux"), ("solaris", "solaris"), ("aix", "aix"), ("hp-ux", "hpux"), ("windows", "windows"))
+
+
+def claim(head: Head) -> Claim | None:
+    if re.search(_TITLE, head.text):
+        return Claim(0.97, "title of a workload report", "report")
+    found = re.findall(r"DB/Inst: \S+/\S+ +Snaps?: ", head.text)
+    if found:
+        return Claim(0.93, f"{len(found)} page headers of a workload report", "report")
+    if re.search(r"(?m)^Top [0-9]+ (?:Timed|Foreground).*Events|^\s*Begin Snap: +[0-9]+ ", head.text):
+        return Claim(0.85, "a table of a workload report", "report")
+    return None
+
+
+@dataclass
+class _Carry:
+    """What goes from block to block and from run to run."""
+
+    section: str = ""
+    columns: list[tuple[int, int]] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
+    above: list[tuple[int, str]] = field(default_factory=list)
+    begin: float | None = None
+    end: float | None = None
+    reported: bool = False
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    kept = {f.name: state[f.name] for f in fields(_Carry) if f.name in state}
+    kept["columns"] = [tuple(c) for c in kept.get("columns", [])]
+    reader = _Reader(out, _Carry(**kept))
+    for block in source.blocks():
+        for line_no, line in block.frame.rows():
+            reader.feed(line_no, line.expandtabs(8))
+        reader.flush()
+    carry = reader.carry
+    if source.next_line > source.first_line:
+        span = [(source.first_line, source.next_line - 1)]
+        if carry.end is None and carry.begin is None:
+            out.domain(Domain(1, "none", lines=span))
+        else:
+            out.domain(Domain(1, "wall-local", WALL_BASE, None, carry.begin, carry.end, span))
+            if carry.begin is not None and carry.end is not None:
+                out.fact("interval_s", carry.end - carry.begin)
+    return state | asdict(carry)
+
+
+class _Reader:
+    """Takes lines; rows by table wait for `flush`."""
+
+    def __init__(self, out: Tables, carry: _Carry) -> None:
+        self.out, self.carry = out, carry
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.plain: list[int] = []
+
+    def add(self, table: str, line_no: int, **cells: Any) -> None:
+        self.rows.setdefault(table, []).append({"line_no": line_no, "t_local": self.carry.end, **cells})
+
+    def flush(self) -> None:
+        self.out.read(self.plain)
+        for table, rows in self.rows.items():
+            columns = schema(table)
+            self.out.add(
+                table, pl.DataFrame(rows, schema={c: columns[c] for c in dict.fromkeys(k for r in rows for k in r)})
+            )
+        self.rows, self.plain = {}, []
+
+    def feed(self, line_no: int, line: str) -> None:
+        carry, text = self.carry, line.strip()
+        if not text:
+            carry.above = []
+            return
+        if _DASHES.match(line):
+            self.rule(line_no, line)
+        elif found := _SNAP.match(line):
+            self.snap(line_no, found)
+        elif span := _SPAN.match(line):
+            self.add(
+                "counters",
+                line_no,
+                grp="snapshot",
+                name=span[1].lower().replace(" ", "_"),
+                value=round((figure(span[2]) or 0) * 60, 6),
+                unit="s",
+                mode="total",
+            )
+        elif section := _SECTION.match(line):
+            carry.section = (section[1] or section[4]).lower()
+            if section[4] and line.startswith("Load Profile"):
+                carry.above = [(line_no, line)]
+            carry.columns, carry.heads = [], []
+            self.plain.append(line_no)
+            if section[3]:
+                self.out.fact("label", f"{section[2]}/{section[3]}")
+        elif re.match(_TITLE, line) or text.startswith(("->", "~~~", "^L", "\x0c")) or re.match(r"^-+$", text):
+            self.plain.append(line_no)
+        elif not (carry.columns and self.row(line_no, line)):
+            carry.above = [*carry.above[-3:], (line_no, line)]
+
+    def rule(self, line_no: int, line: str) -> None:
+        """Take a line of dashes: columns and what is written above them; a single long one ends a table."""
+        carry = self.carry
+        runs = [(m.start(), m.end()) for m in re.finditer(r"-+|~+", line)]
+        self.plain.append(line_no)
+        if len(runs) < 2:
+            carry.columns, carry.heads, carry.above = [], [], []
+            return
+        starts = [0 if i == 0 and runs[0][0] < 4 else a for i, (a, _) in enumerate(runs)]
+        above = [(n, t) for n, t in carry.above if _DASHES.match(t) is None]
+        edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
+        # Names of a load profile stick out over their underline; what follows them is set to the right.
+        edges[0] = (edges[0][0], edges[1][0])
+        heads = [re.sub(r"\s+", " ", " ".join(_over(t, a, b) for _, t in above)).strip().lower() for a, b in edges]
+        carry.columns, carry.heads = edges, heads
+        self.plain += [n for n, _ in above]
+        carry.above = []
+
+    def row(self, line_no: int, line: str) -> bool:
+        """Take a line under dashes; False if it is no row of this table."""
+        carry = self.carry
+        cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.heads, carry.columns, strict=True)])
+        if cells is None:
+            return False
+        foreign = _FOREIGN.match(cells[-1])
+        last = carry.heads[-1]
+        if (
+            foreign
+            and ("%" in last or "time" in last or "value" in last or "per " in last)
+            and figure(cells[-1]) is None
+            and figure(foreign[1]) is not None
+        ):
+            self.out.note(line_no, line_no, "remark", f"behind the row stands: {foreign[2]}")
+            cells[-1] = foreign[1]
+        of = dict(zip(carry.heads, cells, strict=True))
+        return self.dispatch(line_no, cells, of)
+
+    def dispatch(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
+        heads, section = self.carry.heads, self.carry.section
+        first = heads[0]
+        if first.startswith("event") and any(h.endswith("1ms") or h.endswith("<1us") for h in heads):
+            return self.histogram(line_no, cells, of)
+        if first.startswith("event") or "wait event" in first or first == "top 5 timed events":
+            return self.event(line_no, cells, of)
+        if "per second" in " ".join(heads[1:3]):
+            name = cells[0].rstrip(":").strip()
+            if figure(cells[1]) is None:
+                return False
+            for head, cell in zip(heads[1:], cells[1:], strict=True):
+                if (value := figure(cell)) is not None:
+                    self.add(
+                        "counters",
+                        line_no,
+                        grp="load_profile",
+                        item=head,
+                        name=name,
+                        value=value,
+                        unit="/s" if "second" in head else None,
+                        mode="rate",
+                    )
+            return True
+        if first.startswith(("parameter name", "parameter")) and "value" in " ".join(heads):
+            changed = cells[2] if len(cells) > 2 and cells[2] else None
+            value = changed or cells[1]
+            self.add(
+                "params",
+                line_no,
+                scope="oracle",
+                name=cells[0].lower(),
+                value=value or None,
+                num=figure(value),
+                active=True,
+            )
+            return True
+        if first.startswith("resource name"):
+            values = [figure(c) for c in cells[1:]]
+            limit = next((v for h, v in zip(heads[1:], values, strict=True) if h.startswith("limit")), values[-1])
+            self.add(
+                "resource_use",
+                line_no,
+                scope="oracle",
+                name=cells[0].lower(),
+                used=values[0],
+                peak=values[1],
+                limit_num=limit,
+            )
+            return True
+        if first.startswith("statistic") and len(cells) > 1 and figure(cells[1]) is not None:
+            group = (
+                "time_model"
+                if "time (s)" in heads[1]
+                else "os_stats"
+                if section.startswith(("operating", "os stat"))
+                else "instance_activity"
+            )
+            for head, cell in list(zip(heads[1:], cells[1:], strict=True)):
+                if (value := figure(cell)) is not None and "%" not in head:
+                    unit = "s" if "time (s)" in head else "/s" if "per second" in head else None
+                    mode = "rate" if "per " in head else "total"
+                    item = None if head == heads[1] else head
+                    self.add(
+                        "counters", line_no, grp=group, item=item, name=cells[0], value=value, unit=unit, mode=mode
+                    )
+            return True
+        if any(h.endswith("%user") for h in heads):
+            names = [h.replace("load average ", "load_").replace("~", "").strip() for h in heads]
+            for name, cell in zip(names, cells, strict=True):
+                if (value := figure(cell)) is not None:
+                    self.add(
+                        "counters",
+                        line_no,
+                        grp="host_cpu",
+                        name=name,
+                        value=value,
+                        unit="%" if "%" in name else None,
+                        mode="level",
+                    )
+            return True
+        return self.head(line_no, of)
+
+    def event(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
+        def find(*words: str) -> tuple[str, str] | None:
+            return next(
+                ((h, c) for h, c in of.items() if any(w in h for w in words) and h != self.carry.heads[0]), None
+            )
+
+        waits = next((c for h, c in of.items() if h == "waits" or h.endswith(" waits")), None)
+        time = find("time(s)", "time (s)", "total wait time", "total time")
+        average = find("avg wait", "(ms)", "wait avg", "avg wt")
+        share = next(
+            (
+                c
+                for h, c in of.items()
+                if "%" in h and ("time" in h or "event" in h or "activity" in h) and "out" not in h
+            ),
+            None,
+        )
+        named = find("class")
+        total = seconds(time[1], "s") if time else None
+        n = figure(waits)
+        if total is None and n is None and figure(share) is None:
+            return False
+        avg = seconds(average[1], "ms") if average else None
+        avg_ms = None if avg is None else avg * 1000
+        if not avg_ms and total and n:
+            avg_ms = total / n * 1000
+        wait_class = named[1] if named and named[1] else None
+        self.add("db_waits", line_no, event=cells[0], wait_class=wait_class, n=None if n is None else int(n), total_s=total,
+                 avg_ms=None if avg_ms is None else round(avg_ms, 6), pct=figure(share))  # fmt: skip
+        return True
+
+    def histogram(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
+        total = figure(cells[1])
+        if total is None:
+            return False
+        lo: float | None = 0.0
+        for head, cell in list(of.items())[2:]:
+            edge = re.search(r"(<=?|>=?) ?([0-9]+)(us|ms|s|m)$", head)
+            if edge is None:
+                continue
+            hi = (seconds(edge[2] + edge[3]) or 0.0) * 1000 if edge[1].startswith("<") else None
+            lo = lo if hi is not None else (seconds(edge[2] + edge[3]) or 0.0) * 1000
+            share = figure(cell)
+            if share is not None:
+                self.add(
+                    "hist",
+                    line_no,
+                    agg="wait_event",
+                    key1=cells[0],
+                    lo=lo,
+                    hi=hi,
+                    unit="ms",
+                    n=round(total * share / 100, 3),
+                    cumulative=False,
+                    complete=True,
+                )
+            lo = hi
+        return True
+
+    def head(self, line_no: int, of: dict[str, str]) -> bool:
+        """Take the tables at the top: database and host."""
+        if "host name" in of or "cpus" in of:
+            platform = of.get("platform", "").lower()
+            os = next((name for word, name in _OS if word in platform), None)
+            memory = next((figure(c) for h, c in of.items() if h.startswith("memory")), None)
+            ncpu, cores = figure(of.get("cpus")), figure(of.get("cores"))
+            self.add("hosts", line_no, os=os, model=of.get("platform") or None, role="db", ncpu=None if ncpu is None else int(ncpu),
+                     cores=None if cores is None else int(cores), mem_kb=None if memory is None else round(memory * 1048576))  # fmt: skip
+            return True
+        if "release" in of and figure(of.get("db id")) is not None:
+            self.out.fact("tool_opts", [f"release={of['release']}"])
+            self.plain.append(line_no)
+            return True
+        return False
+
+    def snap(self, line_no: int, found: re.Match[str]) -> None:
+        date, time = pl.Series([found[3]]), pl.Series([found[4]])
+        at = oracle_stamps.entry_seconds(date, time)[0]
+        if found[1] == "Begin":
+            self.carry.begin = at
+        else:
+            self.carry.end = at
+        for name, cell in (("sessions", found[5]), ("cursors_per_session", found[6])):
+            if (value := figure(cell)) is not None:
+                self.add(
+                    "counters", line_no, grp="snapshot", item=found[1].lower(), name=name, value=value, mode="level"
+                )
+        self.plain.append(line_no)
+
+
+def _over(text: str, begin: int, end: int) -> str:
+    """Take the words of a heading line that stand over a column; a word belongs where most of it stands."""
+    words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", text)]
+    return " ".join(w for w, a, b in words if min(b, end) - max(a, begin) > (b - a) / 2 and not set(w) <= {"~"})
