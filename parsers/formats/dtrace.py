@@ -72,19 +72,19 @@ def claim(head: Head) -> Claim | None:
         found = len(re.findall(r"(?m)value +-+ Distribution -+ +count", text))
         if found:
             return Claim(0.95, f"{found} histograms of DTrace", "aggregation")
-    if re.search(r"(?m)^dtrace: (?:description|script) '.*' matched", text) or re.search(rf"(?m){CPU_HEAD}", text):
+    first = head.lines[:400]
+    banner = any(x.startswith(("dtrace: description '", "dtrace: script '")) for x in first)
+    if banner or ("FUNCTION:NAME" in text and any(re.match(CPU_HEAD, x) for x in first)):
         return Claim(0.92, "banner of dtrace", "aggregation")
-    filled = [x for x in head.lines if x]
+    filled = [x for x in first if x]
     if "`" in text:
         frames = sum(1 for x in filled if re.match(FRAME, x))
         if frames >= 2 and frames * 2 > len(filled) and not any("lwp#" in x for x in filled[:200]):
             return Claim(0.85, f"{frames} frames of module`function", "aggregation")
-    if re.search(
-        r"(?m)^\^C|^[ \t]*[A-Z/]+[ \t]+(?:TIME \((?:ns|us|ms)\)|COUNT|BYTES)$|^[0-9]{4} [A-Z][a-z]{2} +[0-9]+ [0-9:]{8},?$",
-        text,
-    ):
+    heads = [x for x in filled[:60] if "TIME (" in x or x.endswith(("COUNT", "BYTES"))]
+    if heads or any(x.startswith("^C") for x in filled[:60]):
         scalars = sum(1 for x in filled if re.match(SCALAR, x) and len(x.split()) <= 4)
-        heading = any(re.match(r"[ \t]*[A-Z/]+[ \t]+(?:TIME \((?:ns|us|ms)\)|COUNT|BYTES)$", x) for x in filled)
+        heading = any(re.match(r"[ \t]*[A-Z/]+[ \t]+(?:TIME \((?:ns|us|ms)\)|COUNT|BYTES)$", x) for x in heads)
         others = sum(1 for x in filled if re.match(STAMP, x) or re.match(HEADING, x) or re.match(TITLE, x))
         if scalars and (scalars + others) * 2 > len(filled) and (heading or any(x.startswith("^C") for x in filled)):
             return Claim(0.75, f"{scalars} keys with a value", "aggregation")

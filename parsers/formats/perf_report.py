@@ -75,21 +75,21 @@ def claim(head: Head) -> Claim | None:
         screens = sum(1 for x in head.lines if re.match(SCREEN, x))
         if screens:
             return Claim(0.95, f"{screens} screens of perf top", "top")
-    old = re.search(r"(?m)^[ \t]*samples[ \t]+pcnt[ \t]+function", text)
+    old = "pcnt" in text and re.search(r"(?m)^[ \t]*samples[ \t]+pcnt[ \t]+function", text)
     if old:
         return Claim(0.9, "header of an old perf top", "top")
-    said = re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
-    rows = [x for x in head.lines if "%" in x and re.match(ROW, x)]
+    said = "of event" in text and re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
+    rows = [x for x in head.lines if "%" in x and ("[k]" in x or "[.]" in x or "[g]" in x) and re.match(ROW, x)]
     if said:
         return Claim(0.95, f"samples of an event, {len(rows)} rows of share and symbol", "report")
     trees = sum(1 for x in head.lines if "-" in x and re.match(r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--)", x))
-    bars = sum(1 for x in head.lines if re.match(r"^[ |]*\|", x))
+    bars = sum(1 for x in head.lines if "|" in x and re.match(r"^[ |]*\|", x))
     if rows and (trees or bars):
         return Claim(0.93, f"{len(rows)} rows with a call graph", "report")
     if len(rows) * 2 > filled:
         top = not any(re.match(r"^#|^[+-]", x) for x in head.lines) and all(len(_middle(x)) == 1 for x in rows)
         return Claim(0.9, f"{len(rows)} rows of share, object and symbol", "top" if top else "report")
-    if re.search(r"(?m)^# *Overhead[ \t;|,]", text):
+    if "Overhead" in text and re.search(r"(?m)^# *Overhead[ \t;|,]", text):
         return Claim(0.9, "header of perf report", "report")
     if trees >= 2 and (trees + bars) * 10 >= filled * 7:
         return Claim(0.85, f"{trees} branches of a call graph", "report")

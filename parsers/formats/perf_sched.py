@@ -82,9 +82,14 @@ FORMATS = tuple(
 def claim(head: Head) -> Claim | None:
     """By the headers, or by rows whose cells name themselves."""
     text = head.text
-    if re.search(rf"(?m){CONTENTION_HEAD}", text) or re.search(rf"(?m){REPORT_HEAD}", text):
+    if "contended" not in text and "[000" not in text and " ms |" not in text and "cpu" not in text[:4000]:
+        return None
+    first = head.lines[:200]
+    if "contended" in text and any(re.match(CONTENTION_HEAD, x) or re.match(REPORT_HEAD, x) for x in first):
         return Claim(0.95, "header of perf lock", "lock")
-    if re.search(rf"(?m){LATENCY_HEAD}", text) or re.search(r"(?m)^[ \t]*time[ \t]+cpu[ \t]+.*task name", text):
+    if ("Runtime ms" in text or "task name" in text) and any(
+        re.match(LATENCY_HEAD, x) or re.match(r"[ \t]*time[ \t]+cpu[ \t]+.*task name", x) for x in first
+    ):
         return Claim(0.95, "header of perf sched", "sched")
     if " ms |" in text or "ms | avg:" in text:
         rows = sum(1 for x in head.lines if re.match(LATENCY, x))

@@ -65,13 +65,17 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """By heads of samples with time and event, or by heads without a time that stand over frames."""
-    if "(" not in head.text and ": " not in head.text and ":\n" not in head.text:
+    text = head.text
+    if "(" not in text and ": " not in text and ":\n" not in text:
         return None
-    timed = [x for x in head.lines if ":" in x and re.search(TIMED, x)]
+    first = head.lines[:1500]
+    timed = (
+        [x for x in first if ":" in x and re.search(TIMED, x)] if re.search(r"[0-9]\.[0-9]{6,9}:[ \t]", text) else []
+    )
     heads = [x for x in timed if re.match(HEAD, x)]
     # Waits of perf trace print `comm/tid call(...)`; packets print no pid before the time.
     if len(heads) * 8 > len(timed) * 7 and heads:
-        frames = sum(1 for x in head.lines if x[:1] in "\t " and re.match(PLAIN_FRAME, x))
+        frames = sum(1 for x in first if x[:1] in "\t " and re.match(PLAIN_FRAME, x))
         inline = sum(1 for x in heads if re.search(r" [0-9a-f]{2,16} \S.*\)$", x))
         if frames or inline:
             return Claim(0.95, f"{len(heads)} samples with time and event, {frames} frames", "script")
@@ -79,12 +83,12 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.9, f"{len(heads)} samples below a header of perf", "script")
         if all(re.search(r"[0-9]:[ \t]+(?:[0-9]+[ \t]+)?[a-z0-9_-]+:[^ \t]*:", x) for x in heads):
             return Claim(0.7, f"{len(heads)} samples with time and event", "script")
-    frames = sum(1 for x in head.lines if x[:1] in "\t " and re.match(PLAIN_FRAME, x) and not x.endswith(" ()"))
-    untimed = [x for x in head.lines if x.endswith(":") and re.match(UNTIMED, x)]
+    frames = sum(1 for x in first if x[:1] in "\t " and re.match(PLAIN_FRAME, x) and not x.endswith(" ()"))
+    untimed = [x for x in first if x.endswith(":") and re.match(UNTIMED, x)]
     if untimed and frames:
         return Claim(0.85, f"{len(untimed)} samples without time over {frames} frames", "script")
-    filled = sum(1 for x in head.lines if x)
-    fragment = sum(1 for x in head.lines if re.match(r"^[ \t]+[0-9a-f]{4,16} \S.*\((?:/|\[)\S*\)$", x))
+    filled = sum(1 for x in first if x)
+    fragment = sum(1 for x in first if re.match(r"^[ \t]+[0-9a-f]{4,16} \S.*\((?:/|\[)\S*\)$", x))
     if fragment >= 3 and fragment * 10 >= filled * 9:
         return Claim(0.6, f"{fragment} frames without the head of their sample", "script")
     return None

@@ -76,11 +76,12 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.97, "header of perf stat -I", "stat")
     if not re.search(r"task-clock|cpu-clock|context-switches|page-faults|cycles|instructions|<not supported>", text):
         return None
-    rows = [x for x in head.lines if re.match(FIELDS, x)]
-    filled = sum(1 for x in head.lines if x and not x.startswith("#"))
+    first = [x for x in head.lines[:100] if x and not x.startswith("#")]
+    rows = [x for x in first if re.match(FIELDS, x)]
+    filled = len(first)
     if rows and len(rows) * 10 >= filled * 9:
         return Claim(0.9, f"{len(rows)} lines of perf stat -x", "stat")
-    plain = [x for x in head.lines if re.match(ROW, x) and ("#" in x or "<not" in x)]
+    plain = [x for x in first if ("#" in x or "<not" in x) and re.match(ROW, x)]
     if len(plain) >= 2 and len(plain) * 2 >= filled:
         return Claim(0.8, f"{len(plain)} counters of perf stat", "stat")
     return None

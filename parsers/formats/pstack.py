@@ -59,17 +59,18 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "(" not in text:
         return None
-    filled = sum(1 for x in head.lines if x and not re.match(ELISION, x))
-    frames = sum(1 for x in head.lines if re.match(SUN_FRAME, x) and "(" in x)
+    first = head.lines[:400]
+    filled = sum(1 for x in first if x and not re.match(ELISION, x))
+    frames = sum(1 for x in first if re.match(SUN_FRAME, x) and "(" in x)
     if "lwp#" in text or "thread#" in text or "tid#" in text:
-        threads = sum(1 for x in head.lines if re.match(LWP, x))
-        frames += sum(1 for x in head.lines if re.match(AIX_FRAME, x))
+        threads = sum(1 for x in first if re.match(LWP, x))
+        frames += sum(1 for x in first if re.match(AIX_FRAME, x))
         # truss has lwp numbers too, but no rule of dashes around them.
         if threads and frames:
             return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
     if "#0 " in text:
-        gdb = sum(1 for x in head.lines if re.match(GDB_FRAME, x))
-        threads = sum(1 for x in head.lines if re.match(GDB_THREAD, x))
+        gdb = sum(1 for x in first if re.match(GDB_FRAME, x))
+        threads = sum(1 for x in first if re.match(GDB_THREAD, x))
         if gdb * 2 > filled and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
