@@ -152,10 +152,7 @@ def test_numbers_of_solaris_behind_pid_lwp():
 
 
 def test_counts_behind_the_calls():
-    text = (
-        FULL
-        + "\nCALL                                        COUNT\nclose                                           1\nread                                           12\n"
-    )
+    text = f"{FULL}\nCALL{' ' * 40}COUNT\nclose{' ' * 43}1\nread{' ' * 43}12\n"
     reading = read(text, DTRUSS)
     assert reading.table("syscall_totals").select("name", "n").rows() == [("close", 1), ("read", 12)]
 
