@@ -75,7 +75,9 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """By names of cgroup files on the lines or above them, else by keys that only cpu.stat and its like have."""
-    lines = [x for x in head.lines if x]
+    lines = [x for x in head.lines[:200] if x]
+    if not any(re.match(p, x) for x in lines[:6] for p in (PREFIXED, MARKED, KEYED, DEVICE, PRESSURE)):
+        return None
     named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x))
     if named and (named * 2 > len(lines) or any(re.match(MARKED, x) for x in lines[:3])):
         return Claim(0.95, f"{named} lines that name files of a control group")

@@ -117,6 +117,8 @@ def claim(head: Head) -> Claim | None:
         rows = sum(1 for x in filled if re.match(PROC_FD, x))
         if rows and rows * 2 > len(filled) and re.search(r" -> (?:socket:\[|pipe:\[|anon_inode:|/dev/)", text):
             return Claim(0.95, f"{rows} links of a descriptor directory", "proc")
+    if not any(re.match(LSOF, x[:200]) for x in filled[:4]):
+        return None
     rows = sum(1 for x in filled if (m := re.match(LSOF, x)) and m[7] in _TYPES)
     if rows > 1 and rows * 3 > len(filled) * 2:
         return Claim(0.85, f"{rows} rows of lsof", "lsof")

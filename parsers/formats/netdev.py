@@ -85,9 +85,12 @@ FORMATS = tuple(
 
 def claim(head: Head) -> Claim | None:
     """By the first lines of each tool; a table needs its header or two rows of /proc/net/dev."""
-    lines = head.lines
-    text = head.text
-    for number, line in enumerate(lines, start=1):
+    lines, text = head.lines, head.text
+    named = any(
+        x in text
+        for x in ("NIC statistics:", "STATISTICS (", "RX:", "RX-OK", "Ipkts", "IPACKETS", "Inter-|", "module: ")
+    )
+    for number, line in enumerate(lines[:300] if named else (), start=1):
         if re.match(ETHTOOL, line):
             return Claim(0.95, f"`NIC statistics:` in line {number}", "ethtool")
         if re.match(ENTSTAT, line):
@@ -102,7 +105,9 @@ def claim(head: Head) -> Claim | None:
             re.match(r"^name:.*class:[ \t]+net\b", x) for x in lines[number : number + 3]
         ):
             return Claim(0.95, f"kstat of a link in line {number}", "kstat")
-    filled = [x for x in lines if x]
+    filled = [x for x in lines[:200] if x]
+    if not any(re.match(p, x[:300]) for x in filled[:4] for p in (DEV, KSTAT_P, NAMED)):
+        return None
     rows = sum(1 for x in filled if re.match(DEV, x))
     if rows and rows * 2 > len(filled):
         return Claim(0.9, f"{rows} rows of /proc/net/dev", "table")

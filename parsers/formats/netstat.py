@@ -107,13 +107,18 @@ _PROTOCOLS = frozenset(
     "ip tcp udp icmp tcpext ipext icmpmsg udplite ip6 icmp6 igmp arp sctp ipv6 icmpv6 rawip ipsec ah esp pim carp mptcpext "
     "udp6 tcp6 unix rip6 pfkey kctl xfrm".split()
 )
+LOOKED_AT = 60
+_FIRST_WORDS = r"^(?:Active |Proto |(?:TCP|UDP)\b|[ \t]*Local Address|#kernel|#[0-9.]+ sampl|[ \t]+[0-9]+ [a-z])"
+SIGN = re.compile("|".join((_FIRST_WORDS, GROUP, PAIRS, SOCKET, SOCKET_SOLARIS, NSTAT)))
+"""What one of the first lines is like in any of these outputs."""
+
 _WORDS = r"(?i)packets?|segments?|connections?|datagrams|retransmit|listen|timeouts?|octets|acks|messages|checksum|fragments|requests"
 
 
 def claim(head: Head) -> Claim | None:
     """By pairs of Solaris, protocol headings with counters below, rows of sockets, names of nstat."""
-    lines = [x for x in head.lines if x and not re.match(MARK, x)]
-    if not lines:
+    lines = [x for x in head.lines[:LOOKED_AT] if x and not re.match(MARK, x)]
+    if not any(SIGN.match(x[:200]) for x in lines[:12]):
         return None
     pairs = sum(1 for x in lines if "=" in x and re.match(PAIRS, x))
     if pairs >= 1 and pairs * 2 > len(lines):

@@ -106,15 +106,32 @@ def _tool(lines: list[str]) -> tuple[str | None, int, int]:
 
 def claim(head: Head) -> Claim | None:
     """By lines that name two addresses and an arrow in the tool's own order."""
-    text = head.text
+    text = "\n".join([x for x in head.lines[:40] if x][:20])
     if " > " not in text and " -> " not in text and " → " not in text and "who-has" not in text:
+        return None
+    if not any(re.match(shape, x[:300]) for x in text.split("\n") for shape in _SHAPES.values()):
         return None
     tool, hits, filled = _tool(head.lines)
     if tool is None or (hits == 1 and filled > 3):
         return None
     if tool == "transcript":
         return Claim(0.98, f"{hits} packets of a capture", "pcap") if hits * 2 > filled else None
-    kinds = ("Flags [", " ack ", " win ", "length ", "who-has", "ICMP", "UDP", "TCP ", " Seq=", "Len=", " DNS ", "ARP ", ": tcp ", "Syn ")
+    kinds = (
+        "Flags [",
+        " ack ",
+        " win ",
+        "length ",
+        "who-has",
+        "ICMP",
+        "UDP",
+        "TCP ",
+        " Seq=",
+        "Len=",
+        " DNS ",
+        "ARP ",
+        ": tcp ",
+        "Syn ",
+    )
     if not any(word in text for word in kinds):
         return None
     # Under -v a packet has two lines, under -x many.

@@ -78,22 +78,27 @@ FORMATS = (
     ),
 )
 
+LOOKED_AT = 200
+
 # Headings that only top and prstat have.
 _FOREIGN = {"TIME+", "VIRT", "RES", "WCPU", "THR", "USERNAME", "#TH", "PROCESS/NLWP", "PROCESS/LWPID", "CPU%"}
 
 
 def claim(head: Head) -> Claim | None:
     """By a header with PID whose words are all known, else by rows of -ef or aux, else by a tree of numbers."""
-    for number, line in enumerate(head.lines, start=1):
+    lines = enumerate(head.lines, start=1) if "PID" in head.text else ()
+    for number, line in lines:
         if "PID" not in line or not re.match(HEADING, line):
             continue
         words = line.split()
         if heading_of(words) and not _FOREIGN & set(words):
             below = [x for x in head.lines[number : number + 6] if x]
-            read, _ = rows(_frame(below), " ".join(words), line)
-            if len(read) or not below:
+            if not below or any(re.search(r"(?:^|[ \t])[0-9]+(?:[ \t]|$)", x) for x in below):
                 return Claim(0.93 if below else 0.6, f"header of ps in line {number}", _system(words, head.text))
-    filled = [x for x in head.lines[:400] if x and not re.match(MARK, x)]
+    filled = [x for x in head.lines[:LOOKED_AT] if x and not re.match(MARK, x)]
+    probe = filled[:4]
+    if not any(re.match(EF, x) or re.match(AUX, x) or re.match(EF_GONE, x) or re.match(TREE, x) for x in probe):
+        return None
     if not filled or not re.match(r"^[ \t]*[^ \t]*[ \t]*[0-9]", filled[-1]):
         return None
     for pattern, form in ((EF, _EF), (AUX, _AUX)):
@@ -120,12 +125,6 @@ def _tree(filled: list[str]) -> Claim | None:
     if len(set(numbers)) < len(numbers) or max(numbers) < 20:
         return None
     return Claim(0.75, f"{len(found)} processes as a tree", "tree")
-
-
-def _frame(lines: list[str]) -> pl.DataFrame:
-    return pl.DataFrame(
-        {"line_no": range(1, len(lines) + 1), "line": lines}, schema={"line_no": pl.Int64, "line": pl.String}
-    )
 
 
 def _system(words: list[str], text: str) -> str:

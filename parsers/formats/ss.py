@@ -67,9 +67,10 @@ FORMAT = Format(
 def claim(head: Head) -> Claim | None:
     """By the header, else by rows that begin with a state and two queues, else by the summary of -s."""
     text = head.text
-    if "Recv-Q" not in text and not re.search(_STATES, text) and "timewait" not in text:
+    first = [x for x in head.lines[:40] if x][:12]
+    if "Recv-Q" not in text and not any(re.match(SOCKET, x) or "timewait" in x for x in first):
         return None
-    for number, line in enumerate(head.lines, start=1):
+    for number, line in enumerate(head.lines if "Recv-Q" in text else (), start=1):
         if re.match(HEADER, line):
             return Claim(0.97, f"header of ss in line {number}")
     filled = [x for x in head.lines[:400] if x]
