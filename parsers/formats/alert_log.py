@@ -53,6 +53,9 @@ FORMATS = tuple(
     )
 )  # fmt: skip
 
+_KEYS = ("Errors in file", "ORACLE instance", "Thread ", "aborting process", "LICENSE_", "Fatal NI", "WARNING: inb", "Completed: ", "Archived Log",
+         "started with pid", "Shutting down", "Incident", "Instance term", "Current log#", "System parameters", "atabase ", "ATABASE ", "ORA-", "Dumping ",
+         "background process", "Process startup", "PMON")  # fmt: skip
 _PREFIX = r"^(?:alertlog: ?|[A-Za-z0-9_.-]+ +\|(?: |$)|-- )"
 _CRS = r"^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3,6}) ?:? *(\[.*|[A-Z][A-Za-z0-9_ ]*:.*|$)"
 _CRS_WHO = r"^\[ *([A-Za-z0-9_:. -]+?) *(?:\(([0-9]+)\) *)?\]|^([A-Z][A-Za-z0-9_]*) *:"
@@ -90,11 +93,15 @@ def claim(head: Head) -> Claim | None:
         crs = [line for line in head.lines if re.match(_CRS, line) or re.match(r"\[[A-Za-z]+\([0-9]+\)\] ?CRS-", line)]
         if len(crs) * 3 > sum(1 for line in head.lines if line):
             return Claim(0.95, f"{len(crs)} lines of a clusterware log", "crs")
+    if not any(key in text for key in _KEYS):
+        return None
     if not re.search(rf"(?m){_WORDS[:1]}(?:alertlog: |\S+ +\| )?{_WORDS[1:]}", text):
         return None
     bare = [re.sub(_PREFIX, "", line) for line in head.lines]
     clocks = sum(1 for line in bare if re.match(oracle_stamps.CLOCK, line))
     words = sum(1 for line in bare if re.match(_WORDS, line))
+    if clocks and re.search(r"(?m)^listener: .* \* [0-9]+$", text):
+        return Claim(0.6, "an alert log merged into a listener's", "text")
     if clocks:
         return Claim(0.92, f"{clocks} stamps and {words} messages of an alert log", "text")
     only_blocks = all(re.match(_HEADLINE, line) for line in bare if re.match(_WORDS, line))

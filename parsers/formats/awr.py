@@ -54,6 +54,11 @@ _OS = (("linux", "linux"), ("solaris", "solaris"), ("aix", "aix"), ("hp-ux", "hp
 
 
 def claim(head: Head) -> Claim | None:
+    if not any(
+        key in head.text
+        for key in ("WORKLOAD REP", "STATSPACK", "ASH Report", "DB/Inst", " Snap: ", "Timed", "Foreground")
+    ):
+        return None
     if re.search(_TITLE, head.text):
         return Claim(0.97, "title of a workload report", "report")
     found = re.findall(r"DB/Inst: \S+/\S+ +Snaps?: ", head.text)
@@ -189,7 +194,7 @@ class _Reader:
     def dispatch(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
         heads, section = self.carry.heads, self.carry.section
         first = heads[0]
-        if first.startswith("event") and any(h.endswith("1ms") or h.endswith("<1us") for h in heads):
+        if first.startswith("event") and any(h.endswith(("1ms", "<1us")) for h in heads):
             return self.histogram(line_no, cells, of)
         if first.startswith("event") or "wait event" in first or first == "top 5 timed events":
             return self.event(line_no, cells, of)
@@ -212,14 +217,14 @@ class _Reader:
             return True
         if first.startswith(("parameter name", "parameter")) and "value" in " ".join(heads):
             changed = cells[2] if len(cells) > 2 and cells[2] else None
-            value = changed or cells[1]
+            setting = changed or cells[1]
             self.add(
                 "params",
                 line_no,
                 scope="oracle",
                 name=cells[0].lower(),
-                value=value or None,
-                num=figure(value),
+                value=setting or None,
+                num=figure(setting),
                 active=True,
             )
             return True

@@ -45,6 +45,9 @@ FORMAT = Format(
     ),
 )  # fmt: skip
 
+_KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
+         "PX Deq")  # fmt: skip
+"""One of these is in every such text: most heads are somebody else's."""
 _SESSION = {
     "db_user": ("USERNAME", "USER", "SCHEMANAME", "SCHEMA"), "program": ("PROGRAM",), "machine": ("MACHINE", "HOST"), "state": ("STATUS", "STATE"),
     "event": ("EVENT", "WAIT_EVENT"), "logon_text": ("LOGON_TIME", "LOGON"),
@@ -62,6 +65,8 @@ _TOTALS = (("TIME_WAITED_MICRO", 1e-6), ("TIME_WAITED", 1e-2), ("TIME(S)", 1.0),
 
 def claim(head: Head) -> Claim | None:
     text = head.text
+    if not any(key in text for key in _KEYS):
+        return None
     rows = sum(1 for line in head.lines if re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line))
     filled = sum(1 for line in head.lines if line.strip())
     if rows > 1 and rows * 2 > filled:

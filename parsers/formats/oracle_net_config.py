@@ -49,6 +49,22 @@ _NAME = r"^\s*([A-Za-z][A-Za-z0-9_.$-]*(?:\s*,\s*[A-Za-z][A-Za-z0-9_.$-]*)*)\s*=
 _OFF = r"^\s*#+\s*([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)?)\s*=\s*([^\s()#]+|\([^()=]*\))\s*$"
 _PIECE = re.compile(r"\"[^\"]*\"|'[^']*'|[()=]|[^()=\"']+|[\"']")
 _LINE = re.compile(r"^\s*(?:[()#]|$)|^\s*[A-Za-z][A-Za-z0-9_., $-]*=\s*(?:$|\S.*$)|^\s+\S.*\)$")
+_KEYS = (
+    "DESCRIPTION",
+    "description",
+    "ADDRESS",
+    "address",
+    "SID_",
+    "SQLNET.",
+    "sqlnet.",
+    "NAMES.",
+    "names.",
+    "TRACE_",
+    "WALLET",
+    "DIAG_ADR",
+    "LISTENER",
+    "ADR_BASE",
+)
 _ROWS = {
     "line_no": pl.Int64, "line_end": pl.Int64, "entity": pl.String, "name": pl.String, "value": pl.String, "active": pl.Boolean,
 }  # fmt: skip
@@ -57,7 +73,7 @@ _LISTENER_PLAIN = r"_LISTENER[A-Z0-9_]*$|^(?:PASSWORDS|INBOUND_CONNECT|LOGGING|S
 
 def claim(head: Head) -> Claim | None:
     text = head.text
-    if "=" not in text or text.count("{") > 5:
+    if "=" not in text or not any(key in text for key in _KEYS) or text.count("{") > 5:
         return None
     descriptors = re.search(r"(?i)\(\s*(?:DESCRIPTION|ADDRESS|SID_DESC|SID_LIST|ADDRESS_LIST)\s*=", text) is not None
     plain = len(re.findall(rf"(?m){_SQLNET}[A-Z_.0-9]*[ \t]*=", text))

@@ -64,6 +64,9 @@ _VALUES = (
     "SESSION_VALUE",
     "CURRENT_VALUE",
 )
+_KEYS = ("big integer", "boolean", " string", "\tstring", "integer  ", "integer\t", "*.", "sga_", "db_name", "control_files", "memory_target", "processes",
+         "ksppinm", "KSPPINM", "undo_", "._", "open_cursors", "compatible")  # fmt: skip
+"""One of these is in every such text: most heads are somebody else's."""
 _ROWS = {
     "line_no": pl.Int64, "line_end": pl.Int64, "entity": pl.String, "name": pl.String, "value": pl.String, "active": pl.Boolean,
 }  # fmt: skip
@@ -71,6 +74,8 @@ _ROWS = {
 
 def claim(head: Head) -> Claim | None:
     text = head.text
+    if not any(key in text for key in _KEYS):
+        return None
     shown = [line for line in head.lines if re.match(_SHOW_ROW, line)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
         return Claim(0.95, f"{len(shown)} rows of show parameter", "show")

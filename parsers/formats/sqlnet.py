@@ -69,10 +69,14 @@ HELD_LINES = 100_000
 MAX_THREADS = 10_000
 
 _OS = {"linux": "linux", "solaris": "solaris", "sunos": "solaris", "aix": "aix", "hp": "hpux", "windows": "windows"}
+_NAMED = re.compile(rf"(?<![A-Za-z0-9_]){net_records.LAYERED}:")
 _VARIABLE = r"^env\[[0-9]+\] = [^=]*=(.*)$"
 
 
 def claim(head: Head) -> Claim | None:
+    # Most heads name no function of these layers: one look before any column is made.
+    if not _NAMED.search(head.text):
+        return None
     lines = pl.DataFrame(
         {"line_no": range(1, len(head.lines) + 1), "line": head.lines}, schema={"line_no": pl.Int64, "line": pl.String}
     )

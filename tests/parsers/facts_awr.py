@@ -9,7 +9,6 @@ import pytest
 
 from tests.parsers.evidence import Reading
 
-
 # Headings wait for the dashes below them. No report is as long as a run; where one ends between them (runs made small), the account
 # counts these lines by what could be seen, rows are the same (`test_runs_and_blocks_cut_nothing_of_a_report`).
 REPAIRED = True

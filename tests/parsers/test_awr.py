@@ -97,6 +97,7 @@ def test_a_row_that_fits_no_columns_is_unknown_not_guessed():
 
 
 def test_a_decimal_comma_is_read_where_it_is_one():
-    text = "Load Profile              Per Second    Per Transaction\n~~~~~~~~~~~~         ---------------    ---------------\n          Logons:                0,31                0,01\n"
+    text = "Load Profile              Per Second    Per Transaction\n~~~~~~~~~~~~         ---------------    ---------------\n"
+    text += "          Logons:                0,31                0,01\n"
     rows = read_bytes(text.encode(), REPORT).table("counters")
     assert rows.filter(pl.col("item") == "per second")["value"].to_list() == [0.31]
