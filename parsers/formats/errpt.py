@@ -100,6 +100,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
         rows = Rows()
         _close(rows, out, state)
         rows.give(out)
+    if span := state.get("span"):
+        first, last, lowest, highest = span
+        out.domain(Domain(1, "wall-local", WALL_BASE, state.get("zone"), lowest, highest, [(first, last)]))
     return state
 
 
@@ -210,7 +213,10 @@ def _close(rows: Rows, out: Tables, state: State) -> None:
     record.pop("described", None)
     zone, t = record.pop("zone", None), record.get("t_local")
     if t is not None:
-        out.domain(Domain(1, "wall-local", WALL_BASE, zone, t, t, [(record["line_no"], record["line_end"])]))
+        # One domain for all records: reported a record at a time its ranges would be merged anew each time.
+        first, _, lowest, highest = state.get("span") or [record["line_no"], 0, t, t]
+        state["span"] = [first, record["line_end"], min(lowest, t), max(highest, t)]
+        state["zone"] = state.get("zone") or zone
     rows.add("logs", **record, source="errpt")
 
 

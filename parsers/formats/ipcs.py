@@ -113,6 +113,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
         reader.rows.give(out)
     reader.drop_half()
     reader.rows.give(out)
+    if reader.timed_from:
+        # Once a run: ranges reported a row at a time would be merged anew each time.
+        lines = (reader.timed_from, reader.timed_to)
+        out.domain(Domain(1, "wall-local", WALL_BASE, lines=[lines]))
     return reader.state
 
 
@@ -122,6 +126,7 @@ class _Reader:
     def __init__(self, out: Tables, state: State, year: int | None) -> None:
         self.out, self.state, self.year = out, state, year
         self.rows = Rows()
+        self.timed_from, self.timed_to = 0, 0
 
     def line(self, line_no: int, line: str) -> None:
         state = self.state
@@ -277,9 +282,8 @@ class _Reader:
                 values[column] = whole(text) if column in NUMBERS else text
         self.rows.add(table, line_no, line_end=line_end, **values)
         if self.state.get("t") is not None:
-            self.out.domain(
-                Domain(1, "wall-local", WALL_BASE, None, self.state["t"], self.state["t"], [(line_no, line_end)])
-            )
+            self.timed_from = min(self.timed_from or line_no, line_no)
+            self.timed_to = line_end
 
     def semaphore(self, line_no: int, words: list[str], columns: list[str]) -> None:
         """Table of -i: one counter a cell."""
