@@ -77,7 +77,7 @@ STEPS: dict[str, Step] = {
     ),
     "numbers:": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9}[:)] ?", ""),)),
     "numbers|": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9} ?[|│] ?", ""),)),
-    "numbers\t": Step("line numbers in front", ((r"^ *[0-9]{1,9}\t", ""),)),
+    "numbers\t": Step("line numbers in front", ((r"^ *[0-9]{1,9}(?:\t|$)", ""),)),
     "numbers ": Step("line numbers in front", ((r"^ *[0-9]{1,9}(?:  ?|$)", ""),)),
 }
 _INDENT = "indent "
@@ -89,6 +89,9 @@ _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
 }
+_BRANCH = re.compile(r"[| ]*\|(?:--|[ |]*$)")
+"""A branch of a call tree, whose bars are its own."""
+
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})")
 _PLAIN = re.compile(r"[\t -~]*")
 
@@ -126,34 +129,36 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield "mail", True
         return
     for name in ("numbers|", "numbers\t", "numbers:", "numbers "):
-        if _worn(name, filled, NEARLY_ALL) and _counts_up(lines, name):
-            yield name, False
+        if _worn(name, filled, NEARLY_ALL) and (rise := _rise(lines)):
+            if rise == 1.0 and name != "numbers ":
+                yield name, True
+            elif rise >= (0.5 if name == "numbers:" else NEARLY_ALL):
+                yield name, False
     if _worn("wiki", filled, MOST):
         yield "wiki", False
     if _worn("bars", filled, NEARLY_ALL) and sum(line.rstrip().endswith("|") for line in filled) * 2 < len(filled):
-        yield "bars", False
+        yield "bars", len(filled) > 2 and not any(_BRANCH.match(line) for line in filled)
     indent = _indent(filled)
     if indent:
         yield indent, False
     if _SIGNS["entities"].search("\n".join(filled)) and not any(re.match(r"\s*</?[A-Za-z]", x) for x in filled):
-        yield "entities", False
+        yield "entities", True
 
 
 def _worn(name: str, filled: Sequence[str], share: float) -> bool:
     return sum(1 for line in filled if _FRONT[name].match(line)) >= max(1.0, share * len(filled))
 
 
-def _counts_up(lines: Sequence[str], name: str) -> bool:
-    """Do the numbers in front rise by one from line to line (blank lines may be numbered or not)?
+def _rise(lines: Sequence[str]) -> float:
+    """Give the share of lines whose number in front is the one before plus one (blank lines may be numbered or not).
 
-    `grep -n` numbers with gaps; with a colon rising is enough if the numbers lie close.
+    0 if there are few, or if one does not rise: `grep -n` numbers with gaps, but never backwards.
     """
     numbers = [int(found[1]) for line in lines if line.strip() and (found := _NUMBER.match(line))]
-    if len(numbers) < MIN_NUMBERED:
-        return False
     steps = [b - a for a, b in pairwise(numbers)]
-    ones = sum(1 for step in steps if step == 1)
-    return min(steps) >= 1 and ones >= (0.5 if name == "numbers:" else NEARLY_ALL) * len(steps)
+    if len(numbers) < MIN_NUMBERED or min(steps) < 1:
+        return 0.0
+    return sum(1 for step in steps if step == 1) / len(steps)
 
 
 def _indent(filled: Sequence[str]) -> str | None:

@@ -79,6 +79,8 @@ class Plan:
     found: bool = False
     watched: bool = False
     behind: int | None = None
+    dress: tuple[str, ...] = ()
+    """What the document as a whole wears."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     if end - begin.offset > WINDOW_BYTES and head.strength >= SURE:
         return [replace(alone, found=not whole, watched=True)]
     behind = end if end - begin.offset <= WINDOW_BYTES else text.next_line(begin.offset + WINDOW_BYTES, end)
-    scan = _Scan(text, begin, behind)
+    scan = _Scan(text, begin, behind, head.dress)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
     last = begin.line + scan.count - 1
     if whole and kind is not None and behind == end:
@@ -184,7 +186,8 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
         if region.line_from > following:
             plans.append(Plan(None, following, region.line_from - 1, hints, behind=scan.offset(region.line_from)))
         behind_it = scan.offset(region.line_to + 1)
-        plans.append(Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it))
+        found = Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it, dress=head.dress)
+        plans.append(found)
         following = region.line_to + 1
     if behind < end:
         # The window may have cut the last output: that one stays open and is watched.
@@ -255,8 +258,8 @@ def seen_of(lines: pl.Series) -> pl.Series:
 class _Scan:
     """What the lines of a window are, as arrays: index 0 is line `begin.line`."""
 
-    def __init__(self, text: TextFile, begin: Position, end: int) -> None:
-        self.text, self.begin, self.end = text, begin, end
+    def __init__(self, text: TextFile, begin: Position, end: int, dress: tuple[str, ...] = ()) -> None:
+        self.text, self.begin, self.end, self.dress = text, begin, end, dress
         self._pieces: list[tuple[int, int, int]] = []
         flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "any", "prose", "strong", "toolish")}
         count, starts = 0, []
@@ -264,7 +267,7 @@ class _Scan:
             starts.append(piece.starts + piece.offset)
             self._pieces.append((count, piece.offset, piece.size))
             count += len(piece.lines)
-            for name, found in _flags(seen_of(piece.lines)).items():
+            for name, found in _flags(seen_of(undressed(piece.lines, dress))).items():
                 flags[name].append(found)
         self.count = count
         self._starts = np.concatenate(starts) if starts else np.zeros(0, np.int64)
@@ -291,7 +294,7 @@ class _Scan:
             lines = self._cached[1]
             found.append(lines[max(first - number, 0) : behind - number])
             at += 1
-        raw = pl.concat(found) if found else pl.Series("line", [], dtype=pl.String)
+        raw = undressed(pl.concat(found) if found else pl.Series("line", [], dtype=pl.String), self.dress)
         return seen_of(raw) if seen else raw
 
     def head(self, first: int, behind: int) -> Head:
@@ -345,10 +348,13 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     body = np.flatnonzero((scan.any | scan.toolish) & ~scan.prose & ~scan.fence)
     if not len(body):
         return (1, scan.count)
-    if scan.prose[: body[0]].any() or scan.fence[: body[0]].any():
-        first = _lead(scan, int(body[0]), 0)
-    if scan.prose[body[-1] + 1 :].any() or scan.fence[body[-1] + 1 :].any():
-        behind = int(body[-1]) + 1
+    # Strange lines that touch the output are a banner or a cut row; behind a blank line they are the author's.
+    walls = np.flatnonzero(scan.prose | scan.fence)
+    gaps = np.flatnonzero(scan.prose | scan.fence | scan.blank)
+    if len(walls) and walls[0] < body[0]:
+        first = _lead(scan, int(gaps[gaps < body[0]][-1]) + 1, 0)
+    if len(walls) and walls[-1] > body[-1]:
+        behind = int(gaps[gaps > body[-1]][0])
     if int(scan.strong[first:behind].sum()) > max(1, FEW_SENTENCES * filled) or scan.fence[first:behind].any():
         return None
     if len(_cut(scan, first, behind, kind)) > 1:
@@ -490,12 +496,18 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
     if not len(front):
         return None
     begin = first + int(front[0])
+    if begin > first and _strength(scan, begin, behind, kind) < _strength(scan, first, behind, kind):
+        begin = first  # a banner that no pattern knows is part of the claim
     tail = max(first, behind - 100_000)
     last = hits(scan.lines(tail, behind), kind) if kind in owns() else scan.any[tail:behind]
     end = tail + int(np.flatnonzero(last | scan.toolish[tail:behind])[-1]) + 1
     hanging = np.flatnonzero(scan.blank[end : end + HANGING + 1])
     end = min(end + (int(hanging[0]) if len(hanging) else 0), behind) if end < behind else end
     return max(_lead(scan, begin, least), least), end
+
+
+def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:
+    return recognise(scan.head(first, behind), kinds={kind}).strength
 
 
 def _lead(scan: _Scan, begin: int, least: int) -> int:

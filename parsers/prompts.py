@@ -74,6 +74,7 @@ _DATES = tuple(
 )
 _MARKS = re.compile(r"^(?:zzz \*{3}|Script (?:started|done) on |Linux OSW[\w ]* )(?P<date>.*)$")
 _SYNTHETIC = re.compile(
+    r"^Script (?:started|done), (?:file|output log file) is .*$|"
     r"^(?:Linux|SunOS|AIX|HP-UX) (?:OSWbb|OSW|ExaWatcher)\b.*|^# *(?:Starting|Collection) [Tt]ime:? .*|^SNAP_INTERVAL +[0-9]+$"
 )
 

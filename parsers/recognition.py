@@ -31,12 +31,14 @@ class Recognised:
         return words_of(self.dress) if self.dress else None
 
 
-def recognise(head: Head, command: str | None = None, kinds: Collection[str] | None = None) -> Recognised:
+def recognise(
+    head: Head, command: str | None = None, kinds: Collection[str] | None = None, worn: tuple[str, ...] = ()
+) -> Recognised:
     """Find dress, lead and claims of a head; `command` is what a person or a prompt further up said.
 
-    With `kinds` only these are asked.
+    With `kinds` only these are asked; `worn` is what the document as a whole wears.
     """
-    dress = characters_of(head.text)
+    dress = tuple(dict.fromkeys((*characters_of(head.text), *worn)))
     lines = undressed_lines(head.lines, dress)
     best = _claimed(dress, lines, head, command, kinds)
     for _ in range(4):  # quotes around numbers around an indent
