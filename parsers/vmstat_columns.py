@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from parsers.grid import NUMBER, NUMBER_OR_NONE, keys
 
@@ -84,8 +85,9 @@ def system_of(words: Sequence[str], default: str) -> str:
     return default
 
 
+@lru_cache(256)
 def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
-    """Understand a header; `default` is the system where its words do not tell, `unit_kb` what Linux -S counts in."""
+    """Understand a header (the answer is kept: do not change it); `default` is the system where its words do not tell, `unit_kb` what Linux -S counts in."""
     words = re.sub(r"\bhr mi se\b", "hr:mi:se", heading).split()
     system = system_of(words, default)
     zone = None

@@ -73,6 +73,19 @@ def _fits(names: Sequence[str], words: Sequence[str]) -> bool:
     return adds_up(names, words)
 
 
+def sizes(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Write FreeBSD's `524M` and `1.3G` as kB; a number without suffix stays."""
+    factor = {"K": 1.0, "M": 1024.0, "G": 1048576.0, "T": 1073741824.0, "P": 1099511627776.0}
+    scaled = {}
+    for n in names:
+        size = pl.col(n).str.extract(r"([KMGTP])$").replace_strict(factor, default=None, return_dtype=pl.Float64)
+        kb = (pl.col(n).str.strip_chars_end("KMGTP").cast(pl.Float64, strict=False) * size).cast(pl.String)
+        scaled[n] = pl.when(size.is_not_null()).then(kb).otherwise(pl.col(n))
+    if not rows["line"].str.contains(r"[0-9][KMGTP]\b").any():
+        return rows
+    return rows.with_columns(**scaled)
+
+
 def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
     """Judge lines of numbers that have not the header's width; give those that can be read.
 

@@ -32,6 +32,10 @@ _STAMP = r"[ \t]+([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[ 
 
 def listed(text: str) -> tuple[str, int] | None:
     """Recognise a list of -s or -v in a head: its system and how many of its lines are sure."""
+    if not any(
+        word in text for word in (" memory", " switches", " pages", " swap ins", " trans", " lookups", " interrupts")
+    ):
+        return None
     found = len(re.findall(_SURE, text))
     if found < 2:
         return None

@@ -64,18 +64,22 @@ FORMATS = tuple(
 )
 
 
+_NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+[0-9]+){15}$")
+
+
 def claim(head: Head) -> Claim | None:
     """By a header: no other tool prints these words in this order. Else by rows of 16 numbers with rising CPUs."""
     text = head.text
-    for pattern, system in (
-        (r"(?m)(?:^|[ \t])(?:CPU|SET)\b.*\bicsw[ \t]+migr[ \t]+smtx\b", "solaris"),
+    for word, pattern, system in (
+        ("smtx", r"(?m)(?:^|[ \t])(?:CPU|SET)\b.*\bicsw[ \t]+migr[ \t]+smtx\b", "solaris"),
         (
+            "CPU",
             r"(?:CPU|NODE)\b.*(?:%iowait[ \t]+%irq\b|%idle[ \t]+intr/s)|[ \t](?:CPU|NODE)[ \t]+(?:intr/s|[0-9]+/s|HI/s)",
             "linux",
         ),
-        (rf"(?m){_AIX_HEADING}", "aix"),
+        ("cpu ", rf"(?m){_AIX_HEADING}", "aix"),
     ):
-        match = re.search(pattern, text)
+        match = re.search(pattern, text) if word in text else None
         if match:
             number = text.count("\n", 0, match.start() + 1) + 1
             # Full headers of sysstat's mpstat are no one else's; sar prints tables of interrupts too.
@@ -83,9 +87,11 @@ def claim(head: Head) -> Claim | None:
             return Claim(sure, f"column names of mpstat in line {number}", system)
     if mpstat_json.is_mpstat(text):
         return Claim(0.95, "statistics of mpstat as JSON", "json")
-    rows = [line.split() for line in head.lines[:300] if re.match(r"[ \t]*[0-9]+(?:[ \t]+[0-9]+){15}$", line)]
+    if not any(_NUMBERS.match(x) for x in head.lines[:5]):
+        return None
+    rows = [x.split() for x in head.lines[:30] if _NUMBERS.match(x)]
     good = [r for r in rows if adds_up(SOLARIS.split(), r) and r[14] == "0"]
-    filled = sum(1 for x in head.lines[:300] if x and not re.match(STAMP, x))
+    filled = sum(1 for x in head.lines[:30] if x and not re.match(STAMP, x))
     rising = sum(1 for a, b in itertools.pairwise(good) if int(b[0]) > int(a[0]))
     if len(good) >= 3 and len(good) * 10 >= filled * 9 and rising * 2 >= len(good) - 1:
         return Claim(0.7, f"{len(good)} rows of 16 numbers with rising CPUs", "solaris")

@@ -38,7 +38,7 @@ from parsers.schema import schema
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 from parsers.vmstat_columns import BY_COUNT, CLOCK, Columns, adds_up, columns_of, heading_length
-from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits
+from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits, sizes
 
 _OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
 FORMATS = tuple(
@@ -73,12 +73,21 @@ _TAIL_TIME = rf"[ \t]+([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})[ \tT]+({CLOCK})(?:[ \t]
 REMARK = r"[ \t]+((?:<+[-=]*|[-=]+>|#|//|\(|\*|;)[ \t]*[A-Za-z].*)$"
 
 
+_LINE = re.compile(r".*")
+_NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+-?[0-9][0-9.,]*){15,21}$")
+
+
 def claim(head: Head) -> Claim | None:
     """By a line of column names, else by lists of -s and -d, else by rows of a known width whose shares make 100."""
     text = head.text
-    if re.search(rf"(?m){TRU64}", text):
+    if "Virtual Memory Statistics" in text and re.search(rf"(?m){TRU64}", text):
         return Claim(0.95, "the title of Tru64 vmstat", "tru64")
-    for match in re.finditer(r"(?m)^.*(?:us[ \t]+sy[ \t]+id|epi[ \t]+epo)\b.*$", text):
+    for found in re.finditer(
+        r"us[ \t]+sy[ \t]+id\b" if "epo" not in text else r"(?:us[ \t]+sy[ \t]+id|epi[ \t]+epo)\b", text
+    ):
+        begin = text.rfind("\n", 0, found.start()) + 1
+        match = _LINE.match(text, begin)
+        assert match is not None
         words = re.sub(LEAD, "", match[0][:2000]).split()
         if "epi" not in words:
             # A flattened paste has its titles, and perhaps more, in front.
@@ -89,7 +98,7 @@ def claim(head: Head) -> Claim | None:
             if "VmstatExaWatcher" in text or "--time--" in text:
                 system = "exawatcher"
             return Claim(0.95, f"column names of vmstat in line {text.count(chr(10), 0, match.start()) + 1}", system)
-    if re.search(rf"(?m){vmstat_totals.DISK_GROUP}", text):
+    if "disk-" in text and re.search(rf"(?m){vmstat_totals.DISK_GROUP}", text):
         return Claim(0.95, "titles of vmstat -d", "linux")
     listed = vmstat_totals.listed(text)
     if listed:
@@ -98,12 +107,13 @@ def claim(head: Head) -> Claim | None:
 
 
 def _by_rows(head: Head) -> Claim | None:
-    rows = [
-        line.split() for line in head.lines[:200] if re.match(r"[ \t]*[0-9]+(?:[ \t]+-?[0-9][0-9.,]*){15,21}$", line)
-    ]
+    if not any(_NUMBERS.match(x) for x in head.lines[:5]):
+        return None
+    rows = [x.split() for x in head.lines[:30] if _NUMBERS.match(x)]
     for (system, count), heading in BY_COUNT.items():
-        good = [r for r in rows if len(r) == count and adds_up(heading.split(), r)]
-        filled = sum(1 for x in head.lines if x and not re.match(STAMP, x))
+        wide = [r for r in rows if len(r) == count]
+        good = [r for r in wide if adds_up(heading.split(), r)]
+        filled = sum(1 for x in head.lines[:30] if x and not re.match(STAMP, x))
         if len(good) >= 2 and len(good) * 10 >= filled * 9:
             return Claim(0.6, f"{len(good)} rows of {count} numbers as vmstat of {system} prints them", system)
     return None
@@ -214,7 +224,7 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     if "hr:mi:se" in names:
         fit = fit.with_columns(clock=pl.col("hr:mi:se"))
     if columns.system == "bsd":
-        fit = _sizes(fit, names)
+        fit = sizes(fit, names)
     fit = grid.numbers(fit, [n for n in names if n != "hr:mi:se"], state)
     fit, notes = grid.implausible(fit, [n for n in names if n != "hr:mi:se"])
     if len(notes):
@@ -269,19 +279,6 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
         state["no_date"] = True
     wall = pl.when(pl.col("clock").is_not_null()).then(pl.lit("wall-local")).otherwise(pl.col("clock_kind"))
     return rows.with_columns(t=t, clock_kind=wall)
-
-
-def _sizes(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Write FreeBSD's `524M` and `1.3G` as kB; a number without suffix stays."""
-    factor = {"K": 1.0, "M": 1024.0, "G": 1048576.0, "T": 1073741824.0, "P": 1099511627776.0}
-    scaled = {}
-    for n in names:
-        size = pl.col(n).str.extract(r"([KMGTP])$").replace_strict(factor, default=None, return_dtype=pl.Float64)
-        kb = (pl.col(n).str.strip_chars_end("KMGTP").cast(pl.Float64, strict=False) * size).cast(pl.String)
-        scaled[n] = pl.when(size.is_not_null()).then(kb).otherwise(pl.col(n))
-    if not rows["line"].str.contains(r"[0-9][KMGTP]\b").any():
-        return rows
-    return rows.with_columns(**scaled)
 
 
 def _without_heading(rows: pl.DataFrame, out: Tables, state: State) -> list[pl.DataFrame]:
