@@ -48,6 +48,12 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.tcp_flows import PACKETS, Flows
 
+DETAIL = (
+    r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
+    r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
+    r"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$"
+)
+
 FORMATS = (
     Format(
         kind="packets",
@@ -69,7 +75,7 @@ FORMATS = (
         man="tcpdump(1), snoop(1M), tshark(1)",
         example="tcpdump -nn -tttt port 1521",
         clocks=("wall-local", "wall-utc", "trace-relative", "none"),
-        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_ARP, SNOOP, TSHARK)) + ")",
+        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_ARP, SNOOP, TSHARK, DETAIL)) + ")",
     ),
 )
 
@@ -88,11 +94,6 @@ _SHAPES = {
 }
 PROOF = 20
 """So many stamps that never fall are a running clock."""
-DETAIL = (
-    r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
-    r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
-    r"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$"
-)
 LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
 
 

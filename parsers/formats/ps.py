@@ -120,6 +120,11 @@ def _tree(filled: list[str]) -> Claim | None:
     indents = [len(m[1]) for m in found]
     if indents[0] != 0 or max(indents) == 0 or any(b - a > 4 for a, b in pairwise(indents)):
         return None
+    # Numbers that end in one column are a table's, and so are rows with several numbers.
+    if len({m.end(2) for m in found}) == 1 or sum(
+        len(re.findall(r" [0-9.]+(?= |$)", m[3])) > 2 for m in found
+    ) * 3 > len(found):
+        return None
     # Lists of numbered sections look alike; process numbers do not repeat and are no 1, 2, 3.
     numbers = [int(m[2]) for m in found]
     if len(set(numbers)) < len(numbers) or max(numbers) < 20:
