@@ -38,7 +38,7 @@ _WORDS = (
     r"|ORA-[0-9]+ ?: opi|Dumping diagnostic data|Starting background process|ALTER DATABASE |Process startup failed|PMON \(ospid)"
 )
 _OWN = (
-    rf"^(?:alertlog: ?)?(?:{_WORDS[4:-1]}|ORA-[0-9]{{3,5}} ?: |TNS-[0-9]{{5}}: |{oracle_stamps.WEEKDAY[1:]}|{oracle_stamps.ISO[1:]}"
+    rf"^(?:alertlog: ?|[A-Za-z0-9_.-]+ +\| ?)?(?:{_WORDS[4:-1]}|ORA-[0-9]{{3,5}} ?: |TNS-[0-9]{{5}}: |{oracle_stamps.WEEKDAY[1:]}|{oracle_stamps.ISO[1:]}"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]{12} ?:? ?\[[^\]]*\]|  [a-z_]{4,30} *= |Oracle Database [0-9]+| *(?:ns|nt) .*err code:"
     r"| *<msg time='| *</?(?:txt|msg)>| *(?:Time:|Tracing |Tns error struct|VERSION INFORMATION))"
 )

@@ -34,7 +34,7 @@ from parsers.times import WALL_BASE
 
 _MAN = "Oracle Net Services Administrator's Guide, listener log files"
 _OWN = (
-    r"^(?:listener: ?|-- )?(?:[0-9]{1,2}-\S{2,12} ?-[0-9]{2,4} [0-9:]{8} \* |TIMESTAMP \* CONNECT DATA|TNSLSNR for | *TNS-[0-9]{5}: "
+    r"^(?:listener: ?|[A-Za-z0-9_.-]+ +\| ?|-- )?(?:[0-9]{1,2}-\S{2,12} ?-[0-9]{2,4} [0-9:]{8} \* |TIMESTAMP \* CONNECT DATA|TNSLSNR for | *TNS-[0-9]{5}: "
     r"|(?:No longer l|L|Error l)istening on: |Started with pid=|Listener completed notification| *<msg time='| *</?(?:txt|msg)>"
     r"|Dynamic address is already listened on| *(?:[A-Za-z0-9/-]+ )?(?:Windows|Linux|Solaris|SVR4|HPUX) Error: [0-9]+)"
 )
