@@ -14,7 +14,7 @@ GROUP = r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tt
 """The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`."""
 
 CONFIG = r"^[ \t]*System configuration:[ \t]"
-LINUX = r"^(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"
+LINUX = r"^[ \t]*(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"
 SOLARIS = (
     r"^[ \t]*((?:device|disk)[ \t]+(?:r/s|r/i|rps|Mr/s)[ \t].*|(?:r/s|r/i|Mr/s)[ \t].*[ \t]device|device,(?:r/s|r/i).*"
     r"|(?:r/s|r/i),.*,device,?|us[ \t]+sy[ \t]+(?:wt|st)[ \t]+id|(?:device|disk)[ \t]+bps[ \t]+sps[ \t]+msps)$"

@@ -8,6 +8,7 @@ import polars as pl
 
 from parsers import grid
 from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, TITLE, heading, kind_of
+from parsers.iostat_repair import mended
 from parsers.sample_stamps import DAY, place, report, stamped
 from parsers.sar_clock import day_of
 from parsers.sar_lines import BANNER, banner_rows
@@ -26,9 +27,17 @@ _NUMBERS = r"^[ \t]*-?[0-9]"
 
 def read_text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state: State) -> None:
     """Read the lines of a block into `found`."""
+    if grid.is_small(source):
+        frame = mended(frame, out)
     lines = _classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
     shape = pl.col("shape")
     out.read(lines.filter(shape.is_in(["heading", "stamp", "title", "group", "banner", "config"]))["line_no"])
+    for first, last in (
+        lines.filter((shape == "heading") & (pl.col("line_end") > pl.col("line_no")))
+        .select("line_no", "line_end")
+        .iter_rows()
+    ):
+        out.read(range(first, last + 1))
     banner_rows(lines, out, state)
     rows = lines.filter((shape == "row") & pl.col("heading").is_not_null())
     rows = _joined(rows, out, state)
@@ -71,7 +80,7 @@ def _classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         group=group,
         block_device=device,
         words=pl.when(comma).then(words(line.str.strip_suffix(","), ",")).otherwise(words(line)),
-        line_end=pl.col("line_no"),
+        line_end=pl.col("line_end" if "line_end" in lines.columns else "line_no"),
     )
     if not lines.is_empty():
         state["group"], state["block_device"] = lines["group"][-1], lines["block_device"][-1]
@@ -263,7 +272,9 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
     """Put the rows under one header into the tables."""
     kind = kind_of(names.split("|")[0])
     if kind == "wide":
+        width = len(names.partition("|")[0].split(" "))
         _wide(names, rows, found, state)
+        _cut(rows.filter(pl.col("words").list.len() != width), source, out)
         return
     if kind == "block":
         _block(names, rows, found, state)
@@ -275,7 +286,11 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
         ends = rows.filter(full).with_columns(words=pl.col("words").list.slice(n))
         fill(ends, section(tail), found, state)
         rows = rows.with_columns(words=pl.when(full).then(pl.col("words").list.head(n)).otherwise(pl.col("words")))
-    bad = fill(rows, section(core), found, state)
+    _cut(fill(rows, section(core), found, state), source, out)
+
+
+def _cut(bad: pl.DataFrame, source: Source, out: Tables) -> None:
+    """Count the last line of the part as damaged if it is a row that does not fit: it was cut."""
     if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
         out.account("damaged", [source.next_line - 1])
 

@@ -52,13 +52,30 @@ _PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, 
 """Page size in kB by the machine that the banner names."""
 
 
+_QUICK = (
+    "/s ",
+    "/s\n",
+    "%idle",
+    "%util",
+    "%CPU",
+    "%busy",
+    "RESTART",
+    " COM ",
+    "|__",
+    "runq-sz",
+    "freemem",
+    "kbmemfree",
+)
+
+
 def sections_claim(head: Head) -> Claim | None:
     """Claim by the header of a section behind a time."""
+    if not any(word in head.text for word in _QUICK):
+        return None
     banner = system = None
     tasks = sections = averages = events = 0
-    mpstat_only = True
     for line in head.lines[:400]:
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", line)
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
         match = re.match(BANNER, plain)
         if match or re.match(UNIX_BANNER, plain):
             banner = plain
@@ -70,26 +87,32 @@ def sections_claim(head: Head) -> Claim | None:
         body = plain[timed.end() :].strip()
         if re.match(HEADER, body):
             names = body.split()
-            sections += 1
-            if {"PID", "TGID"} & set(names):
-                tasks += 1
-            if names[0] not in ("CPU", "NODE") or "%usr" not in names or "%irq" not in names or "%steal" not in names:
-                mpstat_only = False
+            tasks += bool({"PID", "TGID"} & set(names))
+            sections += not _of_mpstat(names)
         elif re.match(RESTART, body) or re.match(COMMENT, body):
             events += 1
         elif re.match(AVERAGE, plain) and re.search(TASK_ROW, plain):
             averages += 1
+        if tasks + sections > 3:
+            break
     if tasks:
         return Claim(0.95, "header of pidstat", "pidstat")
-    if sections and (banner or not mpstat_only) and not (mpstat_only and not events):
+    if sections:
         return Claim(0.95 if banner else 0.85, f"{sections} headers of sar behind times", system or _system(head))
     if banner and events:
         return Claim(0.9, "banner, restarts and comments of sar", system)
     if averages >= 2:
         return Claim(0.8, f"{averages} averages of pidstat -t", "pidstat")
-    if sections and mpstat_only:
-        return Claim(0.6, "headers of sar -u ALL, which mpstat prints as well", "linux")
     return None
+
+
+def _of_mpstat(names: list[str]) -> bool:
+    """Tell a table of mpstat: it prints %irq before %steal where sar prints it behind, and tables of interrupts by CPU."""
+    if names[0] not in ("CPU", "NODE"):
+        return False
+    if {"%usr", "%user"} & set(names):
+        return "%irq" in names and ("%steal" not in names or names.index("%irq") < names.index("%steal"))
+    return not {"total/s", "MHz", "wghMHz"} & set(names)
 
 
 def _system(head: Head) -> str:

@@ -74,7 +74,11 @@ def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tabl
     samples = _stamps(pairs, source, out, state)
     if samples.is_empty():
         return
-    inside = pairs.filter((pl.col("sample") > 0) & (pl.col("section") != "timestamp") & (pl.col("key") != "timestamp"))
+    inside = pairs.filter(
+        (pl.col("sample") > 0)
+        & ~pl.col("section").is_in(["timestamp", "boot", "restarts", "comments"])
+        & (pl.col("key") != "timestamp")
+    )
     _sections(inside.join(samples, on="sample", how="left", maintain_order="left"), kind, found)
 
 

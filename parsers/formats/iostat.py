@@ -30,6 +30,7 @@ import polars as pl
 
 from parsers import grid, sysstat_json
 from parsers.iostat_lines import AIX_BLOCK, ANY, CONFIG, GROUP, TITLE
+from parsers.iostat_repair import begins
 from parsers.iostat_reports import read_text
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import STAMP
@@ -59,30 +60,38 @@ FORMATS = tuple(
         ("hpux", ("hpux",), "iostat(1)", "iostat 5"),
     )
 )
-_QUICK = re.compile(
-    r"avg-cpu:|\bDevice\b|Disks?:|extended device|\b[rk]ps[ \t]+[tw]ps\b|\bdevice\b|tin[ \t]+tout|\"disk_device\"|xfer:|us[ \t]+sy[ \t]+(?:wt|st)[ \t]+id"
-)
+_QUICK = ("avg-cpu", "Device", "device", "Disks:", "xfer:", "serv", "util", "tin ", "KB/t", " wt ", "disk_device")
 
 
 def claim(head: Head) -> Claim | None:
     """By the names of a header."""
     text = head.text
-    if not _QUICK.search(text):
+    if not any(word in text for word in _QUICK):
         return None
     if '"sysstat"' in text[:400] and ('"disk_device"' in text or '"avg-cpu"' in text):
         return Claim(0.95, "JSON of iostat -o JSON", "linux")
     found: dict[str, int] = {}
     for number, line in enumerate(head.lines[:400], start=1):
-        if any(re.match(p, line) for p in ANY) or re.match(AIX_BLOCK, line):
+        if any(word in line for word in _QUICK) and any(re.match(p, line) for p in (*ANY, AIX_BLOCK)):
             found.setdefault(line, number)
             if len(found) > 4:
                 break
     if not found:
-        return None
+        return _flattened(head)
     names = " ".join(found)
     first = min(found.values())
     strong = 0.95 if re.search(r"avg-cpu|Device|%b|device|serv|Disks|xfer", names) else 0.75
     return Claim(strong, f"header of iostat in line {first}", _system(names, text))
+
+
+def _flattened(head: Head) -> Claim | None:
+    """By a header that values stand behind on the same line, or that goes on below."""
+    for number, line in enumerate(head.lines[:50], start=1):
+        words = line.split()
+        if words and begins(words) >= 5:
+            names = " ".join(words[: begins(words)])
+            return Claim(0.8, f"header of iostat in line {number}, line ends lost", _system(names, head.text))
+    return None
 
 
 def _system(names: str, text: str) -> str:

@@ -25,8 +25,6 @@ and rows only where a paste holds nothing else. `03/04/19` on Linux may be day f
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
 from parsers import grid, sar_clock, sysstat_json
@@ -67,10 +65,8 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "hostname;interval;timestamp" in text[:4000]:
         return Claim(0.97, "header of sadf -d", "sadf")
-    if '"sysstat"' in text[:400] and '"timestamp"' in text and '"avg-cpu"' not in text and '"file-date"' in text:
+    if '"sysstat"' in text[:400] and '"file-date"' in text:
         return Claim(0.95, "JSON of sadf -j", "sadf")
-    if not re.search(r"[0-9]:[0-9]{2}:[0-9]{2}|\|__|^#|[:：]", text):
-        return None
     return sections_claim(head)
 
 

@@ -242,7 +242,35 @@ def max_asvc_t(reading: Reading, value: dict[str, Any]) -> None:
     _most(reading, "asvc_ms", value)
 
 
+def repaired(reading: Reading, value: list[list[int]]) -> None:
+    assert [[n.line_from, n.line_to] for n in reading.account.notes if n.kind == "repaired"] == value
+
+
+def tty(reading: Reading, value: dict[str, list[float]]) -> None:
+    rows = reading.table("counters")
+    for name, numbers in value.items():
+        assert rows.filter(pl.col("name") == name)["value"].to_list() == numbers
+
+
+def served(reading: Reading, value: dict[str, list[float]]) -> None:
+    for device, numbers in value.items():
+        assert _rows(reading).filter(pl.col("device") == device)["resp_ms"].to_list() == numbers
+
+
+def bps(reading: Reading, value: list[float]) -> None:
+    assert reading.table("counters").filter(pl.col("name") == "bps")["value"].to_list() == value
+
+
+def samples(reading: Reading, value: list[int]) -> None:
+    assert reading.table("counters").filter(pl.col("name") == "bps")["sample"].to_list() == value
+
+
 CHECKERS = {
+    "repaired": repaired,
+    "tty": tty,
+    "served": served,
+    "bps": bps,
+    "samples": samples,
     "lcpu": lcpu,
     "ent": ent,
     "idle": idle,
@@ -286,3 +314,6 @@ CHECKERS = {
     "first_report": first_report,
 }
 WAIVED: dict[str, str] = {}
+
+# A small paste with lost or added line ends is put together if it is one run.
+REPAIRED = True

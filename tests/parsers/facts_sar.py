@@ -233,7 +233,68 @@ def average(reading: Reading, value: dict[str, int]) -> None:
         assert abs(mean - printed) < 1
 
 
+def variant(reading: Reading, value: str) -> None:
+    assert reading.account.parts[0].variant == value
+
+
+def times(reading: Reading, value: dict[str, list[str]]) -> None:
+    for table, stamps in value.items():
+        found = reading.table(table)["t_local"].drop_nulls().unique(maintain_order=True)
+        assert [wall_text(t) for t in found] == stamps
+
+
+def cpu_pct(reading: Reading, value: dict[str, list[float]]) -> None:
+    rows = reading.table("ps").filter(pl.col("cpu_pct").is_not_null())
+    for pid, numbers in value.items():
+        assert rows.filter(pl.col("pid") == int(pid))["cpu_pct"].to_list() == numbers
+
+
+def rss_kb(reading: Reading, value: list[float]) -> None:
+    assert reading.table("ps")["rss_kb"].drop_nulls().to_list() == value
+
+
+def vcx(reading: Reading, value: list[float]) -> None:
+    assert reading.table("microstates")["vcx"].drop_nulls().to_list() == value
+
+
+def spans(reading: Reading, value: list[float]) -> None:
+    table = "mpstat" if "mpstat" in reading.tables else "counters"
+    assert reading.table(table)["interval_s"].unique().to_list() == value
+
+
+def busiest(reading: Reading, value: dict[str, Any]) -> None:
+    row = reading.table("iostat").sort("busy_pct").row(-1, named=True)
+    assert {k: row[k] for k in value} == value
+
+
+def cs(reading: Reading, value: list[float]) -> None:
+    assert reading.table("vmstat")["cs"].drop_nulls().to_list() == value
+
+
+def cpus_seen(reading: Reading, value: list[int]) -> None:
+    assert reading.table("mpstat")["cpu"].to_list() == value
+
+
+def pc(reading: Reading, value: list[float]) -> None:
+    assert reading.table("vmstat")["pc"].to_list() == value
+
+
+def damaged_lines(reading: Reading, value: list[int]) -> None:
+    assert [n.line_from for n in reading.account.notes if n.kind == "damaged"] == value
+
+
 CHECKERS = {
+    "variant": variant,
+    "times": times,
+    "cpu_pct": cpu_pct,
+    "rss_kb": rss_kb,
+    "vcx": vcx,
+    "spans": spans,
+    "busiest": busiest,
+    "cs": cs,
+    "cpus_seen": cpus_seen,
+    "pc": pc,
+    "damaged_lines": damaged_lines,
     "values_have_percent_sign": percent_signs,
     "first_all_idle": first_all_idle,
     "header_lines": header_lines,
