@@ -43,6 +43,10 @@ BARE = ["", "User%", "Sys%", "Wait%", "Idle%"]
 
 CPU = "CPU[0-9]{1,4}"
 KEYS = ("line_no", "snap", "sample", "t_local", "interval_s")
+_WHOLE = ("pid", "ppid", "nlwp")
+_RESIDENT = ("ResText", "ResData")
+"""AIX prints text and data apart; together they are what is resident."""
+
 Kept = dict[str, list[pl.DataFrame]]
 """Rows of a block by table."""
 
@@ -296,7 +300,8 @@ def _cut(wide: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
 def _wide(long: pl.DataFrame, columns: dict[int, str | None]) -> pl.DataFrame:
     """Put the cells of a record side by side again, under the names of a table."""
     value = pl.col("value")
-    picked = [value.filter(pl.col("at") == i).first().alias(c) for i, c in columns.items() if c]
+    once = {c: i for i, c in reversed(columns.items()) if c}
+    picked = [value.filter(pl.col("at") == i).first().alias(c) for c, i in once.items()]
     rows = long.group_by([*KEYS, "first"], maintain_order=True).agg(*picked)
     return rows.with_columns(line_end=pl.col("line_no"))
 
@@ -319,27 +324,21 @@ def _processes(tag: str, title: list[str], rows: pl.DataFrame, kept: Kept, out: 
         out.account("unknown", rows["line_no"])
         return
     rest = r"^(?:TOP,([0-9]+),T[0-9]+,|UARG,T[0-9]+,)"
-    lead = pl.concat_str(
-        [pl.col("line").str.extract(rest, 1).fill_null(""), pl.col("line").str.replace(rest, "")], separator=","
-    )
+    pid = pl.col("line").str.extract(rest, 1).fill_null("")
+    lead = pl.concat_str([pid, pl.col("line").str.replace(rest, "")], separator=",")
     cells = (lead.str.strip_prefix(",") if tag == "UARG" else lead).str.splitn(",", len(names))
-    wide = rows.with_columns(cells.struct.rename_fields(names).alias("g")).unnest("g")
-    if {"ResText", "ResData"} <= set(names) and "ResSet" not in names:
-        parts = [pl.col(n).cast(pl.Float64, strict=False) for n in ("ResText", "ResData")]
-        wide = wide.with_columns(ResSet=(parts[0] + parts[1]).cast(pl.String))
-    mine = {n: PS[n] for n in ("PID", *wide.columns) if n in PS and n in wide.columns}
-    number = [n for n, c in mine.items() if c not in ("comm", "login", "args")]
-    clean = wide.with_columns(
-        *(
-            pl.when(pl.col(n).str.strip_chars().str.contains(VALUE)).then(pl.col(n).str.strip_chars()).cast(pl.Float64)
-            for n in number
-        ),
-        *(pl.col(n).str.strip_chars(' "') for n in mine if n not in number),
-    ).filter(pl.col("PID").is_not_null())
-    facts = [
-        pl.col(n).cast(pl.Int64 if c in ("pid", "ppid", "nlwp") else pl.Float64).alias(c)
-        if n in number
-        else pl.col(n).alias(c)
-        for n, c in mine.items()
-    ]
-    kept["ps"].append(clean.select("line_no", "t_local", "sample", pl.lit(False).alias("first"), *facts))
+    fields = [f"cell {i}" for i in range(len(names))]
+    wide = rows.with_columns(cells.struct.rename_fields(fields).alias("cells")).unnest("cells")
+    facts: dict[str, pl.Expr] = {}
+    for field, name in zip(fields, names, strict=True):
+        text, column = pl.col(field).str.strip_chars(), PS.get(name)
+        if column in ("comm", "login", "args"):
+            facts.setdefault(column, text.str.strip_chars(' "'))
+        elif column:
+            number = pl.when(text.str.contains(VALUE)).then(text.cast(pl.Float64, strict=False))
+            facts.setdefault(column, number.cast(pl.Int64, strict=False) if column in _WHOLE else number)
+    resident = [pl.col(fields[names.index(n)]).cast(pl.Float64, strict=False) for n in _RESIDENT if n in names]
+    if "rss_kb" not in facts and len(resident) == len(_RESIDENT):
+        facts["rss_kb"] = resident[0] + resident[1]
+    rows = wide.select("line_no", "t_local", "sample", pl.lit(False).alias("first"), **facts)
+    kept["ps"].append(rows.filter(pl.col("pid").is_not_null()))
