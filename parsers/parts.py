@@ -29,7 +29,13 @@ from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
 
 WINDOW_BYTES = 64 * 1024 * 1024
 ALONE = 0.5
-"""A claim on a single line must be so strong, and so must one that ends another's region."""
+"""A claim on a single line must be so strong, and so must one behind a prompt."""
+
+FEW_LINES = 3
+"""Fewer lines than this are no output of another kind without a prompt above them."""
+
+STRANGER = 0.9
+"""So strong must a claim be to end another's region where no prompt says that something else begins."""
 
 SURE = 0.9
 """So strong must a claim on the head of a file above WINDOW_BYTES be to take it until its lines fit no more."""
@@ -44,7 +50,7 @@ HANGING = 3
 """So many strange lines right behind an output belong to it: a cut row, a lone count."""
 
 FEW_SENTENCES = 0.02
-"""Fewer strong sentences than this share (or one) do not make a file of one kind a mixed one: tools write some too."""
+"""Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
 
 FALL = 0.25
 """The hit rate has fallen when it is this part of what it was in the head."""
@@ -190,20 +196,24 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
         plans.append(found)
         following = region.line_to + 1
     if behind < end:
-        # The window may have cut the last output: that one stays open and is watched.
-        if plans and plans[-1].part is not None:
-            plans[-1] = replace(plans[-1], line_to=None, behind=None, watched=True)
-            return plans
-        return [
-            *plans,
-            Plan(None, following, last, hints, behind=behind),
-            Plan(None, last + 1, None, hints, watched=True),
-        ]
+        return _at_window_end(plans, begin.line, last, Plan(None, following, last, hints, behind=behind))
     if following <= last:
         plans.append(Plan(None, following, None if end == text.size else last, hints, behind=end))
     elif plans and end == text.size:
         plans[-1] = replace(plans[-1], line_to=None, behind=None)
     return plans
+
+
+def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list[Plan]:
+    """Go on where the window may have cut an output: it is laid out again from its beginning, or watched if it filled
+    the window.
+    """
+    anew = Plan(None, last + 1, None, rest.hints, watched=True)
+    if not plans or plans[-1].part is None or rest.line_from <= last - HANGING:
+        return [*plans, *([rest] if rest.line_from <= last else []), anew]
+    if plans[-1].line_from > first:
+        return [*plans[:-1], replace(anew, line_from=plans[-1].line_from)]
+    return [replace(plans[-1], line_to=None, behind=None, watched=True)]
 
 
 @cache
@@ -355,7 +365,7 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
         first = _lead(scan, int(gaps[gaps < body[0]][-1]) + 1, 0)
     if len(walls) and walls[-1] > body[-1]:
         behind = int(gaps[gaps > body[-1]][0])
-    if int(scan.strong[first:behind].sum()) > max(1, FEW_SENTENCES * filled) or scan.fence[first:behind].any():
+    if int(scan.strong[first:behind].sum()) > FEW_SENTENCES * filled or scan.fence[first:behind].any():
         return None
     if len(_cut(scan, first, behind, kind)) > 1:
         return None
@@ -431,28 +441,42 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
     """Cut a region where an output of another kind begins: at a prompt, a foreign header, behind a blank line."""
     parts: list[tuple[str, int, int]] = []
     begin, tries = first, 0
-    for at in _seams(scan, first, behind, kind):
-        if at <= begin or tries >= CUTS:
+    seams = _seams(scan, first, behind, kind)
+    starts = [first, *(at for at in seams if at > first)]
+    for place, at in enumerate(starts):
+        if tries >= CUTS:
             continue
-        others = kinds_of(scan.lines(at, min(behind, at + BEGINNING))) - {kind}
+        following = next((x for x in starts[place + 1 :] if x > at + 2), behind)
+        others = kinds_of(scan.lines(at, min(following, at + BEGINNING))) - {kind}
         if not others:
             continue
         tries += 1
-        claims = recognise(scan.head(at, min(behind, at + 300)), kinds={*others, kind}).claims
-        if not claims or claims[0].format.kind == kind or claims[0].claim.strength < ALONE:
+        claims = recognise(scan.head(at, min(following, at + 300)), kinds={*others, kind}).claims
+        if not claims or claims[0].format.kind == kind:
             continue
         same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
-        other = claims[0].format.kind
-        if claims[0].claim.strength - same < 0.1:
+        strength = claims[0].claim.strength
+        if strength - same < 0.1 or strength < (ALONE if seams.get(at) else STRANGER):
             continue
-        parts.append((kind, begin, at))
-        begin, kind, tries = at, other, 0
+        if not seams.get(at) and _is_familiar(scan, at, following, kind):
+            continue
+        if at > begin:
+            parts.append((kind, begin, at))
+        begin, kind, tries = at, claims[0].format.kind, 0
     parts.append((kind, begin, behind))
     return parts
 
 
-def _seams(scan: _Scan, first: int, behind: int, kind: str) -> list[int]:
-    """Give the lines where another output may begin, ascending; the likely ones if there are many."""
+def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
+    """Are these lines a kind's own in spite of a foreign claim, or too few to tell?"""
+    lines = scan.lines(first, min(behind, first + 300))
+    filled = np.flatnonzero((lines != "").to_numpy())
+    own = hits(lines, kind)[filled]
+    return len(filled) < FEW_LINES or bool(own[0] and own.sum() * 2 >= len(own))
+
+
+def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
+    """Give the lines where another output may begin, ascending, and whether a prompt stands there."""
     window = slice(first, behind)
     mine = np.zeros(behind - first, np.bool_)
     step = 200_000
@@ -464,9 +488,9 @@ def _seams(scan: _Scan, first: int, behind: int, kind: str) -> list[int]:
     after_blank = np.flatnonzero(filled & np.concatenate([[False], ~filled[:-1]]))
     strange = np.flatnonzero(filled & ~mine)[: 20 * CUTS]
     texts = scan.lines(first, first + int(strange[-1]) + 1) if len(strange) and strange[-1] < step else None
-    prompts = [int(i) for i in strange if texts is not None and (p := prompt_of(texts[int(i)])) and p.command]
-    likely = set(prompts) | set(starts[: 4 * CUTS].tolist()) | set(after_blank[: 4 * CUTS].tolist())
-    return sorted(first + i for i in likely)
+    prompts = {int(i) for i in strange if texts is not None and (p := prompt_of(texts[int(i)])) and p.command}
+    likely = prompts | set(starts[: 4 * CUTS].tolist()) | set(after_blank[: 4 * CUTS].tolist())
+    return {first + i: i in prompts for i in sorted(likely)}
 
 
 def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
@@ -496,8 +520,9 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
     if not len(front):
         return None
     begin = first + int(front[0])
-    if begin > first and _strength(scan, begin, behind, kind) < _strength(scan, first, behind, kind):
-        begin = first  # a banner that no pattern knows is part of the claim
+    led = _lead(scan, begin, max(least, first))
+    if led > first and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
+        begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that no pattern knows
     tail = max(first, behind - 100_000)
     last = hits(scan.lines(tail, behind), kind) if kind in owns() else scan.any[tail:behind]
     end = tail + int(np.flatnonzero(last | scan.toolish[tail:behind])[-1]) + 1

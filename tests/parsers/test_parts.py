@@ -1,0 +1,267 @@
+"""Mixed documents: regions are found by the formats' own claims, prose stays prose."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from parsers.parts import PartHint, hits, kinds_of, lay_out, owns, plan, seen_of
+from parsers.prose import sentences
+from parsers.reading import read
+from parsers.source import Hints, Limits, open_text
+from tests.parsers.evidence import read_bytes
+
+MAP = """2767: ora_smon_QPROD
+Address Kbytes RSS Anon Locked Pgsz Mode Mapped File
+0000000380000000 45056 45056 - - 8K rwxs- [ dism shmid=0x100001e ]
+0000000382C00000 32768 - - - - rwxs- [ dism shmid=0x100001e ]
+0000000384C00000 53248 53248 - - 8K rwxs- [ dism shmid=0x100001e ]"""
+TIMES = "\n".join(f"time elapsed : 0,{n}" for n in (31, 33, 94, 30, 36))
+VMSTAT = """ kthr      memory            page            disk          faults      cpu
+ r b w   swap  free  re  mf pi po fr de sr s0 s1 s2 s3   in   sy   cs us sy id
+ 0 0 0 1000 2000 0 0 0 0 0 0 0 0 0 0 0 400 500 600 1 2 97
+ 1 0 0 1000 1990 0 0 0 0 0 0 0 0 0 0 0 410 510 610 1 3 96"""
+HELLO = "Hello all, since this morning every login takes about four seconds, and nobody knows why."
+LOOK = "Please look at the map of the process below, it seems to use far more memory than usual."
+BYE = "That is all we have so far, the next call with the customer is at ten o'clock sharp."
+MAIL = f"{HELLO}\n\n{TIMES}\n\n{LOOK}\n\n# pmap -xs 2767\n{MAP}\n\n{BYE}\n\nRegards\nAnna\n"
+
+
+def parts_of(text: str, **limits: int) -> list[tuple[int, int, str | None]]:
+    reading = read_bytes(text.encode(), limits=Limits(**limits))
+    return [(p.line_from, p.line_to, p.kind) for p in reading.account.parts]
+
+
+def places(text: str, *outputs: tuple[str, str]) -> list[tuple[int, int, str]]:
+    """First and last line of each output in a text."""
+    found, at = [], 0
+    for output, kind in outputs:
+        at = text.index(output, at)
+        first = text.count("\n", 0, at) + 1
+        found.append((first, first + output.count("\n"), kind))
+        at += len(output)
+    return found
+
+
+def test_a_mail_with_two_outputs():
+    expected = places(MAIL, (TIMES, "conntime"), (f"# pmap -xs 2767\n{MAP}", "pmap"))
+    assert parts_of(MAIL) == expected
+    account = read_bytes(MAIL.encode()).account
+    assert account.kind == "mixed"
+    assert account.account.unknown == 0
+    assert account.account.prose == 5
+    assert account.tables == {"conn_times": 5, "pmap": 3}
+
+
+@pytest.mark.parametrize("run", [400, 5000])
+def test_runs_change_nothing(run):
+    assert parts_of(MAIL, run_bytes=run, block_bytes=300) == parts_of(MAIL)
+
+
+def test_two_outputs_of_one_kind_apart_are_two_parts():
+    text = f"{HELLO}\n{TIMES}\n{LOOK}\n{TIMES}\n{BYE}\n"
+    assert parts_of(text) == places(text, (TIMES, "conntime"), (TIMES, "conntime"))
+
+
+def test_a_file_of_one_kind_is_one_part():
+    assert parts_of(f"{TIMES}\n\n\n{TIMES}\n") == [(1, 12, "conntime")]
+    assert parts_of(f"{MAP}\n") == [(1, 5, "pmap")]
+
+
+def test_words_before_and_behind_one_output_are_prose():
+    text = f"{HELLO}\n\n$ pmap 2767\n{MAP}\n\n{BYE}\n"
+    assert parts_of(text) == places(text, (f"$ pmap 2767\n{MAP}", "pmap"))
+    assert read_bytes(text.encode()).account.account.prose == 2
+
+
+def test_outputs_that_follow_each_other_at_prompts():
+    text = f"db1$ pmap 2767\n{MAP}\ndb1$ vmstat 5\n{VMSTAT}\ndb1$ ./connect.sh\n{TIMES}\n"
+    outputs = [(f"db1$ pmap 2767\n{MAP}", "pmap"), (f"db1$ vmstat 5\n{VMSTAT}", "vmstat")]
+    assert parts_of(text) == places(text, *outputs, (f"db1$ ./connect.sh\n{TIMES}", "conntime"))
+
+
+def test_outputs_that_follow_each_other_without_any_words():
+    text = f"{MAP}\n\n{VMSTAT}\n"
+    assert [(a, kind) for a, _, kind in parts_of(text)] == [(1, "pmap"), (7, "vmstat")]
+
+
+def test_an_authors_marks_stay_inside():
+    lines = TIMES.split("\n")
+    output = "\n".join([*lines[:2], "[...]", "", "(snip)", *lines[2:]])
+    text = f"{HELLO}\n{output}\n{LOOK}\n{MAP}\n"
+    assert parts_of(text) == places(text, (output, "conntime"), (MAP, "pmap"))
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [("```", "```"), ("~~~~", "~~~~"), ("{code}", "{code}"), ("{noformat:title=x}", "{noformat}"), ("<pre>", "</pre>")],
+)
+def test_fences(opening, closing):
+    text = f"{HELLO}\n{opening}\n{MAP}\n{closing}\n{LOOK}\n{opening}\n{VMSTAT}\n{closing}\n"
+    assert parts_of(text) == places(text, (MAP, "pmap"), (VMSTAT, "vmstat"))
+
+
+def test_quoted_parts_of_a_mail():
+    quoted = "\n".join(f"> {x}" for x in MAP.split("\n"))
+    text = f"{HELLO}\n> {LOOK}\n{quoted}\n{BYE}\n{TIMES}\n"
+    assert parts_of(text) == places(text, (quoted, "pmap"), (TIMES, "conntime"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Seit heute früh dauert jede Anmeldung etwa vier Sekunden, und keiner weiß warum.",
+         "Bitte schaut euch die folgende Ausgabe an, sie sieht ganz anders aus als sonst."),
+        ("Depuis ce matin chaque connexion prend quatre secondes, et personne ne sait pourquoi.",
+         "Voici la sortie de la commande que vous avez demandée hier soir à notre équipe."),
+        ("С сегодняшнего утра каждое подключение занимает четыре секунды, и никто не знает почему.",
+         "Посмотрите пожалуйста на следующий вывод команды, он выглядит совсем иначе, чем обычно."),
+        ("今朝からすべてのログインに約四秒かかっています。原因はまだ分かりません。", "以下の出力を確認してください。いつもと大きく違います。"),
+        ("Od rana każde logowanie trwa około czterech sekund, i nikt nie wie dlaczego tak jest.",
+         "Proszę spojrzeć na poniższy wynik polecenia, wygląda zupełnie inaczej niż zwykle."),
+    ],
+    ids=["de", "fr", "ru", "ja", "pl"],
+)  # fmt: skip
+def test_prose_of_any_language(words):
+    text = f"{words[0]}\n{TIMES}\n{words[1]}\n{MAP}\n{words[0]}\n"
+    assert parts_of(text) == places(text, (TIMES, "conntime"), (MAP, "pmap"))
+    assert read_bytes(text.encode()).account.account.prose == 3
+
+
+def test_a_page_with_outputs_between_paragraphs():
+    body = f"<p>{HELLO}</p>\n<pre>\n{MAP}\n</pre>\n<p>{LOOK}</p>\n<pre>\n{VMSTAT}\n</pre>\n<p>{BYE}</p>"
+    text = f"<html><body>\n{body}\n</body></html>\n"
+    assert parts_of(text) == places(text, (MAP, "pmap"), (VMSTAT, "vmstat"))
+
+
+def test_a_chat():
+    text = (
+        f"[10:01] anna: {HELLO}\n[10:02] ben: can you send the map please, we want to see it now.\n[10:05] anna:\n"
+        f"{MAP}\n[10:06] ben: thanks a lot, that is really far too much memory for one process.\n"
+    )
+    assert [kind for _, _, kind in parts_of(text)] == ["pmap"]
+    assert read_bytes(text.encode()).tables["pmap"]["line_no"].to_list() == [6, 7, 8]
+
+
+def test_code_and_lists_are_no_outputs():
+    text = (
+        f"{HELLO}\n\n#!/bin/ksh\ncount=0\nwhile [[ $count -lt 9 ]]\ndo\n  ./connect &\n  count=$((count + 1))\ndone\n\n"
+        f"{LOOK}\n\n  1. restart the listener\n  2. wait for ten minutes\n\n{BYE}\n"
+    )
+    assert read_bytes(text.encode()).account.tables == {}
+
+
+def test_a_persons_borders_come_first():
+    known = [PartHint(3, 5, Hints(kind="conntime")), PartHint(6, 7, Hints(kind="prose"))]
+    with_gap = plan(known, Hints())
+    assert [(p.part, p.line_from, p.line_to) for p in with_gap] == [
+        (None, 1, 2),
+        (1, 3, 5),
+        (None, 6, 7),
+        (None, 8, None),
+    ]
+
+
+def test_the_splitter_fills_what_a_person_left(tmp_path):
+    path = tmp_path / "mail.txt"
+    path.write_text(MAIL)
+    account = read(path, Hints(), known=[PartHint(3, 5, Hints(kind="conntime", host="db1"))])
+    found = [(p.part, p.line_from, p.line_to, p.kind) for p in account.parts]
+    assert found[0] == (1, 3, 5, "conntime")
+    assert found[-1] == (len(found), 11, 16, "pmap")
+    nothing = read(path, Hints(), known=[PartHint(1, None, Hints(kind="prose"))])
+    assert nothing.parts == []
+    assert nothing.account.prose == nothing.account.lines - nothing.account.blank
+
+
+def test_a_killed_reading_goes_on_with_the_same_parts(tmp_path):
+    path = tmp_path / "mail.txt"
+    path.write_text(MAIL)
+    whole = read(path, Hints(), tmp_path / "whole")
+
+    class Stop(Exception):
+        pass
+
+    def stop(progress):
+        raise Stop
+
+    for _ in range(3):
+        with pytest.raises(Stop):
+            read(path, Hints(), tmp_path / "r", progress=stop)
+    account = read(path, Hints(), tmp_path / "r")
+    assert [(p.line_from, p.line_to, p.kind) for p in account.parts] == [
+        (p.line_from, p.line_to, p.kind) for p in whole.parts
+    ]
+    assert account.account == whole.account
+
+
+def test_a_large_file_is_one_part_until_its_lines_fit_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("parsers.parts.WINDOW_BYTES", 300_000)
+    path = tmp_path / "big.txt"
+    path.write_text(("time elapsed : 0,31\n" * 40_000) + (f"{HELLO}\n" * 3000) + f"{MAP}\n" + f"{BYE}\n" * 10)
+    account = read(path, Hints(), limits=Limits(run_bytes=200_000, block_bytes=50_000))
+    assert [(p.line_from, p.line_to, p.kind) for p in account.parts] == [
+        (1, 40_000, "conntime"),
+        (43_001, 43_005, "pmap"),
+    ]
+    assert account.tables == {"conn_times": 40_000, "pmap": 3}
+    assert account.account.prose == 3010
+    assert account.account.lines == account.lines == 43_015
+
+
+def test_a_large_mail_is_laid_out_window_by_window(tmp_path, monkeypatch):
+    monkeypatch.setattr("parsers.parts.WINDOW_BYTES", 20_000)
+    path = tmp_path / "big.txt"
+    path.write_text(f"{HELLO}\n{MAP}\n{LOOK}\n{TIMES}\n{BYE}\n" * 200)
+    account = read(path, Hints())
+    assert account.tables == {"pmap": 600, "conn_times": 1000}
+    assert account.account.prose == 600
+    assert len(account.parts) == 400
+
+
+def test_a_mixed_text_of_some_megabytes_takes_seconds(tmp_path):
+    path = tmp_path / "big.txt"
+    block = f"{HELLO}\n" + "time elapsed : 0,31\n" * 20_000 + f"{LOOK}\n{MAP}\n{BYE}\n" * 3
+    path.write_text(block * 20)
+    began = time.perf_counter()
+    with open_text(path) as text:
+        plans = lay_out(text, (), Hints())
+    # A bound that a slow, busy machine holds; the benchmark measures.
+    assert time.perf_counter() - began < 60
+    assert sum(1 for p in plans if p.part) == 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "CPU minf mjf xcal intr ithr csw icsw migr smtx srw syscl usr sys wt idl",
+        "Address Kbytes RSS Anon Locked Pgsz Mode Mapped File",
+        "key semid owner perms nsems",
+        "# To display the header please use this option.",
+        "15697: 1.5463 accept(12, 0x1) = 13",
+        "   Elapsed Times for processes ssh,",
+        "",
+        "Regards",
+    ],
+)
+def test_what_is_no_sentence(line):
+    assert sentences(pl.Series([line]))["prose"].to_list() == [False]
+
+
+def test_every_own_pattern_is_one():
+    assert {"pmap", "truss", "conntime", "sqlnet"} <= owns().keys()
+    assert "pmap" in kinds_of(pl.Series(MAP.split("\n")))
+    assert hits(pl.Series(MAP.split("\n")), "pmap").all()
+
+
+def test_cells_of_a_wiki_are_seen_as_columns():
+    assert seen_of(pl.Series(["|| r || b ||", "| 0 | 1 |", "> > x"])).to_list() == ["r  b", "0  1", "x"]
+
+
+def test_the_mail_on_disk_is_the_mail_in_memory(tmp_path):
+    path = Path(tmp_path / "mail.txt")
+    path.write_text(MAIL)
+    assert [p.kind for p in read(path, Hints(), tmp_path / "r").parts] == ["conntime", "pmap"]
