@@ -18,10 +18,10 @@ import polars as pl
 
 WORDS = [
     *"passw passphrase pwd secret token apikey api_key api-key accesskey access_key credential authorization cookie".split(),
-    *"x-auth sqlplus rman sqlldr expdp impdp mysql curl wget ldapsearch sshpass aws card :// @".split(),
-    *("identified by", "private key", "p a s s w", "-p ", " conn"),
+    *"x-auth sqlplus rman sqlldr expdp impdp mysql mariadb curl wget ldapsearch ldapmodify sshpass".split(),
+    *("aws", "accountkey", "hooks.slack", "identified by", "identified  by", "private key", "p a s s w", "pass="),
 ]
-"""A line without any of these (case aside), without a token shape and without a card's digits holds no secret."""
+"""Case aside. A line without any of these and without a shape of LIKELY holds no secret."""
 
 SHAPES = (
     r"\b(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgl(?:pat|dt|ft|soat|rt|ptt|agent|oas|imt|cbt)-|"
@@ -29,56 +29,83 @@ SHAPES = (
     r"\bsk-[A-Za-z0-9_-]{20,}|\bnpm_[A-Za-z0-9]{36}|\b[0-9]{8,10}:AA[0-9A-Za-z_-]{33}\b"
 )
 CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\""
-LIKELY = f"(?:{SHAPES})|(?:{CARDS})"
+LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|(?i:\b(?:conn|connect|exp|imp)[ \t][^/@]{0,80}/)"
+LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})"
+MAILS = r"[A-Za-z0-9]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z]"
+SERVICES = "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
+"""Accounts of programs, no persons; `oracle@db1.example.org` stands in every listing of sessions."""
 
 OF_ITS_LINE = frozenset({"person"})
 """Kinds that are masked in their own line only: a name is often an ordinary word."""
 
-_LIBRARY = (
-    "aws.AWSKeyDetector azure_storage_key.AzureStorageKeyDetector basic_auth.BasicAuthDetector "
-    "discord.DiscordBotTokenDetector github_token.GitHubTokenDetector gitlab_token.GitLabTokenDetector jwt.JwtTokenDetector "
-    "npm.NpmDetector openai.OpenAIDetector pypi_token.PypiTokenDetector sendgrid.SendGridDetector slack.SlackDetector "
-    "square_oauth.SquareOAuthDetector stripe.StripeDetector telegram_token.TelegramBotTokenDetector"
-).split()
+_LIBRARY = {
+    "aws.AWSKeyDetector": ("aws", "akia", "asia", "abia", "acca", "a3t"),
+    "azure_storage_key.AzureStorageKeyDetector": ("accountkey",),
+    "basic_auth.BasicAuthDetector": ("://",),
+    "github_token.GitHubTokenDetector": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    "gitlab_token.GitLabTokenDetector": ("gl",),
+    "jwt.JwtTokenDetector": ("eyj",),
+    "npm.NpmDetector": ("_authtoken", "npm_"),
+    "openai.OpenAIDetector": ("sk-",),
+    "pypi_token.PypiTokenDetector": ("pypi-",),
+    "sendgrid.SendGridDetector": ("sg.",),
+    "slack.SlackDetector": ("xox", "hooks.slack"),
+    "square_oauth.SquareOAuthDetector": ("sq0csp",),
+    "stripe.StripeDetector": ("k_live_",),
+    "telegram_token.TelegramBotTokenDetector": (":aa",),
+}
+"""Detectors of the library, and what stands (in lower case) in every line that they can find something in."""
+
 _KINDS = {"basic_auth": "password", "jwt": "token", "aws": "key", "azure_storage_key": "key"}
 
 _KEY = r"(?:passw(?:or)?d|passphrase|passwort|secret|token|api[_-]?key|access[_-]?key|credentials?|(?<![A-Za-z])pwd|[_-]pwd|pass)"
 _VALUE = r"""(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s"'`,;()&|<>{}\]\\]{1,200}))"""
+_ASSIGNED = ("=", ":")
 _PATTERNS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
+    (kind, needs, re.compile(pattern, re.IGNORECASE))
+    for kind, needs, pattern in (
         # key = value, key: value, "key": "value", key => value, --key value
         (
             "password",
+            _ASSIGNED,
             rf"""(?<![A-Za-z/])([A-Za-z0-9_.-]{{0,40}}{_KEY}[0-9]{{0,2}})["']?[ \t]{{0,8}}(?:=>|:=|=|:)[ \t]{{0,8}}{_VALUE}""",
         ),
         (
             "password",
+            ("-",),
             rf"""(?<![A-Za-z0-9])(--?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key))[ =]{_VALUE}""",
         ),
-        ("password", rf"""\b(identified[ \t]{{1,4}}by[ \t]{{1,4}}(?:values[ \t]{{1,4}})?){_VALUE}"""),
+        ("password", ("identified",), rf"""\b(identified[ \t]{{1,4}}by[ \t]{{1,4}}(?:values[ \t]{{1,4}})?){_VALUE}"""),
         (
             "password",
+            ("sqlplus", "rman", "sqlldr", "exp", "imp", "conn"),
             rf"""\b((?:sqlplus|rman|sqlldr|expdp|impdp|exp|imp|conn|connect)\b[^/@\n]{{0,80}}?[ "'=][A-Za-z][\w$#.]{{0,40}}/){_VALUE}""",
         ),
         (
             "password",
+            ("@",),
             r"""((?:^|[ \t"'=(:])[A-Za-z][\w$#]{0,30}/)([^\s/@"'=:]{1,60})()()(?=@[A-Za-z/(][\w./:(-]{1,})""",
         ),
-        ("password", rf"""\b((?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n]{{0,120}}? -p){_VALUE}"""),
-        ("password", rf"""\b(sshpass\b[^\n]{{0,40}}? -p ?){_VALUE}"""),
-        ("password", rf"""\b(ldap(?:search|modify|add|whoami)\b[^\n]{{0,200}}? -w ?){_VALUE}"""),
         (
             "password",
+            ("mysql", "mariadb"),
+            rf"""\b((?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n]{{0,120}}? -p){_VALUE}""",
+        ),
+        ("password", ("sshpass",), rf"""\b(sshpass\b[^\n]{{0,40}}? -p ?){_VALUE}"""),
+        ("password", ("ldap",), rf"""\b(ldap(?:search|modify|add|whoami)\b[^\n]{{0,200}}? -w ?){_VALUE}"""),
+        (
+            "password",
+            ("curl", "wget"),
             r"""\b((?:curl|wget)\b[^\n]{0,200}? (?:-u|--user|--proxy-user)[ =]["']?[^\s:"']{1,60}:)([^\s"']{1,100})()()""",
         ),
         (
             "token",
+            ("authorization",),
             rf"""\b((?:proxy-)?authorization["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}["']?(?:basic|bearer|digest|negotiate|token|apikey)[ \t]{{1,4}}){_VALUE}""",
         ),
-        ("token", rf"""\b(x-(?:api|auth)-(?:key|token)["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}){_VALUE}"""),
-        ("cookie", r"""\b((?:set-)?cookie["']?[ \t]{0,4}:[ \t]{0,4}["']?)([^"'\\\n]{3,2000})()()"""),
-        ("password", r"""(p a s s w (?:o r )?d(?: \w){0,4} [=:] )((?:[^\s"] ){2,60}[^\s"]?)()()"""),
+        ("token", ("x-",), rf"""\b(x-(?:api|auth)-(?:key|token)["']?[ \t]{{0,4}}[:=][ \t]{{0,4}}){_VALUE}"""),
+        ("cookie", ("cookie",), r"""\b((?:set-)?cookie["']?[ \t]{0,4}:[ \t]{0,4}["']?)([^"'\\\n]{3,2000})()()"""),
+        ("password", ("p a s s",), r"""(p a s s w (?:o r )?d(?: \w){0,4} [=:] )((?:[^\s"] ){2,60}[^\s"]?)()()"""),
     )
 )
 _PLAIN_WORDS = frozenset(
@@ -93,9 +120,7 @@ _SENDER = re.compile(
     r"^\W{0,6}(?:from|to|cc|bcc|reply-to|sender|von|an|od|do)[ \t]?:[ \t]{0,4}\"?([^\"<@\n]{2,80}?)\"?[ \t]{0,4}<",
     re.IGNORECASE,
 )
-_NO_PERSONS = frozenset(
-    "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
-)
+_SERVICE = rf"\b(?:{'|'.join(SERVICES)})@"
 _CARD = re.compile(CARDS)
 _BEGIN, _END = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]{8,}|Proc-Type:|DEK-Info:")
@@ -116,7 +141,9 @@ class Scanner:
         """Give (line_no, from, to, kind) of each secret in a frame with line_no and line, positions in characters."""
         text = pl.col("line")
         likely = text.str.contains_any(WORDS, ascii_case_insensitive=True) | text.str.contains(LIKELY)
-        hits = frame.filter(likely)
+        at = frame.filter(text.str.contains("@", literal=True))
+        persons = at.filter(text.str.replace_all(_SERVICE, "").str.contains(MAILS))["line_no"]
+        hits = frame.filter(likely | pl.col("line_no").is_in(persons.implode()))
         begins = [int(n) for n, line in hits.iter_rows() if _BEGIN.search(line)]
         yield from self._keys(frame, begins)
         for number, line in hits.iter_rows():
@@ -160,13 +187,17 @@ def spans(line: str) -> list[Span]:
 
 def _in_window(line: str) -> Iterator[Span]:
     lower = line.lower()
-    for kind, pattern in _PATTERNS:
+    for kind, needs, pattern in _PATTERNS:
+        if not any(word in lower for word in needs):
+            continue
         for match in pattern.finditer(line):
             group = next((g for g in (2, 3, 4) if match[g]), None)
             if group is None or not _is_secret(match[1], match[group]):
                 continue
             yield match.start(group), match.end(group), kind
-    for kind, library in _library():
+    for kind, words, library in _library():
+        if not any(word in lower for word in words):
+            continue
         for match in library.finditer(line):
             group = match.lastindex if match.lastindex else 0
             yield match.start(group), match.end(group), kind
@@ -177,7 +208,7 @@ def _in_window(line: str) -> Iterator[Span]:
             yield match.start() + quoted, match.end() - quoted, "card number"
     if "@" in lower:
         for match in _MAIL.finditer(line):
-            if match[1].lower() not in _NO_PERSONS:
+            if match[1].lower() not in SERVICES:
                 yield match.start(1), match.end(1), "person"
         if sender := _SENDER.search(line):
             yield sender.start(1), sender.end(1), "person"
@@ -199,13 +230,13 @@ def _luhn(digits: list[int]) -> bool:
 
 
 @cache
-def _library() -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _library() -> tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]:
     """Take the patterns of the library's detectors that look for shapes."""
     import importlib
 
-    found: list[tuple[str, re.Pattern[str]]] = []
-    for name in _LIBRARY:
+    found: list[tuple[str, tuple[str, ...], re.Pattern[str]]] = []
+    for name, needs in _LIBRARY.items():
         module, _, cls = name.partition(".")
         detector = getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), cls)()
-        found += [(_KINDS.get(module, "token"), pattern) for pattern in detector.denylist]
+        found += [(_KINDS.get(module, "token"), needs, pattern) for pattern in detector.denylist]
     return tuple(found)
