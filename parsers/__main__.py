@@ -29,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list:
         return _list(options.json)
     if options.docs:
-        from parsers.docs import write_docs
+        from parsers.docs import CORPUS, write_docs
 
-        write_docs(Path(options.docs))
+        write_docs(Path(options.docs), Path(options.corpus) if options.corpus else CORPUS)
         return 0
     if not options.files:
         parser.error("no file given")
@@ -60,7 +60,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--year", metavar="YYYY", type=int, help="for stamps without a year")
     parser.add_argument("--date", metavar="YYYY-MM-DD", help="day of the first line, for stamps without one")
     parser.add_argument("--date-order", choices=("dmy", "mdy"), help="of dates such as 07/04/07")
-    parser.add_argument("--columns", metavar="WORDS", help="which column of a table is what: time=1 elapsed=3:ms label=2")
+    parser.add_argument(
+        "--columns", metavar="WORDS", help="which column of a table is what: time=1 elapsed=3:ms label=2"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per line and file")
     parser.add_argument("--rows", metavar="TABLE", help="print that table's rows as NDJSON")
     parser.add_argument("--limit", metavar="N", type=int, help="print at most N rows of each file")
@@ -69,6 +71,7 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--list", action="store_true", help="all formats with systems, tables and an example")
     parser.add_argument("--docs", metavar="DIR", help="write formats.md and tables.md there")
+    parser.add_argument("--corpus", metavar="DIR", help="samples by kind whose recognition --docs counts")
     return parser
 
 

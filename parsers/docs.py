@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
+from parsers.confusion import confusion, matrix
 from parsers.registry import all_formats
 from parsers.schema import COMMON, TABLES, Column
 
@@ -49,8 +50,11 @@ def _rows(columns: tuple[Column, ...]) -> list[str]:
     return ["| column | type | unit | meaning |", "|---|---|---|---|", *body]
 
 
-def formats_text() -> str:
-    """Write the formats as Markdown: a table of all, then the docstring of each module."""
+CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
+
+
+def formats_text(corpus: Path = CORPUS) -> str:
+    """Write the formats as Markdown: a table of all, how the samples are recognised, the docstring of each module."""
     lines = [
         "# Formats",
         "",
@@ -64,6 +68,8 @@ def formats_text() -> str:
         cells = (form.kind, form.variant, form.version, _list(form.systems), _list(form.tables), _list(form.clocks))
         lines.append("| " + " | ".join(cells) + f" | `{form.example}` |")
         modules[module.__name__] = (form.kind, module)
+    if corpus.is_dir():
+        lines += ["", *matrix(confusion(corpus))]
     for kind, module in modules.values():
         lines += ["", f"## {kind}", "", inspect.cleandoc(module.__doc__ or "")]
     return "\n".join(lines) + "\n"
@@ -73,7 +79,7 @@ def _list(words: tuple[str, ...]) -> str:
     return ", ".join(words)
 
 
-def write_docs(folder: Path) -> None:
-    """Write `formats.md` and `tables.md` into a folder."""
-    (folder / "formats.md").write_text(formats_text(), encoding="utf-8")
+def write_docs(folder: Path, corpus: Path = CORPUS) -> None:
+    """Write `formats.md` and `tables.md` into a folder; the samples of `corpus` are recognised for it."""
+    (folder / "formats.md").write_text(formats_text(corpus), encoding="utf-8")
     (folder / "tables.md").write_text(tables_text(), encoding="utf-8")

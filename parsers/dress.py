@@ -89,7 +89,7 @@ _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
 }
-_BRANCH = re.compile(r"[| ]*\|(?:--|[ |]*$)")
+_BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
 """A branch of a call tree, whose bars are its own."""
 
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})")
