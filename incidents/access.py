@@ -30,6 +30,7 @@ class Right(StrEnum):
     PEOPLE = "manage members, invitations and upload tokens"
     ORIGINAL = "download originals"
     PURGE = "purge evidence"
+    UNMASK = "lift the masks of secrets"
     CLOSE = "close and open the room"
 
 
@@ -41,7 +42,7 @@ RIGHTS: dict[str, frozenset[Right]] = {
     Role.LEAD: frozenset(Right),
 }
 # What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
-_WHEN_CLOSED = frozenset({Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.CLOSE})
+_WHEN_CLOSED = frozenset({Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.UNMASK, Right.CLOSE})
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 

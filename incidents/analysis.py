@@ -25,7 +25,7 @@ from django.utils import timezone
 
 from incidents import live, store
 from incidents.errors import IncidentError
-from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
+from incidents.models.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.case import ClockOffset, Host, Marker, Statement
 from incidents.models.database import AWAY, patiently
 from incidents.models.finding import Evaluation, Finding, FindingVersion
@@ -135,8 +135,13 @@ def case_yaml(incident: Incident) -> str:
         entries.setdefault(entry["file"], []).append(entry)
     for artifact in artifacts:
         # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
-        for values, entry in zip(values_of(artifact), entries.get(names[artifact.number], []), strict=False):
+        parts, borders = values_of(artifact), _borders(artifact)
+        for values, entry in zip(parts, entries.get(names[artifact.number], []), strict=False):
             said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
+            if borders:
+                entry["lines"] = f"{values.part.line_from}-{values.part.line_to}"
+            if "lines" in entry and values["kind"]:  # given borders, the command line asks where the splitter knows
+                entry["kind"] = values["kind"]
             for field in ("kind", "os", "tz", "date", "date_order", "columns"):
                 if field in said:
                     entry[field] = said[field]
@@ -144,7 +149,24 @@ def case_yaml(incident: Incident) -> str:
                 entry["year"] = int(said["year"] or 0)
             if "interval_s" in said:
                 entry["interval"] = float(said["interval_s"] or 0)
+        for first, last in borders if parts else ():
+            prose = {
+                "file": names[artifact.number],
+                "lines": f"{first}-{last}",
+                "kind": Border.PROSE.value,
+                "id": artifact.number,
+            }
+            written["artifacts"].append(prose)
     return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _borders(artifact: Artifact) -> list[tuple[int, int]]:
+    """Lines that a person said to be nobody's output."""
+    return [
+        (said.line_from or 0, said.line_to or 0)
+        for said in artifact.corrections.all()
+        if said.field == CorrectedField.BORDER and said.value == Border.PROSE
+    ]
 
 
 def _judged(incident: Incident) -> list[Artifact]:
@@ -152,7 +174,7 @@ def _judged(incident: Incident) -> list[Artifact]:
 
     An unpacked archive is none: what was in it is.
     """
-    waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING)
+    waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
     rows = (
         incident.artifacts.exclude(state=ArtifactState.PURGED)
         .exclude(state__in=waiting, reading__isnull=True)

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from incidents import live, store, unpacking
-from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
+from incidents.models.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.case import Host
 from incidents.models.database import AWAY, patiently
 from incidents.models.incident import RoomCounter
@@ -73,6 +73,8 @@ def ingest(job: Job) -> None:
     # Here and not above: the worker's parent loads this module, and Polars must not live in a process that forks.
     from parsers.reading import read
 
+    remark: str | None
+    odd: str | None = None
     with store.lock_reading(reading):
         try:
             account = read(
@@ -86,25 +88,29 @@ def ingest(job: Job) -> None:
         except OtherReading:  # begun by another version of the format: that one is not gone on with
             patiently(lambda: _begin_anew(job, reading))
             return
-        except ParserError as error:
-            cause = _in_plain_words(error)
-            known = error.account
-            patiently(lambda: _fail(job, artifact, reading, cause, known))
-            return
         except LeaseLost:
             artifact.refresh_from_db()
             if artifact.purged:  # what this attempt wrote after the purge must go as well
                 store.purge(artifact)
             raise
-        remark = CUT_OFF if _is_cut_off(artifact, reading) else None
-    patiently(lambda: _complete(job, artifact, reading, account, remark))
+        except ParserError as error:
+            cause, kind = in_plain_words(error), type(error).__name__
+            known = error.account
+            if known is None or len(known.parts) < 2 or not known.tables:
+                patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
+                return
+            # One part of several that nobody could read takes nothing away from the others.
+            account, remark, odd = known, cause, kind
+        else:
+            remark = CUT_OFF if _is_cut_off(artifact, reading) else None
+    patiently(lambda: _complete(job, artifact, reading, account, remark, odd))
 
 
 def fail(job: Job, cause: str) -> None:
     """Write down that the job's artifact could not be read, for faults that are not the file's."""
     artifact = Artifact.objects.get(jobs=job)
     reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
-    _fail(job, artifact, reading, cause, None)
+    _fail(job, artifact, reading, cause, None, None)
 
 
 def _begin(job: Job, artifact: Artifact) -> Reading | None:
@@ -153,7 +159,9 @@ def _is_cut_off(artifact: Artifact, reading: Reading) -> bool:
     return any(line.text.count("(") > line.text.count(")") for line in reader.lines(reader.count, reader.count))
 
 
-def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, remark: str | None) -> None:
+def _complete(
+    job: Job, artifact: Artifact, reading: Reading, account: Account, remark: str | None, odd: str | None
+) -> None:
     report: dict[str, Any] = account.as_json()
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
@@ -166,7 +174,7 @@ def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, 
             _replace(reading)
             job.queue_again()
             return
-        _write_reading(reading, report, ReadingState.COMPLETE, None)
+        _write_reading(reading, report, ReadingState.COMPLETE, remark if odd else None, odd)
         hosts = list(Host.objects.filter(incident_id=artifact.incident_id))
         known = set(artifact.incident.phases.values_list("phase", flat=True))
         told = unpacking.told_of(artifact)
@@ -187,6 +195,7 @@ def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, 
                 account=found["account"],
                 facts=found["facts"],
                 domains=found["domains"],
+                claims=found.get("claims") or [],
             )
         artifact.readings.filter(state=ReadingState.COMPLETE).exclude(pk=reading.pk).update(state=ReadingState.REPLACED)
         _set(
@@ -201,22 +210,27 @@ def _complete(job: Job, artifact: Artifact, reading: Reading, account: Account, 
         job.finish()
 
 
-def _fail(job: Job, artifact: Artifact, reading: Reading | None, cause: str, account: Account | None) -> None:
+def _fail(
+    job: Job, artifact: Artifact, reading: Reading | None, cause: str, account: Account | None, kind: str | None
+) -> None:
     """An earlier reading that succeeded stays in use: a failed re-reading takes nothing away."""
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
         job.hold()
         artifact.refresh_from_db()
         if reading is not None:
-            _write_reading(reading, account.as_json() if account else None, ReadingState.FAILED, cause)
+            _write_reading(reading, account.as_json() if account else None, ReadingState.FAILED, cause, kind)
         if not artifact.purged:
             _set(artifact, state=ArtifactState.FAILED, cause=cause, lines_read=None, bytes_read=None)
             Job.objects.ask_judge(artifact.incident_id)
         job.finish(JobState.FAILED, cause)
 
 
-def _write_reading(reading: Reading, report: dict[str, Any] | None, state: ReadingState, cause: str | None) -> None:
-    reading.state, reading.cause, reading.finished_at = state, cause, timezone.now()
+def _write_reading(
+    reading: Reading, report: dict[str, Any] | None, state: ReadingState, cause: str | None, error: str | None
+) -> None:
+    """`error` names the kind of what is wrong: the pages offer other things for each."""
+    reading.state, reading.cause, reading.error, reading.finished_at = state, cause, error, timezone.now()
     if report is not None:
         reading.kind, reading.variant = report["kind"], report["variant"]
         reading.version = report["parts"][0]["version"] if report["parts"] else None
@@ -264,22 +278,29 @@ def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
 def _said(artifact: Artifact) -> dict[str, Any]:
     """Collect the corrections that change the reading, for the file and for parts of it. Kept with the reading.
 
-    Only a kind given to lines makes them a part of their own (what lies between such parts is prose); any other word on
-    lines belongs to the part that holds the first of them, or to the whole file when nobody gave borders. A host that was
-    said brings its system and its zone along, as it does on the command line.
+    A border or a kind given to lines makes them a part of their own, or prose; what lies between such parts is laid out as
+    if nobody had spoken. Any other word on lines belongs to the part that holds the first of them, or to the whole file
+    when nobody gave borders. A host that was said brings its system and its zone along, as it does on the command line.
     """
-    rows = Correction.objects.filter(artifact=artifact, field__in=(*_READ_BY, CorrectedField.HOST), value__isnull=False)
+    fields = (*_READ_BY, CorrectedField.HOST, CorrectedField.BORDER)
+    rows = Correction.objects.filter(artifact=artifact, field__in=fields, value__isnull=False)
     corrections = list(rows.order_by("pk"))
     file: dict[str, str] = {}
-    parts: dict[tuple[int, int], dict[str, str]] = {
-        (said.line_from, said.line_to): {}
-        for said in corrections
-        if said.field == CorrectedField.KIND and said.line_from is not None and said.line_to is not None
-    }
+    parts: dict[tuple[int, int], dict[str, str]] = {}
+    for said in reversed(corrections):  # the newest border holds, should two ever overlap
+        first, last = said.line_from, said.line_to
+        if said.field not in (CorrectedField.KIND, CorrectedField.BORDER) or first is None or last is None:
+            continue
+        if not any(first <= b and last >= a for a, b in parts if (a, b) != (first, last)):
+            parts.setdefault((first, last), {})
     for said in corrections:
-        line = said.line_from
+        line, field, value = said.line_from, said.field, said.value or ""
         holding = next((part for part in parts if line is not None and part[0] <= line <= part[1]), None)
-        (file if holding is None else parts[holding])[said.field] = said.value or ""
+        if said.field == CorrectedField.BORDER:
+            if value != Border.PROSE or (line, said.line_to) != holding:
+                continue
+            field, value = CorrectedField.KIND, Border.PROSE.value
+        (file if holding is None else parts[holding])[field] = value
     hosts = {host.name: host for host in Host.objects.filter(incident_id=artifact.incident_id)}
     for words in (file, *parts.values()):
         host = hosts.get(words.pop(CorrectedField.HOST, ""))
@@ -317,7 +338,7 @@ def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
     return [PartHint(part["line_from"], part["line_to"], _hints(part["hints"])) for part in parts]
 
 
-def _in_plain_words(error: ParserError) -> str:
+def in_plain_words(error: ParserError) -> str:
     """Say what the page can offer, not what the command line can; the parsers' own message is the first half."""
     advice: dict[type[ParserError], str] = {
         NotText: "The file is kept as it is. Add the text itself: what was packed in it, or the tool's output as text.",

@@ -20,7 +20,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from django.conf import settings
 from django.db import transaction
@@ -28,7 +28,10 @@ from django.db import transaction
 from incidents.errors import NoSpace, StoreError, TooLarge
 from incidents.models.artifact import Artifact, ArtifactState
 from incidents.models.incident import RoomCounter
-from incidents.models.reading import Reading
+from incidents.models.reading import Reading, ReadingState
+
+if TYPE_CHECKING:
+    from parsers.lines import LineReader
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 # How often a long upload looks at the free space again.
@@ -55,6 +58,30 @@ def original(artifact: Artifact) -> Path:
 
 def reading_dir(reading: Reading) -> Path:
     return _room(reading.artifact.incident_id) / str(int(reading.artifact.number)) / str(int(reading.number))
+
+
+def shown_reading(artifact: Artifact) -> Reading | None:
+    """The reading by which lines are shown: the one in use, else the newest that is under way, was stopped or failed."""
+    reading = artifact.reading
+    if reading is None:
+        shown = (r for r in artifact.readings.all() if r.state in (ReadingState.RUNNING, ReadingState.FAILED))
+        reading = max(shown, key=lambda r: r.number, default=None)
+    if reading is not None:
+        reading.artifact = artifact
+    return reading
+
+
+def lines_of(artifact: Artifact) -> LineReader | None:
+    """Open the lines of an artifact; None as long as nothing of it was read. Raises OSError, ParserError."""
+    from parsers.lines import LineReader  # loads PyArrow, which must not live in a process that forks
+
+    reading = shown_reading(artifact)
+    if reading is None or artifact.purged or not (folder := reading_dir(reading)).exists():
+        return None
+    try:
+        return LineReader(original(artifact), folder)
+    except FileNotFoundError:  # begun, and no batch is written yet
+        return None
 
 
 def cache_dir(incident_id: int) -> Path:

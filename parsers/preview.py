@@ -1,75 +1,101 @@
-"""What a part would be as another kind: its first lines read in memory, for a question with both answers shown."""
+"""What a reading would give: the first lines of a part read by one kind or with one answer, to be compared with another."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tempfile
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 
-from parsers.notes import LineAccount, Note
-from parsers.parquet import OWN_FOLDERS
-from parsers.recognition import recognise
-from parsers.registry import choose
-from parsers.source import Hints, Limits, Position, Source, open_text
-from parsers.tables import Tables
-from parsers.transcripts import transcribed
+from parsers import parquet
+from parsers.errors import ParserError
+from parsers.lines import LineReader, visible
+from parsers.reading import account_of, read
+from parsers.source import Hints
 
 LINES = 200
-ROWS = 20
+ROWS = 6
+COLUMNS = 8
+LONGEST_CELL = 60
+MOST_CHARACTERS = 1_000_000
+_LEFT_OUT = ("part", "line_end", "raw")
 
 
 @dataclass(frozen=True)
 class Preview:
-    """The first lines of a part read as one kind: the account, how many rows each table would get, the first of them."""
+    """How the first lines would be read: their account, rows by table, and the first rows of the fullest table as texts.
 
-    kind: str
-    variant: str
-    account: LineAccount
-    tables: dict[str, int]
-    rows: dict[str, list[dict[str, Any]]]
-    notes: list[Note]
-
-
-class _Memory:
-    def __init__(self) -> None:
-        self.parts: dict[str, list[pa.Table]] = {}
-
-    def write(self, table: str, rows: pa.Table) -> None:
-        if table not in OWN_FOLDERS:
-            self.parts.setdefault(table, []).append(rows)
-
-
-def preview(path: Path, lines: tuple[int, int | None], kind: str, variant: str | None = None) -> Preview:
-    """Read at most LINES lines of a part (`lines`: its first and last, None for the end of the file) as a kind.
-
-    Secrets are masked as in a reading. Raises UnknownFormat for a kind that does not exist, NotText, OSError.
+    `first_at`: the first time of the first wall clock, as its own wall shows it. `error`: why it cannot be read so.
     """
-    limits = Limits()
-    first, last = lines
-    with (
-        transcribed(path, None, limits) as transcript,
-        open_text(transcript.path if transcript else path, limits) as text,
-    ):
-        start = Position(1, text.start)
-        begin = text.line_offset(start, first)
-        behind = min(first + LINES, last + 1) if last is not None else first + LINES
-        end = text.line_offset(start, behind)
-        found = recognise(text.head(begin, end))
-        chosen = choose(found.claims, Hints(kind=kind, variant=variant))
-        hints = found.lead.fill(Hints(kind=kind, variant=chosen.variant))
-        at = Position(first, begin)
-        source = Source(text, at, end, part=1, hints=hints, last=True, whole=True, dress=found.dress)
-        sink = _Memory()
-        out = Tables(source, sink)
-        state = chosen.module.parse(source, out, {"variant": chosen.variant})
-        out.prompts = True
-        for _ in source.blocks():
-            pass
-        batch, _ = out.finish(state)
-    rows = {name: pl.from_arrow(pa.concat_tables(parts)) for name, parts in sink.parts.items() if name != "notes"}
-    shown = {name: frame.head(ROWS).to_dicts() for name, frame in rows.items() if isinstance(frame, pl.DataFrame)}
-    tables = {name: count for name, count in batch.tables.items() if name != "notes"}
-    return Preview(kind, chosen.variant, batch.account, tables, shown, batch.notes)
+
+    hints: Hints
+    lines: int
+    account: dict[str, int]
+    tables: dict[str, int]
+    table: str | None = None
+    columns: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    first_at: str | None = None
+    error: str | None = None
+
+    @property
+    def read_share(self) -> int:
+        """Percent of the lines that hold something and were read."""
+        filled = sum(self.account.get(name, 0) for name in ("read", "unknown", "damaged"))
+        return round(100 * self.account.get("read", 0) / filled) if filled else 0
+
+
+def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, line_to: int | None = None) -> Preview:
+    """Read the first 200 lines of [line_from, line_to] with these hints, into a folder that goes away."""
+    last = min(line_to or reader.count, line_from + LINES - 1)
+    texts: list[str] = []
+    size = 0
+    for _, text in reader.texts(line_from, last):
+        size += len(text)
+        if texts and size > MOST_CHARACTERS:
+            break
+        texts.append(text)
+    with tempfile.TemporaryDirectory(prefix="exhibit-preview-") as folder:
+        file, out = Path(folder) / "lines", Path(folder) / "reading"
+        file.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8", newline="")
+        error = None
+        try:
+            account = read(file, hints, out, name=name)
+        except ParserError as failed:
+            error = str(failed)
+            account = failed.account or account_of(parquet.load_manifest(out) or {}, name)
+        table = max(account.tables, key=lambda t: account.tables[t], default=None)
+        columns, rows = _first_rows(out, table, line_from) if table else ([], [])
+        return Preview(
+            hints, len(texts), asdict(account.account), account.tables, table, columns, rows, _first_at(account), error
+        )
+
+
+def _first_rows(reading: Path, table: str, line_from: int) -> tuple[list[str], list[list[str]]]:
+    frame = parquet.scan(reading, table).head(ROWS).collect()
+    frame = frame.with_columns(pl.col("line_no") + line_from - 1)
+    told = [name for name in frame.columns if name not in _LEFT_OUT and frame[name].null_count() < frame.height]
+    frame = frame.select(told[:COLUMNS])
+    return frame.columns, [[_cell(value) for value in row] for row in frame.iter_rows()]
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.10g}" if isinstance(value, float) else str(value)
+    return visible(text if len(text) <= LONGEST_CELL else text[:LONGEST_CELL] + "\u2026")
+
+
+def _first_at(account: Any) -> str | None:
+    from parsers.times import WALL_BASE
+
+    for part in account.parts:
+        for domain in part.domains:
+            if domain.base == WALL_BASE and domain.t_begin is not None:
+                stamp = pl.select(
+                    pl.from_epoch(pl.lit(int(domain.t_begin)), time_unit="s").dt.to_string("%A %-d %B %Y %H:%M:%S")
+                )
+                return f"{stamp.item()}{' ' + domain.zone if domain.zone else ''}"
+    return None

@@ -17,7 +17,7 @@ from incidents.errors import AlreadyHere, Refused
 from incidents.ingest import out_of_date
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
 from incidents.models.incident import RoomCounter
-from incidents.models.job import Job, Queue
+from incidents.models.job import Job, JobState, Queue
 from incidents.visible import visible_name
 
 Said = Mapping[str, str | None]
@@ -84,34 +84,44 @@ def correct(room: Room, number: int, fields: Said, lines: tuple[int, int] | None
         raise Refused("The lines must be first to last, from 1.")
     words = checked(fields)
     with deed(room, Right.CORRECT) as doing:
-        artifact = _artifact(doing, number)
-        line_from, line_to = lines or (None, None)
-        for field, value in words.items():
-            place = artifact.corrections.filter(line_from=line_from, line_to=line_to, field=field)
-            if value == "":
-                place.delete()
-            elif not place.update(value=value, author=doing.room.user, corrected_at=timezone.now()):
-                Correction.objects.create(
-                    artifact=artifact,
-                    line_from=line_from,
-                    line_to=line_to,
-                    field=field,
-                    value=value,
-                    author=doing.room.user,
-                )
+        artifact = artifact_in(doing, number)
+        take_words(doing, artifact, words, lines)
         doing.record("corrected", f"artifact {number}", lines=lines, **words)
-        if out_of_date(artifact):
-            _read_again(doing, artifact)
-        else:
-            _bump(doing, artifact)
-            doing.rejudge()
+        after_words(doing, artifact)
         return artifact
+
+
+def take_words(doing: Deed, artifact: Artifact, words: Mapping[str, str | None], lines: tuple[int, int] | None) -> None:
+    """Write checked words down for an artifact or for lines of it; an empty text takes the earlier word back."""
+    line_from, line_to = lines or (None, None)
+    for field, value in words.items():
+        place = artifact.corrections.filter(line_from=line_from, line_to=line_to, field=field)
+        if value == "":
+            place.delete()
+        elif not place.update(value=value, author=doing.room.user, corrected_at=timezone.now()):
+            Correction.objects.create(
+                artifact=artifact,
+                line_from=line_from,
+                line_to=line_to,
+                field=field,
+                value=value,
+                author=doing.room.user,
+            )
+
+
+def after_words(doing: Deed, artifact: Artifact) -> None:
+    """Have the artifact read again when what was said changes how its bytes are understood, else only judged again."""
+    if out_of_date(artifact):
+        _read_again(doing, artifact)
+    else:
+        bump(doing, artifact)
+        doing.rejudge()
 
 
 def retry(room: Room, number: int) -> Artifact:
     """Try again to read what could not be read."""
     with deed(room, Right.CORRECT) as doing:
-        artifact = _artifact(doing, number)
+        artifact = artifact_in(doing, number)
         if artifact.state != ArtifactState.FAILED:
             raise Refused("This artifact did not fail.", 409)
         doing.record("retried", f"artifact {number}")
@@ -122,16 +132,41 @@ def retry(room: Room, number: int) -> Artifact:
 def reread(room: Room, number: int) -> Artifact:
     """Read the artifact anew: after a new version of its format, for instance."""
     with deed(room, Right.CORRECT) as doing:
-        artifact = _artifact(doing, number)
+        artifact = artifact_in(doing, number)
         doing.record("asked to read again", f"artifact {number}")
         _read_again(doing, artifact)
+        return artifact
+
+
+def stop(room: Room, number: int) -> Artifact:
+    """Stop reading. The worker finds at its next breath that the job is no longer its own; what it wrote stays, can be
+    seen, and is gone on with when somebody asks to read again.
+    """
+    with deed(room, Right.CORRECT) as doing:
+        artifact = artifact_in(doing, number)
+        if artifact.state not in (ArtifactState.QUEUED, ArtifactState.READING):
+            raise Refused("This artifact is not being read.", 409)
+        who = f"Stopped by {doing.room.actor_name}"
+        Job.objects.filter(artifact=artifact, state__in=(JobState.QUEUED, JobState.RUNNING)).update(
+            state=JobState.FAILED, cause=who, lease_until=None, finished_at=timezone.now()
+        )
+        lines = artifact.lines_read
+        far = (
+            f" after {lines:,} lines: they can be seen, and are not judged. To read again goes on from there."
+            if lines
+            else "."
+        )
+        artifact.state, artifact.cause = ArtifactState.STOPPED, f"{who}{far}"
+        artifact.save(update_fields=("state", "cause"))
+        doing.record("stopped reading", f"artifact {number}", lines=lines)
+        bump(doing, artifact)
         return artifact
 
 
 def take_in(room: Room, number: int, position: int) -> Artifact:
     """Ask for a file of an archive that was left out because nobody knows its kind."""
     with deed(room, Right.UPLOAD) as doing:
-        archive = _artifact(doing, number)
+        archive = artifact_in(doing, number)
         member = archive.members.filter(position=position, became__isnull=True).first()
         if member is None:
             raise Refused("There is no such file in the archive, or it was taken in already.", 404)
@@ -147,7 +182,7 @@ def take_in(room: Room, number: int, position: int) -> Artifact:
 def note_download(room: Room, number: int) -> Artifact:
     """Allow and record the download of an original."""
     with deed(room, Right.ORIGINAL) as doing:
-        artifact = _artifact(doing, number)
+        artifact = artifact_in(doing, number)
         doing.record("downloaded", f"artifact {number}", sha256=artifact.sha256)
         return artifact
 
@@ -156,7 +191,7 @@ def checked(said: Said) -> dict[str, str | None]:
     """Check the words about an artifact; `Refused` says which makes no sense. None stays None, "" stays ""."""
     words: dict[str, str | None] = {}
     for field, value in said.items():
-        if field not in CorrectedField.values:
+        if field not in CorrectedField.values or field == CorrectedField.BORDER:
             raise Refused(f"There is nothing called {field} to say about an artifact.")
         text = value.strip() if value is not None else None
         if text and not _makes_sense(field, text):
@@ -190,7 +225,7 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _artifact(doing: Deed, number: int) -> Artifact:
+def artifact_in(doing: Deed, number: int) -> Artifact:
     artifact = doing.incident.artifacts.filter(number=number).first()
     if artifact is None:
         raise Refused("There is no such artifact.", 404)
@@ -210,11 +245,11 @@ def _read_again(doing: Deed, artifact: Artifact) -> None:
     artifact.state, artifact.cause = ArtifactState.QUEUED, None
     artifact.lines_read = artifact.bytes_read = None
     artifact.save(update_fields=("state", "cause", "lines_read", "bytes_read"))
-    _bump(doing, artifact)
+    bump(doing, artifact)
     _queue(artifact)
 
 
-def _bump(doing: Deed, artifact: Artifact) -> None:
+def bump(doing: Deed, artifact: Artifact) -> None:
     artifact.version += 1
     artifact.save(update_fields=("version",))
     doing.tell("artifact", artifact.number, artifact.version)

@@ -55,6 +55,7 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
     artifact.save()
     artifact.readings.all().delete()
     artifact.phases.all().delete()
+    artifact.lifted_masks.all().delete()
     for key, version in _withdraw(doing.incident.pk, number):
         doing.tell("finding", key, version)
     doing.record(

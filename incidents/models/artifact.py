@@ -17,6 +17,7 @@ class ArtifactState(models.TextChoices):
     READ = "read", "read"
     UNPACKED = "unpacked", "unpacked"  # an archive: its files are artifacts of their own
     FAILED = "failed", "not read"
+    STOPPED = "stopped", "stopped"  # by a person, in the middle: reading again goes on from there
     PURGED = "purged", "purged"
 
 
@@ -48,6 +49,7 @@ class Artifact(models.Model):
     )  # the reading that rules and pages use: the newest complete one
     lines_read = models.PositiveBigIntegerField(null=True, blank=True)  # progress of the reading under way
     bytes_read = models.PositiveBigIntegerField(null=True, blank=True)
+    borders_before = models.JSONField(default=list, blank=True)  # corrections of lines before each move of a border
     version = models.PositiveIntegerField(default=1)  # counts up with each change that the room hears of
 
     purged_at = models.DateTimeField(null=True, blank=True)
@@ -100,6 +102,14 @@ class CorrectedField(models.TextChoices):
     DATE = "date", "day of the first line"
     DATE_ORDER = "date_order", "order of day and month"
     COLUMNS = "columns", "which column is what"
+    BORDER = "border", "what lines are"
+
+
+class Border(models.TextChoices):
+    """Values of `CorrectedField.BORDER`: lines that a person made a part of their own, or said to be nobody's output."""
+
+    PART = "part", "a part"
+    PROSE = "prose", "prose"
 
 
 class Correction(models.Model):
@@ -135,3 +145,32 @@ class Correction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.field} = {self.value}"
+
+
+class LiftedMask(models.Model):
+    """A mask that a lead took off one secret of one line, for a reason, until it is put back.
+
+    `begin` and `end` are character positions in the line as it stands in the original, half open, and name the mask as a
+    whole. It is lifted on the Lines page alone: tables, quotes, exports and reports are made with the mask and keep it.
+    """
+
+    artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="lifted_masks")
+    sha256 = models.CharField(max_length=64)
+    line = models.PositiveBigIntegerField()
+    begin = models.PositiveBigIntegerField()
+    end = models.PositiveBigIntegerField()
+    kind = models.CharField(max_length=40)
+    reason = models.TextField()
+    lifted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    lifted_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ("artifact", "line", "begin")
+        constraints = (
+            models.UniqueConstraint(name="mask_lifted_once", fields=("artifact", "line", "begin", "end")),
+            models.CheckConstraint(name="mask_line_from_1", condition=Q(line__gte=1)),
+            models.CheckConstraint(name="mask_not_empty", condition=Q(end__gt=models.F("begin"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} in line {self.line} of {self.artifact_id}"

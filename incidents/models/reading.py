@@ -31,6 +31,7 @@ class Reading(models.Model):
     tables = models.JSONField(default=dict)  # table -> rows
     claims = models.JSONField(default=list)  # who claimed the file, how strongly, why
     cause = models.TextField(null=True, blank=True)
+    error = models.CharField(max_length=40, null=True, blank=True)  # name of the parsers' error behind the cause
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -69,6 +70,7 @@ class Part(models.Model):
     account = models.JSONField(default=dict)
     facts = models.JSONField(default=dict)
     domains = models.JSONField(default=list)  # clock domains, as in the manifest
+    claims = models.JSONField(default=list)  # who else claimed it, strongest first
 
     class Meta:
         ordering = ("reading", "part")

@@ -35,6 +35,7 @@ MAY = {
     "people": Right.PEOPLE,
     "original": Right.ORIGINAL,
     "purge": Right.PURGE,
+    "unmask": Right.UNMASK,
     "close": Right.CLOSE,
 }
 
