@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
 from parsers.prompts import LEAD_LINES, is_lead, prompt_of
@@ -50,6 +51,10 @@ BEGINNING = 12
 
 HANGING = 3
 """So many strange lines right behind an output belong to it: a cut row, a lone count."""
+
+CHUNK = 1000
+CHUNKS = 200
+"""So many lines are judged for all kinds at once, and so many such judgements are kept."""
 
 FEW_SENTENCES = 0.02
 """Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
@@ -186,7 +191,8 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
                 return [*plans, Plan(1, first, None, hints)]
             plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
             return [*plans, Plan(None, final + 1, None, hints)]
-    scan = _Scan(text, begin, behind, head.dress)
+    worn = tuple(step for step in head.dress if step not in SURE_STEPS)
+    scan = _Scan(text, begin, behind, worn)
     last = begin.line + scan.count - 1
     regions = _regions(scan)
     if whole and not regions and behind == end:
@@ -196,7 +202,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
         if region.line_from > following:
             plans.append(Plan(None, following, region.line_from - 1, hints, behind=scan.offset(region.line_from)))
         behind_it = scan.offset(region.line_to + 1)
-        found = Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it, dress=head.dress)
+        found = Plan(1, region.line_from, region.line_to, hints, found=True, behind=behind_it, dress=worn)
         plans.append(found)
         following = region.line_to + 1
     if behind < end:
@@ -240,9 +246,14 @@ def _silent() -> frozenset[str]:
     return frozenset(form.kind for form, _ in all_formats()) - owns().keys()
 
 
-def kinds_of(lines: pl.Series) -> set[str]:
-    """Name the kinds that have lines of their own here."""
-    return {kind for kind in owns() if hits(lines, kind).any()}
+def all_hits(lines: pl.Series) -> npt.NDArray[np.bool_]:
+    """Say which lines fit which kind: a row a line, a column a kind, in the order of `owns`."""
+    line = pl.col("line")
+    fits = [
+        pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
+        for kind, patterns in owns().items()
+    ]
+    return pl.DataFrame({"line": lines}).select(fits).to_numpy()
 
 
 def hits(lines: pl.Series, kind: str) -> Bools:
@@ -296,6 +307,7 @@ class _Scan:
         self.blank, self.fence, self.any = joined["blank"], joined["fence"], joined["any"]
         self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
         self._cached: tuple[int, pl.Series] | None = None
+        self._kinds: dict[int, Bools] = {}
 
     def offset(self, line_no: int) -> int:
         """Give the byte offset of a line of the file, or the end of the window."""
@@ -316,6 +328,17 @@ class _Scan:
             at += 1
         raw = undressed(pl.concat(found) if found else pl.Series("line", [], dtype=pl.String), self.dress)
         return seen_of(raw) if seen else raw
+
+    def kinds(self, first: int, behind: int) -> set[str]:
+        """Name the kinds that have lines of their own in [first, behind); lines are judged once, by the thousand."""
+        found = np.zeros(len(owns()), np.bool_)
+        for chunk in range(first // CHUNK, (max(behind, first + 1) - 1) // CHUNK + 1):
+            if chunk not in self._kinds:
+                if len(self._kinds) >= CHUNKS:
+                    self._kinds.pop(next(iter(self._kinds)))
+                self._kinds[chunk] = all_hits(self.lines(chunk * CHUNK, min((chunk + 1) * CHUNK, self.count)))
+            found |= self._kinds[chunk][max(first - chunk * CHUNK, 0) : behind - chunk * CHUNK].any(axis=0)
+        return {kind for kind, fits in zip(owns(), found.tolist(), strict=True) if fits}
 
     def head(self, first: int, behind: int) -> Head:
         """Give the head of lines [first, behind) for claims."""
@@ -440,7 +463,7 @@ def _blocks(scan: _Scan, first: int, behind: int) -> list[tuple[int, int]]:
 def _winner(scan: _Scan, first: int, behind: int) -> str | None:
     """Give the kind of the strongest claim on lines [first, behind) that has lines of its own there."""
     head = scan.head(first, behind)
-    found = recognise(head, kinds=kinds_of(scan.lines(first, first + len(head.lines))) | _silent())
+    found = recognise(head, kinds=scan.kinds(first, first + len(head.lines)) | _silent())
     if found.strength < ENOUGH:
         return None
     kind = found.claims[0].format.kind
@@ -460,7 +483,7 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         if tries >= CUTS:
             continue
         following = next((x for x in starts[place + 1 :] if x > at + 2), behind)
-        others = kinds_of(scan.lines(at, min(following, at + BEGINNING))) - {kind}
+        others = scan.kinds(at, min(following, at + BEGINNING)) - {kind}
         if not others:
             continue
         tries += 1
