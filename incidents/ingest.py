@@ -79,7 +79,7 @@ def ingest(job: Job) -> None:
         try:
             account = read(
                 store.original(artifact),
-                _hints(reading.hints["file"]),
+                hints_of(reading.hints["file"]),
                 store.reading_dir(reading),
                 progress=_reporter(job, artifact),
                 known=_known_parts(reading.hints["parts"]),
@@ -315,7 +315,7 @@ def _said(artifact: Artifact) -> dict[str, Any]:
     }
 
 
-def _hints(said: dict[str, str]) -> Any:
+def hints_of(said: dict[str, str]) -> Any:
     from parsers.source import Hints  # loads Polars: see `ingest`
 
     kind, _, variant = said.get("kind", "").partition("/")
@@ -335,7 +335,7 @@ def _hints(said: dict[str, str]) -> Any:
 def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
     from parsers.parts import PartHint  # loads Polars: see `ingest`
 
-    return [PartHint(part["line_from"], part["line_to"], _hints(part["hints"])) for part in parts]
+    return [PartHint(part["line_from"], part["line_to"], hints_of(part["hints"])) for part in parts]
 
 
 def in_plain_words(error: ParserError) -> str:

@@ -11,15 +11,17 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from incidents import access, analysis, store
+from incidents import access, store
 from incidents.access import Right, Room
 from incidents.actions import artifacts as actions
+from incidents.actions import borders as moving
+from incidents.actions import masks as unmasking
 from incidents.actions import purge as purging
 from incidents.actions import tokens
 from incidents.errors import AlreadyHere, Refused
 from incidents.forms import CorrectForm, PasteForm, ReasonForm, SaidForm, TokenForm, UploadForm
-from incidents.models.artifact import Artifact, ArtifactState, Way
-from incidents.views.evidence import artifact_of
+from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Way
+from incidents.views.evidence import artifact_of, part_of
 from incidents.views.shell import is_part, shell
 
 UNKNOWN = "?"
@@ -112,7 +114,7 @@ def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     artifact = artifact_of(room, number)
     if artifact.purged:
         raise Refused("This artifact was purged.", 410)
-    part = _part(artifact, request.GET.get("part"))
+    part = part_of(artifact, request.GET.get("part"))
     lines = (part.part.line_from, part.part.line_to) if part else None
     said = {
         row.field: row.value if row.value is not None else UNKNOWN
@@ -126,7 +128,9 @@ def correct(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         fields = {name: _word(value) for name, value in form.changed_values().items()}
         try:
-            if fields:
+            if fields and lines and fields.get(CorrectedField.KIND):
+                moving.answer(room, number, lines, fields)
+            elif fields:
                 actions.correct(room, number, fields, lines)
         except Refused as refused:
             if refused.status != 400:
@@ -153,6 +157,56 @@ def retry(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     else:
         actions.reread(room, number)
     return _done(request, slug)
+
+
+@require_POST
+def stop(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Stop reading; what was read so far stays to be seen."""
+    room = access.enter(request.user, slug, Right.CORRECT)
+    actions.stop(room, number)
+    return _done(request, slug)
+
+
+@require_POST
+def borders(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Move the borders of parts: `do` is part, prose, merge or undo, on lines `line_from` to `line_to`."""
+    room = access.enter(request.user, slug, Right.CORRECT)
+    artifact_of(room, number)
+    do = request.POST.get("do", "")
+    if do == "undo":
+        moving.undo(room, number)
+        return redirect("lines", slug, number)
+    first, last = _whole(request.POST.get("line_from")), _whole(request.POST.get("line_to"))
+    lines = first, last or first
+    match do:
+        case "part":
+            moving.make_part(room, number, lines, request.POST.get("kind", "").strip() or None)
+        case "prose":
+            moving.make_prose(room, number, lines)
+        case "merge":
+            moving.merge_up(room, number, lines)
+        case _:
+            raise Refused("There is nothing of that name to do with lines.")
+    anchor = f"L{lines[0]}" if lines[0] == lines[1] else f"L{lines[0]}-L{lines[1]}"
+    return redirect(f"{reverse('lines', args=[slug, number])}?at={lines[0]}#{anchor}")
+
+
+@require_POST
+def masks(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Lift the mask of one secret for a reason, or put it back."""
+    room = access.enter(request.user, slug, Right.UNMASK)
+    artifact_of(room, number)
+    line, place = _whole(request.POST.get("line")), (_whole(request.POST.get("begin")), _whole(request.POST.get("end")))
+    if request.POST.get("do") == "back":
+        unmasking.put_back(room, number, line, place)
+    else:
+        unmasking.lift(room, number, line, place, request.POST.get("reason", ""))
+    return redirect(f"{reverse('lines', args=[slug, number])}?at={line}#L{line}")
+
+
+def _whole(text: str | None) -> int:
+    """Read a number that a form sent; 0, which is no line, for anything else."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0
 
 
 @require_POST
@@ -188,17 +242,6 @@ def original(request: HttpRequest, slug: str, number: int) -> FileResponse:
     answer["X-Content-Type-Options"] = "nosniff"
     answer["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return answer
-
-
-def _part(artifact: Artifact, number: str | None) -> analysis.PartValues | None:
-    """Return the part that the address names; the only part when it names none and there is just one."""
-    parts = analysis.values_of(artifact)
-    if number is None:
-        return None
-    for values in parts:
-        if str(values.part.part) == number:
-            return values
-    raise Refused("There is no such part.", 404)
 
 
 def _done(request: HttpRequest, slug: str) -> HttpResponse:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from incidents import access, analysis, store
-from incidents.access import Room
+from incidents.access import Right, Room
 from incidents.errors import Refused
 from incidents.glosses import words_of
-from incidents.models.artifact import Artifact, ArtifactState, CorrectedField
-from incidents.models.reading import Part
+from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, LiftedMask
+from incidents.models.reading import Part, Reading
 from incidents.report import Outlook
 from incidents.shares import ACCOUNT, Share, account_shares
 from incidents.views.notes import line_notes, placed
@@ -27,7 +28,9 @@ from incidents.views.shell import shell
 from incidents.visible import visible
 from parsers import parquet
 from parsers.errors import ParserError
-from parsers.lines import LineReader
+from parsers.lines import Line, LineReader, Mask
+from parsers.registry import all_formats
+from parsers.schema import TABLES
 
 A_PAGE = 50
 SHOWN_FIELDS = (
@@ -61,6 +64,19 @@ class PartRow:
     clocks: str
     lines: int
     shares: list[Share]
+    questions: int
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Lines between parts: an author's words, which give no rows."""
+
+    first: int
+    last: int
+
+    @property
+    def lines(self) -> int:
+        return self.last - self.first + 1
 
 
 @dataclass(frozen=True)
@@ -70,11 +86,22 @@ class ArtifactRow:
     kind: str
     shares: list[Share]
     parts: list[PartRow]
+    tree: list[PartRow | Prose]
+    error: str | None
+    tables: list[tuple[str, int]]
 
     @property
     def one(self) -> PartRow | None:
         """The only part, whose values stand in the artifact's own row."""
-        return self.parts[0] if len(self.parts) == 1 else None
+        return self.parts[0] if len(self.parts) == 1 and len(self.tree) == 1 else None
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self.lines)
+
+    @property
+    def questions(self) -> int:
+        return sum(part.questions for part in self.parts)
 
 
 @require_GET
@@ -87,23 +114,66 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
         return HttpResponse(state_words(artifact_of(room, request.GET.get("n", ""))), content_type="text/plain")
     found = (
         room.incident.artifacts.select_related("reading", "uploader", "purged_by", "token")
-        .prefetch_related("reading__parts", "corrections", "came_in__archive")
+        .prefetch_related("reading__parts", "corrections", "came_in__archive", "readings")
         .order_by("number")
     )
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
     rows = [artifact_row(artifact) for artifact in paged]
     context = shell(room, "evidence") | {"artifacts": rows, "paged": paged, "account_names": ACCOUNT, "query": ""}
+    from incidents.views.questions import open_questions  # it looks at single artifacts through this module
+
+    context["asked"] = open_questions(room)
     return render(request, "incidents/evidence.html", context)
 
 
 def artifact_row(artifact: Artifact) -> ArtifactRow:
-    """Lay an artifact out for the list; the caller prefetched reading, parts and corrections."""
-    reading = artifact.reading
+    """Lay an artifact out for the list; the caller prefetched reading, parts, readings and corrections."""
+    reading = store.shown_reading(artifact)
+    newest = max(artifact.readings.all(), key=lambda r: r.number, default=None)
     parts = [_part_row(values) for values in analysis.values_of(artifact)]
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
     kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
-    lines = reading.lines if reading else artifact.lines_read if artifact.purged else None
-    return ArtifactRow(artifact, lines, kind, account_shares(reading.account) if reading else [], parts)
+    lines = (reading.lines if reading else None) or artifact.lines_read
+    return ArtifactRow(
+        artifact,
+        lines,
+        kind,
+        account_shares(reading.account) if reading else [],
+        parts,
+        _tree(parts, reading),
+        newest.error if newest and artifact.state == ArtifactState.FAILED else None,
+        _tables_so_far(artifact, newest),
+    )
+
+
+def _tree(parts: list[PartRow], reading: Reading | None) -> list[PartRow | Prose]:
+    """Put the prose between the parts, as it stands in the file; a blank line or two between them is none."""
+    if reading is None or not reading.account.get("prose"):
+        return list(parts)
+    tree: list[PartRow | Prose] = []
+    following = 1
+    for row in parts:
+        if row.part.line_from > following + 1 or (row.part.line_from > following and following == 1):
+            tree.append(Prose(following, row.part.line_from - 1))
+        tree.append(row)
+        following = row.part.line_to + 1
+    if parts and (reading.lines or 0) > following:
+        tree.append(Prose(following, reading.lines or following))
+    return tree
+
+
+def _tables_so_far(artifact: Artifact, newest: Reading | None) -> list[tuple[str, int]]:
+    """The rows that a reading under way, or one that was stopped, has written."""
+    if newest is None or artifact.state not in (ArtifactState.READING, ArtifactState.STOPPED):
+        return []
+    newest.artifact = artifact
+    manifest = parquet.load_manifest(store.reading_dir(newest)) or {}
+    rows: dict[str, int] = {}
+    for batch in manifest.get("batches", []):
+        for table, count in batch["tables"].items():
+            if table in TABLES and table not in ("notes", "artifacts"):
+                rows[table] = rows.get(table, 0) + count
+    return sorted(rows.items(), key=lambda pair: -pair[1])[:4]
 
 
 def _part_row(values: analysis.PartValues) -> PartRow:
@@ -112,8 +182,32 @@ def _part_row(values: analysis.PartValues) -> PartRow:
         ShownValue(field, field.label.capitalize(), values.values[field].holds, values.values[field].corrected)
         for field in SHOWN_FIELDS
     ]
-    clocks = ", ".join(sorted({str(domain.get("kind") or "none") for domain in part.domains}))
-    return PartRow(part, shown, clocks, part.line_to - part.line_from + 1, account_shares(part.account))
+    clocks = ", ".join(
+        sorted({f"{d.get('kind') or 'none'}{', ' + d['zone'] if d.get('zone') else ''}" for d in part.domains})
+    )
+    asked = part.facts.get("questions")
+    questions = [q for q in asked if not values.values[q["ask"]].corrected] if isinstance(asked, list) else []
+    lines = part.line_to - part.line_from + 1
+    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(questions))
+
+
+def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | None:
+    """Return the part that an address names, None when it names none; `Refused` for one that is not there."""
+    if number is None:
+        return None
+    for values in analysis.values_of(artifact):
+        if str(values.part.part) == number:
+            return values
+    raise Refused("There is no such part.", 404)
+
+
+def said_on(artifact: Artifact, values: analysis.PartValues | None) -> tuple[int, int] | None:
+    """The lines on which a word about a part is said; None when the part is all there is, so that it is said of the file."""
+    if values is None or artifact.reading is None:
+        return None
+    part = values.part
+    whole = part.line_from == 1 and part.line_to >= (artifact.reading.lines or 0)
+    return None if whole else (part.line_from, part.line_to)
 
 
 def state_words(artifact: Artifact) -> str:
@@ -121,6 +215,8 @@ def state_words(artifact: Artifact) -> str:
     reading = artifact.reading
     if artifact.state == ArtifactState.FAILED:
         return f"not read: {visible(artifact.cause or '')}"
+    if artifact.state == ArtifactState.STOPPED:
+        return visible(artifact.cause or "stopped")
     if artifact.state == ArtifactState.UNPACKED:
         taken, every = artifact.members.filter(became__isnull=False).count(), artifact.members.count()
         words = f"unpacked: {taken} of {every} files taken in"
@@ -176,9 +272,18 @@ class Unread:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A stretch of a line; `mask` says in words what is masked there."""
+
+    text: str
+    mask: str = ""
+    lifted: bool = False
+
+
+@dataclass(frozen=True)
 class ShownLine:
     number: int
-    text: str
+    pieces: list[Piece]
     cited: bool
     noted: bool
     state: str
@@ -188,15 +293,23 @@ class ShownLine:
 
 @require_GET
 def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Show lines of the original, a page of them around `?at=`; the page's script takes over from there."""
+    """Show lines of the original, a page of them around `?at=`; the page's script takes over from there.
+
+    `?first=unknown` goes to the first line of which a note of that kind tells, within part `&part=`; `?notes=` lists these.
+    """
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
+    part = part_of(artifact, request.GET.get("part"))
+    if wanted := request.GET.get("first"):
+        return _first_of(artifact, part, wanted)
     context: dict[str, Any] = shell(room, "evidence") | {"artifact": artifact, "count": None, "readable": False}
     reader = None if artifact.purged else reader_of(artifact)
     inside = artifact.members.select_related("became").order_by("position")
     if not artifact.purged and inside.exists():
         context |= {"paged": Paginator(inside, A_PAGE * 4).get_page(request.GET.get("page")), "query": ""}
-    if reader is not None:
+    row = artifact_row(artifact)
+    context |= {"row": row, "error": row.error, "undo": bool(artifact.borders_before)}
+    if reader is not None and reader.count:
         outlook, _, _ = newest(room)
         at = _whole(request.GET.get("at"), 1, 1, max(reader.count, 1))
         first = max(1, (at - 1) // LINES_A_PAGE * LINES_A_PAGE + 1)
@@ -204,7 +317,8 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         cited = cited_ranges(outlook, artifact.number)
         notes = placed(room, line_notes(room, artifact.sha256))
         noted = [(note.line_from or 0, note.line_to or 0) for note in notes]
-        unread, unread_count = unread_lines(artifact, MOST_NOTES)
+        listed = request.GET.get("notes", "")
+        unread, counts = unread_lines(artifact, MOST_NOTES, listed, part)
         context |= {
             "readable": True,
             "count": reader.count,
@@ -213,18 +327,37 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             "last": last,
             "before": first - LINES_A_PAGE if first > 1 else None,
             "after": last + 1 if last < reader.count else None,
-            "lines": _shown(reader, first, last, cited, noted, unread_between(artifact, first, last)),
+            "lines": _shown(reader, artifact, first, last, cited, noted),
             "cited": cited,
             "line_notes": notes,
+            "part": part,
+            "listed": listed,
             "unread": [{"from": u.first, "to": u.last, "kind": u.kind, "text": u.text} for u in unread],
-            "unread_count": unread_count,
+            "note_counts": counts,
+            "unread_count": sum(counts.values()),
+            "kinds": sorted({form.kind for form, _ in all_formats()}) if room.may(Right.CORRECT) else [],
+            "growing": artifact.reading is None and artifact.state == ArtifactState.READING,
         }
     return render(request, "incidents/lines.html", context)
 
 
+def _first_of(artifact: Artifact, part: analysis.PartValues | None, kind: str) -> HttpResponse:
+    """Go to the first line of a kind of note (or of prose), with the list of all of them beside it."""
+    address = reverse("lines", args=[artifact.incident.slug, artifact.number])
+    line = part.part.line_from if part else 1
+    if kind == "prose":
+        prose = next((piece for piece in artifact_row(artifact).tree if isinstance(piece, Prose)), None)
+        line = prose.first if prose else line
+        return redirect(f"{address}?at={line}#L{line}")
+    found, _ = unread_lines(artifact, 1, kind, part)
+    line = found[0].first if found else line
+    within = f"&part={part.part.part}" if part else ""
+    return redirect(f"{address}?at={line}&notes={quote(kind)}{within}#L{line}")
+
+
 @require_GET
 def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Answer with lines `from` to `to` as JSON, with what cites them, notes on them, how they were read, words in them."""
+    """Answer with lines `from` to `to` as JSON: their masks, what cites them, notes on them, how they were read, words in them."""
     room = access.enter(request.user, slug)
     artifact = artifact_of(room, number)
     reader = None if artifact.purged else reader_of(artifact)
@@ -235,12 +368,31 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     outlook, _, _ = newest(room)
     shown = line_notes(room, artifact.sha256).filter(deleted_at__isnull=True)
     notes = list(shown.filter(line_from__lte=last, line_to__gte=first))
-    texts = [(line.line_no, _short(line.text)) for line in reader.lines(first, last)]
+    lifted = lifted_masks(artifact, first, last)
+    found = reader.lines(first, last, lifted)
+    reading = store.shown_reading(artifact)
     return JsonResponse(
         {
             "from": first,
             "count": reader.count,
-            "lines": [{"n": n, "text": text} for n, text in texts],
+            "lines": [
+                {"n": line.line_no, "text": _short(line.text), "masks": _masks(line, lifted)}
+                if line.masks
+                else {"n": line.line_no, "text": _short(line.text)}
+                for line in found
+            ],
+            "parts": [
+                {
+                    "from": values.part.line_from,
+                    "to": values.part.line_to,
+                    "part": values.part.part,
+                    "kind": values["kind"] or "unknown kind",
+                    "host": values["host"],
+                    "phase": values["phase"],
+                }
+                for values in analysis.values_of(artifact)
+                if values.part.line_from <= last and values.part.line_to >= first
+            ],
             "cited": [
                 {"from": c.first, "to": c.last, "headline": visible(c.headline), "href": c.href}
                 for c in cited_ranges(outlook, artifact.number)
@@ -260,19 +412,55 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                 {"from": u.first, "to": u.last, "kind": u.kind, "text": visible(u.text)}
                 for u in unread_between(artifact, first, last)
             ],
-            "words": words_of((text for _, text in texts), artifact.reading.kind if artifact.reading else None),
+            "words": words_of((line.text for line in found), reading.kind if reading else None),
         }
     )
 
 
+Lifts = dict[int, dict[tuple[int, int], LiftedMask]]
+
+
+def lifted_masks(artifact: Artifact, first: int, last: int) -> Lifts:
+    """The masks that leads lifted on lines `first` to `last`, by line and place. Only the pages of lines ask for them."""
+    lifts: Lifts = {}
+    rows = artifact.lifted_masks.filter(sha256=artifact.sha256, line__gte=first, line__lte=last)
+    for row in rows.select_related("lifted_by"):
+        lifts.setdefault(row.line, {})[row.begin, row.end] = row
+    return lifts
+
+
+def _masks(line: Line, lifts: Lifts) -> list[dict[str, Any]]:
+    """Say of each mask where it stands, what it hides, how long that is, and who lifted it."""
+    said = []
+    for mask in line.masks:
+        if mask.begin >= LONGEST_LINE:
+            break
+        entry: dict[str, Any] = {
+            "from": mask.begin,
+            "to": min(mask.end, LONGEST_LINE),
+            "kind": mask.kind,
+            "place": list(mask.place),
+            "words": mask_words(mask, lifts.get(line.line_no, {}).get(mask.place)),
+            "lifted": mask.lifted,
+        }
+        said.append(entry)
+    return said
+
+
+def mask_words(mask: Mask, lift: LiftedMask | None) -> str:
+    length = mask.place[1] - mask.place[0]
+    what = f"{mask.kind}, {length} character{'' if length == 1 else 's'}"
+    if lift is None:
+        return f"{what}, masked"
+    who = visible(lift.lifted_by.get_full_name() or lift.lifted_by.get_username())
+    at = timezone.localtime(lift.lifted_at).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{what}; {who} lifted the mask on {at}: {visible(lift.reason)}"
+
+
 def reader_of(artifact: Artifact) -> LineReader | None:
-    """Open the lines of an artifact by the reading in use; None as long as there is none to go by."""
-    reading = artifact.reading
-    if reading is None:
-        return None
-    reading.artifact = artifact
+    """Open the lines of an artifact; None as long as there is nothing to go by."""
     try:
-        return LineReader(store.original(artifact), store.reading_dir(reading))
+        return store.lines_of(artifact)
     except (OSError, ParserError) as error:
         raise Refused("The lines cannot be read just now. They are kept; try again in a moment.", 503) from error
 
@@ -288,13 +476,21 @@ def cited_ranges(outlook: Outlook, number: int) -> list[Cited]:
     return sorted(ranges, key=lambda cited: (cited.first, cited.last, cited.headline))
 
 
-def unread_lines(artifact: Artifact, most: int) -> tuple[list[Unread], int]:
-    """Return the first lines that gave no row, and how many such notes there are."""
+def unread_lines(
+    artifact: Artifact, most: int, kind: str = "", part: analysis.PartValues | None = None
+) -> tuple[list[Unread], dict[str, int]]:
+    """Return the first notes on how lines were read (of one kind, in one part), and how many there are of each kind."""
     notes = _notes(artifact)
     if notes is None:
-        return [], 0
-    count = int(notes.select(pl.len()).collect().item())
-    return _unread(notes.sort("line_no").head(most)), count
+        return [], {}
+    if part is not None:
+        end = pl.col("line_end").fill_null(pl.col("line_no"))
+        notes = notes.filter((pl.col("line_no") <= part.part.line_to) & (end >= part.part.line_from))
+    counted = notes.group_by("kind").len().sort("kind").collect()
+    counts = {str(name): int(n) for name, n in counted.iter_rows()}
+    if kind in counts:
+        notes = notes.filter(pl.col("kind") == kind)
+    return _unread(notes.sort("line_no").head(most)), counts
 
 
 def unread_between(artifact: Artifact, first: int, last: int) -> list[Unread]:
@@ -306,9 +502,10 @@ def unread_between(artifact: Artifact, first: int, last: int) -> list[Unread]:
 
 
 def _notes(artifact: Artifact) -> pl.LazyFrame | None:
-    if artifact.reading is None:
+    reading = store.shown_reading(artifact)
+    if reading is None:
         return None
-    folder = store.reading_dir(artifact.reading)
+    folder = store.reading_dir(reading)
     return parquet.scan(folder, "notes") if "notes" in parquet.tables(folder) else None
 
 
@@ -318,22 +515,19 @@ def _unread(notes: pl.LazyFrame) -> list[Unread]:
 
 
 def _shown(
-    reader: LineReader,
-    first: int,
-    last: int,
-    cited: list[Cited],
-    noted: list[tuple[int, int]],
-    unread: Iterable[Unread],
+    reader: LineReader, artifact: Artifact, first: int, last: int, cited: list[Cited], noted: list[tuple[int, int]]
 ) -> list[ShownLine]:
+    unread = unread_between(artifact, first, last)
     states = {n: note for note in unread for n in range(max(note.first, first), min(note.last, last) + 1)}
+    lifted = lifted_masks(artifact, first, last)
     shown = []
-    for line in reader.lines(first, last):
+    for line in reader.lines(first, last, lifted):
         n = line.line_no
         state = states.get(n)
         shown.append(
             ShownLine(
                 n,
-                _short(line.text),
+                _pieces(line, lifted),
                 any(c.first <= n <= c.last for c in cited),
                 any(begin <= n <= end for begin, end in noted),
                 state.kind if state else "",
@@ -342,6 +536,16 @@ def _shown(
             )
         )
     return shown
+
+
+def _pieces(line: Line, lifts: Lifts) -> list[Piece]:
+    """Cut a line at its masks."""
+    pieces, at, text = [], 0, _short(line.text)
+    for mask in _masks(line, lifts):
+        pieces.append(Piece(text[at : mask["from"]]))
+        pieces.append(Piece(text[mask["from"] : mask["to"]], mask["words"], mask["lifted"]))
+        at = mask["to"]
+    return [piece for piece in (*pieces, Piece(text[at:])) if piece.text]
 
 
 def _short(text: str) -> str:

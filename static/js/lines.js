@@ -4,8 +4,9 @@
   "use strict";
   const viewer = document.getElementById("viewer");
   if (!viewer) return;
-  const { count: counted, url } = viewer.dataset;
-  const count = Number(counted);
+  const { count: counted, url, artifact, masks: masksUrl } = viewer.dataset;
+  const growing = "growing" in viewer.dataset;
+  let count = Number(counted);
   const HEIGHT = 20;
   const CHUNK = 400;
   const TALLEST = 12_000_000;
@@ -13,8 +14,8 @@
   const tall = document.createElement("div");
   const chunks = new Map();
   const words = new Map();
-  const full = count * HEIGHT;
-  const height = Math.min(full, TALLEST);
+  let full = count * HEIGHT;
+  let height = Math.min(full, TALLEST);
   let chosen = null;
   let frame = 0;
 
@@ -43,9 +44,27 @@
     }
     draw();
   }
-  function glossed(text) {
+  // A line with its masks: each says on hover and focus what it hides and how long that is.
+  function lineText(line) {
     const place = document.createElement("span");
     place.className = "text";
+    let at = 0;
+    for (const mask of line.masks || []) {
+      gloss(place, line.text.slice(at, mask.from));
+      const hidden = document.createElement("span");
+      hidden.className = mask.lifted ? "mask lifted" : "mask";
+      hidden.tabIndex = 0;
+      hidden.title = mask.words;
+      hidden.setAttribute("role", "note");
+      hidden.setAttribute("aria-label", mask.words);
+      hidden.textContent = line.text.slice(mask.from, mask.to);
+      place.append(hidden);
+      at = mask.to;
+    }
+    gloss(place, line.text.slice(at));
+    return place;
+  }
+  function gloss(place, text) {
     let at = 0;
     for (const match of text.matchAll(/[A-Za-z_][\w$%/]*/g)) {
       const meaning = words.get(match[0]);
@@ -58,8 +77,7 @@
       place.append(word);
       at = match.index + match[0].length;
     }
-    place.append(text.slice(at));
-    return place;
+    if (at < text.length) place.append(text.slice(at));
   }
   const inside = (ranges, n) => ranges.filter((range) => range.from <= n && n <= range.to);
   function lineAt(n) {
@@ -85,7 +103,10 @@
       element.append(blank);
       return element;
     }
-    element.append(glossed(there.line.text));
+    element.append(lineText(there.line));
+    const part = inside(there.chunk.parts, n)[0];
+    if (!part && there.chunk.parts.length) element.classList.add("prose");
+    if (part?.from === n) { element.classList.add("begins"); element.dataset.part = `part ${part.part}: ${part.kind}`; }
     if (inside(there.chunk.cited, n).length) element.classList.add("cited");
     if (inside(there.chunk.notes, n).length) element.classList.add("noted");
     const state = inside(there.chunk.read, n)[0];
@@ -117,6 +138,11 @@
   }
   function choose(range, keep) {
     chosen = range;
+    const borders = document.getElementById("borders");
+    if (borders && range) {
+      borders.elements.line_from.value = range[0];
+      borders.elements.line_to.value = range[1];
+    }
     const form = document.getElementById("line-note");
     if (form) {
       form.hidden = !range;
@@ -137,8 +163,8 @@
     if (!place || !chosen) return;
     const there = lineAt(chosen[0]);
     if (!there?.line) return;
-    const stamp = `${chosen[0]} ${there.chunk.notes.length} ${words.size}`;
-    if (told === stamp) return;
+    const stamp = JSON.stringify([chosen[0], there.chunk.notes.length, words.size, there.line.masks, there.chunk.parts.length]);
+    if (told === stamp || place.querySelector("textarea")?.value) return;
     told = stamp;
     place.replaceChildren();
     const head = (text) => { const h = document.createElement("h2"); h.textContent = text; place.append(h); };
@@ -146,6 +172,16 @@
     head(`Line ${chosen[0]}`);
     const state = inside(there.chunk.read, chosen[0])[0];
     line(state ? `${state.kind}${state.text ? ": " + state.text : ""}` : "read: it gave a row or belongs to one", "meta");
+    const part = inside(there.chunk.parts, chosen[0])[0];
+    if (part) line([`part ${part.part}, lines ${part.from}–${part.to}: ${part.kind}`, part.host, part.phase].filter(Boolean).join(", "), "meta");
+    else if (there.chunk.parts.length) line("prose: outside of every part", "meta");
+    if (there.line.masks?.length) {
+      head("Masked on it");
+      for (const mask of there.line.masks) {
+        line(mask.words);
+        if (masksUrl) place.append(maskForm(mask));
+      }
+    }
     const known = [...new Set((there.line.text.match(/[A-Za-z_][\w$%/]*/g) || []).filter((word) => words.has(word)))];
     if (known.length) {
       head("Words on it");
@@ -177,6 +213,63 @@
     }
   }
 
+  function maskForm(mask) {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = masksUrl;
+    form.className = "form";
+    const hidden = { csrfmiddlewaretoken: window.exhibit.csrf(), line: chosen[0], begin: mask.place[0], end: mask.place[1], do: mask.lifted ? "back" : "lift" };
+    for (const [name, value] of Object.entries(hidden)) {
+      const input = document.createElement("input");
+      input.type = "hidden";
+      input.name = name;
+      input.value = value;
+      form.append(input);
+    }
+    const button = document.createElement("button");
+    button.className = "small";
+    button.textContent = mask.lifted ? "Put the mask back" : "Lift the mask";
+    if (!mask.lifted) {
+      const label = document.createElement("label");
+      label.textContent = "Why must it be seen?";
+      const reason = document.createElement("textarea");
+      reason.name = "reason";
+      reason.required = true;
+      reason.rows = 2;
+      reason.maxLength = 2000;
+      label.append(reason);
+      form.append(label);
+    }
+    form.append(button);
+    return form;
+  }
+  // A reading under way: more lines come, below what is looked at.
+  function grow(lines) {
+    if (!growing || lines <= count) return;
+    chunks.delete(Math.floor(count / CHUNK));
+    count = lines;
+    full = count * HEIGHT;
+    height = Math.min(full, TALLEST);
+    tall.style.height = height + "px";
+    viewer.classList.toggle("short", full < 560);
+    later();
+  }
+  document.body.addEventListener("room:progress", (event) => { if (String(event.detail.artifact) === artifact) grow(event.detail.lines); });
+  document.body.addEventListener("room:artifact", (event) => {
+    const { object } = event.detail;
+    if (object !== undefined && String(object) !== artifact) return;
+    if (growing) return void location.reload();
+    chunks.clear();
+    draw();
+  });
+  document.querySelector(".margin")?.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href*="#L"]');
+    const range = link && link.pathname === location.pathname ? parse(link.hash) : null;
+    if (!range || event.metaKey || event.ctrlKey) return;
+    event.preventDefault();
+    history.replaceState(null, "", link.hash);
+    choose(range);
+  });
   viewer.classList.toggle("short", full < 560);
   viewer.replaceChildren(tall);
   tall.className = "tall";

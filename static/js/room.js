@@ -111,6 +111,17 @@
   });
 
   // Progress of a reading, without fetching the row.
+  const begun = new Map();
+  const size = (bytes) => (bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`);
+  // The time left by the speed since this page first heard of the reading; nothing before two signals.
+  function left(artifact, bytes, total) {
+    const first = begun.get(artifact);
+    if (!first || bytes < first.bytes) { begun.set(artifact, { bytes, at: performance.now() }); return ""; }
+    const speed = (bytes - first.bytes) / (performance.now() - first.at);
+    if (!(speed > 0) || !total) return "";
+    const seconds = (total - bytes) / speed / 1000;
+    return seconds < 90 ? `about ${Math.ceil(seconds)} s left` : `about ${Math.ceil(seconds / 60)} min left`;
+  }
   const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u2009");
   body.addEventListener("room:progress", (event) => {
     const { artifact, lines, bytes, bytes_total: total } = event.detail;
@@ -119,7 +130,7 @@
       const bar = place.querySelector("progress");
       if (bar && total) { bar.max = total; bar.value = bytes; }
       const words = place.querySelector("[data-words]");
-      if (words) words.textContent = `${thin(lines)} lines read${total ? `, ${Math.floor((100 * bytes) / total)} %` : ""}`;
+      if (words) words.textContent = [`${thin(lines)} lines read`, total ? `${size(bytes)} of ${size(total)}, ${Math.floor((100 * bytes) / total)} %` : "", left(artifact, bytes, total)].filter(Boolean).join(", ");
     });
   });
 

@@ -194,7 +194,7 @@ class TestIngest:
     def test_a_fault_of_ours_is_shown_and_can_be_tried_again(self, monkeypatch):
         room = make_room()
         artifact = make_artifact(room)
-        monkeypatch.setattr(ingest, "_hints", lambda said: 1 / 0)
+        monkeypatch.setattr(ingest, "hints_of", lambda said: 1 / 0)
         run_jobs("small")
         artifact.refresh_from_db()
         assert artifact.state == "failed"
