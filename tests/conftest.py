@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+FACTS = pytest.StashKey[Counter[str]]()
+"""How many facts beside the samples of the corpus were checked, how many waived."""
 
 SKIPS = Path(__file__).with_name("skips.txt")
 
@@ -49,3 +53,24 @@ def pytest_runtest_makereport(item, call):
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     return refuse_unlisted_skip((yield))
+
+
+def pytest_configure(config):
+    config.stash[FACTS] = Counter()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Take over what a worker of xdist counted."""
+    node.config.stash[FACTS].update(getattr(node, "workeroutput", {}).get("facts", {}))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["facts"] = dict(session.config.stash[FACTS])
+
+
+def pytest_terminal_summary(terminalreporter):
+    facts = terminalreporter.config.stash[FACTS]
+    if facts:
+        terminalreporter.write_line(f"corpus: {facts['checked']} facts checked, {facts['waived']} waived")

@@ -55,7 +55,7 @@ FORMAT = Format(
     man="ping(8)",
     example="ping -D -c 60 HOST",
     clocks=("none", "wall-utc"),
-    own=f"{ANSWER}|{FPING}|{FAILURE}",
+    own=f"{ANSWER}|{FPING}|{FAILURE}|{DETAIL}",
 )
 
 
@@ -129,5 +129,5 @@ def parse(source: Source, out: Tables, state: State) -> State:
         if len(stamps):
             lines = [(block.first, block.first + len(block.frame) - 1)]
             begin, end = float(stamps.min()), float(stamps.max())  # type: ignore[arg-type]  # a column of floats
-            out.domain(Domain(1, "wall-utc", base=WALL_BASE, zone="UTC", t_begin=begin, t_end=end, lines=lines))
+            out.domain(Domain(1, "wall-utc", WALL_BASE, "UTC", begin, end, lines, stamps="end"))
     return state
