@@ -70,6 +70,8 @@ class Limits:
     block_bytes: int = 2 * 1024 * 1024
     run_bytes: int = 32 * 1024 * 1024
     notes_per_batch: int = 2000
+    ahead_bytes: int = 200 * 1024 * 1024
+    """Of a larger part several processes read runs at once."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,16 @@ class TextFile:
                 return offset + int(ends[0])
             offset += max(len(chunk), 1)
         return end
+
+    def count_lines(self, start: int, end: int) -> int:
+        """Count the line ends in [start, end)."""
+        size, count = max(self.limits.block_bytes // 2 * 2, 2), 0
+        for at in range(start, end, size):
+            self.stream.seek(at)
+            data = self.stream.read(min(size, end - at))
+            # bytes.count needs a third of the time that numpy does.
+            count += data.count(self.eol.encode()) if self.width == 1 else len(self._ends(data))
+        return count
 
     def line_offset(self, begin: Position, line: int) -> int:
         """Give the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""

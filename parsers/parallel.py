@@ -1,0 +1,392 @@
+"""One large part on all cores: worker processes parse block runs ahead of time from a guessed state.
+
+A worker reads run k from the state that it finds by parsing the last bytes of run k-1, beginning with the newest state that
+is known for certain. When run k-1 is done, that guess is compared with what run k-1 really left. Equal but for counters
+(`Format.counters`): the rows are written with the counters set right. Else the worker parses the run again from the true
+state. So tables are the same bytes as those of one process, in whatever order the workers finish; only formats with `split`
+"lines" are read this way, and where guesses keep failing the rest is read in order.
+
+Workers are plain child processes: a Celery worker may not have multiprocessing children, and Polars must not be forked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from parsers import parquet
+from parsers.notes import LineAccount
+from parsers.parts import fallen
+from parsers.registry import Counter, all_formats
+from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
+from parsers.tables import JSON, Batch, Domain, State, Tables
+
+SETTING = "EXHIBIT_READ_PROCESSES"
+WARM_BYTES = 2 * 1024 * 1024
+"""So much of the run before is parsed to guess the state."""
+
+MISSES = 2
+"""After so many wrong guesses one after the other the rest is read in order."""
+
+
+def processes() -> int:
+    """How many processes read one large file: the setting, else the cores this process may use. Raises ValueError."""
+    text = os.environ.get(SETTING, "")
+    if not text:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"{SETTING} must be a number from 1 on, not {text!r}")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is the same for all runs of a part. `rate`: its own lines' share in the head if it is watched, else None."""
+
+    path: Path
+    name: str
+    limits: Limits
+    out: Path | None
+    part: int
+    part_end: int
+    hints: Hints
+    dress: tuple[str, ...]
+    kind: str
+    variant: str
+    counters: tuple[Counter, ...]
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class Run:
+    begin: Position
+    end: int
+    batch: int
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A run to parse from `state`; with `warm` first the lines before it, to bring that state forward."""
+
+    run: Run
+    state: State
+    key_lines: int
+    warm: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave, and the state it was parsed from. `fallen`: the part seems to end within it."""
+
+    fallen: bool
+    assumed: State
+    assumed_key_lines: int
+    state: State
+    key_lines: int
+    next_line: int
+    batch: Batch
+    facts: dict[str, JSON]
+    domains: dict[int, Domain]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run whose files are written and whose end state is true."""
+
+    run: Run
+    outcome: Outcome
+    state: State
+
+
+class WorkerLost(Exception):
+    """A worker process ended or failed; what it was doing is done again in order, where a fault shows itself."""
+
+
+def runs(
+    text: TextFile, job: Job, at: Position, batch: int, state: State, key_lines: int, count: int
+) -> Generator[Done]:
+    """Give the runs of a part from `at` on in order, each parsed by one of `count` processes.
+
+    Ends early where the part seems to end, a worker is lost or guesses fail: the caller goes on behind the run given last.
+    """
+    crew: list[_Worker] = []
+    pending: deque[tuple[_Worker, Run]] = deque()
+    following, misses = at, 0
+    try:
+        crew = [_Worker(job) for _ in range(count)]
+        idle = deque(crew)
+        while True:
+            while idle and following.offset < job.part_end:
+                run = Run(following, run_end(text, job.limits, following.offset, job.part_end), batch + len(pending))
+                worker = idle.popleft()
+                worker.send(Ask(run, state, key_lines, warm=bool(pending)))
+                pending.append((worker, run))
+                following = Position(run.begin.line + text.count_lines(run.begin.offset, run.end), run.end)
+            if not pending:
+                return
+            worker, run = pending.popleft()
+            outcome = worker.outcome()
+            if outcome.fallen:
+                return
+            settled = _settled(outcome, state, key_lines, job.counters)
+            misses = misses + 1 if settled is None else 0
+            if settled is None:
+                if misses >= MISSES:
+                    return
+                worker.send(Ask(run, state, key_lines, warm=False))
+                outcome = worker.outcome()
+                settled = outcome.state, {}
+            state, shift = settled
+            key_lines = outcome.key_lines
+            worker.write(shift)
+            batch = run.batch + 1
+            yield Done(run, outcome, state)
+            idle.append(worker)
+    except WorkerLost:
+        return
+    finally:
+        for worker in crew:
+            worker.stop()
+
+
+def run_end(text: TextFile, limits: Limits, offset: int, part_end: int) -> int:
+    """Give the offset behind the run that begins at `offset`."""
+    step = max(limits.run_bytes // 2 * 2, 2)
+    return part_end if offset + step >= part_end else text.next_line(offset + step, part_end)
+
+
+def settle(assumed: State, true: State, end: State, counters: Sequence[Counter]) -> tuple[State, dict[str, int]] | None:
+    """Set right a state reached from `assumed` that should have begun with `true`; give it and what to add to columns.
+
+    None if the two differ in more than counters, or if a counter that differs is so low that a format may look at it.
+
+    >>> settle({"seq": 7}, {"seq": 17}, {"seq": 9}, [Counter(("seq",), ("seq",))])
+    ({'seq': 19}, {'seq': 10})
+    """
+    shift: dict[str, int] = {}
+    for counter in counters:
+        here, there = _at(assumed, counter.places[0]), _at(true, counter.places[0])
+        if here == there:
+            continue
+        if not isinstance(here, int) or not isinstance(there, int) or min(here, there) < 2:
+            return None
+        for place in counter.places:
+            assumed, end = _added(assumed, place, there - here), _added(end, place, there - here)
+        shift |= dict.fromkeys(counter.columns, there - here)
+    # The order within a value may decide the order of rows; that of the state's own keys does not.
+    same = assumed.keys() == true.keys() and all(json.dumps(assumed[k]) == json.dumps(true[k]) for k in true)
+    return (end, shift) if same else None
+
+
+def _settled(
+    outcome: Outcome, true: State, key_lines: int, counters: Sequence[Counter]
+) -> tuple[State, dict[str, int]] | None:
+    if outcome.assumed_key_lines != key_lines:
+        return None
+    return settle(outcome.assumed, true, outcome.state, counters)
+
+
+def _at(value: Any, place: str) -> Any:
+    """Look up `a.b.1` in a JSON value; None if it is not there."""
+    for key in place.split("."):
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
+
+
+def _added(value: Any, place: str, number: int) -> Any:
+    """Copy a JSON value with `number` added at `a.b.1` (`*`: in each element); places that are not there stay so."""
+    key, _, rest = place.partition(".")
+    if isinstance(value, dict) and key in value:
+        return {**value, key: _added(value[key], rest, number) if rest else _plus(value[key], number)}
+    if isinstance(value, list) and (key == "*" or key.isdigit()):
+        chosen = range(len(value)) if key == "*" else [int(key)]
+        return [
+            (_added(v, rest, number) if rest else _plus(v, number)) if i in chosen else v for i, v in enumerate(value)
+        ]
+    return value
+
+
+def _plus(value: Any, number: int) -> Any:
+    return value if value is None else value + number
+
+
+class _Worker:
+    """A child process that parses one run at a time."""
+
+    def __init__(self, job: Job) -> None:
+        root = str(Path(__file__).resolve().parent.parent)
+        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        # All cores have a process of their own: more threads would only get in each other's way.
+        env = {**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", "from parsers.parallel import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=env,
+        )
+        self.send((os.getpid(), job))
+
+    def send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        try:
+            pickle.dump(message, self._process.stdin)
+            self._process.stdin.flush()
+        except OSError as error:
+            raise WorkerLost from error
+
+    def _answer(self) -> object:
+        assert self._process.stdout is not None
+        try:
+            return pickle.load(self._process.stdout)  # our own child
+        except (EOFError, pickle.UnpicklingError) as error:
+            raise WorkerLost from error
+
+    def outcome(self) -> Outcome:
+        answer = self._answer()
+        assert isinstance(answer, Outcome)
+        return answer
+
+    def write(self, shift: dict[str, int]) -> None:
+        """Have the rows of the run parsed last written; the files are on the disk afterwards."""
+        self.send(shift)
+        self._answer()
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except BrokenPipeError:  # what was never sent
+                continue
+
+
+class _Held:
+    """Keeps the rows of a run until its counters are known."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[str, pa.Table]] = []
+
+    def write(self, table: str, rows: pa.Table) -> None:
+        self._rows.append((table, rows))
+
+    def save(self, out: Path, batch: int, shift: dict[str, int]) -> None:
+        """Write the files of a batch, `shift` added to the columns it names."""
+        writer = parquet.Writer(out, batch)
+        try:
+            self._rows.reverse()
+            while self._rows:
+                table, rows = self._rows.pop()
+                for column in shift.keys() & set(rows.column_names):
+                    at = rows.schema.get_field_index(column)
+                    moved = pc.add(rows.column(column), pa.scalar(shift[column], rows.schema.types[at]))
+                    rows = rows.set_column(at, rows.schema.field(at), moved)
+                writer.write(table, rows)
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()
+
+
+def _parse(text: TextFile, job: Job, module: ModuleType, ask: Ask, held: _Held) -> Outcome:
+    state, key_lines, run = ask.state, ask.key_lines, ask.run
+    stop = job.rate is not None and fallen(text, run.begin, run.end, job.kind, job.rate) is not None
+    if ask.warm and not stop:
+        back = min(WARM_BYTES, job.limits.run_bytes // 4 * 2)  # never beyond the run before
+        begin = text.next_line(run.begin.offset - back, run.begin.offset)
+        line = run.begin.line - text.count_lines(begin, run.begin.offset)
+        before = Run(Position(line, begin), run.begin.offset, 0)
+        told = _one(text, job, module, before, state, key_lines, None)
+        state, key_lines = told.state, told.key_lines
+    if stop:
+        nothing = Batch(LineAccount(), {}, [])
+        return Outcome(True, state, key_lines, state, key_lines, run.begin.line, nothing, {}, {})
+    return _one(text, job, module, run, state, key_lines, held)
+
+
+def _one(
+    text: TextFile, job: Job, module: ModuleType, run: Run, state: State, key_lines: int, sink: _Held | None
+) -> Outcome:
+    """Parse one run, as `reading` does it in order."""
+    source = Source(
+        text,
+        run.begin,
+        run.end,
+        part=job.part,
+        hints=job.hints,
+        last=run.end >= job.part_end,
+        whole=False,
+        dress=job.dress,
+    )
+    tables = Tables(source, sink)
+    tables.scanner.key_lines = key_lines
+    # A format may change the state that it gets.
+    end = module.parse(source, tables, json.loads(json.dumps(state)))
+    tables.prompts = True
+    for _ in source.blocks():
+        pass
+    batch, end = tables.finish(end)
+    return Outcome(
+        False,
+        state,
+        key_lines,
+        end,
+        tables.scanner.key_lines,
+        source.next_line,
+        batch,
+        tables.facts,
+        tables.domains,
+    )
+
+
+def main() -> None:
+    """Serve one parent until it closes the pipe."""
+    asks: IO[bytes] = sys.stdin.buffer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not get between the answers
+    parent, job = pickle.load(asks)  # from our own parent
+    _die_with(parent)
+    module = next(m for f, m in all_formats() if (f.kind, f.variant) == (job.kind, job.variant))
+    held = _Held()
+    with open_text(job.path, job.limits, job.name) as text:
+        while True:
+            try:
+                message = pickle.load(asks)
+            except EOFError:
+                return
+            answer: Outcome | None = None
+            if isinstance(message, Ask):
+                run, held = message.run, _Held()
+                answer = _parse(text, job, module, message, held)
+            elif job.out is not None:
+                held.save(job.out, run.batch, message)
+            pickle.dump(answer, answers)
+            answers.flush()
+
+
+def _die_with(parent: int) -> None:
+    """Have the kernel kill us when the parent ends: a new reading may write the same files."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:
+            sys.exit(1)
