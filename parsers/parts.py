@@ -175,8 +175,10 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     alone = Plan(1, begin.line, None, hints)
     if whole and hints.kind is not None:
         return [alone]
-    head = recognise(text.head(begin.offset, end), hints.command)
-    if end - begin.offset > min(WATCHED_BYTES, WINDOW_BYTES) and head.strength >= SURE:
+    front = text.head(begin.offset, end)
+    head = recognise(front, hints.command)
+    large = end - begin.offset > min(WATCHED_BYTES, WINDOW_BYTES)
+    if large and head.strength >= SURE and not _is_written(front, head.dress):
         return [replace(alone, found=not whole, watched=True)]
     behind = end if end - begin.offset <= WINDOW_BYTES else text.next_line(begin.offset + WINDOW_BYTES, end)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
@@ -212,6 +214,12 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     elif plans and end == text.size:
         plans[-1] = replace(plans[-1], line_to=None, behind=None)
     return plans
+
+
+def _is_written(head: Head, dress: tuple[str, ...]) -> bool:
+    """Do sentences stand in a head, as in a mail with outputs between?"""
+    flags = _flags(seen_of(undressed(pl.Series("line", head.lines, dtype=pl.String), dress)))
+    return int(flags["strong"].sum()) > FEW_SENTENCES * int((~flags["blank"]).sum())
 
 
 def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list[Plan]:

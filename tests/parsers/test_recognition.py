@@ -1,14 +1,10 @@
-"""Recognition over the whole corpus, its speed, and the two answers of a question."""
+"""Recognition over the whole corpus."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from parsers.confusion import ASKED, Seen, confusion, matrix
-from parsers.errors import UnknownFormat
-from parsers.preview import LINES, ROWS, preview
 from parsers.recognition import recognise
 from parsers.source import Head
 
@@ -34,34 +30,6 @@ def test_the_matrix_names_what_went_wrong():
     assert "1 right, 1 asked, 1 wrong" in text
     assert "| a | 2 | 1 | 0 | b 1 |" in text
     assert "| b | 1 | 0 | 1 |  |" in text
-
-
-def test_a_preview_shows_the_first_rows_of_a_part(tmp_path):
-    path = tmp_path / "map.txt"
-    path.write_text("Hello all.\n\n" + MAP)
-    shown = preview(path, (3, None), "pmap")
-    assert (shown.kind, shown.variant) == ("pmap", "solaris")
-    assert shown.account.lines == LINES
-    assert shown.tables["pmap"] == LINES - 2
-    assert len(shown.rows["pmap"]) == ROWS
-    assert shown.rows["pmap"][0]["line_no"] == 5
-    other = preview(path, (3, 10), "conntime", "list")
-    assert other.account.lines == 8
-    assert other.tables.get("conn_times", 0) == 0
-    assert other.account.unknown > 0
-
-
-def test_a_preview_of_a_page(tmp_path):
-    path = tmp_path / "map.txt"
-    path.write_text(f"<html><pre>\n{MAP}</pre></html>")
-    assert preview(path, (1, None), "pmap").tables["pmap"] > 100
-
-
-def test_a_preview_of_nonsense(tmp_path):
-    path = tmp_path / "map.txt"
-    path.write_text(MAP)
-    with pytest.raises(UnknownFormat):
-        preview(path, (1, None), "nonsense")
 
 
 def test_a_head_is_recognised_without_its_prompt():
