@@ -25,7 +25,7 @@ def named() -> list[pl.Expr]:
     )
     hex_id = mapping.str.extract(r"shmid=0x([0-9a-fA-F]{1,15})\b").str.to_integer(base=16)
     # In -X and maps a System V segment has its shmid in the inode column; the name holds the key.
-    by_inode = pl.when(mapping.str.contains(r"^/?SYSV")).then(pl.col("inode").cast(pl.Int64))
+    by_inode = pl.when(mapping.str.contains(r"^/?SYSV")).then(pl.col("inode").cast(pl.Int64, strict=False))
     return [
         region.alias("region"),
         shm_kind.alias("shm_kind"),

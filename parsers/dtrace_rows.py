@@ -72,7 +72,7 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     following = label.shift(-1).over("group")
     before = label.shift(1).over("group")
     # Only lquantize prints `< 0`.
-    power = (pl.col("label").str.strip_chars_start("-").cast(pl.UInt64).bitwise_count_ones() <= 1) & (
+    power = (pl.col("label").str.strip_chars_start("-").cast(pl.UInt64, strict=False).bitwise_count_ones() <= 1) & (
         pl.col("sign") == ""
     )
     power = power.all().over("group")
@@ -179,7 +179,7 @@ def stacks(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
             weight=pl.col("value").cast(pl.Float64),
             unit=pl.coalesce(_unit("heading"), pl.lit("count")),
             comm=pl.col("key").str.extract(r"^([^ \t0-9]\S*)", 1),
-            pid=pl.col("key").str.extract(r"(?:^|[ \t])([0-9]{1,8})$", 1).cast(pl.Int64),
+            pid=pl.col("key").str.extract(r"(?:^|[ \t])([0-9]{1,8})$", 1).cast(pl.Int64, strict=False),
             leaf=pl.col("frames").list.first(),
             kernel=kernel.then(True).when(module.str.contains(r"\.so|`(?:_?start|main)|^0x")).then(False),
             complete=pl.when(pl.col("value").is_null())

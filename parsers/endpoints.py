@@ -18,5 +18,5 @@ def address(text: pl.Expr) -> pl.Expr:
 def port(text: pl.Expr) -> pl.Expr:
     """Give the port as a number; a service's name where it is one that tools print often, else NULL."""
     last = text.str.extract(r"[:.]([0-9]{1,5}|[a-z][0-9A-Za-z_-]*)$")
-    number = last.str.extract(r"^([0-9]+)$").cast(pl.Int64)
+    number = last.str.extract(r"^([0-9]+)$").cast(pl.Int64, strict=False)
     return pl.coalesce(number, last.replace_strict(SERVICES, default=None, return_dtype=pl.Int64))

@@ -238,7 +238,8 @@ def _timed(records: pl.DataFrame) -> pl.DataFrame:
     dates = {text: _days(text) for text in records["date"].unique() if text is not None}
     clock = pl.col("time")
     hour, minute, second, fraction = (
-        clock.str.slice(start, length).cast(pl.Int64) for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))
+        clock.str.slice(start, length).cast(pl.Int64, strict=False)
+        for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))
     )
     scale = pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
     day = pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64)

@@ -191,7 +191,7 @@ def _port(address: pl.Expr) -> pl.Expr:
     """Give the last word of `10.0.0.1.1521`, `fe80::1.53`, `db1.example.ncube-lm` as a port number; an address alone has none."""
     last = address.str.extract(r"\.([0-9A-Za-z_-]+)$")
     bare = address.str.contains(r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}$")
-    number = last.str.extract(r"^([0-9]{1,5})$").cast(pl.Int64)
+    number = last.str.extract(r"^([0-9]{1,5})$").cast(pl.Int64, strict=False)
     named = last.replace_strict(SERVICES, default=None, return_dtype=pl.Int64)
     return pl.when(~bare).then(pl.coalesce(number, named))
 

@@ -268,7 +268,7 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
         out["uid"] = pl.when(number).then(pl.col("owner")).cast(pl.Int64, strict=False)
         out["login"] = pl.when(~number).then(pl.col("owner"))
     if "state" in has:
-        on_cpu = pl.col("state").str.extract(r"^(?i:cpu)[/]?([0-9]+)$").cast(pl.Int64)
+        on_cpu = pl.col("state").str.extract(r"^(?i:cpu)[/]?([0-9]+)$").cast(pl.Int64, strict=False)
         out["state"] = pl.when(on_cpu.is_not_null()).then(pl.lit("cpu")).otherwise(pl.col("state")).replace("-", None)
         if "cpu_no" not in has:
             out["cpu_no"] = on_cpu

@@ -123,7 +123,9 @@ def _direct(wide: pl.DataFrame, what: Section, table: str, keys: list[str], foun
     if table == "cpu":
         key = pl.col(_cell(0))
         host = wide.filter(key.is_in(ALL)).select(*keys, at, **facts)
-        each = wide.filter(key.str.contains("^[0-9]+$")).select(*keys, at, cpu=key.cast(pl.Int64), **facts)
+        each = wide.filter(key.str.contains("^[0-9]+$")).select(
+            *keys, at, cpu=key.cast(pl.Int64, strict=False), **facts
+        )
         unused = wide.filter(~key.is_in(ALL) & ~key.str.contains("^[0-9]+$"))
         found.setdefault("vmstat", []).append(host)
         found.setdefault("mpstat", []).append(each)

@@ -34,7 +34,7 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         what: pl.coalesce(f"a {what}", f"b {what}") for what in ("month", "day", "hour", "minute", "second", "year")
     }
     month = part["month"].str.to_lowercase().replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
-    number = {k: part[k].cast(pl.Int64) for k in ("day", "hour", "minute", "second", "year")}
+    number = {k: part[k].cast(pl.Int64, strict=False) for k in ("day", "hour", "minute", "second", "year")}
     text = pl.format(
         "{}-{}-{}", number["year"], month.cast(pl.String).str.zfill(2), number["day"].cast(pl.String).str.zfill(2)
     )

@@ -263,7 +263,7 @@ class Trace:
         """Make events of calls, signals and exits, in order of their last lines."""
         cloned = calls.filter(pl.col("args").str.contains(_BORN, literal=True) & pl.col("val").str.contains("^[1-9]"))
         threads = self.state["threads"]
-        for parent, child in cloned.select("tid", pl.col("val").cast(pl.Int64)).iter_rows():
+        for parent, child in cloned.select("tid", pl.col("val").cast(pl.Int64, strict=False)).iter_rows():
             if parent is not None:
                 threads[str(child)] = threads.get(str(parent), parent)
         for old in list(threads)[: max(0, len(threads) - MAX_OPEN)]:

@@ -134,7 +134,9 @@ def shape_of(lines: pl.Series) -> Shape | None:
     calls = calls.filter(pl.col("name").is_not_null() & REST.is_not_null()).select(
         pl.col("pid").is_not_null().alias("pid"),
         pl.coalesce("lwp", "lwp_only").is_not_null().alias("lwp"),
-        pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3")).cast(pl.Int64).alias("stamps"),
+        pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3"))
+        .cast(pl.Int64, strict=False)
+        .alias("stamps"),
         pl.col("front").str.contains("\t", literal=True).alias("tabs"),
         pl.col("s1").str.contains(",", literal=True).fill_null(False).alias("comma"),
     )

@@ -295,7 +295,8 @@ def _blocks(net: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         flat.str.extract(r"Client address: *(\(.*)"), flat.str.extract(r"connecting to: *(\(DESCRIPTION.*)")
     )
     main = pl.coalesce(
-        text.str.extract(_HEADLINE).cast(pl.Int64), text.str.extract(r"ns main err code: ([0-9]+)").cast(pl.Int64)
+        text.str.extract(_HEADLINE).cast(pl.Int64, strict=False),
+        text.str.extract(r"ns main err code: ([0-9]+)").cast(pl.Int64, strict=False),
     )
     own = oracle_stamps.entry_seconds(
         net.select(text.str.extract(_NI_TIME, 1)).to_series(), net.select(text.str.extract(_NI_TIME, 2)).to_series()

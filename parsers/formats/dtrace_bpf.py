@@ -244,7 +244,7 @@ def _stacks(lines: pl.DataFrame, out: Tables) -> None:
             weight=pl.col("value").cast(pl.Float64),
             unit=pl.lit("count"),
             comm=pl.col("key").str.extract(r"^([^,]*[^,0-9 ][^,]*)", 1),
-            pid=pl.col("key").str.extract(r"(?:^|, )([0-9]+)$", 1).cast(pl.Int64),
+            pid=pl.col("key").str.extract(r"(?:^|, )([0-9]+)$", 1).cast(pl.Int64, strict=False),
             leaf=leaf,
             complete=pl.col("value").is_not_null(),
         ),

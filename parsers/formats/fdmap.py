@@ -151,7 +151,7 @@ def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     is_row = line.str.contains(PFILE)
     is_process = line.str.contains(PROCESS) & ~is_row
     frame = frame.with_columns(
-        pid=pl.when(is_process).then(line.str.extract(PROCESS, 1).cast(pl.Int64)),
+        pid=pl.when(is_process).then(line.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)),
         comm=pl.when(is_process).then(line.str.extract(PROCESS, 2).str.extract(r"^([^ ]+)").str.extract(r"([^/]+)$")),
     )
     frame = frame.with_columns(
@@ -196,7 +196,7 @@ def _finished(lines: pl.DataFrame) -> pl.DataFrame:
             t_local=pl.col("t_local").first(),
             pid=pl.col("pid").first(),
             comm=pl.col("comm").first(),
-            fd=line.first().str.extract(PFILE, 1).cast(pl.Int64),
+            fd=line.first().str.extract(PFILE, 1).cast(pl.Int64, strict=False),
             type=line.first().str.extract(PFILE, 2).replace(_TYPES),
             path=pl.coalesce(
                 path.drop_nulls().first(),
@@ -204,10 +204,10 @@ def _finished(lines: pl.DataFrame) -> pl.DataFrame:
                 line.str.extract(r"[ \t]name:(/.*)$").drop_nulls().first(),
             ),
             local_ip=sock.drop_nulls().first().str.extract(where),
-            local_port=sock.drop_nulls().first().str.extract(at).cast(pl.Int64),
+            local_port=sock.drop_nulls().first().str.extract(at).cast(pl.Int64, strict=False),
             peer_ip=peer.drop_nulls().first().str.extract(where),
-            peer_port=peer.drop_nulls().first().str.extract(at).cast(pl.Int64),
-            offset=line.str.extract(r"^[ \t]+offset: ?([0-9]+)").drop_nulls().first().cast(pl.Int64),
+            peer_port=peer.drop_nulls().first().str.extract(at).cast(pl.Int64, strict=False),
+            offset=line.str.extract(r"^[ \t]+offset: ?([0-9]+)").drop_nulls().first().cast(pl.Int64, strict=False),
         )
         .drop("group")
         .with_columns(sample=pl.lit(1, pl.Int64))
@@ -241,15 +241,15 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         "t_local",
         "comm",
         sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)),
-        pid=pl.col("pid").cast(pl.Int64),
-        fd=pl.col("fd_text").str.extract(r"^([0-9]+)").cast(pl.Int64),
+        pid=pl.col("pid").cast(pl.Int64, strict=False),
+        fd=pl.col("fd_text").str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False),
         type=pl.col("kind").replace(_TYPES),
         path=pl.when(~inet).then(name),
         local_ip=address(local),
         local_port=port(local),
         peer_ip=address(peer),
         peer_port=port(peer),
-        offset=rest.str.extract(r"(?:^|[ \t])0t([0-9]+)[ \t]").cast(pl.Int64),
+        offset=rest.str.extract(r"(?:^|[ \t])0t([0-9]+)[ \t]").cast(pl.Int64, strict=False),
     )
 
 
@@ -258,7 +258,7 @@ def _proc(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     said = re.search(r"/proc/([0-9]+)/fd", source.hints.command or "")
     first = state.get("pid", int(said[1]) if said else None)
     frame = frame.with_columns(
-        pid=line.str.extract(PROC_DIR).cast(pl.Int64).forward_fill().fill_null(pl.lit(first, pl.Int64))
+        pid=line.str.extract(PROC_DIR).cast(pl.Int64, strict=False).forward_fill().fill_null(pl.lit(first, pl.Int64))
     )
     if len(frame):
         state["pid"] = frame["pid"][-1]
@@ -281,7 +281,7 @@ def _proc(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         "t_local",
         "pid",
         sample=pl.lit(1, pl.Int64),
-        fd=line.str.extract(PROC_FD, 2).cast(pl.Int64),
+        fd=line.str.extract(PROC_FD, 2).cast(pl.Int64, strict=False),
         type=kind,
         path=to,
     )

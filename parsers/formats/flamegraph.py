@@ -116,8 +116,8 @@ def _collapsed(lines: pl.DataFrame, out: Tables) -> None:
             weight=pl.coalesce("two", "one").cast(pl.Float64),
             unit=pl.lit("samples"),
             comm=who,
-            pid=pl.col("stack").str.extract(r"^[^;]*-([0-9]+)(?:/[0-9?]+)?(?:;|$)", 1).cast(pl.Int64),
-            lwp=pl.col("stack").str.extract(r"^[^;]*-[0-9?]+/([0-9]+)(?:;|$)", 1).cast(pl.Int64),
+            pid=pl.col("stack").str.extract(r"^[^;]*-([0-9]+)(?:/[0-9?]+)?(?:;|$)", 1).cast(pl.Int64, strict=False),
+            lwp=pl.col("stack").str.extract(r"^[^;]*-[0-9?]+/([0-9]+)(?:;|$)", 1).cast(pl.Int64, strict=False),
             frames=frames,
             leaf=frames.list.first(),
             # Without marks anywhere it is not known what is kernel.

@@ -145,7 +145,9 @@ def _sections(lines: pl.DataFrame, out: Tables, state: State) -> None:
     for line in wrapped["wrapped_at"]:
         out.note(line - 1, line, "repaired", "the caller was wrapped to the next line")
     rows = rows.join(wrapped, on="group", how="left", maintain_order="left").with_columns(
-        caller=pl.coalesce("caller", "wrapped"), n=pl.col("n").cast(pl.Int64), event=pl.col("event").replace("", None)
+        caller=pl.coalesce("caller", "wrapped"),
+        n=pl.col("n").cast(pl.Int64, strict=False),
+        event=pl.col("event").replace("", None),
     )
     out.add(
         "locks",
@@ -236,12 +238,12 @@ def _linux(lines: pl.DataFrame, out: Tables, state: State) -> None:
     found = shaped.filter("cls")
     parts = []
     for event, count in (("wait", "contentions"), ("hold", "acquisitions")):
-        n = pl.col(count).cast(pl.Int64)
+        n = pl.col(count).cast(pl.Int64, strict=False)
         total = pl.col(event).str.extract_all(NUMBER).list.get(2).cast(pl.Float64) * 1000
         mean = pl.when(n > 0).then(total / n)
         parts.append(found.select("line_no", "lock", n=n, event=pl.lit(event), mean_ns=mean))
     fields = text.str.extract_groups(POINT).struct.rename_fields(["lock", "n", "caller"])
     points = shaped.drop("lock").with_columns(fields.alias("g")).unnest("g").drop_nulls("caller")
     kind = pl.when(pl.col("since") <= 1).then(pl.lit("wait point")).otherwise(pl.lit("hold point"))
-    parts.append(points.select("line_no", "lock", "caller", n=pl.col("n").cast(pl.Int64), event=kind))
+    parts.append(points.select("line_no", "lock", "caller", n=pl.col("n").cast(pl.Int64, strict=False), event=kind))
     out.add("locks", pl.concat(parts, how="diagonal").sort("line_no", maintain_order=True))

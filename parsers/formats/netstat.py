@@ -313,9 +313,9 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
                 local_port=port(pl.col("local")),
                 peer_ip=address(pl.col("peer")),
                 peer_port=port(pl.col("peer")),
-                recvq=pl.col("recvq").cast(pl.Int64),
-                sendq=pl.col("sendq").cast(pl.Int64),
-                pid=pl.col("pid").cast(pl.Int64),
+                recvq=pl.col("recvq").cast(pl.Int64, strict=False),
+                sendq=pl.col("sendq").cast(pl.Int64, strict=False),
+                pid=pl.col("pid").cast(pl.Int64, strict=False),
                 comm=pl.col("comm").replace("-", None),
             )
         )

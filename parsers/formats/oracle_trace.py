@@ -136,8 +136,8 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int) -> None:
     out.account("damaged", cut["line_no"])
     _hide(rows, out, first)
     rows = rows.with_columns(
-        pid=line.str.extract(_PID).cast(pl.Int64).forward_fill().fill_null(pl.lit(carry.pid, pl.Int64)),
-        sid=line.str.extract(_SID).cast(pl.Int64).forward_fill().fill_null(pl.lit(carry.sid, pl.Int64)),
+        pid=line.str.extract(_PID).cast(pl.Int64, strict=False).forward_fill().fill_null(pl.lit(carry.pid, pl.Int64)),
+        sid=line.str.extract(_SID).cast(pl.Int64, strict=False).forward_fill().fill_null(pl.lit(carry.sid, pl.Int64)),
     )
     carry.pid, carry.sid = rows["pid"][-1], rows["sid"][-1]
     timed = rows.filter(pl.col("shape").is_in(["wait", "call"])).with_columns(tim=line.str.extract(_TIM))
@@ -176,7 +176,7 @@ def _decide(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     carry.decided = True
     marks = lines.select(
         "line_no", tim=line.str.extract(_TIM).cast(pl.Float64), clock=oracle_stamps.iso_seconds(line.str.extract(_CLOCK)),
-        major=pl.coalesce(line.str.extract(_VERSION, 1), line.str.extract(_VERSION, 2)).cast(pl.Int64),
+        major=pl.coalesce(line.str.extract(_VERSION, 1), line.str.extract(_VERSION, 2)).cast(pl.Int64, strict=False),
         modern=line.str.starts_with("WAIT #") & line.str.contains(_TIM),
         system=line.str.extract(r"^System name:\s*(\S+)"), release=line.str.extract(r"^Release:\s*(\S+)"),
     )  # fmt: skip
@@ -241,7 +241,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry) -> tuple[float | None
     calls = calls.unnest("g")
     out.add("db_calls", calls.select(
         "line_no", "t_local", "pid", "cursor", call=pl.col("call").str.to_lowercase(), cpu_s=(pl.col("c").cast(pl.Float64) / unit).round(6),
-        elapsed_s=(pl.col("e").cast(pl.Float64) / unit).round(6), rows=pl.col("r").cast(pl.Int64),
+        elapsed_s=(pl.col("e").cast(pl.Float64) / unit).round(6), rows=pl.col("r").cast(pl.Int64, strict=False),
     ))  # fmt: skip
     ends: tuple[Any, Any] = (rows["t_local"].min(), rows["t_local"].max())
     return ends
@@ -274,7 +274,7 @@ def _messages(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     if found.is_empty():
         return
     found = found.select(
-        "line_no", "line_end", bytes=line.str.extract(_MESSAGE, 1).cast(pl.Int64), text=line.str.strip_chars(),
+        "line_no", "line_end", bytes=line.str.extract(_MESSAGE, 1).cast(pl.Int64, strict=False), text=line.str.strip_chars(),
         direction=pl.when(line.str.extract(_MESSAGE, 2) == "sent").then(pl.lit("out")).otherwise(pl.lit("in")), thread=pl.col("pid").cast(pl.String),
     )  # fmt: skip
     open_one = group["cut"][-1] == first_cut["begin_cut"][-1]

@@ -224,7 +224,11 @@ def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) 
         return rows.with_columns(line_end="line_no")
     names = ["date", "clock", "epoch", "vlan"]
     groups = pl.col("line").str.extract_groups(TCPDUMP_FIRST).struct.rename_fields(names)
-    firsts = firsts.select("line_no", groups.alias("g")).unnest("g").with_columns(pl.col("vlan").cast(pl.Int64))
+    firsts = (
+        firsts.select("line_no", groups.alias("g"))
+        .unnest("g")
+        .with_columns(pl.col("vlan").cast(pl.Int64, strict=False))
+    )
     if "first" in state:
         firsts = pl.concat([pl.DataFrame([state["first"]], schema=firsts.schema), firsts])
     heads = firsts.rename({n: f"f_{n}" for n in names}).with_columns(head="line_no", line_no=pl.col("line_no") + 1)
@@ -253,7 +257,7 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     of_day = time.get(0, null_on_oob=True).cast(pl.Float64) * 3600 + time.get(1, null_on_oob=True).cast(pl.Float64) * 60
     of_day = of_day + time.get(2, null_on_oob=True).cast(pl.Float64)
     if kind == "epoch":
-        whole = pl.col("epoch").str.extract(r"^([0-9]+)").cast(pl.Int64) - state["day"] * 86400
+        whole = pl.col("epoch").str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False) - state["day"] * 86400
         return rows.with_columns(t_local=whole + pl.col("epoch").str.extract(r"(\.[0-9]+)$").cast(pl.Float64))
     if kind == "dated":
         days = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32) - state["day"]

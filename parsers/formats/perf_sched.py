@@ -202,7 +202,7 @@ def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
         kind, caller = none, rest
     return cells.select(
         "line_no",
-        n=pl.col("n").cast(pl.Int64),
+        n=pl.col("n").cast(pl.Int64, strict=False),
         mean_ns=nanoseconds(pl.col("avg")),
         event=kind,
         lock=lock,
@@ -216,7 +216,7 @@ def _report(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
     cells = rows.with_columns(pl.col("line").str.extract_groups(REPORT).struct.rename_fields(names).alias("g")).unnest(
         "g"
     )
-    cells = cells.drop_nulls("w3").with_columns(n=pl.col("n").cast(pl.Int64))
+    cells = cells.drop_nulls("w3").with_columns(n=pl.col("n").cast(pl.Int64, strict=False))
     mean = nanoseconds(pl.col("w1"))
     if "avg wait" not in heading:
         mean = pl.when(pl.col("n") > 0).then(mean / pl.col("n"))

@@ -199,7 +199,7 @@ def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
     process = pl.when(pl.col("shape") == "process")
     located = located.with_columns(
         process=(pl.col("shape") == "process").cum_sum(),
-        pid=process.then(line.str.extract(PROCESS, 1).cast(pl.Int64)).forward_fill(),
+        pid=process.then(line.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)).forward_fill(),
         command=process.then(line.str.extract(PROCESS, 2).fill_null("")).forward_fill(),
         header=pl.when(pl.col("shape") == "header").then(line.str.strip_chars()).forward_fill(),
     )
@@ -270,7 +270,7 @@ def _rest(columns: tuple[str, ...], variant: str) -> dict[str, pl.Expr]:
     if "lgrp" in columns or ("lgrp?" in columns and variant == "solaris"):
         lead = r"^(-|[0-9]+)(?:[ \t]+|$)"
         return {
-            "lgrp": rest.str.extract(lead).replace("-", None).cast(pl.Int64),
+            "lgrp": rest.str.extract(lead).replace("-", None).cast(pl.Int64, strict=False),
             "mapping": rest.str.replace(lead, "").replace("", None),
         }
     lead = ""

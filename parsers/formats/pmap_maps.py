@@ -167,7 +167,10 @@ def _procmap(frame: pl.DataFrame, out: Tables, state: State) -> None:
     is_process = line.str.contains(PROCESS)
     out.read(frame.filter(is_process)["line_no"])
     located = frame.with_columns(
-        pid=line.str.extract(PROCESS, 1).cast(pl.Int64).forward_fill().fill_null(pl.lit(state.get("pid"), pl.Int64)),
+        pid=line.str.extract(PROCESS, 1)
+        .cast(pl.Int64, strict=False)
+        .forward_fill()
+        .fill_null(pl.lit(state.get("pid"), pl.Int64)),
         command=line.str.extract(PROCESS, 2).forward_fill().fill_null(pl.lit(state.get("command"), pl.String)),
     )
     if len(located):

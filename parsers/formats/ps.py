@@ -220,7 +220,9 @@ def _parse_tree(frame: pl.DataFrame, out: Tables, state: State) -> None:
     nodes = frame.with_columns(groups.alias("g")).unnest("g").filter(pl.col("pid").is_not_null())
     stack: list[list[int]] = state.get("stack", [])
     parents: list[int | None] = []
-    for indent, pid in nodes.select(pl.col("indent").str.len_chars(), pl.col("pid").cast(pl.Int64)).iter_rows():
+    for indent, pid in nodes.select(
+        pl.col("indent").str.len_chars(), pl.col("pid").cast(pl.Int64, strict=False)
+    ).iter_rows():
         while stack and stack[-1][0] >= indent:
             stack.pop()
         parents.append(stack[-1][1] if stack else None)

@@ -119,7 +119,7 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     text = pl.col("line")
-    pid = pl.when("process").then(text.str.extract(PROCESS, 1).cast(pl.Int64)).forward_fill()
+    pid = pl.when("process").then(text.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)).forward_fill()
     comm = pl.when("process").then(text.str.extract(PROCESS, 2)).forward_fill()
     lwps = pl.coalesce(
         *[text.str.extract(LWP, i) for i in (1, 2, 3)], *[text.str.extract(GDB_THREAD, i) for i in (1, 2)]
@@ -128,7 +128,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     marked = lines.with_columns(
         pid=pid.fill_null(pl.lit(state.get("pid"), pl.Int64)),
         comm=comm.fill_null(pl.lit(state.get("comm"), pl.String)),
-        lwp=pl.when(fresh).then(lwps.cast(pl.Int64).fill_null(-1)).forward_fill(),
+        lwp=pl.when(fresh).then(lwps.cast(pl.Int64, strict=False).fill_null(-1)).forward_fill(),
         # gdb numbers frames, so #0 begins a stack also where threads are not printed.
         group=(fresh | (text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False))).cum_sum(),
         headed=pl.when(fresh).then(True).forward_fill().fill_null(False),
@@ -146,7 +146,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     frames = marked.filter("frame").with_columns(symbol=symbol.str.strip_chars())
     if frames.is_empty():
         return
-    number = frames["line"].str.extract(GDB_FRAME, 1).cast(pl.Int64)
+    number = frames["line"].str.extract(GDB_FRAME, 1).cast(pl.Int64, strict=False)
     rows = (
         frames.with_columns(number=number)
         .group_by("group", maintain_order=True)

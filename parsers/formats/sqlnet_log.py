@@ -147,7 +147,7 @@ def _emit(
         "line_no", "line_end", "text",
         t_local=pl.col("time").replace_strict(times, return_dtype=pl.Float64) if times else pl.lit(None, pl.Float64),
         source=pl.lit("sqlnet_log"),
-        code=pl.format("TNS-{}", pl.col("code").cast(pl.Int64)),
+        code=pl.format("TNS-{}", pl.col("code").cast(pl.Int64, strict=False)),
         secondary=pl.when(pl.col("c0").is_not_null()).then(pl.concat_list(f"c{i}" for i in range(1, len(_CODES)))),
         peer_ip=net_descriptors.peer_ip(called), peer_port=net_descriptors.peer_port(called),
         service=net_descriptors.service(pl.col("called")), program=net_descriptors.program(pl.col("called")),

@@ -123,7 +123,7 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
     )  # fmt: skip
     groups = pl.col("head").str.extract_groups(_PACKET).struct
     blocks = blocks.with_columns(
-        arrow=groups.field("1"), bytes=groups.field("2").cast(pl.Int64), ptype=groups.field("3").str.to_lowercase(), stamp=groups.field("4"),
+        arrow=groups.field("1"), bytes=groups.field("2").cast(pl.Int64, strict=False), ptype=groups.field("3").str.to_lowercase(), stamp=groups.field("4"),
         thread=pl.col("head").str.extract(_STACK),
     )  # fmt: skip
     times = {text: _seconds(text) for text in blocks["stamp"].drop_nulls().unique()}
@@ -140,7 +140,8 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
     previous = pl.col("line_no").shift(1, fill_value=carry["prev_line"])
     gap = pl.col("t_local") - pl.col("t_local").shift(1, fill_value=carry["t"])
     code = pl.coalesce(
-        pl.when(pl.col("ns") != "0").then(pl.col("ns").cast(pl.Int64)), net_descriptors.error(pl.col("body"))
+        pl.when(pl.col("ns") != "0").then(pl.col("ns").cast(pl.Int64, strict=False)),
+        net_descriptors.error(pl.col("body")),
     )
     rows = blocks.select(
         "line_no", "line_end", "t_local", "thread", "bytes", "ptype",

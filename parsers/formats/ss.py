@@ -113,7 +113,9 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
         local=both["local"],
         peer=both["peer"],
         proto=pl.col("netid").replace({"u_str": "unix", "u_dgr": "unix", "u_seq": "unix"}),
-        pid=pl.coalesce(rest.str.extract(r"pid=([0-9]+)"), rest.str.extract(r'\("[^"]*",([0-9]+),')).cast(pl.Int64),
+        pid=pl.coalesce(rest.str.extract(r"pid=([0-9]+)"), rest.str.extract(r'\("[^"]*",([0-9]+),')).cast(
+            pl.Int64, strict=False
+        ),
         comm=rest.str.extract(r'\("([^"]*)"'),
     )
     # Without Netid the list is of one protocol; only TCP has states but UNCONN.
@@ -135,8 +137,8 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
             local_port=pl.when(~unix).then(port(pl.col("local"))),
             peer_ip=pl.when(~unix).then(address(pl.col("peer"))),
             peer_port=pl.when(~unix).then(port(pl.col("peer"))),
-            recvq=pl.col("recvq").cast(pl.Int64),
-            sendq=pl.col("sendq").cast(pl.Int64),
+            recvq=pl.col("recvq").cast(pl.Int64, strict=False),
+            sendq=pl.col("sendq").cast(pl.Int64, strict=False),
         ),
     )
     return rows.select("line_no", "local", "peer", "rest")

@@ -148,7 +148,7 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     rows = rows.with_columns(
         pl.col("s").str.replace(",", ".", literal=True), version=pl.col("line").str.contains(r"^<[0-9]+>1 ")
     )
-    rows = rows.with_columns(t_local=_date(pl.col("mon").cast(pl.Int64)))
+    rows = rows.with_columns(t_local=_date(pl.col("mon").cast(pl.Int64, strict=False)))
     sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1.0).otherwise(1.0)
     digits = pl.col("zone").str.replace(":", "").str.slice(1)
     offset = sign * (

@@ -131,7 +131,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         hexed = pl.col("lwp").str.starts_with("0x")
         lwp = pl.when(hexed).then(pl.col("lwp").str.strip_prefix("0x").str.to_integer(base=16, strict=False))
         events = calls.select(
-            "line_no", pl.col("pid").cast(pl.Int64), lwp.otherwise(pl.col("lwp").str.to_integer(base=10, strict=False)).alias("lwp"), "name",
+            "line_no", pl.col("pid").cast(pl.Int64, strict=False), lwp.otherwise(pl.col("lwp").str.to_integer(base=10, strict=False)).alias("lwp"), "name",
             pl.col("rest").str.strip_suffix(pl.col("tail")).alias("args"), "ret_text", "val",
             number.replace_strict(table, default=None, return_dtype=pl.String).alias("err"),
             value["relative"].round(9).alias("t"), value["elapsed"].round(9).alias("elapsed"), value["cpu"].round(9).alias("cpu"),
@@ -186,7 +186,7 @@ def _counts(rest: pl.DataFrame, out: Tables, *, counting: bool) -> bool:
         .filter(pl.col("name").is_not_null())
     )
     kind = {"section": pl.lit("call"), "total_kind": pl.lit("unknown")}
-    out.add("syscall_totals", rows.select("line_no", "name", pl.col("n").cast(pl.Int64), **kind))
+    out.add("syscall_totals", rows.select("line_no", "name", pl.col("n").cast(pl.Int64, strict=False), **kind))
     return True
 
 
@@ -201,7 +201,7 @@ def _cut_call(rest: pl.DataFrame, last: int, out: Tables) -> None:
     out.add(
         "open_calls",
         cut.select(
-            "line_no", pl.col("pid").cast(pl.Int64), lwp.otherwise(pl.col("lwp").str.to_integer(base=10, strict=False)).alias("lwp"),
+            "line_no", pl.col("pid").cast(pl.Int64, strict=False), lwp.otherwise(pl.col("lwp").str.to_integer(base=10, strict=False)).alias("lwp"),
             "name", "args", pl.lit("truncated").alias("state"),
         ),
     )  # fmt: skip

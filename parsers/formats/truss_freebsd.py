@@ -106,7 +106,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         first = pl.col("s1").cast(pl.Float64)
         both = pl.col("s2").is_not_null()
         events = calls.select(
-            "line_no", pl.col("pid").cast(pl.Int64), pl.col("tid").cast(pl.Int64).alias("lwp"), "name", "val",
+            "line_no", pl.col("pid").cast(pl.Int64, strict=False), pl.col("tid").cast(pl.Int64, strict=False).alias("lwp"), "name", "val",
             pl.when(both | pl.lit(single == "d")).then(first).alias("t"),
             pl.when(both | pl.lit(single == "D")).then(last).alias("elapsed"),
             pl.when("silent").then(pl.col("rest").str.head(-1)).otherwise(pl.col("rest").str.strip_suffix(pl.col("tail"))).alias("args"),
@@ -145,23 +145,27 @@ def _others(rest: pl.DataFrame, out: Tables, single: str | None, *, table: bool)
     signals = rest.with_columns(_groups("line", SIGNAL, [*FRONTS, "number", "signal", "more"])).unnest("groups")
     signals = signals.filter(pl.col("signal").is_not_null())
     time = pl.col("s1").cast(pl.Float64) if single != "D" else pl.lit(None, pl.Float64)
-    who = [pl.col("pid").cast(pl.Int64), pl.col("tid").cast(pl.Int64).alias("lwp"), time.alias("t_local")]
+    who = [
+        pl.col("pid").cast(pl.Int64, strict=False),
+        pl.col("tid").cast(pl.Int64, strict=False).alias("lwp"),
+        time.alias("t_local"),
+    ]
     out.add(
         "signals",
         signals.select(
             "line_no", *who, pl.lit("received").alias("event"), "signal",
             pl.col("more").str.extract(r"code=([A-Z]+_[A-Z]+)", 1).alias("code"),
-            pl.col("more").str.extract(r" pid=([0-9]+)", 1).cast(pl.Int64).alias("sender_pid"),
-            pl.col("more").str.extract(r" status=([0-9]+)", 1).cast(pl.Int64).alias("status"),
+            pl.col("more").str.extract(r" pid=([0-9]+)", 1).cast(pl.Int64, strict=False).alias("sender_pid"),
+            pl.col("more").str.extract(r" status=([0-9]+)", 1).cast(pl.Int64, strict=False).alias("status"),
         ),
     )  # fmt: skip
     ends = rest.with_columns(_groups("line", ENDED, [*FRONTS, "how", "status", "signal"])).unnest("groups")
     ends = ends.filter(pl.col("how").is_not_null())
     event = pl.when(pl.col("status").is_null()).then(pl.lit("killed")).otherwise(pl.lit("exited")).alias("event")
-    out.add("signals", ends.select("line_no", *who, event, pl.col("status").cast(pl.Int64)))
+    out.add("signals", ends.select("line_no", *who, event, pl.col("status").cast(pl.Int64, strict=False)))
     passed = rest.filter(pl.col("line").str.contains(PASSED))
     text = pl.col("line").str.extract(r"(<.*>)$", 1).alias("text")
-    pid = pl.col("line").str.extract(r"^[\t ]*([0-9]+)", 1).cast(pl.Int64).alias("pid")
+    pid = pl.col("line").str.extract(r"^[\t ]*([0-9]+)", 1).cast(pl.Int64, strict=False).alias("pid")
     out.add("logs", passed.select("line_no", pid, text, pl.lit("tool").alias("source")))
     for line_no, line in rest.select("line_no", "line").iter_rows():
         if re.match(HEADER, line):
