@@ -7,10 +7,10 @@ import re
 import polars as pl
 
 from parsers import grid
+from parsers.banner_dates import banner_day, told_day
 from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, TITLE, heading, kind_of
 from parsers.iostat_repair import mended
 from parsers.sample_stamps import DAY, place, report, stamped
-from parsers.sar_clock import day_of
 from parsers.sar_lines import BANNER, banner_rows
 from parsers.section_columns import section
 from parsers.section_rows import Found, fill, words
@@ -100,7 +100,7 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     own: list[tuple[int, float | None, str | None]] = []
     day = state.get("day")
     if day is None and source.hints.date:
-        day = day_of(source.hints.date, "unix")[0]
+        day = banner_day(source.hints.date, None, month_first=False)[0]
     marks = lines.filter(
         line.str.contains(r"^Time:|^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]|^Linux ") & line.str.contains("[0-9]")
     )
@@ -109,16 +109,10 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         dated = re.match(_DATED, text)
         timed = re.match(_TIME, text)
         if banner:
-            day, doubt = day_of(banner[3], "linux")
+            day = told_day(banner[3], line_no, source.hints, out)
             state["clock"] = [None, None, 0.0]
-            if doubt and day is not None and not state.get("said_day"):
-                state["said_day"] = True
-                out.note(line_no, line_no, "remark", doubt)
         elif dated:
-            at, doubt = day_of(dated[1], "linux")
-            if doubt and not state.get("said_day"):
-                state["said_day"] = True
-                out.note(line_no, line_no, "remark", doubt)
+            at = told_day(dated[1], line_no, source.hints, out)
             own.append((line_no, None if at is None else at + _clock(dated.groups()[1:5]), dated[6]))
         elif timed:
             own.append((line_no, _rolled(_clock(timed.groups()), state) + (day or 0.0), None))
@@ -248,7 +242,9 @@ def _clocked(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     if not fresh.is_empty():
         state["boot_segment"] = int(fresh["segment"][-1])
     if not open_one.is_empty():
-        report(open_one.with_columns(t_local=pl.col("t")), open_one["clock_kind"][0], open_one["zone"][0], out, state)
+        restart = int(state.get("fallen", [None, None, 0])[2])
+        clock = open_one["clock_kind"][0], open_one["zone"][0]
+        report(open_one.with_columns(t_local=pl.col("t")), *clock, out, state, restart)
     said = place(fresh, source, out, state).select("sample", "first", "t_local", "interval_s")
     types = pl.Schema({"sample": pl.Int64, "first": pl.Boolean, "t_local": pl.Float64, "interval_s": pl.Float64})
     known = pl.DataFrame([last] if last else [], schema=types, orient="row")

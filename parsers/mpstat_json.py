@@ -18,9 +18,9 @@ import re
 import polars as pl
 
 from parsers import grid
-from parsers.mpstat_lines import day_of
+from parsers.banner_dates import told_day
 from parsers.sample_stamps import DAY, of_day, place, running
-from parsers.source import Source
+from parsers.source import Hints, Source
 from parsers.tables import State, Tables
 
 OWN = r'^[ \t]*(?:\{|[\]}],?)*[ \t]*(?:"(?:sysstat|hosts|nodename|timestamp|cpu-load|node-load|sum-interrupts)"|\{"(?:cpu|node|name)": ?")'
@@ -105,7 +105,7 @@ def _broken(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
     line = pl.col("line")
-    _head(lines, out, state)
+    _head(lines, source.hints, out, state)
     marked = lines.with_columns(
         stamp=line.str.extract(_STAMP),
         section=line.str.extract(_SECTION).replace(_SECTIONS),
@@ -158,7 +158,7 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
     out.read(known.select(pl.int_ranges("line_no", pl.col("line_end") + 1).explode()).to_series())
 
 
-def _head(lines: pl.DataFrame, out: Tables, state: State) -> None:
+def _head(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
     """Read what the file says of its host; `hosts` gets its row where the number of CPUs stands."""
     few = lines.filter(pl.col("line").str.contains(r'"(?:release|number-of-cpus|date)":'))
     for line_no, text in few.select("line_no", "line").iter_rows():
@@ -172,13 +172,9 @@ def _head(lines: pl.DataFrame, out: Tables, state: State) -> None:
             out.add("hosts", pl.DataFrame(row))
         date = re.search(r'"date": ?"([^"]*)"', text)
         if date:
-            day, doubt = day_of(date[1])
-            state["day"] = day
+            midnight = told_day(date[1], line_no, hints, out)
+            state["day"] = None if midnight is None else midnight / DAY
             state["dated"] = state.get("dated", 0) + 1
-            if doubt:
-                out.note(
-                    line_no, line_no, "remark", f"{date[1]} is read as month/day/year; day/month/year is possible too"
-                )
 
 
 def _clocks(stamps: pl.DataFrame, marked: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:

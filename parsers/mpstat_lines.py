@@ -7,10 +7,10 @@ import re
 import polars as pl
 
 from parsers import grid
+from parsers.banner_dates import told_day
 from parsers.mpstat_columns import adds_up, heading_length
 from parsers.source import Hints
 from parsers.tables import State, Tables
-from parsers.times import wall_seconds
 
 BANNER = (
     r"^Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
@@ -34,14 +34,8 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     for line_no, text in found.select("line_no", "line").iter_rows():
         match = re.match(BANNER, text)
         assert match is not None
-        date, doubt = day_of(match[3])
-        days.append(date)
-        if date is None:
-            out.note(line_no, line_no, "remark", f"the date {match[3]} could not be read: times count from midnight")
-        elif doubt:
-            out.note(
-                line_no, line_no, "remark", f"{match[3]} is read as month/day/year; day/month/year is possible too"
-            )
+        midnight = told_day(match[3], line_no, hints, out)
+        days.append(None if midnight is None else midnight / 86400)
         out.fact("os_release", match[1])
     parts = found.select("line_no", pl.col("line").str.extract_groups(BANNER).alias("g")).unnest("g")
     ncpu = pl.col("5").cast(pl.Int64, strict=False)
@@ -62,29 +56,6 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     )
     state["day"] = [lines["day"][-1], lines["dated"][-1]]
     return lines, hosts
-
-
-def day_of(text: str) -> tuple[float | None, bool]:
-    """Read the date of a banner as days since 1970; say whether month and day could change places.
-
-    >>> day_of("06/01/20"), day_of("2018-12-18"), day_of("21.02.2025")
-    ((18414.0, True), (17883.0, False), (20140.0, False))
-    """
-    numbers = [int(x) for x in re.findall(r"[0-9]+", text)]
-    if len(numbers) != 3:
-        return None, False
-    one, two, three = numbers
-    ways = [(one, two, three)] if one > 31 else [(three, one, two), (three, two, one)]
-    if "." in text:
-        ways = ways[-1:]
-    good = [day for year, month, number in ways if (day := _days(year, month, number)) is not None]
-    return (good[0] if good else None), len(set(good)) > 1
-
-
-def _days(year: int, month: int, day: int) -> float | None:
-    year += 0 if year > 99 else 2000 if year < 70 else 1900
-    seconds = wall_seconds(year, month, day)
-    return None if seconds is None else seconds / 86400
 
 
 def without_dots(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:

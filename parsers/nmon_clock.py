@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 
+from parsers.clocks import set_back
 from parsers.source import Source
 from parsers.tables import State, Tables
 from parsers.times import month, wall_seconds
@@ -50,10 +51,12 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     """Give each record the time, the number and the length of its snapshot."""
     head = state.get("head", {})
     found = lines.filter(pl.col("tag") == "ZZZZ")
-    times: list[tuple[int, str, int, float | None, float | None]] = []
+    times: list[tuple[int, str, int, float | None, float | None, int]] = []
     last: dict[str, float | int | str | None] = state.get("stamp") or {"sample": 0, "t": None}
+    restart = int(last.get("restart") or 0)
     if state.get("stamp"):
-        times.append((0, str(last["snap"]), int(last["sample"] or 0), _number(last["t"]), _number(last["interval"])))
+        known_one = int(last["sample"] or 0), _number(last["t"]), _number(last["interval"])
+        times.append((0, str(last["snap"]), *known_one, int(last.get("restart") or 0)))
     for line_no, line in found.select("line_no", "line").iter_rows():
         match = re.match(STAMP, line)
         t = _wall(match, head, last, line_no, out) if match else None
@@ -64,13 +67,12 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         nominal = _number(head.get("interval"))
         step = t - before if t is not None and before is not None else nominal
         if step is not None and step <= 0:
-            if t is not None and before is not None:
-                out.note(
-                    line_no, line_no, "remark", f"the clock goes back by {before - t:g} s: another recording, or DST"
-                )
+            if t is not None and before is not None and t < before:
+                restart += _restarts(line_no, t, before, source, out)
             step = nominal
-        last = {"snap": match[1], "sample": int(last["sample"] or 0) + 1, "t": t, "interval": step}
-        times.append((line_no, match[1], int(last["sample"] or 0), t, step))
+        number = int(last["sample"] or 0) + 1
+        last = {"snap": match[1], "sample": number, "t": t, "interval": step, "restart": restart}
+        times.append((line_no, match[1], number, t, step, restart))
         state.setdefault("steps", [])
         if len(state["steps"]) < 2 and "interval" not in head and before is not None and step is not None:
             state["steps"].append(step)
@@ -78,8 +80,9 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     if times and times[-1][0]:
         state["stamp"] = last
     columns = {"at": pl.Int64, "snap": pl.String, "sample": pl.Int64, "t_local": pl.Float64, "interval_s": pl.Float64}
+    columns["restart"] = pl.Int64
     stamps = pl.DataFrame(times, schema=columns, orient="row")
-    known = ("sample", "t_local", "interval_s")
+    known = ("sample", "t_local", "interval_s", "restart")
     if state.get("sorted"):
         sides = [
             lines.join_asof(stamps, left_on="line_no", right_on="at", by="snap", strategy=way, check_sortedness=False)
@@ -114,6 +117,14 @@ def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         interval_s=pl.when(missing).then(pl.lit(interval, pl.Float64)).otherwise(pl.col("interval_s")),
         sample=pl.when(missing).then(number).otherwise(pl.col("sample")),
     )
+
+
+def _restarts(line_no: int, t: float, before: float, source: Source, out: Tables) -> bool:
+    """Note a clock that fell; tell whether a recording of its own begins, for it was not the end of summer time."""
+    summer = set_back(before, t, source.hints.tz)
+    why = "the end of daylight saving time" if summer else "it was set, or another recording begins; a clock of its own"
+    out.note(line_no, line_no, "remark", f"the clock goes back by {before - t:g} s: {why}")
+    return not summer
 
 
 def _number(value: object) -> float | None:

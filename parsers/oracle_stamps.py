@@ -83,18 +83,6 @@ def _day(text: str) -> float | None:
     return wall_seconds(int(year) + (2000 if len(year) == 2 else 0), number, int(day))
 
 
-def zone_name(seconds: int) -> str | None:
-    """Name the zone of a fixed offset; None where the offset is no whole hour (no such zone has a name).
-
-    >>> zone_name(28800), zone_name(-14400), zone_name(0), zone_name(19800)
-    ('Etc/GMT-8', 'Etc/GMT+4', 'UTC', None)
-    """
-    hours, rest = divmod(seconds, 3600)
-    if rest or not -12 <= hours <= 14:
-        return None
-    return "UTC" if not hours else f"Etc/GMT{-hours:+d}"
-
-
 def offset_text(seconds: int) -> str:
     """Write an offset as a stamp has it.
 

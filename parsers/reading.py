@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from parsers import errors, parquet
+from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
@@ -393,10 +394,12 @@ class _Reading:
         old = _part_of(parts[-1])
         domains = {d.domain: d for d in old.domains}
         for number, domain in tables.domains.items():
-            if domain.kind == "wall-local" and domain.zone is None:
+            # A zone's printed name that says no offset (CST, IST) gives way to a person's word.
+            if domain.kind == "wall-local" and what.hints.tz and not (domain.zone and is_zone(domain.zone)):
                 domain = replace(domain, zone=what.hints.tz)
             domains[number] = domains[number].unite(domain) if number in domains else domain
         facts = old.facts | tables.facts
+        facts |= _asked(old.facts, tables.facts)
         counts = {t: old.tables.get(t, 0) + batch.tables.get(t, 0) for t in {**old.tables, **batch.tables}}
         parts[-1] = _part_json(
             PartAccount(
@@ -423,6 +426,7 @@ class _Reading:
         if ranked is not None and not part["domains"]:
             lines = [(part["line_from"], part["line_to"])]
             part["domains"] = [_domain_json(Domain(1, "none", lines=lines))]
+        _ask_of_clocks(part)
         unread = part["account"]["unknown"] > 0 and not any(part["tables"].values())
         if what.hints.kind is not None and ranked is not None and unread:
             unknown = (
@@ -441,6 +445,35 @@ class _Reading:
             self.manifest["version"] = self.manifest["parts"][0]["version"]
         if self.out:
             parquet.save_manifest(self.out, self.manifest)
+
+
+def _asked(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Put the questions of several runs together; the first of each name stands."""
+    questions: dict[str, Any] = {}
+    for asked in (*before.get("questions", []), *now.get("questions", [])):
+        questions.setdefault(asked["ask"], asked)
+    return {"questions": list(questions.values())} if questions else {}
+
+
+def _ask_of_clocks(part: dict[str, Any]) -> None:
+    """Ask for the zone and the day of a part's wall clock where nothing says them; note what its stamps mark."""
+    facts = part["facts"]
+    marks = {d["stamps"] for d in part["domains"]} & {"start", "end"}
+    if len(marks) == 1:
+        facts.setdefault("stamp", marks.pop())
+    asked = {q["ask"] for q in facts.get("questions", [])}
+    questions = []
+    for d in part["domains"]:
+        if d["kind"] != "wall-local" or not d["lines"]:
+            continue
+        line = d["lines"][0][0]
+        if d["base"] is None and not asked & {"date", "year"}:
+            questions.append(date_question(line))
+        if "tz" not in asked and not (d["zone"] and is_zone(d["zone"])):
+            questions.append(zone_question(d["zone"], line, year_of(d["base"], d["t_begin"])))
+        asked |= {q["ask"] for q in questions}
+    if questions:
+        facts["questions"] = [*facts.get("questions", []), *questions]
 
 
 def version_of(form: Format) -> str:

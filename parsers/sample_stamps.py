@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from parsers.clocks import interval_question, set_back
 from parsers.source import Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import MONTHS, WALL_BASE
@@ -143,6 +144,9 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         since_boot = pl.col("first").fill_null(False)
         placed = samples.with_columns(t_local=(pl.col("sample") - 1) * step, interval_s=pl.when(~since_boot).then(step))
         report(placed, None, None, out, state)
+        number = int(samples["sample"].to_numpy().max())
+        if said is None and number > 1:
+            out.ask(interval_question(int(samples["line_no"][0]), number))
         return placed
     seen = state.get("under", [None, 0])
     changed = pl.col("t").ne_missing(pl.col("t").shift(fill_value=pl.lit(seen[0], pl.Float64)))
@@ -160,35 +164,61 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         measured = pl.coalesce(measured, pl.when(began > 0).then(began))
     placed = placed.with_columns(
         interval_s=pl.when(~pl.col("first").fill_null(False)).then(pl.coalesce(measured, step)),
-        change=(pl.concat_str("clock_kind", pl.col("zone").fill_null(""), separator=" "))
-        .fill_null("interval ")
-        .rle_id(),
+        change=pl.concat_str("clock_kind", pl.col("zone").fill_null(""), separator=" ").fill_null("interval ").rle_id(),
     )
+    placed = _restarted(placed, source, out, state)
     shared = placed.filter((pl.col("behind") > 0) & pl.col("t").is_not_null())
     if said is None and "shared" not in state and len(shared):
         state["shared"] = True
         words = "samples below one mark carry its stamp, which is that of the first: the interval is unknown"
         out.note(int(shared["line_no"][0]), int(shared["line_no"][0]), "remark", words)
     state["placed"] = [placed["t_local"][-1], placed["segment"][-1]]
-    for _, run in placed.group_by("change", maintain_order=True):
-        report(run, run["clock_kind"][0], run["zone"][0], out, state)
-    return placed.drop("change", "behind")
+    for _, run in placed.group_by("change", "restart", maintain_order=True):
+        report(run, run["clock_kind"][0], run["zone"][0], out, state, int(run["restart"][0]))
+    return placed.drop("change", "behind", "restart")
 
 
-def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State) -> None:
-    """Report a stretch of samples as (part of) a domain; each kind with each printed zone is one."""
+def _restarted(placed: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Add `restart`: how often times fell so far. A clock set back at the end of summer time goes on, and is said."""
+    held = state.get("fallen", [None, None, 0])
+    key = pl.concat_str("clock_kind", pl.col("zone").fill_null(""))
+    seen = placed.select("line_no", "zone", t=pl.col("t_local").forward_fill(), key=key)
+    before = seen.with_columns(
+        was=pl.col("t").shift(fill_value=pl.lit(held[0], pl.Float64)),
+        was_key=pl.col("key").shift(fill_value=pl.lit(held[1], pl.String)),
+    )
+    falls = before.with_row_index("at").filter((pl.col("t") < pl.col("was")) & (pl.col("key") == pl.col("was_key")))
+    starts = [0] * len(placed)
+    for at, line_no, zone, t, was in falls.select("at", "line_no", "zone", "t", "was").iter_rows():
+        if not state.get("no_date") and set_back(was, t, zone or source.hints.tz):
+            words = f"the clock goes back by {was - t:g} s: the end of daylight saving time"
+        else:
+            words = (
+                f"the clock goes back by {was - t:g} s: it was set, or the tool was started anew; a clock of its own"
+            )
+            starts[at] = 1
+        out.note(line_no, line_no, "remark", words)
+    restart = pl.Series("restart", starts, dtype=pl.Int64).cum_sum() + int(held[2])
+    last = seen.row(-1, named=True)
+    state["fallen"] = [last["t"], last["key"], int(restart[-1])]
+    return placed.with_columns(restart)
+
+
+def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State, restart: int = 0) -> None:
+    """Report a stretch of samples as (part of) a domain; each kind with each printed zone is one, behind each restart."""
     known = state.setdefault("clocks", [])
-    if [kind, zone] not in known:
-        known.append([kind, zone])
+    if [kind, zone, restart] not in known:
+        known.append([kind, zone, restart])
     out.domain(
         Domain(
-            known.index([kind, zone]) + 1,
+            known.index([kind, zone, restart]) + 1,
             kind or "interval",
             base=None if kind is None or state.get("no_date") else WALL_BASE,
             zone="UTC" if kind == "wall-utc" else zone,
             t_begin=_number(run["t_local"].min()),
             t_end=_number(run["t_local"].max()),
             lines=[(_integer(run["line_no"].min()), _integer(run["line_end"].max()))],
+            stamps=None if kind is None else "end",
         )
     )
 

@@ -6,46 +6,16 @@ midnight; a smaller one is a clock set back (or two files joined) and is said, n
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
+from parsers.clocks import set_back
 from parsers.sample_stamps import DAY, HALF_DAY
 from parsers.source import Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, wall_seconds
+from parsers.times import WALL_BASE
 
 EPOCH = 1e8
 """A stamp from here on counts seconds of UTC since 1970; a time of day is smaller."""
-
-
-def day_of(text: str, system: str) -> tuple[float | None, str | None]:
-    """Read a banner's date: seconds of its midnight, and what is doubtful about it.
-
-    Solaris, AIX and HP-UX print month first. Linux prints it as the locale has it.
-
-    >>> day_of("2019-04-18", "linux")[0] == day_of("18.04.2019", "linux")[0] == day_of("04/18/19", "linux")[0]
-    True
-    """
-    numbers = re.findall(r"[0-9]+", text)
-    if len(numbers) != 3:
-        return None, f"date {text!r} is not understood"
-    one, two, three = map(int, numbers)
-    doubt = None
-    if len(numbers[0]) == 4:
-        year, month, day = one, two, three
-    else:
-        year = three if len(numbers[2]) == 4 else 2000 + three if three < 70 else 1900 + three
-        day_first = "." in text or one > 12
-        month, day = (two, one) if day_first else (one, two)
-        if system == "linux" and not day_first and two <= 12 and one != two:
-            doubt = f"date {text} is read as month/day/year: {wall_day(year, month, day)}; day and month may be swapped"
-    seconds = wall_seconds(year, month, day)
-    return seconds, doubt if seconds is not None else f"no such date: {text!r}"
-
-
-def wall_day(year: int, month: int, day: int) -> str:
-    return f"{year:04}-{month:02}-{day:02}"
 
 
 def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
@@ -70,6 +40,7 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
             "heading": pl.String,
             "last": pl.Float64,
             "days": pl.Float64,
+            "restarts": pl.Int64,
             "n": pl.Int64,
             "row_t": pl.Float64,
         },
@@ -88,11 +59,8 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     lines = lines.with_columns(
         day=(pl.col("fall") > HALF_DAY).cum_sum().over(by).cast(pl.Float64) + pl.col("days").fill_null(0.0)
     )
-    back = lines.filter((pl.col("fall") > 0) & (pl.col("fall") <= HALF_DAY) & ~pl.col("is_heading"))
-    for line_no, fall in back.select("line_no", "fall").head(50).iter_rows():
-        text = f"the clock goes back by {fall:g} s: daylight saving time ended, it was set, or another recording begins"
-        out.note(line_no, line_no, "remark", text)
-    lines = lines.with_columns(t=pl.col("seen") + pl.col("day") * DAY)
+    lines = lines.with_columns(t=pl.col("seen") + pl.col("day") * DAY, fallen=_fallen(lines, source, out))
+    lines = lines.with_columns(restart=pl.col("fallen").cum_sum().over(by) + pl.col("restarts").fill_null(0))
     head_t = pl.when(pl.col("is_heading")).then(pl.col("t")).forward_fill().over("table")
     lines = lines.with_columns(head_t=head_t.fill_null(own_head(table)))
     rows = _numbered(lines.filter(~pl.col("is_heading")), by, state)
@@ -157,11 +125,16 @@ def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
     same = state.get("sections_of") == last
     sections: dict[str, list[float | int | None]] = dict(state.get("sections", {})) if same else {}
     mine = lines.filter(pl.col("banner") == last)
-    times = mine.group_by("heading").agg(pl.col("seen").drop_nulls().last(), pl.col("day").last())
+    times = mine.group_by("heading").agg(
+        pl.col("seen").drop_nulls().last(), pl.col("day").last(), pl.col("restart").last()
+    )
     places = rows.filter(pl.col("banner") == last).group_by("heading").agg(pl.col("place").max(), pl.col("t").last())
-    for heading, seen, day, place, t in times.join(places, on="heading", how="left").sort("heading").iter_rows():
-        old = sections.get(heading, [None, 0.0, 0, None])
-        sections[heading] = [old[0] if seen is None else seen, day, *(old[2:] if place is None else [place, t])]
+    for heading, seen, day, restart, place, t in (
+        times.join(places, on="heading", how="left").sort("heading").iter_rows()
+    ):
+        old = sections.get(heading, [None, 0.0, 0, 0, None])
+        rest = old[3:] if place is None else [place, t]
+        sections[heading] = [old[0] if seen is None else seen, day, restart, *rest]
     state["sections"], state["sections_of"] = sections, last
     table = lines["table"][-1]
     said = [table, lines["at_row"][-1], lines["head_t"][-1], None, None, None, None]
@@ -173,15 +146,42 @@ def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
     state["table_at"] = said
 
 
+def _fallen(lines: pl.DataFrame, source: Source, out: Tables) -> pl.Series:
+    """Say where a section's clock fell and it was not midnight: 1 if a clock of its own begins; all falls are noted."""
+    back = (pl.col("fall") > 0) & (pl.col("fall") <= HALF_DAY) & ~pl.col("is_heading")
+    fallen = [0] * len(lines)
+    places = lines.with_row_index("place").filter(back)
+    for place, line_no, fall, seen, midnight in places.select(
+        "place", "line_no", "fall", "seen", "midnight"
+    ).iter_rows():
+        t = seen + (midnight or 0.0)
+        zone = None if lines["utc"][place] else source.hints.tz
+        if midnight is not None and set_back(t + fall, t, zone):
+            text = f"the clock goes back by {fall:g} s: the end of daylight saving time"
+        else:
+            text = f"the clock goes back by {fall:g} s: it was set, or another recording begins; a clock of its own"
+            fallen[place] = 1
+        out.note(line_no, line_no, "remark", text)
+    return pl.Series("fallen", fallen, dtype=pl.Int64)
+
+
 def _domains(rows: pl.DataFrame, source: Source, out: Tables) -> None:
     timed = rows.filter(pl.col("t_local").is_not_null())
-    for number, utc in ((1, False), (2, True)):
-        mine = timed.filter(pl.col("utc") == utc)
-        if mine.is_empty():
-            continue
-        times, nos = mine["t_local"].to_list(), mine["line_no"].to_list()
+    timed = timed.with_columns(stretch=pl.struct("utc", "restart").rle_id())
+    for (utc, restart), mine in timed.group_by("utc", "restart", maintain_order=True):
         dated = utc or mine["midnight"].null_count() < len(mine)
-        zone = "UTC" if utc else source.hints.tz
-        base = WALL_BASE if dated else None
-        kind = "wall-utc" if utc else "wall-local"
-        out.domain(Domain(number, kind, base, zone, min(times), max(times), [(nos[0], nos[-1])]))
+        times = mine["t_local"].to_numpy()
+        # Sections follow each other, so the clock behind a restart has lines between those of the one before it.
+        spans = mine.group_by("stretch", maintain_order=True).agg(a=pl.col("line_no").min(), b=pl.col("line_no").max())
+        out.domain(
+            Domain(
+                2 * int(str(restart)) + (2 if utc else 1),
+                "wall-utc" if utc else "wall-local",
+                WALL_BASE if dated else None,
+                "UTC" if utc else source.hints.tz,
+                float(times.min()),
+                float(times.max()),
+                list(spans.select("a", "b").iter_rows()),
+                stamps="end",
+            )
+        )

@@ -7,11 +7,12 @@ import re
 import polars as pl
 
 from parsers import grid
+from parsers.banner_dates import banner_day, told_day
 from parsers.registry import Claim
 from parsers.sample_stamps import DAY, of_day
-from parsers.sar_clock import day_of
 from parsers.section_columns import section
 from parsers.section_rows import Found, fill, words
+from parsers.small_texts import whole
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
@@ -183,16 +184,14 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     midnight, days = state.get("midnight"), []
     page = state.get("page_kb")
     if midnight is None and source.hints.date and not state.get("banner"):
-        midnight = day_of(source.hints.date, "linux")[0]
+        midnight = banner_day(source.hints.date, None, month_first=False)[0]
     for line_no, banner, text in (
         lines.filter(pl.col("shape") == "banner").select("line_no", "banner", "line").iter_rows()
     ):
         linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
         assert linux or unix
-        system = "linux" if linux else "unix"
-        day, doubt = day_of((linux[3] if linux else unix[4]) if linux or unix else "", system)  # type: ignore[index]
-        if doubt:
-            out.note(line_no, line_no, "remark", doubt)
+        date = linux[3] if linux else unix[4] if unix else ""
+        day = told_day(date, line_no, source.hints, out, month_first=linux is None)
         machine = linux[4] or "" if linux else unix[3].split()[-1] if unix else ""
         days.append((banner, day, _PAGES.get(machine)))
     known = pl.DataFrame(
@@ -240,7 +239,7 @@ def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
                 "os": "linux",
                 "os_release": linux[1],
                 "model": linux[4],
-                "ncpu": int(linux[5]) if linux[5] else None,
+                "ncpu": whole(linux[5]),
             }
         elif unix:
             rest = unix[3].split()
@@ -253,7 +252,7 @@ def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
                 "os": "aix",
                 "os_release": None,
                 "model": None,
-                "ncpu": int(said["lcpu"]) if said.get("lcpu", "").isdecimal() else None,
+                "ncpu": whole(said.get("lcpu")),
             }
             row |= {
                 "ent": _float(said.get("ent")),

@@ -15,7 +15,6 @@ import polars as pl
 
 from parsers.source import Hints
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
 from parsers.trace_clock import Longs
 
 DAY, HALF = 86400.0, 43200.0
@@ -110,7 +109,7 @@ class Clock:
             base, zone = datetime.fromtimestamp(state["base"], UTC).isoformat(), None
         elif kind == "wall-local":
             day = _day(hints.date)
-            base = f"{day}T00:00:00" if day else WALL_BASE
+            base = f"{day}T00:00:00" if day else None
             if not state["dated"]:
                 line = int(stamped["line_no"][0])
                 where = (

@@ -10,12 +10,12 @@ from __future__ import annotations
 import polars as pl
 
 from parsers import grid
+from parsers.banner_dates import banner_day, told_day
 from parsers.disk_names import part_of
 from parsers.sample_stamps import of_day
-from parsers.sar_clock import day_of
 from parsers.section_columns import CPU, DISK, HOST
 from parsers.section_rows import Found
-from parsers.source import Source
+from parsers.source import Hints, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE
 
@@ -70,7 +70,7 @@ def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tabl
         return
     _keep_open(tokens, state)
     pairs = _pairs(tokens, state)
-    _heads(pairs, out, state)
+    _heads(pairs, source.hints, out, state)
     samples = _stamps(pairs, source, out, state)
     if samples.is_empty():
         return
@@ -147,7 +147,7 @@ def _pairs(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
     return pairs.filter("is_value").select("line_no", "of", "section", "sample", "key", "text")
 
 
-def _heads(pairs: pl.DataFrame, out: Tables, state: State) -> None:
+def _heads(pairs: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
     """Take the host from the object before its statistics."""
     said = pairs.filter(
         pl.col("key").is_in(_HEAD) & (pl.col("section") != "timestamp") & (pl.col("section") != "statistics")
@@ -156,10 +156,7 @@ def _heads(pairs: pl.DataFrame, out: Tables, state: State) -> None:
         one = dict(mine.select("key", "text").iter_rows())
         if "date" in one or "file-date" in one:
             text = str(one.get("file-date", one.get("date", "")))
-            day, doubt = day_of(text, "linux")
-            state["day"] = day
-            if doubt:
-                out.note(mine["line_no"][0], mine["line_no"][0], "remark", doubt)
+            state["day"] = told_day(text, mine["line_no"][0], hints, out)
         if "sysname" in one and one.get("number-of-cpus", "").isdecimal():
             row = {
                 "line_no": mine["line_no"].min(),
@@ -188,7 +185,8 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         interval=pl.lit(None, pl.String),
     )
     stamps = pl.concat([parts.cast(dict.fromkeys(("date", "time", "utc", "interval"), pl.String)), whole])
-    days = {d: day_of(d, "linux")[0] for d in stamps["date"].drop_nulls().unique()}
+    order = source.hints.date_order
+    days = {d: banner_day(d, order, month_first=False)[0] for d in stamps["date"].drop_nulls().unique()}
     clock = (
         pl.col("time")
         .str.extract_groups(r"^([0-9]+):([0-9]+):([0-9]+)(?: ([AP])M)?$")
@@ -231,7 +229,11 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         ends = (min(times), max(times)) if times else (None, None)
         zone = "UTC" if utc else source.hints.tz
         spans = [(int(joined["first_line"][0]), int(joined["last_line"][-1]))]
-        out.domain(Domain(1, kind, WALL_BASE if times else None, zone, ends[0], ends[1], spans))
+        out.domain(
+            Domain(
+                1, kind, WALL_BASE if times else None, zone, ends[0], ends[1], spans, stamps="end" if times else None
+            )
+        )
     return joined.select("sample", "t_local", "interval_s")
 
 

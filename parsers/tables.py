@@ -12,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from parsers import clocks
 from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
@@ -40,6 +41,9 @@ class Domain:
     seconds.
 
     `lines`: the ranges of lines whose rows belong to it. Reported again under the same number, the two are united.
+    `resolution_s`: the step that its stamps are multiples of. `direction`: how times go down the lines, forward, backward
+    (newest first) or mixed. `stamps`: what they mark, start or end (of a call, an interval, a wait) or moment. What a
+    format leaves NULL of these three is measured from the rows.
     """
 
     domain: int
@@ -49,6 +53,9 @@ class Domain:
     t_begin: float | None = None
     t_end: float | None = None
     lines: list[tuple[int, int]] = field(default_factory=list)
+    resolution_s: float | None = None
+    direction: str | None = None
+    stamps: str | None = None
 
     def unite(self, later: Domain) -> Domain:
         begins = [t for t in (self.t_begin, later.t_begin) if t is not None]
@@ -59,8 +66,13 @@ class Domain:
                 lines[-1] = (lines[-1][0], max(last, lines[-1][1]))
             else:
                 lines.append((first, last))
+        steps = [r for r in (self.resolution_s, later.resolution_s) if r is not None]
+        ways = {d for d in (self.direction, later.direction) if d is not None}
         return replace(
             later,
+            resolution_s=min(steps, default=None),
+            direction="mixed" if len(ways) > 1 else ways.pop() if ways else None,
+            stamps=self.stamps or later.stamps,
             base=self.base or later.base,
             zone=self.zone or later.zone,
             t_begin=min(begins, default=None),
@@ -101,6 +113,7 @@ class Tables:
         self.rows: dict[str, int] = {}
         self.facts: dict[str, JSON] = {}
         self.domains: dict[int, Domain] = {}
+        self._seen = clocks.Seen()
         self.prompts = False
         """Do prompts, bare dates and collectors' marks count as read where the format does not name them?"""
 
@@ -116,6 +129,7 @@ class Tables:
             return
         full = self._conform(table, frame)
         self._mark(full["line_no"].to_numpy(), full["line_end"].to_numpy(), span)
+        self._seen.see(table, full)
         self._write(table, full)
 
     def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
@@ -178,9 +192,16 @@ class Tables:
         """Report a fact about the part: tool_opts, os, os_release, label, tz, interval_s, stamp, role ..."""
         self.facts[name] = value
 
+    def ask(self, question: dict[str, Any]) -> None:
+        """Ask what only a person can know (`clocks.question`), once a part for each hint."""
+        asked: list[Any] = self.facts.get("questions") or []  # type: ignore[assignment]  # a list, or not there
+        if all(old["ask"] != question["ask"] for old in asked):
+            self.facts["questions"] = [*asked, question]
+
     def finish(self, state: State) -> tuple[Batch, State]:
         """Close the run: judge the lines that nobody named, write notes and secrets, mask the state."""
         source = self._source
+        self._clocks()
         codes = self._judge()
         counts = np.bincount(codes, minlength=8)
         account = LineAccount(**{k: int(counts[_CODE[k]]) for k in LINE_ACCOUNT})
@@ -198,6 +219,27 @@ class Tables:
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried
+
+    def _clocks(self) -> None:
+        """Measure the run's domains from their rows; say which rows fall in an hour that a zone has twice or never."""
+        for number, domain in self.domains.items():
+            if domain.kind == "none" or not domain.lines:
+                continue
+            resolution_s, direction, stamps = self._seen.measure(domain.lines)
+            self.domains[number] = replace(
+                domain,
+                resolution_s=domain.resolution_s or resolution_s,
+                direction=domain.direction or direction,
+                stamps=domain.stamps or stamps,
+            )
+            # A name such as CET tells summer time itself, and a time of day without a date falls on no night.
+            zone = domain.zone or self._source.hints.tz
+            if domain.kind != "wall-local" or domain.base is None or zone is None or "/" not in zone:
+                continue
+            found = self._seen.trouble(domain.lines, zone, domain.base)
+            self._single += found.notes
+            if found.question is not None:
+                self.ask(found.question)
 
     def _check_kind(self, kind: str) -> None:
         if kind not in NOTE_KINDS:

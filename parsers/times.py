@@ -50,7 +50,7 @@ def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0
     """
     try:
         at = datetime(year, month, day, hour, minute)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return (at - datetime(1970, 1, 1)).total_seconds() + second if 0 <= second < 61 else None
 
@@ -80,6 +80,32 @@ def zone_trouble(seconds: float, zone: str) -> str | None:
     if first is None or second is None or first == second:
         return None
     return "ambiguous" if first > second else "missing"
+
+
+_PART_HOURS = {
+    # Zones that have stood at such an offset, winter and summer, as long as there are logs.
+    -34200: "Pacific/Marquesas",
+    16200: "Asia/Kabul",
+    19800: "Asia/Kolkata",
+    20700: "Asia/Kathmandu",
+    23400: "Asia/Yangon",
+    31500: "Australia/Eucla",
+    34200: "Australia/Darwin",
+}
+
+
+def zone_name(seconds: int) -> str | None:
+    """Name a zone that always has this offset; None where there is none.
+
+    >>> zone_name(28800), zone_name(-14400), zone_name(0), zone_name(19800), zone_name(1)
+    ('Etc/GMT-8', 'Etc/GMT+4', 'UTC', 'Asia/Kolkata', None)
+    """
+    if seconds in _PART_HOURS:
+        return _PART_HOURS[seconds]
+    hours, rest = divmod(seconds, 3600)
+    if rest or not -12 <= hours <= 14:
+        return None
+    return "UTC" if not hours else f"Etc/GMT{-hours:+d}"
 
 
 SIGN_CLEAR = {

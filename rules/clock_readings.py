@@ -54,11 +54,11 @@ def base_of(clock: Clock) -> float:
 
 
 def absolute(clock: Clock) -> bool:
-    """Tell whether readings are instants in UTC."""
+    """Tell whether readings are instants in UTC; times of day without a date, or days without a year, are none."""
     if clock.kind == "wall-utc":
         return True
     if clock.kind == "wall-local":
-        return zone_shift(clock.zone, clock.t_begin or 0.0) is not None
+        return clock.base is not None and zone_shift(clock.zone, clock.t_begin or 0.0) is not None
     return clock.kind == "trace-relative" and clock.base is not None and epoch(clock.base) is not None
 
 

@@ -243,7 +243,7 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     if len(known):
         spans = [(source.first_line, source.next_line - 1)]
         begin, end = [float(t) for t in (known.min(), known.max()) if isinstance(t, float)]
-        out.domain(Domain(1, "wall-local", base=WALL_BASE, zone=source.hints.tz, t_begin=begin, t_end=end, lines=spans))
+        out.domain(Domain(1, "wall-local", WALL_BASE, source.hints.tz, begin, end, spans, stamps="start"))
     if not banners.is_empty():
         out.fact("tool_version", banners["release"][0])
         system = re.search(r"(?i)solaris|linux|aix|hp-?ux|windows", banners["system"][0])

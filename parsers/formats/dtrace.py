@@ -207,7 +207,7 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     if len(times):
         low, high = float(times.min()), float(times.max())  # type: ignore[arg-type]
         span = (int(shaped["line_no"].item(0)), int(shaped["line_no"].item(-1)))
-        out.domain(Domain(1, "wall-local", WALL_BASE, None, low, high, [span]))
+        out.domain(Domain(1, "wall-local", WALL_BASE, None, low, high, [span], stamps="end"))
     return shaped
 
 

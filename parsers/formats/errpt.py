@@ -124,7 +124,7 @@ def _short(frame: pl.DataFrame, out: Tables) -> None:
         + number["m"].cast(pl.Float64) * 60
     )
     rows = rows.with_columns(t_local=pl.when(valid).then(seconds))
-    _domain(rows, out)
+    _domain(rows, out, 60.0)
     out.add(
         "logs", rows.select("line_no", "t_local", "code", "severity", "op", "program", "text", source=pl.lit("errpt"))
     )
@@ -144,7 +144,7 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
     else:
         at = [_seconds(*r) for r in rows.select("year", "mon", "day", "h", "m", "s").iter_rows()]
         rows = rows.with_columns(t_local=pl.Series(at, dtype=pl.Float64))
-        _domain(rows, out)
+        _domain(rows, out, None)
     said = rows.select(
         "line_no",
         "t_local",
@@ -220,8 +220,9 @@ def _close(rows: Rows, out: Tables, state: State) -> None:
     rows.add("logs", **record, source="errpt")
 
 
-def _domain(rows: pl.DataFrame, out: Tables) -> None:
+def _domain(rows: pl.DataFrame, out: Tables, step_s: float | None) -> None:
     known = rows["t_local"].drop_nulls().to_numpy()
     if len(known):
         ends = (whole(str(rows["line_no"][0])) or 0, whole(str(rows["line_no"][-1])) or 0)
-        out.domain(Domain(1, "wall-local", WALL_BASE, None, float(known.min()), float(known.max()), [ends]))
+        span = float(known.min()), float(known.max())
+        out.domain(Domain(1, "wall-local", WALL_BASE, None, *span, [ends], resolution_s=step_s))

@@ -212,11 +212,13 @@ class _Reader:
         hour, half, date = int(match[1]), match[4], self.source.hints.date
         if half:
             hour = hour % 12 + (12 if half == "pm" else 0)
-        t = None
-        if date and (day := re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", date)):
+        t: float | None = hour * 3600.0 + int(match[2]) * 60 + int(match[3] or 0)
+        base, zone = None, self.source.hints.tz
+        if day := re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", date or ""):
             t = wall_seconds(int(day[1]), int(day[2]), int(day[3]), hour, int(match[2]), int(match[3] or 0))
+            base = WALL_BASE
         if t is not None:
-            self.out.domain(Domain(1, "wall-local", WALL_BASE, self.source.hints.tz, t, t, [(line_no, line_no)]))
+            self.out.domain(Domain(1, "wall-local", base, zone, t, t, [(line_no, line_no)]))
         load = number(match[5].replace(",", "."))
         self.rows.add("vmstat", line_no, sample=self.state["uptimes"], load1=load, t_local=t)
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from parsers.clocks import question
 from parsers.ipcs_columns import BY_COUNT, COLUMNS, HAS, ID, NUMBERS, TABLE, TIMED
 from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, number, share, whole
@@ -217,6 +218,9 @@ class _Reader:
         )
         if t is None:
             self.out.note(line_no, line_no, "remark", f"no time could be read from {match[2]!r}")
+            if not year:
+                reason = "the banner has no year: its time is left out until it is said"
+                self.out.ask(question("year", "Which year was this listing taken in?", reason, line_no))
             return
         self.state["t"] = t
         if date["zone"]:

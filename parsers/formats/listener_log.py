@@ -30,7 +30,7 @@ from parsers.paste_listener import BEGINS, ENTRY, mend
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, zone_name
 
 _MAN = "Oracle Net Services Administrator's Guide, listener log files"
 _OWN = (
@@ -349,7 +349,7 @@ def _domains(rows: pl.DataFrame, out: Tables, carry: _Carry, first: int, last: i
         if carry.last is None:
             out.domain(Domain(number, "none", lines=[(lo, hi)]))
         elif xml and offset is not None:
-            out.domain(Domain(number, "wall-utc", WALL_BASE, "UTC", *ends, [(lo, hi)]))
+            out.domain(Domain(number, "wall-utc", WALL_BASE, "UTC", *ends, [(lo, hi)], stamps="end"))
         else:
-            zone = None if offset is None else oracle_stamps.zone_name(offset)
-            out.domain(Domain(number, "wall-local", WALL_BASE, zone, *ends, [(lo, hi)]))
+            zone = None if offset is None else zone_name(offset)
+            out.domain(Domain(number, "wall-local", WALL_BASE, zone, *ends, [(lo, hi)], stamps="end"))

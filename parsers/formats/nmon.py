@@ -164,10 +164,14 @@ def _recording(lines: pl.DataFrame, source: Source, out: Tables, state: State) -
             rows = pl.concat(frames, how="diagonal").sort("line_no", maintain_order=True)
             out.add(table, rows.drop("snap", strict=False), span="ends")
     if not stamped.is_empty():
-        times = stamped["t_local"].drop_nulls().to_list()
-        ends = (min(times), max(times)) if times else (None, None)
-        lines_of = [(stamped["line_no"].to_list()[0], stamped["line_no"].to_list()[-1])]
-        out.domain(Domain(1, "wall-local", WALL_BASE, source.hints.tz, ends[0], ends[1], lines_of))
+        # Records before the first stamp belong to the clock that it begins.
+        clocked = stamped.with_columns(pl.col("restart").forward_fill().fill_null(strategy="backward").fill_null(0))
+        for (restart,), mine in clocked.group_by("restart", maintain_order=True):
+            times = mine["t_local"].drop_nulls().to_list()
+            begin, end = (min(times), max(times)) if times else (None, None)
+            lines_of = [(mine["line_no"].to_list()[0], mine["line_no"].to_list()[-1])]
+            number = int(str(restart)) + 1
+            out.domain(Domain(number, "wall-local", WALL_BASE, source.hints.tz, begin, end, lines_of, stamps="end"))
 
 
 def _open(lines: pl.DataFrame) -> pl.DataFrame:

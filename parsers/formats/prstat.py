@@ -225,23 +225,30 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     timed = timed.with_columns(at=hms[0] * 3600 + hms[1] * 60 + hms[2])
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(state.get("t_top")))
     fall = (pl.col("at") - before < -43200).fill_null(False).cum_sum() + state.get("days", 0)
+    # Without a date nothing tells the end of summer time from another start of the tool.
+    back = ((pl.col("at") < before) & (pl.col("at") - before >= -43200)).fill_null(False)
+    said = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
+    out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=said))
     timed = timed.with_columns(
+        restart=back.cum_sum().cast(pl.Int64) + state.get("restarts", 0),
         t_local=pl.when(pl.col("at").is_not_null()).then(pl.col("at") + 86400.0 * fall),
         day=fall,
         at=pl.col("at").forward_fill().fill_null(pl.lit(state.get("t_top"))),
     )
     timed = timed.with_columns(pl.col("t_local").forward_fill().fill_null(pl.lit(state.get("t_last"), pl.Float64)))
     known = timed.filter(pl.col("t_local").is_not_null())
-    state |= {"t_top": timed["at"][-1], "days": timed["day"][-1], "t_last": timed["t_local"][-1]}
-    if not known.is_empty():
-        base = f"{source.hints.date}T00:00:00" if source.hints.date else None
-        spans = [(int(known["line_no"][0]), int(known["line_no"][-1]))]
-        out.domain(
-            Domain(
-                1, "wall-local", base, source.hints.tz, float(known["t_local"][0]), float(known["t_local"][-1]), spans
-            )
-        )
-    return timed.drop("b", "at", "day")
+    state |= {
+        "t_top": timed["at"][-1],
+        "days": timed["day"][-1],
+        "t_last": timed["t_local"][-1],
+        "restarts": timed["restart"][-1],
+    }
+    base = f"{source.hints.date}T00:00:00" if source.hints.date else None
+    for (restart,), mine in known.group_by("restart", maintain_order=True):
+        ends = float(mine["t_local"][0]), float(mine["t_local"][-1])
+        spans = [(int(mine["line_no"][0]), int(mine["line_no"][-1]))]
+        out.domain(Domain(int(str(restart)) + 1, "wall-local", base, source.hints.tz, *ends, spans, stamps="end"))
+    return timed.drop("b", "at", "day", "restart")
 
 
 def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
