@@ -84,12 +84,22 @@ def _finish(job: Job, artifact: Artifact, cause: str | None) -> None:
         job.hold()
         artifact.refresh_from_db()
         if not artifact.purged:
-            _set(artifact, ArtifactState.UNPACKED, cause)
             taken = artifact.members.filter(became__isnull=False).count()
+            if taken:
+                _set(artifact, ArtifactState.UNPACKED, cause)
+            else:
+                _set(artifact, ArtifactState.FAILED, f"{_why_nothing(artifact)} The file is kept as it is.")
             Activity.objects.append(
                 artifact.incident_id, None, ACTOR, "unpacked", f"artifact {artifact.number}", files=taken
             )
         job.finish()
+
+
+def _why_nothing(artifact: Artifact) -> str:
+    first = artifact.members.exclude(why__isnull=True).first()
+    if first is None:
+        return "The archive is empty, or cut before its first file."
+    return f"Nothing in the archive could be taken in: {first.why}."
 
 
 def _set(artifact: Artifact, state: str, cause: str | None) -> None:

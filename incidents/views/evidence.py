@@ -185,10 +185,23 @@ def _part_row(values: analysis.PartValues) -> PartRow:
     clocks = ", ".join(
         sorted({f"{d.get('kind') or 'none'}{', ' + d['zone'] if d.get('zone') else ''}" for d in part.domains})
     )
-    asked = part.facts.get("questions")
-    questions = [q for q in asked if not values.values[q["ask"]].corrected] if isinstance(asked, list) else []
     lines = part.line_to - part.line_from + 1
-    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(questions))
+    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(asked_of(values)))
+
+
+def asked_of(values: analysis.PartValues) -> list[dict[str, Any]]:
+    """What the reading of a part asks and nobody answered yet.
+
+    Where nothing at all is known of a zone, that is asked once for its host (`views/questions.py`), not of each part.
+    """
+    asked = values.part.facts.get("questions")
+    return [
+        q
+        for q in (asked if isinstance(asked, list) else [])
+        if q["ask"] in CorrectedField.values
+        and not values.values[q["ask"]].corrected
+        and not (q["ask"] == CorrectedField.TZ and not q.get("default") and not q.get("choices"))
+    ]
 
 
 def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | None:

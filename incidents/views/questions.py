@@ -19,7 +19,7 @@ from incidents.analysis import PartValues
 from incidents.errors import Refused
 from incidents.ingest import hints_of
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
-from incidents.views.evidence import artifact_of, part_of, reader_of, said_on
+from incidents.views.evidence import artifact_of, asked_of, part_of, reader_of, said_on
 from incidents.views.shell import shell
 from parsers.columns_said import ROLES, UNITS, Columns, said
 from parsers.preview import Preview, preview
@@ -129,7 +129,6 @@ def is_race(artifact: Artifact) -> bool:
 
 
 def _of_part(artifact: Artifact, values: PartValues) -> list[Question]:
-    questions = values.part.facts.get("questions")
     return [
         Question(
             artifact,
@@ -141,8 +140,7 @@ def _of_part(artifact: Artifact, values: PartValues) -> list[Question]:
             list(q.get("choices") or []),
             q.get("line"),
         )
-        for q in (questions if isinstance(questions, list) else [])
-        if q["ask"] in CorrectedField.values and not values.values[q["ask"]].corrected
+        for q in asked_of(values)
     ]
 
 
@@ -222,7 +220,7 @@ def question(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         if q.form == "columns":
             entry["columns"], entry["unit"] = _columns_of(q)
         values = q.choices if q.ask in (CorrectedField.DATE_ORDER, CorrectedField.TZ) and len(q.choices) > 1 else []
-        for value in values or [""]:
+        for value in values or ([""] if q.form == "columns" else []):
             shown = preview(reader, artifact.name, _with(artifact, q, value), *_lines(q.part)) if reader else None
             entry["sides"].append(Side(value, ORDERS.get(value, value) or "as it is read now", "", shown))
         entries.append(entry)

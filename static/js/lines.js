@@ -105,7 +105,7 @@
     }
     element.append(lineText(there.line));
     const part = inside(there.chunk.parts, n)[0];
-    if (!part && there.chunk.parts.length) element.classList.add("prose");
+    if (!part && there.chunk.parts.length) element.classList.add("outside");
     if (part?.from === n) { element.classList.add("begins"); element.dataset.part = `part ${part.part}: ${part.kind}`; }
     if (inside(there.chunk.cited, n).length) element.classList.add("cited");
     if (inside(there.chunk.notes, n).length) element.classList.add("noted");

@@ -79,7 +79,7 @@ class TestIngest:
             (b"nothing that anybody knows\nsecond line\n", "kind unknown"),
             (bytes(range(256)) * 20, ""),
             ("ｔ".encode("utf-16") * 50, ""),
-            (b"\x1f\x8b\x08" + b"\0" * 100, "gzip"),
+            (b"\x1f\x8b\x08" + b"\0" * 100, "damaged"),
         ],
     )
     def test_what_cannot_be_read_says_why_and_is_kept(self, content, words):
@@ -425,8 +425,10 @@ def test_an_answer_to_a_question_has_the_file_read_again():
     run_jobs("small")
     artifact.refresh_from_db()
     asked = artifact.reading.parts.get().facts["questions"]
-    assert [q["ask"] for q in asked] == ["columns", "date_order"]
-    artifacts.correct(room, 1, {"columns": "time=when elapsed=took:ms label=what", "date_order": "dmy"})
+    assert [q["ask"] for q in asked] == ["columns", "date_order", "tz"]
+    artifacts.correct(
+        room, 1, {"columns": "time=when elapsed=took:ms label=what", "date_order": "dmy", "tz": "Europe/Zagreb"}
+    )
     run_jobs("small")
     artifact.refresh_from_db()
     assert "questions" not in artifact.reading.parts.get().facts

@@ -137,6 +137,21 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (302,), in_room(1), {"host": "db1"}),
     ],
     "take-in": [Row("investigator", "post", (302,), left_out)],
+    "questions": [Row("viewer"), Row("investigator", "post", (409,), data={"host": "db1", "tz": "UTC"})],
+    "question": [
+        Row("viewer", args=in_room(1)),
+        Row("investigator", "post", (409,), in_room(1), {"part": "1", "ask": "year", "value": "2016"}),
+    ],
+    "kind": [
+        Row("viewer", args=in_room(1)),
+        Row("investigator", "post", (302,), in_room(1), {"kind": "truss"}),
+    ],
+    "borders": [
+        Row("investigator", "post", (302,), in_room(1), {"do": "prose", "line_from": 1, "line_to": 2}),
+        Row("investigator", "post", (409,), in_room(1), {"do": "undo"}),
+    ],
+    "masks": [Row("lead", "post", (404,), in_room(1), {"line": 1, "begin": 0, "end": 4, "reason": "needed"})],
+    "stop": [Row("investigator", "post", (302,), in_room(1))],
     "retry": [Row("investigator", "post", (302,), in_room(1))],
     "purge": [Row("lead", args=in_room(1)), Row("lead", "post", (302,), in_room(1), {"reason": "by mistake"})],
     "notes": [Row("viewer", ok=(302,)), Row("investigator", "post", (302,), data={"text": "A remark."})],
