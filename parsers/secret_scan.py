@@ -30,7 +30,9 @@ SHAPES = (
 )
 CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\""
 LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|(?i:\b(?:conn|connect|exp|imp)[ \t][^/@]{0,80}/)"
-LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})"
+LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})".replace(r"\b", r"(?-u:\b)")
+"""Borders of words as ASCII has them: they let through more, and others cost six times as much where a letter is none of ASCII."""
+
 MAILS = r"[A-Za-z0-9]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z]"
 SERVICES = "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
 """Accounts of programs, no persons; `oracle@db1.example.org` stands in every listing of sessions."""
