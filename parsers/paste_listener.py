@@ -18,7 +18,9 @@ from parsers.tables import Tables
 
 _STAMP = r"[0-9]{1,2}-[^ *]{1,12} ?-[0-9]{2,4} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[:.][0-9]{3})? \* "
 BEGINS = f"^{_STAMP}"
+ENDS = r"\* [0-9]{1,5}$"
 ENTRY = rf"{BEGINS}(?:.*\* )?[0-9]{{1,5}}$"
+"""What both BEGINS and ENDS fit: a stamp holds no asterisk."""
 _SECOND = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[:.][0-9]{3})? \* "
 _CUT = re.compile(
     rf"\s+(?={_STAMP}|(?:{oracle_stamps.WEEKDAY[1:-1]}|{oracle_stamps.ISO[1:-1]})(?:\s|$)|TNS-[0-9]{{5}}: |TIMESTAMP \* CONNECT"
@@ -38,7 +40,7 @@ def mend(lines: pl.DataFrame, out: Tables, *, final: bool) -> tuple[pl.DataFrame
     line = pl.col("line")
     begins = line.str.contains(BEGINS)
     odd = lines.with_row_index("at").filter(
-        (begins & ~line.str.tail(8).str.contains(r"\* [0-9]{1,5}$")) | line.str.slice(24).str.contains(_SECOND)
+        (begins & ~line.str.contains(ENDS)) | line.str.slice(24).str.contains(_SECOND)
     )
     rows = lines.with_columns(line_end=pl.col("line_no")).select(*_ROWS)
     if odd.is_empty():

@@ -26,7 +26,7 @@ from typing import Any
 import polars as pl
 
 from parsers import net_descriptors, oracle_stamps, oracle_xml
-from parsers.paste_listener import BEGINS, ENTRY, mend
+from parsers.paste_listener import BEGINS, ENDS, mend
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -62,10 +62,12 @@ _HEADER = (
     r"^(?:TIMESTAMP \* CONNECT DATA|Copyright \(c\)|System parameter file is|Log messages written to|Trace information written to"
     r"|Trace level is currently|Create Relation|Welcome to)"
 )
+_USUAL = r"^[0-9]{2}-[A-Za-z]{3}-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} \* "
 _CLIENT = r"(?i)\(HOST *= *([^()]*[^() ])"
 _PROGRAM = r"(?i)\(PROGRAM *= *([^()]*?) *\) *\("
 _OPS = {"pid": "started", "start": "start", "listen": "listen", "message": "message"}
 _PEER = r"(?i)\(HOST *= *([0-9a-fA-F.:]+) *\)"
+_ADDRESS = r"^\(ADDRESS=\(PROTOCOL=[A-Za-z]{3,4}\)\(HOST=([0-9a-fA-F.:]+)\)\(PORT=([0-9]+)\)\)"
 _PORT = r"(?i)\(PORT *= *([0-9]+) *\)"
 _OPENERS = ("entry", "start", "pid", "listen", "message")
 _OS = {"linux": "linux", "solaris": "solaris", "aix": "aix", "hpux": "hpux", "hp-ux": "hpux", "windows": "windows"}
@@ -166,9 +168,9 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
 def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
     """Name what each row is; NULL is unknown."""
     line = pl.col("line")
-    shape = pl.when(line.str.contains(ENTRY)).then(pl.lit("entry"))
-    some = rows.with_row_index("at").with_columns(shape=shape)
-    entries, others = some.filter(pl.col("shape").is_not_null()), some.filter(pl.col("shape").is_null())
+    # ENTRY in two looks, one from each end: as one pattern it reads the whole line.
+    entry = rows.select((line.str.contains(BEGINS) & line.str.contains(ENDS)).fill_null(False)).to_series()
+    others = (~entry).arg_true()
     other = (
         pl.when((line == "") | line.is_null()).then(pl.lit("blank"))
         .when(line.str.contains(_STACK)).then(pl.lit("stack"))
@@ -179,7 +181,10 @@ def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
         .when(line.str.contains(_MESSAGE)).then(pl.lit("message"))
         .when(line.str.contains(_HEADER)).then(pl.lit("header"))
     )  # fmt: skip
-    return pl.concat([entries, others.with_columns(shape=other)]).sort("at").drop("at")
+    shape = pl.select(pl.when(entry).then(pl.lit("entry"))).to_series()
+    if len(others):
+        shape = shape.scatter(others, rows[others].select(other.alias("shape"))["shape"])
+    return rows.with_columns(shape.alias("shape"))
 
 
 def _emit(rows: pl.DataFrame, out: Tables) -> None:
@@ -228,15 +233,10 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
         data=pl.when(word[1].str.starts_with("(")).then(word[1]),
         address=pl.when(word[2].str.starts_with("(")).then(word[2]).when(word[1].str.starts_with("(ADDRESS")).then(word[1]),
     )  # fmt: skip
-    data, address, failed = pl.col("data"), pl.col("address"), pl.col("failed")
+    failed = pl.col("failed")
     message = shape.replace_strict(_OPS, default=None, return_dtype=pl.String)
-    records = records.with_columns(
-        program=data.str.extract(_PROGRAM), text=pl.when(orphan).then("below").otherwise(line)
-    )
-    odd = pl.col("program").is_null() & data.str.contains(r"(?i)\(PROGRAM *= *[^ )]")
-    if records.select(odd.any()).item():
-        # Blanks and brackets of a Windows path; too dear for every entry.
-        records = records.with_columns(program=pl.when(odd).then(net_descriptors.program(data)).otherwise("program"))
+    records = records.join(_callers(records["data"]), on="data", how="left", maintain_order="left")
+    records = records.with_columns(_peers(records["address"]), text=pl.when(orphan).then("below").otherwise(line))
     below = pl.col("below").is_not_null() & ~orphan
     return records.select(
         "line_no", line_end=pl.max_horizontal("line_end", "last"), t_local=pl.col("t").cast(pl.Float64), source=pl.lit("listener"),
@@ -244,29 +244,68 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
         secondary=pl.col("secondary"),
         severity=pl.when(line.str.starts_with("WARNING")).then(pl.lit("WARNING")),
         pid=pl.when(shape == "pid").then(line).str.extract(_PID).cast(pl.Int64, strict=False),
-        peer_ip=address.str.extract(_PEER), peer_port=address.str.extract(_PORT).cast(pl.Int64, strict=False),
-        service=pl.coalesce(net_descriptors.service(data), pl.when(~pl.col("named").str.starts_with("<")).then("named")),
-        program=pl.when(pl.col("program") != "").then("program"), client_host=data.str.extract(_CLIENT),
+        peer_ip=pl.col("peer_ip"), peer_port=pl.col("peer_port"),
+        service=pl.coalesce("service", pl.when(~pl.col("named").str.starts_with("<")).then("named")),
+        program=pl.when(pl.col("program") != "").then("program"), client_host=pl.col("client_host"),
         op=pl.coalesce("op", message),
         ok=pl.when(entry).then(failed == 0).when(stacked).then(pl.lit(False)).when(shape == "listen").then(pl.lit(True)),
         text=pl.when(below).then(pl.concat_str("text", pl.lit("\n"), "below")).otherwise("text"),
     )  # fmt: skip
 
 
+def _callers(data: pl.Series) -> pl.DataFrame:
+    """Read what entries say of their callers: data, program, client_host, service; a row for each text that comes.
+
+    A pool of connections says the same in each entry, so the patterns see few texts.
+    """
+    told = data.drop_nulls().unique().to_frame()
+    text = pl.col("data")
+    told = told.with_columns(
+        program=text.str.extract(_PROGRAM), client_host=text.str.extract(_CLIENT), service=net_descriptors.service(text)
+    )
+    odd = pl.col("program").is_null() & text.str.contains(r"(?i)\(PROGRAM *= *[^ )]")
+    if told.select(odd.any()).item():
+        # Blanks and brackets of a Windows path; too dear for every entry.
+        told = told.with_columns(program=pl.when(odd).then(net_descriptors.program(text)).otherwise("program"))
+    return told
+
+
+def _peers(address: pl.Series) -> list[pl.Series]:
+    """Read the columns peer_ip and peer_port of addresses: as the listener writes them, then the others."""
+    usual = address.str.extract_groups(_ADDRESS).struct.unnest()
+    ip, port = usual.get_columns()
+    others = (ip.is_null() & address.is_not_null()).arg_true()
+    if len(others):
+        ip = ip.scatter(others, address[others].str.extract(_PEER))
+        port = port.scatter(others, address[others].str.extract(_PORT))
+    return [ip.alias("peer_ip"), port.cast(pl.Int64, strict=False).alias("peer_port")]
+
+
 def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.DataFrame:
     """Add `t`: the entry's own stamp, the banner's, or that of the clock line right above; in log.xml the element's, in UTC."""
     line = pl.col("line")
-    head = pl.when(pl.col("shape") == "entry").then(line).str.splitn(" * ", 2).struct[0]
-    stamps = rows.select(
-        when=pl.when(pl.col("shape") == "start").then(line.str.extract(_STARTED_AT)).otherwise(head),
-        clock=pl.when(pl.col("shape") == "clock").then(line),
+    entry = pl.col("shape") == "entry"
+    usual = entry & line.str.contains(_USUAL)
+    stamped = rows.select(
+        d=pl.when(usual).then(line.str.slice(0, 11)),
+        t=pl.when(usual).then(line.str.slice(12, 8)),
+        other=(entry & ~usual) | (pl.col("shape") == "start"),
     )
-    # All that follows the date: `10:56:39`, of some versions `10:56:39:123`.
-    width = pl.when(pl.col("when").str.contains(r":[0-9]{2}[:.][0-9]{3}$")).then(12).otherwise(8)
-    parts = stamps.select(
-        d=pl.col("when").str.slice(0, pl.col("when").str.len_chars() - width - 1), t=pl.col("when").str.slice(-width)
-    )
-    date, time = parts["d"], parts["t"]
+    date, time = stamped["d"], stamped["t"]
+    others = stamped["other"].arg_true()
+    if len(others):
+        parts = rows[others].select(
+            when=pl.when(pl.col("shape") == "start")
+            .then(line.str.extract(_STARTED_AT))
+            .otherwise(line.str.splitn(" * ", 2).struct[0])
+        )
+        # All that follows the date: `10:56:39`, of some versions `10:56:39:123`.
+        width = pl.when(pl.col("when").str.contains(r":[0-9]{2}[:.][0-9]{3}$")).then(12).otherwise(8)
+        parts = parts.select(
+            d=pl.col("when").str.slice(0, pl.col("when").str.len_chars() - width - 1),
+            t=pl.col("when").str.slice(-width),
+        )
+        date, time = date.scatter(others, parts["d"]), time.scatter(others, parts["t"])
     rows = rows.with_columns(own=oracle_stamps.entry_seconds(date, time))
     if xml:
         rows = rows.with_columns(
@@ -278,9 +317,10 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
         if len(given):
             carry.offset = int(given[-1])
     else:
-        rows = rows.with_columns(stamps["clock"].alias("clock")).with_columns(
-            stamp=oracle_stamps.clock_seconds(pl.col("clock")), east=oracle_stamps.offset(pl.col("clock"))
-        )
+        at = (rows["shape"] == "clock").arg_true()
+        clocks = rows[at].select(stamp=oracle_stamps.clock_seconds(line), east=oracle_stamps.offset(line))
+        empty = pl.DataFrame(schema=clocks.schema).clear(len(rows))
+        rows = rows.with_columns(empty[c].scatter(at, clocks[c]) for c in clocks.columns)
         # The clock line holds until an entry stands below it.
         current = (
             pl.when(pl.col("shape") == "clock")
