@@ -19,7 +19,8 @@ import polars as pl
 WORDS = [
     *"passw passphrase pwd secret token apikey api_key api-key accesskey access_key credential authorization cookie".split(),
     *"x-auth sqlplus rman sqlldr expdp impdp mysql mariadb curl wget ldapsearch ldapmodify sshpass".split(),
-    *("aws", "accountkey", "hooks.slack", "identified by", "identified  by", "private key", "p a s s w", "pass="),
+    *("aws", "accountkey", "hooks.slack", "identified by", "identified  by", "private key", "pass="),
+    *map(" ".join, "passw pwd secret token apikey api_key authoriz cookie identified sqlplus".split()),
 ]
 """Case aside. A line without any of these and without a shape of LIKELY holds no secret."""
 
@@ -30,7 +31,8 @@ SHAPES = (
 )
 CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\""
 LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|(?i:\b(?:conn|connect|exp|imp)[ \t][^/@]{0,80}/)"
-LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})".replace(r"\b", r"(?-u:\b)")
+SPACED = r"\"[^\"]*(?: / (?:[^ \"] ){1,60}@| @ [A-Za-z0-9]| [3-6](?: [0-9]){12})"
+LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})|(?:{SPACED})".replace(r"\b", r"(?-u:\b)")
 """Borders of words as ASCII has them: they let through more, and others cost six times as much where a letter is none of ASCII."""
 
 MAILS = r"[A-Za-z0-9]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z]"
@@ -63,6 +65,11 @@ _KINDS = {"basic_auth": "password", "jwt": "token", "aws": "key", "azure_storage
 _KEY = r"(?:passw(?:or)?d|passphrase|passwort|secret|token|api[_-]?key|access[_-]?key|credentials?|(?<![A-Za-z])pwd|[_-]pwd|pass)"
 _VALUE = r"""(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s"'`,;()&|<>{}\]\\]{1,200}))"""
 _ASSIGNED = ("=", ":")
+_NEXT = r"""(?:[ =]|["'], ?["'])"""
+"""Between an option and its value: in a command line, or in a list of arguments (`"-w", "Bind3r"`)."""
+
+_BUFFER = re.compile(r'"((?: [^"\\]){10,})')
+"""A buffer as truss prints it, a blank before each character."""
 _PATTERNS = tuple(
     (kind, needs, re.compile(pattern, re.IGNORECASE))
     for kind, needs, pattern in (
@@ -75,7 +82,7 @@ _PATTERNS = tuple(
         (
             "password",
             ("-",),
-            rf"""(?<![A-Za-z0-9])(--?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key))[ =]{_VALUE}""",
+            rf"""(?<![A-Za-z0-9])(--?(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key)){_NEXT}{_VALUE}""",
         ),
         ("password", ("identified",), rf"""\b(identified[ \t]{{1,4}}by[ \t]{{1,4}}(?:values[ \t]{{1,4}})?){_VALUE}"""),
         (
@@ -91,14 +98,14 @@ _PATTERNS = tuple(
         (
             "password",
             ("mysql", "mariadb"),
-            rf"""\b((?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n]{{0,120}}? -p){_VALUE}""",
+            rf"""\b((?:mysql|mysqladmin|mysqldump|mariadb)\b[^\n]{{0,120}}?[ "']-p){_VALUE}""",
         ),
-        ("password", ("sshpass",), rf"""\b(sshpass\b[^\n]{{0,40}}? -p ?){_VALUE}"""),
-        ("password", ("ldap",), rf"""\b(ldap(?:search|modify|add|whoami)\b[^\n]{{0,200}}? -w ?){_VALUE}"""),
+        ("password", ("sshpass",), rf"""\b(sshpass\b[^\n]{{0,40}}?[ "']-p{_NEXT}?){_VALUE}"""),
+        ("password", ("ldap",), rf"""\b(ldap(?:search|modify|add|whoami)\b[^\n]{{0,200}}?[ "']-w{_NEXT}?){_VALUE}"""),
         (
             "password",
             ("curl", "wget"),
-            r"""\b((?:curl|wget)\b[^\n]{0,200}? (?:-u|--user|--proxy-user)[ =]["']?[^\s:"']{1,60}:)([^\s"']{1,100})()()""",
+            rf"""\b((?:curl|wget)\b[^\n]{{0,200}}?[ "'](?:-u|--user|--proxy-user){_NEXT}["']?[^\s:"']{{1,60}}:)([^\s"']{{1,100}})()()""",
         ),
         (
             "token",
@@ -176,6 +183,11 @@ def spans(line: str) -> list[Span]:
     for at in range(0, max(len(line), 1), _WINDOW - _OVERLAP):
         window = line[at : at + _WINDOW]
         found += [(begin + at, end + at, kind) for begin, end, kind in _in_window(window)]
+        for buffer in _BUFFER.finditer(window):
+            # With its quotes, character n stands at 2 n - 1 behind the buffer's first blank.
+            plain, front = f'"{buffer[1][1::2]}"', buffer.start(1) - 1
+            inner = ((front + 2 * b, front + 2 * e - 1, kind) for b, e, kind in _in_window(plain))
+            found += [(begin + at, end + at, kind) for begin, end, kind in inner]
         if at + _WINDOW >= len(line):
             break
     merged: list[Span] = []

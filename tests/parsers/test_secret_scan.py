@@ -48,6 +48,17 @@ PLANTED = [
     ("mail me at jane.doe@example.org please", "jane.doe"),
     ("spring.datasource.password: Fr0st", "Fr0st"),
     ("wallet passphrase = Al1Baba", "Al1Baba"),
+    ('execve("/usr/bin/mysql", ["mysql", "-u", "app", "-pS3cretPw9"], 0x7ff /* 9 vars */) = 0', "S3cretPw9"),
+    ('execve("/usr/bin/mysql", ["mysql", "--password", "Geheim78"], 0x7ff /* 9 vars */) = 0', "Geheim78"),
+    ('execve("/usr/bin/sshpass", ["sshpass", "-p", "W1nter22", "ssh", "h"], 0x7ff) = 0', "W1nter22"),
+    ('execve("/usr/bin/ldapsearch", ["ldapsearch", "-x", "-w", "Bind3r9"], 0x7ff) = 0', "Bind3r9"),
+    ('execve("/usr/bin/curl", ["curl", "-u", "admin:Pa55w0rt9"], 0x7ff) = 0', "Pa55w0rt9"),
+    ('execve("/u01/bin/sqlplus", ["sqlplus", "-s", "scott/t1ger99@Q"], 0x7ff) = 0', "t1ger99"),
+    ('write(4, " s c o t t / t 1 g e r 8 @ d b 1", 32)\t= 32', "t 1 g e r 8"),
+    ('write(4, " t o k e n = W 1 n t e r 7 ;", 24)\t= 24', "W 1 n t e r 7"),
+    ('write(4, " C o o k i e :   s i d = e 8 3 b a 1", 36)\t= 36', "s i d = e 8 3 b a 1"),
+    ('write(4, " 4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", 32)\t= 32', "4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"),
+    ('write(4, " j a n e . d o e @ e x a m p l e . o r g", 40)\t= 40', "j a n e . d o e"),
 ]
 
 INNOCENT = [
