@@ -44,6 +44,8 @@ LINES_A_PAGE = 400
 MOST_LINES = 2000
 MOST_NOTES = 40
 LONGEST_LINE = 4000
+# As long as no reading was finished, the page of lines shows those that are there, and more as they come.
+UNDER_WAY = (ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
 
 
 # --- the list -----------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def artifact_row(artifact: Artifact) -> ArtifactRow:
     parts = [_part_row(values) for values in analysis.values_of(artifact)]
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
     kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
-    lines = (reading.lines if reading else None) or artifact.lines_read
+    lines = (reading.lines if reading else None) or artifact.lines_read or None
     return ArtifactRow(
         artifact,
         lines,
@@ -349,7 +351,7 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             "note_counts": counts,
             "unread_count": sum(counts.values()),
             "kinds": sorted({form.kind for form, _ in all_formats()}) if room.may(Right.CORRECT) else [],
-            "growing": artifact.reading is None and artifact.state == ArtifactState.READING,
+            "growing": artifact.reading is None and artifact.state in UNDER_WAY,
         }
     return render(request, "incidents/lines.html", context)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from incidents import analysis
@@ -109,7 +111,7 @@ def test_a_border_that_overlaps_another_wins_and_both_can_be_read(mail):
     run_jobs("small")
     assert parts_of(artifact)[:2] == [(first, first + 3, "conntime"), (first + 4, last, "conntime")]
     spans = [(p["line_from"], p["line_to"]) for p in _said(artifact)["parts"]]
-    assert all(a[1] < b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] < b[0] for a, b in pairwise(spans))
 
 
 def test_an_answer_about_one_part_holds_for_it_alone(mail):
@@ -139,7 +141,7 @@ def test_lines_that_are_none_are_refused(mail, lines):
 
 
 def test_a_viewer_moves_nothing(mail):
-    room, artifact = mail
+    room, _ = mail
     viewer = make_member(room.incident, Role.VIEWER)
     with pytest.raises(NotAllowed):
         borders.make_prose(viewer, 1, (3, 4))
