@@ -43,7 +43,7 @@ FORMAT = Format(
     man="",
     example="curl -so /dev/null -w '{\"connect\": %{time_connect}}\\n' URL",
     clocks=("wall-local", "wall-utc", "none"),
-    own=OBJECT,
+    own=r"^[ \t]*\{[ \t]*\"[^\"]+\"[ \t]*:[ \t]*[^ \t]",
 )
 
 
@@ -53,7 +53,7 @@ def claim(head: Head) -> Claim | None:
         return None
     lines = [x for x in head.lines[:LOOKED_AT] if x]
     good = sum(bool(_object(x)) for x in lines)
-    if good < 2 or good * 5 < len(lines) * 4:
+    if good < 2 or good * 5 < len(lines) * 3:
         return None
     return Claim(0.6 * good / len(lines), f"{good} of {len(lines)} lines are JSON objects")
 
