@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from parsers import errors, parquet
+from parsers import errors, parallel, parquet
 from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
@@ -24,7 +24,7 @@ from parsers.parts import PartHint, Plan, fallen, hit_rate, lay_out, lay_out_res
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
-from parsers.tables import Batch, Domain, Tables
+from parsers.tables import Domain, State, Tables
 from parsers.transcripts import NAME, Transcript, transcribed
 
 SCHEMA = 1
@@ -282,8 +282,13 @@ class _Reading:
         if begin.offset >= end and what.part is not None:
             self._keep(ParserError(f"part {what.part} begins at line {what.line_from}, behind the end of the file"))
         chosen = self._choose(what, begin, end) if what.part is not None and begin.offset < end else None
+        alone = False
         while self._at.offset < end:
-            end = self._read_run(what, chosen, begin, end)
+            if chosen is None or chosen.ranked is None or self._at.offset == begin.offset or alone:
+                end = self._read_run(what, chosen, begin, end)
+            else:
+                self._read_ahead(what, chosen, chosen.ranked.format, end)
+                alone = True
         if what.part is not None and manifest["parts"] and manifest["parts"][-1]["part"] == what.part:
             self._close_part(what, chosen)
         if what.watched and end < text.size:
@@ -322,8 +327,7 @@ class _Reading:
     def _read_run(self, what: Plan, chosen: _Chosen | None, begin: Position, part_end: int) -> int:
         """Read one block run; gives the end of the part, which a watched part finds on its way."""
         manifest, text, at = self.manifest, self.text, self._at
-        step = max(self.limits.run_bytes // 2 * 2, 2)
-        end = part_end if at.offset + step >= part_end else text.next_line(at.offset + step, part_end)
+        end = parallel.run_end(text, self.limits, at.offset, part_end)
         if what.watched:
             stop = self._stop(chosen, at, end)
             if stop is not None:
@@ -362,20 +366,68 @@ class _Reading:
                     source.first_line, source.next_line - 1, "unknown", "kind unknown: kept, numbered, not read"
                 )
             batch, state = tables.finish(state)
-        if what.part is not None:
-            self._count_part(what, chosen, source, tables, batch)
-        manifest["state"], manifest["key_lines"] = state, tables.scanner.key_lines
-        manifest["batches"].append(
-            {"batch": number, "line_next": source.next_line, "offset_next": end, "tables": batch.tables}
+        ran = parallel.Outcome(
+            False,
+            {},
+            {},
+            0,
+            state,
+            tables.scanner.key_lines,
+            source.next_line,
+            batch,
+            tables.facts,
+            tables.domains,
         )
-        manifest["lines"] = source.next_line - 1
+        self._count_run(what, chosen, number, end, ran, state)
+        return part_end
+
+    def _read_ahead(self, what: Plan, chosen: _Chosen, form: Format, end: int) -> None:
+        """Have child processes read what is left of a large part, as far as that pays."""
+        if end - self._at.offset <= self.limits.ahead_bytes:
+            return
+        # A person's interval makes times of the numbers of samples, and those are not known ahead of time.
+        apart = form.split == "lines" and chosen.hints.interval_s is None
+        count = parallel.processes() if apart else 1
+        job = parallel.Job(
+            path=Path(self.text.stream.name),
+            name=self.text.name,
+            limits=self.limits,
+            out=self.out,
+            part=what.part or 1,
+            part_end=end,
+            hints=chosen.hints,
+            dress=chosen.recognised.dress,
+            kind=form.kind,
+            variant=form.variant,
+            counters=form.counters,
+            rate=chosen.rate if what.watched and chosen.rate >= WATCHABLE else None,
+        )
+        manifest = self.manifest
+        batch = len(manifest["batches"]) + 1
+        with closing(
+            parallel.runs(self.text, job, self._at, batch, manifest["state"], manifest["key_lines"], count)
+        ) as done:
+            for one in done:
+                self._count_run(what, chosen, one.run.batch, one.run.end, one.outcome, one.state)
+
+    def _count_run(
+        self, what: Plan, chosen: _Chosen | None, number: int, end: int, ran: parallel.Outcome, state: State
+    ) -> None:
+        """Count a run whose files are written: from the moment that the manifest is saved."""
+        manifest, batch = self.manifest, ran.batch
+        if what.part is not None:
+            self._count_part(what, chosen, ran)
+        manifest["state"], manifest["key_lines"] = state, ran.key_lines
+        manifest["batches"].append(
+            {"batch": number, "line_next": ran.next_line, "offset_next": end, "tables": batch.tables}
+        )
+        manifest["lines"] = ran.next_line - 1
         manifest["account"] = asdict(LineAccount(**manifest["account"]) + batch.account)
         manifest["notes_total"] += len(batch.notes)
         manifest["notes"] += [asdict(n) for n in batch.notes[: NOTES_KEPT - len(manifest["notes"])]]
         self._save()
         if self.progress:
-            self.progress(Progress(manifest["lines"], end, text.size))
-        return part_end
+            self.progress(Progress(manifest["lines"], end, self.text.size))
 
     def _stop(self, chosen: _Chosen | None, at: Position, end: int) -> int | None:
         """Give where a watched part ends within [at, end), None if it goes on."""
@@ -386,26 +438,26 @@ class _Reading:
         stop = fallen(self.text, at, end, chosen.ranked.format.kind, chosen.rate)
         return None if stop is None else stop.offset
 
-    def _count_part(self, what: Plan, chosen: _Chosen | None, source: Source, tables: Tables, batch: Batch) -> None:
-        parts = self.manifest["parts"]
+    def _count_part(self, what: Plan, chosen: _Chosen | None, ran: parallel.Outcome) -> None:
+        parts, batch = self.manifest["parts"], ran.batch
         if not parts or parts[-1]["part"] != what.part:
             assert what.part is not None
             parts.append(_part_json(_new_part(what.part, what.line_from, chosen, what.hints)))
         old = _part_of(parts[-1])
         domains = {d.domain: d for d in old.domains}
-        for number, domain in tables.domains.items():
+        for number, domain in ran.domains.items():
             # A zone's printed name that says no offset (CST, IST) gives way to a person's word.
             if domain.kind == "wall-local" and what.hints.tz and not (domain.zone and is_zone(domain.zone)):
                 domain = replace(domain, zone=what.hints.tz)
             domains[number] = domains[number].unite(domain) if number in domains else domain
-        facts = old.facts | tables.facts
-        facts |= _asked(old.facts, tables.facts)
+        facts = old.facts | ran.facts
+        facts |= _asked(old.facts, ran.facts)
         counts = {t: old.tables.get(t, 0) + batch.tables.get(t, 0) for t in {**old.tables, **batch.tables}}
         parts[-1] = _part_json(
             PartAccount(
                 part=old.part,
                 line_from=old.line_from,
-                line_to=source.next_line - 1,
+                line_to=ran.next_line - 1,
                 kind=old.kind,
                 variant=old.variant,
                 version=old.version,

@@ -41,11 +41,12 @@ _OWN = (
 FORMATS = (
     Format(
         kind="listener_log", variant="text", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"), tables=("logs",),
-        man=_MAN, example="cat $ORACLE_HOME/network/log/listener.log", clocks=("wall-local", "none"), own=_OWN,
+        man=_MAN, example="cat $ORACLE_HOME/network/log/listener.log", split="lines", clocks=("wall-local", "none"), own=_OWN,
     ),
     Format(
         kind="listener_log", variant="xml", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"), tables=("logs",),
-        man=_MAN, example="cat $ORACLE_BASE/diag/tnslsnr/HOST/listener/alert/log.xml", clocks=("wall-utc", "wall-local", "none"), own=_OWN,
+        man=_MAN, example="cat $ORACLE_BASE/diag/tnslsnr/HOST/listener/alert/log.xml", split="lines",
+        clocks=("wall-utc", "wall-local", "none"), own=_OWN,
     ),
 )  # fmt: skip
 

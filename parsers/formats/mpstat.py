@@ -32,7 +32,7 @@ from parsers import aix_configuration, grid, mpstat_json
 from parsers.aix_configuration import CONFIGURATION
 from parsers.mpstat_columns import AVERAGE, LABEL, SOLARIS, TIME, adds_up, cells_of, places_of, table_of
 from parsers.mpstat_lines import BANNER, STATE_CHANGE, TITLE, banners, mended, without_dots
-from parsers.registry import Claim, Format
+from parsers.registry import Claim, Counter, Format
 from parsers.sample_stamps import DAY, STAMP, of_day, place, running, stamped
 from parsers.schema import schema
 from parsers.source import Head, Source
@@ -43,6 +43,14 @@ _AIX_HEADING = r"^[ \t]*(cpu[ \t]+(?:min[ \t]+maj|pc[ \t]+ilcs|cs[ \t]+ics|mpcs)
 _VALUES = r"(?:[ \t]-?[0-9][0-9.,]*){4}"
 _ROW = rf"^[ \t]*(?:(?:{TIME}|{AVERAGE})[ \t]+)?{LABEL}(?:[ \t]+[0-9][0-9.]*){{9,}}$"
 _OWN = rf"{_ROW}|{STAMP}|{BANNER}|{_AIX_HEADING}|\bsmtx[ \t]+srw\b|%iowait[ \t]+%irq|[ \t]CPU[ \t]+(?:intr/s|HI/s)"
+_COUNTERS = (
+    Counter(("sample", "sampled.0"), ("sample",)),
+    Counter(("table", "last.1")),
+    Counter(("nth.1",)),
+    Counter(("segment", "nth.0", "placed.1", "last.3")),
+    Counter(("day.1", "clock.0")),
+)
+
 FORMATS = tuple(
     Format(
         kind="mpstat",
@@ -52,8 +60,10 @@ FORMATS = tuple(
         tables=("mpstat", "vmstat", "counters", "hosts", "logs"),
         man=man,
         example=example,
+        split="none" if variant == "json" else "lines",
         clocks=("interval", "wall-local", "wall-utc"),
         own=own,
+        counters=_COUNTERS,
     )
     for variant, systems, man, example, own in (
         ("solaris", ("solaris", "illumos"), "mpstat(1M)", "mpstat -T d 5 12", _OWN),

@@ -61,6 +61,7 @@ FORMAT = Format(
     tables=("profile_stacks", "profile_meta", "hosts"),
     man="perf-script(1)",
     example="perf script --header",
+    split="lines",
     clocks=("boot-relative", "none"),
     own=rf"{TIMED}|^[ \t]+[0-9a-f]{{5,16}} \S.*\)$|^# (?:captured on|perf version|cmdline|nrcpus online) *:",
 )

@@ -37,7 +37,7 @@ from parsers import (
     net_threads,
 )
 from parsers.masks import mask_text
-from parsers.registry import Claim, Format
+from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE
@@ -57,7 +57,8 @@ FORMAT = Format(
     tables=("sqlnet", "params"),
     man="Oracle Net Services Administrator's Guide, tracing",
     example="sqlnet.ora: trace_level_client=16 trace_directory_client=DIR diag_adr_enabled=off",
-    split="none",
+    split="lines",
+    counters=(Counter(("seq",), ("seq",)), Counter(("first_line",))),
     clocks=("wall-local", "none"),
     own=_OWN,
 )

@@ -25,7 +25,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.strace_counts import is_header
 from parsers.strace_lines import ANY_TAIL
@@ -41,7 +41,8 @@ FORMAT = Format(
     tables=("syscalls", "open_calls", "signals", "syscall_totals", "profile_stacks", "logs"),
     man="strace(1)",
     example="strace -f -ttt -T -y -s 256 -o FILE -p PID",
-    split="none",
+    split="lines",
+    counters=(Counter(("seq", "open.*.15", "rows.carried.*.3"), ("seq",)),),
     clocks=("wall-utc", "wall-local", "trace-relative", "none"),
     own=(
         r"^[\t ]*(?:\[pid +[0-9]+[^\]]*\][\t ]*|[0-9]{1,7} +)?(?:[0-9:.,()+]+[\t ]+)*(?:\[[0-9a-f? ]+\][\t ]+)?"

@@ -33,7 +33,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.syscall_counts import HEADERS
 from parsers.tables import State, Tables
@@ -66,7 +66,8 @@ FORMATS = (
         tables=_TABLES,
         man="truss(1)",
         example="truss -f -l -d -D -E -v all -o FILE -p PID",
-        split="none",
+        split="lines",
+        counters=(Counter(("seq", "sleeping.*.seq"), ("seq",)),),
         clocks=("trace-relative", "wall-utc", "none"),
         own=_OWN,
     ),
@@ -78,7 +79,8 @@ FORMATS = (
         tables=_TABLES,
         man="truss(1) of AIX",
         example="truss -f -l -d -D -o FILE -p PID",
-        split="none",
+        split="lines",
+        counters=(Counter(("seq", "sleeping.*.seq"), ("seq",)),),
         clocks=("trace-relative", "none"),
         own=_OWN,
     ),
@@ -128,7 +130,7 @@ def claim(head: Head) -> Claim | None:
     if table and any("sys totals:" in line for line in lines):
         return Claim(0.95, "a table of truss -c: syscall, seconds, calls, errors, sys totals")
     # Excerpts stand in mails: the lines with calls vote, wherever they begin.
-    calls = [line for line in lines if _is_call(line)]
+    calls = [line for line in lines if "(" in line and _is_call(line)]
     sample = calls[:SAMPLE]
     if not sample:
         return None

@@ -32,7 +32,7 @@ import polars as pl
 
 from parsers import aix_configuration, grid, vmstat_totals
 from parsers.aix_configuration import CONFIGURATION
-from parsers.registry import Claim, Format
+from parsers.registry import Claim, Counter, Format
 from parsers.sample_stamps import DAY, STAMP, STARTING, of_day, place, running, stamped
 from parsers.schema import schema
 from parsers.source import Head, Source
@@ -41,6 +41,14 @@ from parsers.vmstat_columns import BY_COUNT, CLOCK, Columns, adds_up, columns_of
 from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits, sizes
 
 _OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
+_COUNTERS = (
+    Counter(("sample",), ("sample",)),
+    Counter(("table",)),
+    Counter(("nth.1",)),
+    Counter(("segment", "nth.0", "placed.1")),
+    Counter(("day.1", "clock.0")),
+)
+
 FORMATS = tuple(
     Format(
         kind="vmstat",
@@ -50,8 +58,10 @@ FORMATS = tuple(
         tables=("vmstat", "iostat", "counters", "hosts", "logs"),
         man=man,
         example=example,
+        split="lines",
         clocks=("interval", "wall-local", "wall-utc"),
         own=_OWN,
+        counters=_COUNTERS,
     )
     for variant, systems, man, example in (
         ("solaris", ("solaris", "illumos"), "vmstat(1M)", "vmstat -T d 5 12"),
