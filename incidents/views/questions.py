@@ -285,7 +285,8 @@ def _hints_for(artifact: Artifact, words: dict[str, str]) -> Any:
 def _with(artifact: Artifact, asked: Question, value: str) -> Any:
     assert asked.part is not None
     part = asked.part.part
-    words = {"kind": f"{part.kind}/{part.variant}" if part.variant else str(part.kind)}
+    said = {name: value.said for name, value in asked.part.values.items() if value.corrected and value.said}
+    words = said | {"kind": f"{part.kind}/{part.variant}" if part.variant else str(part.kind)}
     return _hints_for(artifact, words | ({asked.ask: value} if value else {}))
 
 

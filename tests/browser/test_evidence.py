@@ -58,7 +58,7 @@ def test_a_border_is_moved_and_moved_back(ada: Page, bring) -> None:  # type: ig
 
 
 def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> None:  # type: ignore[no-untyped-def]
-    room, row = bring("probe.csv", TABLE.encode(), "read")
+    _, row = bring("probe.csv", TABLE.encode(), "read")
     expect(ada.locator(".asked")).to_contain_text("3 questions")
     row.get_by_role("link", name=re.compile("questions")).click()
     side = ada.locator(".side", has_text="month first")
