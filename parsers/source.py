@@ -87,6 +87,12 @@ class Head:
         """All lines in one text, for a quick look: most heads are another format's."""
         return "\n".join(self.lines)
 
+    @cached_property
+    def spread(self) -> list[str]:
+        """Up to 64 lines that are not blank, evenly spread: a kind that most lines must fit shows there, or is not here."""
+        filled = [line for line in self.lines if line]
+        return filled[:: len(filled) // 64 + 1]
+
 
 @dataclass(frozen=True)
 class Block:

@@ -67,7 +67,8 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if not any(key in text for key in _KEYS):
         return None
-    rows = sum(1 for line in head.lines if re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line))
+    bare = any(re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line) for line in head.spread)
+    rows = sum(1 for line in head.lines if bare and (re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line)))
     filled = sum(1 for line in head.lines if line.strip())
     if rows > 1 and rows * 2 > filled:
         return Claim(0.9, f"{rows} rows of sessions or waits without headings", "listing")
@@ -127,7 +128,9 @@ class _Reader:
         for table, rows in self.rows.items():
             columns = schema(table)
             names = dict.fromkeys(k for r in rows for k in r)
-            self.out.add(table, pl.DataFrame(rows, schema={c: columns[c] for c in names}))
+            # A number that no column holds is left unknown.
+            cells = {c: [r.get(c) for r in rows] for c in names}
+            self.out.add(table, pl.DataFrame(cells, schema={c: columns[c] for c in names}, strict=False))
         self.rows, self.plain = {}, []
 
     def feed(self, line_no: int, line: str) -> None:

@@ -38,7 +38,7 @@ _EF = "UID PID PPID C STIME TTY TIME CMD"
 _AUX = "USER PID %CPU %MEM VSZ RSS TTY STAT START TIME COMMAND"
 _TIME = r"(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:\.[0-9]+)?"
 EF = rf"^[ \t]*[^ \t]+ +[0-9]+ +[0-9]+ +[0-9]+ +(?:[^ \t0-9]{{3,5}} +[0-9]{{1,2}}|[^ \t]+) +[^ \t]+ +{_TIME} +[^ \t]"
-EF_GONE = rf"^[ \t]*[^ \t]+ +[0-9]+ +[0-9]+ +[0-9]+ .*{_TIME} +<(?:defunct|exiting|idle)>$"
+EF_GONE = rf"^[ \t]*[^ \t]+ +[0-9]+ +[0-9]+ +[0-9]+ .*[ \t]{_TIME} +<(?:defunct|exiting|idle)>$"
 AUX = (
     rf"^[ \t]*[^ \t]+ +[0-9]+ +[0-9]+\.[0-9] +[0-9]+\.[0-9] +[0-9]+ +[0-9]+ +[^ \t]+ +[A-Za-z][A-Za-z<+]* +"
     rf"(?:[^ \t0-9]{{3,5}} +[0-9]{{1,2}}|[^ \t]+) +{_TIME} +[^ \t]"

@@ -29,7 +29,7 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 from parsers.times import decimal, decimal_sign
 
-_N = r"(?:[0-9]+h)?(?:[0-9]+m)?[0-9]*[.,]?[0-9]+s?|(?:[0-9]+:)?[0-9]+:[0-9]{2}(?:[.,][0-9]+)?"
+_N = r"(?:[0-9]{1,9}h)?(?:[0-9]{1,9}m)?(?:[0-9]{1,12}(?:[.,][0-9]{1,12})?|[.,][0-9]{1,12})s?|(?:[0-9]{1,9}:)?[0-9]{1,9}:[0-9]{2}(?:[.,][0-9]{1,12})?"
 SHELL = rf"^[\t ]*(real|user|sys|system)[\t ]+({_N})$"
 GNU = rf"^[\t ]*([0-9]*[.,]?[0-9]+)user[\t ]+([0-9]*[.,]?[0-9]+)system[\t ]+({_N})elapsed\b"
 GNU_REST = r"^[\t ]*(?:\([0-9]+(?:avgtext|text)\+.*\)k.*|[0-9]+inputs\+[0-9]+outputs .*swaps)$"
@@ -45,6 +45,11 @@ VERBOSE_REST = (
 )
 FAILED = r"^Command (?:exited with non-zero status ([0-9]+)|terminated by signal ([0-9]+))$"
 RAN = r"^[^\s]*?[$#%>][\t ]*(?:/usr/bin/|/bin/)?p?time(?:x)?[\t ]+(?:-[a-z]+[\t ]+)*(\S.*)$"
+_TELLING = re.compile(
+    r"elapsed| total$|[\t ]real[\t ]|[0-9]u [0-9]|^[\t ]*(?:real|user|sys)|inputs\+|^[\t ]*(?:Command |User time|System time|[A-Z][a-z ()]{5,60}: )"
+)
+"""What a line of a timing has at least, so that the patterns see few others; longer lines than this are none."""
+_LONG = 1000
 _KEYS = {
     "real": "real", "user": "user", "sys": "sys", "system": "sys", "User time (seconds)": "user", "System time (seconds)": "sys",
     "Elapsed (wall clock) time (h:mm:ss or m:ss)": "real", "Exit status": "status",
@@ -72,11 +77,14 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if not re.search(r"\b(?:real|total|wall clock)\b|elapsed\b|[0-9]u [0-9]", text):
         return None
+    if not any(_TELLING.search(line) for line in head.spread):
+        return None
     filled = [line for line in head.lines if line.strip()]
-    if len(re.findall(LABEL, text, re.M)) and re.search(r"Elapsed \(wall clock\) time", text):
+    if "Elapsed (wall clock) time" in text and re.search(LABEL, text, re.M):
         own = sum(1 for x in filled if any(re.match(p, x) for p in (LABEL, VERBOSE, VERBOSE_REST, FAILED)))
         return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
-    lines = sum(1 for x in filled if any(re.match(p, x) for p in (GNU, ZSH, MKSH, CSH)))
+    likely = [x for x in filled if len(x) < _LONG and _TELLING.search(x)]
+    lines = sum(1 for x in likely if any(re.match(p, x) for p in (GNU, ZSH, MKSH, CSH)))
     rests = sum(1 for x in filled if re.match(GNU_REST, x))
     if lines:
         return Claim(

@@ -57,7 +57,7 @@ _NUMBERS = ["relative", "elapsed", "cpu"]
 
 def claim(head: Head) -> Claim | None:
     """Look for the header, or for results that an error number follows."""
-    header = re.search(HEADER.replace("^", ""), head.text)
+    header = re.search(HEADER.replace("^", ""), head.text) if "SYSCALL(args)" in head.text else None
     if header:
         return Claim(0.97, "the header of dtruss: " + " ".join(header[0].split()), "dtruss")
     if not _SIGNS.search(head.text.partition("\n")[0]) and "Err#" not in head.text and '\\0"' not in head.text:
