@@ -142,20 +142,24 @@ def artifact_row(artifact: Artifact) -> ArtifactRow:
         kind,
         account_shares(reading.account) if reading else [],
         parts,
-        _tree(parts, reading),
+        _tree(parts, reading, {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER}),
         newest.error if newest and artifact.state == ArtifactState.FAILED else None,
         _tables_so_far(artifact, newest),
     )
 
 
-def _tree(parts: list[PartRow], reading: Reading | None) -> list[PartRow | Prose]:
-    """Put the prose between the parts, as it stands in the file; a blank line or two between them is none."""
+def _tree(parts: list[PartRow], reading: Reading | None, said: set[int | None]) -> list[PartRow | Prose]:
+    """Put the prose between the parts, as it stands in the file.
+
+    A single line between two parts is a blank one, unless a person said (by the first lines in `said`) that it is prose.
+    """
     if reading is None or not reading.account.get("prose"):
         return list(parts)
     tree: list[PartRow | Prose] = []
     following = 1
     for row in parts:
-        if row.part.line_from > following + 1 or (row.part.line_from > following and following == 1):
+        gap = row.part.line_from - following
+        if gap > 1 or (gap == 1 and (following == 1 or following in said)):
             tree.append(Prose(following, row.part.line_from - 1))
         tree.append(row)
         following = row.part.line_to + 1

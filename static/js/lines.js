@@ -240,7 +240,9 @@
       label.append(reason);
       form.append(label);
     }
-    form.append(button);
+    const row = document.createElement("div");
+    row.append(button);
+    form.append(row);
     return form;
   }
   // A reading under way: more lines come, below what is looked at.
@@ -278,9 +280,10 @@
   viewer.addEventListener("scroll", later, { passive: true });
   addEventListener("resize", later);
   addEventListener("hashchange", () => choose(parse(location.hash)));
+  viewer.addEventListener("mousedown", (event) => { if (event.shiftKey && chosen) event.preventDefault(); }); // a range of lines, not of text
   viewer.addEventListener("click", (event) => {
     const line = event.target.closest(".line");
-    if (!line || String(getSelection()).length) return;
+    if (!line || (!event.shiftKey && String(getSelection()).length)) return;
     event.preventDefault();
     const n = Number(line.id.slice(1));
     const range = event.shiftKey && chosen ? [Math.min(chosen[0], n), Math.max(chosen[1], n)] : [n, n];

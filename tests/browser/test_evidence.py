@@ -29,7 +29,7 @@ def bring(ada: Page, exhibit: Served):  # type: ignore[no-untyped-def]
         ada.locator("input[type=file]").first.set_input_files(
             {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         )
-        ada.locator(".sending li", has_text=name).wait_for()
+        ada.locator(".sending a", has_text=name).wait_for()  # received: it has a number
         ada.goto(f"{room}evidence/")
         row = ada.locator("tbody[id^=artifact-]", has_text=name).first
         expect(row.locator(".badge").first).to_have_text(state, timeout=A_MINUTE)

@@ -12,6 +12,7 @@ from incidents.errors import NotAllowed, Refused
 from incidents.ingest import _said
 from incidents.models.artifact import Artifact
 from incidents.models.membership import Role
+from rules.reading import open_paths
 from tests.incidents.conftest import make_artifact, make_member, make_room, run_jobs
 
 TIMES = b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(10))
@@ -149,7 +150,8 @@ def test_a_viewer_moves_nothing(mail):
         borders.undo(viewer, 1)
 
 
-def test_the_exported_case_names_the_borders(mail):
+def test_the_exported_case_names_the_borders(mail, tmp_path):
+    """The command line finds the same parts beside the exported case."""
     room, artifact = mail
     (first, _, _), _ = parts_of(artifact)
     borders.make_prose(room, 1, (first + 3, first + 4))
@@ -157,3 +159,9 @@ def test_the_exported_case_names_the_borders(mail):
     text = analysis.case_yaml(room.incident)
     assert f"lines: {first + 3}-{first + 4}" in text
     assert "kind: prose" in text
+    (tmp_path / "case.yaml").write_text(text)
+    (tmp_path / "mail.txt").write_bytes(MAIL)
+    spec, status = open_paths([tmp_path / "mail.txt"], tmp_path / "case.yaml", tmp_path / "out")
+    assert status == 0
+    here = [(line_from, line_to) for line_from, line_to, _ in parts_of(artifact)]
+    assert [(part.line_from, part.line_to) for part in spec.artifacts[0].parts] == here
