@@ -190,6 +190,8 @@ CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"expires": 25}}}
 # Files from this size on are read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
+# So many processes read one file above 200 MB.
+EXHIBIT_READ_PROCESSES = env_int("EXHIBIT_READ_PROCESSES", os.cpu_count() or 1, minimum=1)
 
 # --- Limits -------------------------------------------------------------------------------------------------------
 

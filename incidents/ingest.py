@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -72,6 +73,7 @@ def ingest(job: Job) -> None:
         return
     # Here and not above: the worker's parent loads this module, and Polars must not live in a process that forks.
     from parsers.reading import read
+    from parsers.source import Limits
 
     remark: str | None
     odd: str | None = None
@@ -82,6 +84,7 @@ def ingest(job: Job) -> None:
                 hints_of(reading.hints["file"]),
                 store.reading_dir(reading),
                 progress=_reporter(job, artifact),
+                limits=Limits(processes=settings.EXHIBIT_READ_PROCESSES),
                 known=_known_parts(reading.hints["parts"]),
                 name=artifact.name,
             )

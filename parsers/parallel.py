@@ -36,7 +36,6 @@ from parsers.registry import Counter, all_formats
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import JSON, Batch, Domain, Sink, State, Tables
 
-SETTING = "EXHIBIT_READ_PROCESSES"
 WARM_BYTES = 2 * 1024 * 1024
 """So much of the run before is parsed to guess the state."""
 
@@ -47,14 +46,11 @@ MISSES = 2
 """After so many wrong guesses one after the other the rest is read in order."""
 
 
-def processes() -> int:
-    """How many processes read one large file: the setting, else the cores this process may use. Raises ValueError."""
-    text = os.environ.get(SETTING, "")
-    if not text:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise ValueError(f"{SETTING} must be a number from 1 on, not {text!r}")
-    return int(text)
+def processes(limits: Limits) -> int:
+    """How many processes read one large part: what the limits say, else one for each core this process may use."""
+    if limits.processes is not None:
+        return limits.processes
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -245,8 +241,7 @@ class _Worker:
 
     def __init__(self, job: Job, *, alone: bool) -> None:
         root = str(Path(__file__).resolve().parent.parent)
-        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-        env = {**os.environ, "PYTHONPATH": path, **_LEAN}
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path]), **_LEAN}
         if not alone:  # each core has a process: more threads would only get in each other's way
             env["POLARS_MAX_THREADS"] = "1"
         self._process = subprocess.Popen(
@@ -294,7 +289,7 @@ class _Worker:
 
 
 class _Held:
-    """Keeps the rows of a run until its numbers are known: packed, in a file without a name, a hundred megabytes less memory."""
+    """Keeps the rows of a run until its numbers are known: in a file without a name, a hundred megabytes less memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # closed with the run
@@ -302,7 +297,7 @@ class _Held:
 
     def write(self, table: str, rows: pa.Table) -> None:
         self._places.append((table, self._file.tell()))
-        with pa.ipc.new_stream(self._file, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as stream:
+        with pa.ipc.new_stream(self._file, rows.schema) as stream:
             stream.write_table(rows)
 
     def save(self, writer: parquet.Writer, shifts: Shifts) -> None:
@@ -382,7 +377,8 @@ def main() -> None:
     parent, job = pickle.load(asks)  # from our own parent
     _die_with(parent)
     module = next(m for f, m in all_formats() if (f.kind, f.variant) == (job.kind, job.variant))
-    held = _Held(job.out)
+    held, written = _Held(job.out), True
+    writer: parquet.Writer | None = None
     with open_text(job.path, job.limits, job.name) as text:
         while True:
             try:
@@ -391,14 +387,17 @@ def main() -> None:
                 return
             answer: Outcome | None = None
             if isinstance(message, Ask):
-                # What begins with a true state is written at once, which costs no memory.
                 held.close()
+                if writer is not None and not written:
+                    writer.abandon()
                 held = _Held(job.out)
-                writer = parquet.Writer(job.out, message.run.batch) if job.out else None
-                answer = _parse(text, job, module, message, held if message.warm else writer)
+                writer, written = parquet.Writer(job.out, message.run.batch) if job.out else None, False
+                # Rows whose numbers are true already are written at once.
+                answer = _parse(text, job, module, message, held if message.warm and job.counters else writer)
             elif writer is not None:
                 held.save(writer, message)
                 writer.close()
+                written = True
             pickle.dump(answer, answers)
             answers.flush()
             pa.default_memory_pool().release_unused()

@@ -387,7 +387,7 @@ class _Reading:
             return
         # A person's interval makes times of the numbers of samples, and those are not known ahead of time.
         apart = form.split == "lines" and chosen.hints.interval_s is None
-        count = parallel.processes() if apart else 1
+        count = parallel.processes(self.limits) if apart else 1
         job = parallel.Job(
             path=Path(self.text.stream.name),
             name=self.text.name,

@@ -71,7 +71,10 @@ class Limits:
     run_bytes: int = 32 * 1024 * 1024
     notes_per_batch: int = 2000
     ahead_bytes: int = 200 * 1024 * 1024
-    """Of a larger part several processes read runs at once."""
+    """A larger part is read by child processes."""
+
+    processes: int | None = None
+    """So many of them at once; None: one for each core."""
 
 
 @dataclass(frozen=True)
