@@ -57,8 +57,8 @@ class Seen:
     quarters: list[tuple[int, int, float]] = field(default_factory=list)
     """First line, last line, first second of a quarter of an hour that rows fall in."""
 
-    marks: list[tuple[int, int, str | None]] = field(default_factory=list)
-    """First line, last line of rows, and what their stamps mark."""
+    marks: list[tuple[int, int, str, int]] = field(default_factory=list)
+    """First line, last line of rows, what their stamps mark, and how much that says of their clock."""
 
     def see(self, table: str, frame: pl.DataFrame) -> None:
         """Take note of rows as they go to their table."""
@@ -71,8 +71,12 @@ class Seen:
         head = np.argsort(lines[:SAMPLE_ROWS], kind="stable")
         self.samples.append((lines[head], times[head]))
         own = frame["stamp"].drop_nulls() if "stamp" in frame.columns else pl.Series()
-        mark = str(own[0]) if len(own) else "end" if table in ENDS else None if table in UNSAID else "moment"
-        self.marks.append((int(lines.min()), int(lines.max()), mark))
+        if len(own):
+            # Calls tell what their stamps mark, and signals and messages between them have the same clock.
+            self.marks.append((int(lines.min()), int(lines.max()), str(own[0]), 2))
+        elif table not in UNSAID:
+            weight = int(table in ENDS)
+            self.marks.append((int(lines.min()), int(lines.max()), "end" if weight else "moment", weight))
         quarter = np.floor(times / QUARTER)
         begins = np.flatnonzero(np.diff(quarter, prepend=quarter[0] - 1))
         for first, behind in zip(begins, [*begins[1:], len(quarter)], strict=True):
@@ -86,7 +90,9 @@ class Seen:
             return None, None, None
         times = np.concatenate([t for _, t in parts])
         steps = np.concatenate([np.diff(t) for _, t in parts])
-        marks = [mark for first, last, mark in self.marks if any(a <= last and first <= b for a, b in ranges)]
+        said = [m for m in self.marks if any(a <= m[1] and m[0] <= b for a, b in ranges)]
+        most = max((weight for _, _, _, weight in said), default=0)
+        marks = [mark for _, _, mark, weight in said if weight == most]
         return resolution(times), direction(steps), max(dict.fromkeys(marks), key=marks.count, default=None)
 
     def trouble(self, ranges: Sequence[tuple[int, int]], zone: str, base: str) -> Trouble:

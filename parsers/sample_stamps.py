@@ -178,6 +178,27 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     return placed.drop("change", "behind", "restart")
 
 
+def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFrame:
+    """Give lines of numbered samples (line_no, sample) that no stamp stands with the clock of their interval.
+
+    `t_local` counts from the first sample, NULL where nobody knows `step`, which is asked for. The domain has number 2:
+    marks with a date may still come.
+    """
+    behind = pl.when(pl.col("sample") > 0).then(pl.col("sample") - 1)
+    lines = lines.with_columns(t_local=behind * pl.lit(step, pl.Float64))
+    last = _number(lines["sample"].max()) or 0.0
+    if last > 0:
+        first = int(lines["line_no"][0])
+        span, ends = (
+            [(first, int(lines["line_no"][-1]))],
+            (_number(lines["t_local"].min()), _number(lines["t_local"].max())),
+        )
+        out.domain(Domain(2, "interval", None, None, *ends, span))
+        if step is None and last > 1:
+            out.ask(interval_question(first, int(last)))
+    return lines
+
+
 def _restarted(placed: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Add `restart`: how often times fell so far. A clock set back at the end of summer time goes on, and is said."""
     held = state.get("fallen", [None, None, 0])

@@ -13,8 +13,8 @@ from parsers.times import MONTHS, WALL_BASE
 
 _DAY = r"(?:[^ 0-9]{2,4}\.? +)?"
 ZZZ = r"^zzz <?(?:\*\*\*)?"
-DATED = r"([A-Z][a-z]{2}) +([0-9]{1,2}),? ([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{2,6}))? ([0-9]{4})"
-MARK = rf"^(?:zzz +(?:\*\*\*)? *(?:[A-Z][a-z]{{2}} )?{DATED}.*|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {DATED})$"
+DATED = r"([^\s0-9:,]{2,12}) +([0-9]{1,2}),? ([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{2,6}))? ([0-9]{4})"
+MARK = rf"^(?:zzz +(?:\*\*\*)? *(?:[^\s0-9:,]{{2,12}} )?{DATED}.*|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {DATED})$"
 """Groups 1 to 7 (zzz) or 8 to 14 (date): month, day, hour, minute, second, zone, year."""
 
 
@@ -33,7 +33,12 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     part = {
         what: pl.coalesce(f"a {what}", f"b {what}") for what in ("month", "day", "hour", "minute", "second", "year")
     }
-    month = part["month"].str.to_lowercase().replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
+    month = (
+        part["month"]
+        .str.to_lowercase()
+        .str.strip_chars(".")
+        .replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
+    )
     number = {k: part[k].cast(pl.Int64, strict=False) for k in ("day", "hour", "minute", "second", "year")}
     text = pl.format(
         "{}-{}-{}", number["year"], month.cast(pl.String).str.zfill(2), number["day"].cast(pl.String).str.zfill(2)

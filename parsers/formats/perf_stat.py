@@ -72,7 +72,7 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "Performance counter stats for" in text:
         return Claim(0.97, "banner of perf stat", "stat")
-    if re.search(r"(?m)^#[ \t]+time(?:[ \t]+\S+)*[ \t]+counts[ \t]+unit[ \t]+events[ \t]*$", text):
+    if "counts" in text and re.search(r"(?m)^#[ \t]+time(?:[ \t]+\S+)*[ \t]+counts[ \t]+unit[ \t]+events[ \t]*$", text):
         return Claim(0.97, "header of perf stat -I", "stat")
     if not re.search(r"task-clock|cpu-clock|context-switches|page-faults|cycles|instructions|<not supported>", text):
         return None
@@ -193,7 +193,7 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
         state["time"], state["sample"] = steps["t_local"].item(-1), int(steps["sample"].item(-1))
         low, high = float(steps["t_local"].item(0)), float(steps["t_local"].item(-1))
         first, final = int(rows["line_no"].item(0)), int(rows["line_no"].item(-1))
-        out.domain(Domain(1, "trace-relative", None, None, low, high, [(first, final)]))
+        out.domain(Domain(1, "trace-relative", None, None, low, high, [(first, final)], stamps="end"))
         out.fact("stamp", "end")
     of_time = (pl.col("grp") == "perf_stat_metric") | (pl.col("unit") == "s")
     out.add(

@@ -33,6 +33,7 @@ import polars as pl
 from parsers import grid
 from parsers.process_columns import HEADING, facts, heading_of, kilobytes, rows, seconds, secrets
 from parsers.registry import Claim, Format
+from parsers.sample_stamps import unstamped
 from parsers.snapshots import marked
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -220,7 +221,8 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     timed = lines.with_columns(banner.alias("b"))
     here = timed.select(pl.col("b").struct.field("h").is_not_null().any()).item()
     if "t_mark" in state or not (here or "t_top" in state):
-        return timed.drop("b")
+        clockless = "t_mark" not in state and state["variant"] == "prstat"
+        return unstamped(timed.drop("b"), _interval(source), out) if clockless else timed.drop("b")
     hms = [pl.col("b").struct.field(f).cast(pl.Float64) for f in "hms"]
     timed = timed.with_columns(at=hms[0] * 3600 + hms[1] * 60 + hms[2])
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(state.get("t_top")))

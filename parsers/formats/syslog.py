@@ -32,8 +32,11 @@ from parsers.times import MONTHS, WALL_BASE
 
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]{1,9})?)"
 _MONTH = (
-    r"(?:[Jj]an|[Ff][eé][bv]|[Mm]a[ryi]|[Mm]är|[Mm]rz|[Aa][pv]r|[Mm]ai|[Jj]u[nil]|[Aa]u[gt]|[Aa]o[uû]t?|[Ss]ep|[Oo][ck]t"
+    r"(?:(?:[Jj]an|[Ff][eé][bv]|[Mm]a[ryi]|[Mm]är|[Mm]rz|[Aa][pv]r|[Mm]ai|[Jj]u[nil]|[Aa]u[gt]|[Aa]o[uû]t?|[Ss]ep|[Oo][ck]t"
     r"|[Nn]ov|[Dd][eé][czi])[a-zé]{0,7}\.?"
+    # What journalctl prints in Spanish, Italian, Turkish, Polish, Czech, Russian.
+    r"|(?i:ene|ago|dic|gen|giu|lug|set|ott|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru"
+    r"|led|bře|dub|kvě|čvn|čvc|srp|zář|říj|(?:янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек)[а-я]{0,5})\.?)"
 )
 _TAG = r"([^\s:\[\]]{1,64})(?:\[([0-9]{1,10})\])?: ?(.*)"
 BSD = rf"^(?:<([0-9]{{1,3}})>)?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} ([^\s:]{{1,255}}) (.*)$"

@@ -32,7 +32,7 @@ TABLE = b"when,what,a,b\n10:15:00,x,1,2\n10:15:05,y,3,4\n10:15:10,x,5,6\n"
 
 
 def test_the_answer_is_followed():
-    told = Hints(columns="time=when elapsed=b:ms label=what", date="2021-11-20")
+    told = Hints(columns="time=when elapsed=b:ms label=what", date="2021-11-20", tz="Asia/Tokyo")
     reading = read_bytes(TABLE, told)
     rows = reading.table("conn_times")
     assert rows["elapsed_s"].to_list() == [0.002, 0.004, 0.006]

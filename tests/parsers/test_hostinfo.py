@@ -31,7 +31,9 @@ def test_a_day_above_gives_uptime_its_time():
     text = b" 12:01am  up 12 days,  3:04,  5 users,  load average: 1.23, 0.98, 0.77\n"
     table = read_bytes(text, Hints(kind="hostinfo", date="1970-01-02")).table("vmstat")
     assert table["t_local"].to_list() == [86460.0]
-    assert read_bytes(text).table("vmstat")["t_local"].to_list() == [None]
+    undated = read_bytes(text)
+    assert undated.table("vmstat")["t_local"].to_list() == [60.0]
+    assert [d.base for d in undated.account.parts[0].domains] == [None]
 
 
 def test_processors_off_line_do_not_count():

@@ -318,7 +318,8 @@ def test_readings():
         False,
         False,
     ]
-    assert absolute(clock("1.1:1", zone="UTC"))
+    assert absolute(clock("1.1:1", base="1970-01-01T00:00:00", zone="UTC"))
+    assert not absolute(clock("1.1:1", zone="UTC")), "times of day without a date are no instants"
 
 
 def test_rows_keep_their_columns_when_empty():
