@@ -130,10 +130,11 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     line = pl.col("line")
     if frame["line"].str.contains("\x1b", literal=True).any():
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
-    sadf = line.str.extract_groups(SADF).struct.rename_fields(
-        ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
-    )
-    frame = frame.with_columns(sadf.alias("g")).unnest("g")
+    fields = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
+    if frame["line"].str.contains(";", literal=True).any():
+        frame = frame.with_columns(line.str.extract_groups(SADF).struct.rename_fields(fields).alias("g")).unnest("g")
+    else:
+        frame = frame.with_columns(pl.lit(None, pl.String).alias(name) for name in fields)
     times = line.str.extract_groups(TIME).struct.rename_fields(["h", "m", "s", "ap", "epoch"])
     frame = frame.with_columns(times.alias("g")).unnest("g")
     is_sadf = pl.col("rest").is_not_null()
@@ -201,10 +202,14 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     )
     lines = lines.join(known, on="banner", how="left", maintain_order="left")
     state["banner"], state["midnight"], state["page_kb"] = known.row(-1)
+    sadf = lines["rest"].is_not_null().any()
     date = pl.date(*(pl.col(c).cast(pl.Int32, strict=False) for c in ("y", "mo", "d")))
     clock = (pl.col("sh").cast(pl.Float64) * 60 + pl.col("sm").cast(pl.Float64)) * 60 + pl.col("ss").cast(pl.Float64)
     epoch = pl.coalesce("epoch", "sec").cast(pl.Float64, strict=False)
-    full = date.cast(pl.Int32).cast(pl.Float64) * DAY + clock
+    full = date.cast(pl.Int32).cast(pl.Float64) * DAY + clock if sadf else pl.lit(None, pl.Float64)
+    listed = words(pl.col("body"))
+    if sadf:
+        listed = pl.when(pl.col("rest").is_not_null()).then(words(pl.col("body"), ";")).otherwise(listed)
     utc = epoch.is_not_null() | (pl.col("zone") == "UTC").fill_null(False)
     lines = lines.with_columns(
         at=pl.coalesce(full, epoch, of_day()),
@@ -213,7 +218,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         said_s=pl.when(pl.col("said").cast(pl.Float64, strict=False) > 0).then(
             pl.col("said").cast(pl.Float64, strict=False)
         ),
-        words=pl.when(pl.col("rest").is_not_null()).then(words(pl.col("body"), ";")).otherwise(words(pl.col("body"))),
+        words=listed,
         line_end=pl.col("line_no"),
     )
     # sadf prints one row for all CPUs of an interrupt.
