@@ -44,13 +44,15 @@ def buffer(args: pl.Expr) -> pl.Expr:
 
 _SOME = {
     "fd": (NAME.is_in(arg.WITH_FD), arg.fd(NAME, ARGS, RET), pl.Int64),
-    "path": (arg.may_have_path(NAME, ARGS), decode(arg.path(NAME, ARGS)), pl.String),
-    "data": (arg.may_have_buffer(NAME, ARGS), decode(buffer(ARGS)), pl.String),
+    "path": (arg.may_have_path(NAME, ARGS), arg.path(NAME, ARGS), pl.String),
+    "data": (arg.may_have_buffer(NAME, ARGS), buffer(ARGS), pl.String),
     "arg_id": (NAME.is_in(arg.WITH_ID), arg.arg_id(NAME, ARGS, RET), pl.Int64),
     "sem_num": (NAME.is_in(arg.SEM_CALLS), arg.sem_num(NAME, ARGS), pl.Int64),
     "arg_addr": (NAME.is_in(arg.WITH_ADDR), arg.arg_addr(NAME, ARGS, RET_TEXT), pl.UInt64),
 }
 """Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
+_STRINGS = ("path", "data")
+"""Those of them that are C strings, still to be decoded."""
 
 
 def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, type[pl.DataType]]]) -> pl.DataFrame:
@@ -63,8 +65,11 @@ def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, ty
         if not mask.any():
             added.append(pl.lit(None, dtype).alias(column))
             continue
-        found = narrow.filter(mask).select(value.cast(dtype)).to_series()
-        added.append(pl.lit(found).gather(pl.when(mask).then(mask.cum_sum() - 1)).alias(column))
+        found = narrow.filter(mask).select(value.cast(dtype).alias(column))
+        if column in _STRINGS:
+            # A step of its own: within one expression the cut would run once for each place it stands in.
+            found = found.select(decode(pl.col(column)))
+        added.append(pl.lit(found.to_series()).gather(pl.when(mask).then(mask.cum_sum() - 1)).alias(column))
     return calls.with_columns(added)
 
 

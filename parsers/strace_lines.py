@@ -138,7 +138,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.Data
         found.append(rows)
     filled = [f for f in found if len(f)]
     if len(filled) > 1:
-        return pl.concat(filled).sort(KEY), rest
+        return pl.concat(filled).sort(KEY, maintain_order=True), rest
     return (filled[0] if filled else done), rest
 
 
