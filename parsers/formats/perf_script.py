@@ -120,10 +120,12 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
     with one and its next line that only closes it are one.
     """
     text = pl.col("line")
-    half = text.str.contains(CUT_FRAME) & ~text.str.ends_with(")") & text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x")
+    open_end = ~text.str.ends_with(")")
+    half = text.str.contains(CUT_FRAME) & open_end & text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x")
     rest = text.str.ends_with(")") & ~pl.col("frame") & ~pl.col("maybe") & ~text.str.contains(COMMENT)
     tail = rest & half.shift(1).fill_null(False)
-    if not lines.select(tail.any()).item():
+    # Frames end with a bracket nearly always: what does not is looked at first.
+    if not lines.filter(open_end).select(half.any()).item() or not lines.select(tail.any()).item():
         return lines
     marked = lines.with_columns(tail=tail)
     following = pl.col("line").shift(-1)
