@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bisect
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parsers import parquet
@@ -62,32 +62,58 @@ class LineReader:
         self._original = reading / transcript["name"] if transcript else original
         self._reading = reading
         self._dressed = [(p["line_from"], p["line_to"], tuple(p["dress"])) for p in manifest["parts"] if p.get("dress")]
+        self._batches: list[tuple[int, int]] = [(b["batch"], b["line_next"]) for b in manifest["batches"]]
+        self._files: dict[tuple[str, int], pq.ParquetFile | None] = {}
+        self._index: dict[int, tuple[list[int], list[int]]] = {}
         self.count: int = manifest["lines"]
         """Lines read so far (all of them once the reading is complete)."""
 
-    @cached_property
-    def _index(self) -> tuple[list[int], list[int]]:
-        numbers: list[int] = []
-        offsets: list[int] = []
-        for file in parquet.files(self._reading, "line_index"):
-            table = pq.read_table(file)
-            numbers += table["line_no"].to_pylist()
-            offsets += table["offset"].to_pylist()
-        return numbers, offsets
+    def _file(self, table: str, batch: int) -> pq.ParquetFile | None:
+        """Open one batch of the line index or the secrets; None if it has none. A page needs few of them."""
+        if (table, batch) not in self._files:
+            file = parquet.batch_file(self._reading, table, batch)
+            self._files[table, batch] = pq.ParquetFile(file) if file.exists() else None
+        return self._files[table, batch]
 
-    @cached_property
-    def _secrets(self) -> dict[int, list[tuple[int, int, str]]]:
+    def _before(self, line: int) -> Position:
+        """Give the nearest indexed line at or before one; a short batch may have none."""
+        for number, _ in reversed(self._batches[: self._place(line) + 1]):
+            file = self._file("line_index", number)
+            if file is None:
+                continue
+            if number not in self._index:
+                rows = file.read()
+                self._index[number] = rows["line_no"].to_pylist(), rows["offset"].to_pylist()
+            numbers, offsets = self._index[number]
+            at = bisect.bisect_right(numbers, line) - 1
+            if at >= 0:
+                return Position(numbers[at], offsets[at])
+        raise OtherReading("the reading has no line index")
+
+    def _place(self, line: int) -> int:
+        """Give the place, in the list of batches, of the one that holds a line."""
+        return bisect.bisect_right(self._batches, line, key=lambda b: b[1])
+
+    def _secrets(self, first: int, last: int) -> dict[int, list[tuple[int, int, str]]]:
+        """Give the secrets of some lines. A line that was held is named in a later batch than its own."""
         spans: dict[int, list[tuple[int, int, str]]] = {}
-        for file in parquet.files(self._reading, "secrets"):
-            for row in pq.read_table(file).to_pylist():
-                spans.setdefault(row["line_no"], []).append((row["from"], row["to"], row["kind"]))
+        for number, _ in self._batches[self._place(first) :]:
+            file = self._file("secrets", number)
+            for group in range(file.metadata.num_row_groups if file is not None else 0):
+                assert file is not None
+                seen = file.metadata.row_group(group).column(0).statistics
+                if seen is not None and seen.has_min_max and (seen.max < first or seen.min > last):
+                    continue
+                rows = file.read_row_group(group)
+                rows = rows.filter((pc.field("line_no") >= first) & (pc.field("line_no") <= last))
+                for row in rows.to_pylist():
+                    spans.setdefault(row["line_no"], []).append((row["from"], row["to"], row["kind"]))
         return spans
 
-    def _masked(self, number: int, line: str) -> list[tuple[int, int, str]]:
-        """Give the secrets of an original line, ascending and apart; they were found in it without its dress."""
-        found = self._secrets.get(number, [])
+    def _masked(self, number: int, line: str, found: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """Place the secrets of an original line, ascending and apart; they were found in it without its dress."""
         if not found:
-            return found
+            return []
         dress = next((d for first, last, d in self._dressed if first <= number <= last), ())
         placed = [(a, b, kind) for *span, kind in found for a, b in original_spans(line, dress, [(span[0], span[1])])]
         apart: list[tuple[int, int, str]] = []
@@ -99,12 +125,14 @@ class LineReader:
                 apart.append((begin, end, kind))
         return apart
 
-    def _shown(self, number: int, line: str, lifted: Collection[tuple[int, int]]) -> Line:
+    def _shown(
+        self, number: int, line: str, found: Sequence[tuple[int, int, str]], lifted: Collection[tuple[int, int]]
+    ) -> Line:
         """Put asterisks over secrets and make visible what is left; both keep apart what is masked and what is not."""
         pieces: list[str] = []
         masks: list[Mask] = []
         at = length = 0
-        for begin, end, kind in self._masked(number, line):
+        for begin, end, kind in self._masked(number, line, found):
             open_ = (begin, end) in lifted
             inside = visible(line[begin:end]) if open_ else mask_text(line[begin:end], [(0, end - begin)])
             before = visible(line[at:begin])
@@ -120,7 +148,10 @@ class LineReader:
 
         Only the page where a lead lifts masks gives `lifted`; whatever leaves the room goes without.
         """
-        return [self._shown(n, line, (lifted or {}).get(n, ())) for n, line in self.texts(first, last)]
+        secrets = self._secrets(first, last) if self._batches else {}
+        return [
+            self._shown(n, line, secrets.get(n, ()), (lifted or {}).get(n, ())) for n, line in self.texts(first, last)
+        ]
 
     def texts(self, first: int, last: int) -> list[tuple[int, str]]:
         """Give the numbered lines as they were decoded, secrets and control characters and all: to be read, not shown."""
@@ -128,14 +159,12 @@ class LineReader:
         first = max(first, 1)
         if last < first:
             return []
-        numbers, offsets = self._index
-        at = bisect.bisect_right(numbers, first) - 1
         found: list[tuple[int, str]] = []
         # Small blocks: a thousand lines to skip are about 100 KB, and a line without end must not be read whole.
         limits = Limits(block_bytes=128 * 1024)
         with self._original.open("rb") as stream:
             text = TextFile(stream, self._original.name, limits)
-            position = Position(numbers[at], offsets[at])
+            position = self._before(first)
             for piece in text.pieces(position.offset, text.size):
                 behind = position.line + len(piece.lines)
                 wanted = range(max(first, position.line), min(last + 1, behind))
