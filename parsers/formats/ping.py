@@ -68,7 +68,7 @@ def claim(head: Head) -> Claim | None:
     others = sum(bool(re.match(FAILURE, x) or re.match(DETAIL, x)) for x in lines)
     if not answers + others or (answers + others) * 2 < len(lines):
         return None
-    return Claim(0.95 * (answers + others) / len(lines), f"{answers} answers to pings in {len(lines)} lines")
+    return Claim((answers + others) / len(lines), f"{answers} answers to pings in {len(lines)} lines")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

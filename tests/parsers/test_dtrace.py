@@ -11,7 +11,7 @@ from parsers.times import wall_seconds
 from tests.parsers.evidence import parse_bytes, read_bytes
 
 SETTINGS = settings(max_examples=50, deadline=None, database=None)
-KEY = st.from_regex(r"[a-z_][a-z0-9_/.-]{0,15}", fullmatch=True)
+KEY = st.from_regex(r"[a-z_](?:[a-z0-9_/.-]{0,14}[a-z0-9])?", fullmatch=True)
 MODULE = st.sampled_from(["genunix", "libc.so.1", "oracle", "libbase.dylib"])
 FRAME = st.one_of(
     st.builds("{}`{}+0x{:x}".format, MODULE, KEY, st.integers(0, 9999)),
