@@ -44,7 +44,8 @@ ISO = (
     rf"^(?:<([0-9]{{1,3}})>)?(?:1 )?([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T{_CLOCK}(Z"
     rf"|[+-][0-9]{{2}}:?[0-9]{{2}})? ([A-Za-z0-9._-]{{1,255}}) (.*)$"
 )
-BOOT = r"^(?:<([0-9]{1,3})>|[a-z]+ +:[a-z]+ *: )?\[ *([0-9]{1,10}\.[0-9]{1,9})\](?:\[ *[TC][0-9]+\])? ?(.*)$"
+# Seconds since boot: ten digits would be an epoch (ping -D), or 31 years.
+BOOT = r"^(?:<([0-9]{1,3})>|[a-z]+ +:[a-z]+ *: )?\[ *([0-9]{1,9}\.[0-9]{1,9})\](?:\[ *[TC][0-9]+\])? ?(.*)$"
 WALL = rf"^(?:<([0-9]{{1,3}})>)?\[[A-Za-z]{{3}} ([A-Z][a-z]{{2}}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})\] ?(.*)$"
 MARK = r"^-- (?:Logs begin at|Journal begins at|Reboot|Boot [0-9a-f]{32}|No entries).*$"
 DATE = r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} (?:[A-Z]{2,5} )?([0-9]{4})$"
@@ -57,7 +58,7 @@ _OWNS = {
             rf"|{MARK}",
             ("linux",), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
     "dmesg": (r"^(?:<[0-9]{1,3}>"
-        r"|[a-z]+ +:[a-z]+ *: )?\[ *[0-9]{1,10}\.[0-9]{6}\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg", ("boot-relative",)),
+        r"|[a-z]+ +:[a-z]+ *: )?\[ *[0-9]{1,9}\.[0-9]{6}\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg", ("boot-relative",)),
     "dmesg_T": (r"^(?:<[0-9]{1,3}>)?\[[A-Za-z]{3} [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} [0-9]{4}\] ?",
             ("linux",), "dmesg(1)", "dmesg -T", ("wall-local",)),
 }  # fmt: skip
