@@ -19,7 +19,8 @@ from incidents.analysis import PartValues
 from incidents.errors import Refused
 from incidents.ingest import hints_of
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction
-from incidents.views.evidence import artifact_of, asked_of, part_of, reader_of, said_on
+from incidents.views.evidence import artifact_of, asked_of, part_of, said_on
+from incidents.views.lines import reader_of
 from incidents.views.shell import shell
 from parsers.columns_said import ROLES, UNITS, Columns, said
 from parsers.preview import Preview, preview
