@@ -91,7 +91,7 @@ def sqlnet() -> Iterator[str]:
     while True:
         number += 1
         second = number // 900
-        stamp = f"03-JUL-2026 {10 + second // 3600 % 12:02}:{second // 60 % 60:02}:{second % 60:02}:{number % 1000:03}"
+        stamp = f"{1 + second // 86400 % 28:02}-JUL-2026 {second // 3600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}:{number % 900:03}"
         yield f"({1 + number % 3}) [{stamp}] {NET[number % len(NET)].format(b=10 + number % 2000)}\n"
 
 

@@ -17,7 +17,7 @@ bound. -E is CPU time of the LWP in the call, not elapsed. The first -D of an LW
 time without stamps. Quotes in buffers are not escaped. Order is strict within a process only.
 
 A part that came whole and small is sorted and repaired (pastes, excerpts of one trace); a larger one is read block by block in file order,
-where a fall of the stamp within an LWP begins a new clock domain. Not split by byte range: gaps, sleeping calls and addresses cross borders.
+where a fall of the stamp within an LWP begins a new clock domain.
 AIX: `pid: tid:` in front (tid is the kernel thread, `lwp` here), `Err#2  ENOENT`, `argc: 1`, `0.0012:` with -d, a line with the date of the
 begin (its zone is unknown, so the clock stays trace-relative).
 
@@ -159,7 +159,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _is_call(line: str) -> bool:
-    found = _CALL.match(line)
+    found = _CALL.match(line.strip())  # blanks in front that may belong to either of three repeats
     return bool(
         (found and found[7] and (_ENDED.search(line) or line.endswith(")")))
         or _STAMPED.search(line)

@@ -1,0 +1,301 @@
+"""Large files of seven kinds: wall, CPU, peak memory, lines per second; beside what else can read or count them.
+
+    python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON]
+
+Inputs come from `benchmarks/shapes.py`: the same bytes everywhere. Each reading is a process of its own, imports not counted;
+its peak is that of the process itself and of its largest child. With `--big-mb` each kind is also read at that size, by one
+process and by one for each core, and one reading is killed half way and taken up again. Ratios are what counts: seconds
+depend on the machine and on what else runs there. `--folder` keeps the inputs; `--jc` names an interpreter that has jc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks import shapes
+from benchmarks.machine import keep
+
+TARGETS = {
+    "truss_over_plain_loop": (">=", 3.0),
+    "truss_over_grep_wall": ("<=", 25.0),
+    "vmstat_over_jc": (">=", 5.0),
+    "peak_mb": ("<=", 300.0),
+    "growth_time": ("<=", 12.0),
+    "growth_memory": ("<=", 1.3),
+    "line_n_ms": ("<=", 5.0),
+    "line_50m_ms": ("<=", 50.0),
+}
+COUNTING = {
+    "truss": "^[0-9]+(/[0-9]+)?:",
+    "strace": "^[0-9]+ [0-9.]+ ",
+    "sqlnet": "^\\([0-9]+\\) \\[",
+    "listener_log": "^[0-9]+-[A-Z]+-[0-9]+ ",
+    "vmstat": "^ *[0-9]+ +[0-9]+ ",
+    "mpstat": "^ *[0-9]+ +[0-9]+ ",
+    "perf": "^[\t ]+[0-9a-f]+ ",
+}
+JC_LINES = 100_000
+
+HEAD = re.compile(r"^(?:(\d+)(?:/(\d+))?:\s*)?((?:\s*\d+[.,]\d+){0,3})\s*(\w+)\((.*)$", re.ASCII)
+TAIL = re.compile(r"\)\s*(?:= (\S+)(?: \[ (\S+) \])?|Err#(\d+)(?: (\w+))?|\(sleeping\.\.\.\))$", re.ASCII)
+PLAIN_COLUMNS = (
+    "line_no",
+    "pid",
+    "lwp",
+    "t_local",
+    "delta_s",
+    "elapsed_s",
+    "name",
+    "args",
+    "ret",
+    "ret_text",
+    "err",
+    "fd",
+    "path",
+)
+
+
+def plain_loop(path: Path, out: Path) -> int:
+    """The rival: for each line two patterns as general as the format's, thirteen columns appended, written as Parquet."""
+    columns: dict[str, list[Any]] = {name: [] for name in PLAIN_COLUMNS}
+    with path.open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            line = line.rstrip()
+            head, tail = HEAD.match(line), TAIL.search(line)
+            if head is None or tail is None:
+                continue
+            pid, lwp, stamps, name, rest = head.groups()
+            numbers = [float(x.replace(",", ".")) for x in stamps.split()] + [None] * 3
+            text = tail[1]
+            args = rest[: len(rest) - (len(line) - tail.start())]
+            first = args.split(",", 1)[0]
+            row = (number, int(pid) if pid else None, int(lwp) if lwp else None, *numbers[:3], name, args,
+                   int(text, 0) if text and text[:2] != "0x" else None, text, tail[4],
+                   int(first) if first.isdigit() else None, first.strip('"') if first[:1] == '"' else None)  # fmt: skip
+            for column, value in zip(columns.values(), row, strict=True):
+                column.append(value)
+    table = pa.table(columns)
+    pq.write_table(table, out, compression="zstd", compression_level=1)
+    return len(table)
+
+
+CHILD = """
+import json, os, resource, sys, time
+from pathlib import Path
+from parsers.reading import read
+from parsers.registry import modules
+from parsers.source import Hints, Limits
+modules()
+def peak(pid):
+    try:
+        return int(Path(f"/proc/{pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
+    except (OSError, IndexError):
+        return 0.0
+highest = [0.0]
+def look(progress):
+    for task in Path("/proc/self/task").iterdir():
+        highest[0] = max([highest[0], *map(peak, (task / "children").read_text().split())])
+began = time.perf_counter()
+account = read(Path(sys.argv[1]), Hints(), Path(sys.argv[2]), progress=look, limits=Limits(processes=int(sys.argv[3])))
+wall = time.perf_counter() - began
+used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(json.dumps({"wall_s": round(wall, 2), "cpu_s": round(sum(u.ru_utime + u.ru_stime for u in used), 2),
+  "peak_mb": round(max(peak("self"), highest[0])), "lines": account.lines, "lines_per_s": round(account.lines / wall),
+  "mb_per_s": round(account.bytes / wall / 2**20, 1), "kind": account.kind, "parts": len(account.parts), "tables": account.tables,
+  "unknown": account.account.unknown, "load": os.getloadavg()[0]}))
+"""
+JC = """
+import sys, time, jc
+text = open(sys.argv[1]).read()
+began = time.perf_counter()
+rows = jc.parse("vmstat", text)
+print(len(rows), time.perf_counter() - began)
+"""
+
+
+def read_in_child(path: Path, out: Path, processes: int) -> dict[str, Any]:
+    """Read a file in a process of its own; `out` holds the reading afterwards."""
+    command = [sys.executable, "-c", CHILD, str(path), str(out), str(processes)]
+    told: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return told
+
+
+def plain_in_child(path: Path, out: Path) -> float:
+    """Time the plain loop in a process of its own, imports not counted."""
+    code = "import sys, time; from pathlib import Path; from benchmarks.parse import plain_loop; began = time.perf_counter()"
+    code += "; plain_loop(Path(sys.argv[1]), Path(sys.argv[2])); print(time.perf_counter() - began)"
+    ran = subprocess.run([sys.executable, "-c", code, str(path), str(out)], capture_output=True, text=True, check=True)
+    return float(ran.stdout)
+
+
+def timed(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def against_jc(interpreter: str, path: Path, scratch: Path) -> dict[str, Any]:
+    """Read the first lines of a vmstat with jc and with us: it holds all rows in memory, so only so many."""
+    some = scratch / "vmstat-some.txt"
+    with path.open("rb") as stream:
+        some.write_bytes(b"".join(next(stream) for _ in range(JC_LINES)))
+    rows, seconds = subprocess.run(
+        [interpreter, "-c", JC, str(some)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    ours = read_in_child(some, scratch / "reading-some", 1)
+    return {"lines": JC_LINES, "rows": int(rows), "wall_s": round(float(seconds), 2), "ours_wall_s": ours["wall_s"]}
+
+
+def line_n_ms(path: Path, reading: Path, lines: int) -> float:
+    """Median time to fetch one line anywhere, in milliseconds."""
+    from parsers.lines import LineReader
+
+    reader = LineReader(path, reading)
+    reader.lines(1, 1)
+    places = [1 + k * 7919 * 104_729 % lines for k in range(51)]
+    return sorted(timed(partial(reader.lines, n, n)) for n in places)[25] * 1000
+
+
+def line_50m_ms(scratch: Path) -> float:
+    """Time to open a file of 60 million short lines at line 50,000,000, from the manifest to the text; median of 5."""
+    from parsers import parquet
+    from parsers.lines import LineReader
+
+    path, reading, count, width = scratch / "short.txt", scratch / "short", 60_000_000, 12
+    with path.open("wb") as stream:
+        for at in range(0, count, 1_000_000):
+            stream.write(b"".join(b"%011d\n" % n for n in range(at + 1, at + 1_000_001)))
+    batches: list[dict[str, Any]] = []
+    step = 32 * 2**20 // width  # lines of a run, as a reading would cut them
+    for at in range(0, count, step):
+        behind = min(at + step, count)
+        numbers = [n + 1 for n in range(-(-at // 1000) * 1000, behind, 1000)]
+        writer = parquet.Writer(reading, len(batches) + 1)
+        writer.write("line_index", pa.table({"line_no": numbers, "offset": [(n - 1) * width for n in numbers]}))
+        writer.close()
+        batches.append(
+            {"batch": len(batches) + 1, "line_next": behind + 1, "offset_next": behind * width, "tables": {}}
+        )
+    manifest = {"bytes": count * width, "lines": count, "parts": [], "batches": batches, "transcript": None}
+    parquet.save_manifest(reading, manifest)
+
+    def open_it() -> None:
+        (line,) = LineReader(path, reading).lines(50_000_000, 50_000_000)
+        assert int(line.text) == line.line_no == 50_000_000
+
+    return sorted(timed(open_it) for _ in range(5))[2] * 1000
+
+
+def killed_and_resumed(path: Path, out: Path) -> dict[str, Any]:
+    """Kill a reading with SIGKILL when its manifest counts half of the file; read on and tell what that took."""
+    command = [sys.executable, "-c", CHILD, str(path), str(out), str(os.cpu_count() or 1)]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    manifest = out / "manifest.json"
+    done = 0
+    while done < path.stat().st_size / 2:
+        time.sleep(0.2)
+        if manifest.exists():
+            batches = json.loads(manifest.read_text())["batches"]
+            done = batches[-1]["offset_next"] if batches else 0
+        assert child.poll() is None, "it was done before it could be killed"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    kept = len(json.loads(manifest.read_text())["batches"])
+    told = read_in_child(path, out, os.cpu_count() or 1)
+    return {"batches_kept": kept, "batches": len(json.loads(manifest.read_text())["batches"]), "rest_wall_s": told["wall_s"],
+            "lines": told["lines"], "tables": told["tables"]}  # fmt: skip
+
+
+def measure(kind: str, path: Path, scratch: Path, jc: str | None) -> dict[str, Any]:
+    """Read one file with one process, beside wc, grep and the rivals that there are."""
+    told: dict[str, Any] = {"ours": read_in_child(path, scratch / f"reading-{kind}", 1)}
+    run = partial(subprocess.run, check=True, capture_output=True)
+    told["wc_s"] = round(timed(lambda: run(["wc", "-l", str(path)])), 3)
+    told["grep_s"] = round(timed(lambda: run(["grep", "-cE", COUNTING[kind], str(path)])), 3)
+    told["over_grep"] = round(told["ours"]["wall_s"] / told["grep_s"], 1)
+    if kind == "truss":
+        told["plain_loop_s"] = round(plain_in_child(path, scratch / "plain.parquet"), 2)
+    if kind == "vmstat" and jc:
+        told["jc"] = against_jc(jc, path, scratch)
+    return told
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mb", type=int, default=100)
+    parser.add_argument("--big-mb", type=int, default=0, help="also at this size (1000 for the promise about 1 GB)")
+    parser.add_argument("--kinds", default=",".join(shapes.SHAPES))
+    parser.add_argument("--folder", type=Path, help="keep the inputs there and use those that are there")
+    parser.add_argument("--jc", metavar="PYTHON", help="an interpreter that has jc")
+    options = parser.parse_args()
+    kinds, cores = options.kinds.split(","), os.cpu_count() or 1
+    result: dict[str, Any] = {"mb": options.mb, "big_mb": options.big_mb, "kinds": {}, "big": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        inputs: Path = options.folder or scratch
+
+        def given(kind: str, size_mb: int) -> Path:
+            path = inputs / f"{kind}-{size_mb}.txt"
+            if not path.exists():
+                shapes.write(kind, path, size_mb * 2**20)
+            return path
+
+        for kind in kinds:
+            result["kinds"][kind] = measure(kind, given(kind, options.mb), scratch, options.jc)
+            print(kind, json.dumps(result["kinds"][kind]), file=sys.stderr)
+        for kind in kinds if options.big_mb else ():
+            path = given(kind, options.big_mb)
+            alone = read_in_child(path, scratch / f"alone-{kind}", 1)
+            all_cores = read_in_child(path, scratch / f"all-{kind}", cores)
+            assert all_cores["tables"] == alone["tables"]
+            result["big"][kind] = {"one": alone, "all_cores": all_cores,
+                                   "gain": round(alone["wall_s"] / all_cores["wall_s"], 2)}  # fmt: skip
+            print(kind, json.dumps(result["big"][kind]), file=sys.stderr)
+        if options.big_mb:
+            first = kinds[0]
+            path, one = given(first, options.big_mb), result["big"][first]["one"]
+            result["resumed"] = killed_and_resumed(path, scratch / "killed")
+            assert result["resumed"]["tables"] == one["tables"]
+            small, scale = result["kinds"][first]["ours"], options.big_mb / options.mb / 10
+            result |= {
+                "peak_mb": max(told[w]["peak_mb"] for told in result["big"].values() for w in ("one", "all_cores")),
+                "growth_time": one["wall_s"] / small["wall_s"] / scale,
+                "growth_memory": one["peak_mb"] / small["peak_mb"],
+                "line_n_ms": line_n_ms(path, scratch / f"alone-{first}", one["lines"]),
+            }
+        result["line_50m_ms"] = line_50m_ms(scratch)
+    if (truss := result["kinds"].get("truss")) is not None:
+        result["truss_over_plain_loop"] = truss["plain_loop_s"] / truss["ours"]["wall_s"]
+        result["truss_over_grep_wall"] = truss["over_grep"]
+    if (jc := result["kinds"].get("vmstat", {}).get("jc")) is not None:
+        result["vmstat_over_jc"] = jc["wall_s"] / jc["ours_wall_s"]
+    result["targets"] = {
+        name: {
+            "target": f"{sign} {value}",
+            "now": round(result[name], 2),
+            "met": result[name] >= value if sign == ">=" else result[name] <= value,
+        }
+        for name, (sign, value) in TARGETS.items()
+        if name in result
+    }
+    keep("parse", result)
+    return 0 if all(t["met"] for t in result["targets"].values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
