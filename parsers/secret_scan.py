@@ -29,7 +29,7 @@ SHAPES = (
     r"\beyJ[A-Za-z0-9_=-]{8,}\.|\bxox[abposr]-[0-9]|\b[rs]k_live_[0-9a-zA-Z]{24}|\bSG\.[A-Za-z0-9_-]{22}\.|\bpypi-AgE|sq0csp-|"
     r"\bsk-[A-Za-z0-9_-]{20,}|\bnpm_[A-Za-z0-9]{36}|\b[0-9]{8,10}:AA[0-9A-Za-z_-]{33}\b"
 )
-CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\""
+CARDS = r"\b[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}\b|\"[3-6][0-9]{12,18}\\?\""
 LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|(?i:\b(?:conn|connect|exp|imp)[ \t][^/@]{0,80}/)"
 SPACED = r"\"[^\"]*(?: / (?:[^ \"] ){1,60}@| @ [A-Za-z0-9]| [3-6](?: [0-9]){12})"
 LIKELY = f"(?:{SHAPES})|(?:{CARDS})|(?:{LOGINS})|(?:{SPACED})".replace(r"\b", r"(?-u:\b)")
@@ -218,8 +218,8 @@ def _in_window(line: str) -> Iterator[Span]:
     for match in _CARD.finditer(line):
         digits = [int(c) for c in match[0] if c.isdigit()]
         if 13 <= len(digits) <= 19 and _luhn(digits):
-            quoted = match[0].startswith('"')
-            yield match.start() + quoted, match.end() - quoted, "card number"
+            begin = match.start() + match[0].startswith('"')
+            yield begin, begin + len(match[0].strip('"\\')), "card number"
     if "@" in lower:
         for match in _MAIL.finditer(line):
             if match[1].lower() not in SERVICES:
