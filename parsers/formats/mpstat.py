@@ -322,9 +322,9 @@ def _tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
     if table not in ("cpu", "set"):
         return [("counters", _long(rows, keys, list(cells_of(heading))[1:], table))]
     cpus = rows.filter(number)
-    named = {"set_id" if table == "set" else "cpu": pl.col("label").cast(pl.Int64)}
+    named = {"set_id" if table == "set" else "cpu": pl.col("label").cast(pl.Int64, strict=False)}
     if "set" in rows.columns and table == "cpu" and "set" in cells_of(heading):
-        named["set_id"] = pl.col("set").cast(pl.Int64)
+        named["set_id"] = pl.col("set").cast(pl.Int64, strict=False)
     fields = {target: pl.col(n) for n, target in places.items()}
     parts = [("mpstat", cpus.select(*keys, **named, **fields))]
     host = rows.filter(pl.col("label").is_in(["all", "ALL"]))
