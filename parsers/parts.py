@@ -12,7 +12,7 @@ costs three times the reading.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -51,6 +51,9 @@ BEGINNING = 12
 
 HANGING = 3
 """So many strange lines right behind an output belong to it: a cut row, a lone count."""
+
+EXCERPTS = 40
+"""So many lines of words may stand between two excerpts of one output."""
 
 CHUNK = 1000
 CHUNKS = 200
@@ -435,7 +438,32 @@ def _regions(scan: _Scan) -> list[Region]:
             begin, end = trimmed
             found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))
             least = end
-    return found
+    return _joined(scan, found)
+
+
+def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
+    """Make excerpts of one output one region, if their format can tell: the words between stay prose in it.
+
+    A prompt begins another run of the tool, whatever its lines say.
+    """
+    joined: list[Region] = []
+    for region in regions:
+        last = joined[-1] if joined else None
+        tell = _continues().get(region.kind)
+        if last is not None and last.kind == region.kind and tell is not None and region.line_from - last.line_to <= EXCERPTS:
+            ends = [(r.line_from - scan.begin.line, r.line_to + 1 - scan.begin.line) for r in (last, region)]
+            before, behind = (scan.lines(first, min(end, first + 400)).to_list() for first, end in ends)
+            if not is_lead(behind[0]) and tell(before, behind):
+                joined[-1] = Region(last.line_from, region.line_to, region.kind)
+                continue
+        joined.append(region)
+    return joined
+
+
+@cache
+def _continues() -> dict[str, Callable[[list[str], list[str]], bool]]:
+    """Give the formats that can tell whether one excerpt goes on with the trace of another."""
+    return {form.kind: module.continues for form, module in all_formats() if hasattr(module, "continues")}
 
 
 def _claimed(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]:

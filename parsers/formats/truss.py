@@ -188,3 +188,25 @@ def parse(source: Source, out: Tables, state: State) -> State:
     for block in blocks:
         trace.read_part(block.frame)
     return trace.close(last=source.last)
+
+
+_LINE = re.compile(r"^[ \t]*([0-9]+)(?:/[0-9]+)?:[ \t]+([0-9]+\.[0-9]+)?")
+_BIRTH = re.compile(r"fork[0-9a-z]*\([^)]*\)[ \t]*=[ \t]*([0-9]+)[ \t]*$")
+
+
+def continues(before: list[str], behind: list[str]) -> bool:
+    """Do two excerpts show one trace? Yes if a process that one of them shows to be born is at work in the other, later."""
+    return any(_born_here(a, b) for a, b in ((before, behind), (behind, before)))
+
+
+def _born_here(lines: list[str], others: list[str]) -> bool:
+    born: dict[int, float] = {}
+    for line in lines:
+        head, birth = _LINE.match(line), _BIRTH.search(line)
+        if head and head[2] and birth:
+            born[int(birth[1])] = float(head[2])
+    for line in others:
+        head = _LINE.match(line)
+        if head and head[2] and int(head[1]) in born:
+            return float(head[2]) >= born[int(head[1])]
+    return False
