@@ -10,7 +10,7 @@ NOTE_CHARS = 300
 """The text of a note is cut here."""
 
 ELISION = (
-    r"(?i)^\s*(?:[\[(<{]?\s*(?:\.[ ]?){2,}\s*[\])>}]?|[\[(<{]?\s*…+\s*[\])>}]?"
+    r"(?i)^\s*(?:(?:[\[(<{]\s*)?(?:\.[ ]?){2,}\s*[\])>}]?|(?:[\[(<{]\s*)?…+\s*[\])>}]?"
     r"|[\[(<{]\s*(?:snip|snipped|cut|skipped|omitted|truncated)\s*[\])>}]|--\s*more\s*--.*)\s*$"
 )
 """Marks that an author puts where lines were left out (`....`, `[...]`, `<snip>`); for Python's `re` and for Polars."""
