@@ -62,7 +62,7 @@ CHUNKS = 200
 FEW_SENTENCES = 0.02
 """Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
 
-FEW_LINES = 20
+LEAST_SAMPLE = 20
 """Fewer lines at the end of a run do not tell that a part has ended: they may all be headers or details."""
 
 FALL = 0.25
@@ -638,7 +638,7 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
         sample = seen_of(piece.lines.head(400))
         filled = int((sample != "").sum())
         found = int(hits(sample, kind).sum())
-        if filled >= FEW_LINES and found < FALL * rate * filled:
+        if filled >= LEAST_SAMPLE and found < FALL * rate * filled:
             mine = np.flatnonzero(hits(seen_of(piece.lines), kind))
             at = 0 if not len(mine) or mine[0] > 400 else _stretch_end(mine)
             if at < len(piece.lines):
