@@ -216,6 +216,7 @@ class Tables:
         self.facts = self._masks.apply_json(self.facts)
         shown = self._masks.apply(notes) if self._masks else notes
         listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
+        source.watch = None  # a circle of references keeps a run's arrays until Python looks for circles
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried
