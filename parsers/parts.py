@@ -631,7 +631,8 @@ def _lead(scan: _Scan, begin: int, least: int) -> int:
 def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) -> Position | None:
     """Find where in [begin, end) the lines of a watched part stop to fit; None if they go on.
 
-    The first 64 KiB of each block are looked at, so a strange stretch shorter than a block may stay inside.
+    The first lines of each block are looked at, so a strange stretch shorter than a block may stay inside, and so may
+    the few lines of another output that a block ends with.
     """
     line, last = begin.line, begin
     for piece in text.pieces(begin.offset, end):

@@ -202,7 +202,7 @@ def test_a_large_file_is_one_part_until_its_lines_fit_no_more(tmp_path, monkeypa
     monkeypatch.setattr("parsers.parts.WINDOW_BYTES", 300_000)
     path = tmp_path / "big.txt"
     path.write_text(("time elapsed : 0,31\n" * 40_000) + (f"{HELLO}\n" * 3000) + f"{MAP}\n" + f"{BYE}\n" * 10)
-    account = read(path, Hints(), limits=Limits(run_bytes=200_000, block_bytes=50_000))
+    account = read(path, Hints(), limits=Limits(run_bytes=230_000, block_bytes=50_000))
     assert [(p.line_from, p.line_to, p.kind) for p in account.parts] == [
         (1, 40_000, "conntime"),
         (43_001, 43_005, "pmap"),
