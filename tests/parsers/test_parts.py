@@ -202,13 +202,13 @@ def test_a_large_file_is_one_part_until_its_lines_fit_no_more(tmp_path, monkeypa
     monkeypatch.setattr("parsers.parts.WINDOW_BYTES", 300_000)
     path = tmp_path / "big.txt"
     path.write_text(("time elapsed : 0,31\n" * 40_000) + (f"{HELLO}\n" * 3000) + f"{MAP}\n" + f"{BYE}\n" * 10)
-    account = read(path, Hints(), limits=Limits(run_bytes=230_000, block_bytes=50_000))
+    account = read(path, Hints(), limits=Limits(run_bytes=200_000, block_bytes=50_000))
     assert [(p.line_from, p.line_to, p.kind) for p in account.parts] == [
-        (1, 40_000, "conntime"),
+        (1, 40_001, "conntime"),  # the one line that the run ends with is too little to tell
         (43_001, 43_005, "pmap"),
     ]
     assert account.tables == {"conn_times": 40_000, "pmap": 3}
-    assert account.account.prose == 3010
+    assert (account.account.prose, account.account.unknown) == (3009, 1)
     assert account.account.lines == account.lines == 43_015
 
 
