@@ -450,7 +450,12 @@ def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
     for region in regions:
         last = joined[-1] if joined else None
         tell = _continues().get(region.kind)
-        if last is not None and last.kind == region.kind and tell is not None and region.line_from - last.line_to <= EXCERPTS:
+        if (
+            last is not None
+            and last.kind == region.kind
+            and tell is not None
+            and region.line_from - last.line_to <= EXCERPTS
+        ):
             ends = [(r.line_from - scan.begin.line, r.line_to + 1 - scan.begin.line) for r in (last, region)]
             before, behind = (scan.lines(first, min(end, first + 400)).to_list() for first, end in ends)
             if not is_lead(behind[0]) and tell(before, behind):

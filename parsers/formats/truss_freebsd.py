@@ -62,7 +62,11 @@ SAMPLE = 60
 def claim(head: Head) -> Claim | None:
     """Count results with their hexadecimal value, and errors with a text; or rows of nine decimals under a header of -c."""
     if "(0x" not in head.text and "ERR#" not in head.text:
-        if "seconds" in head.text and re.search(HEADER, head.text, re.M) and (rows := re.findall(TOTAL, head.text, re.M)):
+        if (
+            "seconds" in head.text
+            and re.search(HEADER, head.text, re.M)
+            and (rows := re.findall(TOTAL, head.text, re.M))
+        ):
             return Claim(0.95, f"a table of truss -c with nine decimals: {len(rows)} rows", "freebsd")
         return None
     calls = [line for line in head.lines if _CALL.match(line)][:SAMPLE]

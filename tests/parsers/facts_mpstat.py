@@ -218,7 +218,7 @@ CHECKERS = {
     "ALL": _all_of_aix,
     "sum_check_ilcs": sum_check,
     "sys_per_cpu": _sys_per_cpu,
-    "mean_sys": lambda r, v: _same(round(_rows(r)["sys"].mean(), 2), v),
+    "mean_sys": lambda r, v: _same(round(float(_rows(r)["sys"].to_numpy().mean()), 2), v),
     "cpus_sys_over_60": lambda r, v: _same((_rows(r)["sys"] >= 60).sum(), v),
 }
 WAIVED = {

@@ -189,7 +189,7 @@ def rows(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
             assert number == (at if name == "time" else row[NAMES.get(name, name)])
 
 
-def annotations(reading: Reading, value: list[str]) -> None:
+def _annotations(reading: Reading, value: list[str]) -> None:
     remarks = [n.text for n in reading.account.notes if n.kind == "remark"]
     assert [text for text in remarks if not text.startswith("the clock goes back")] == value
 
@@ -221,8 +221,8 @@ CHECKERS = {
     "peak_syscalls": lambda r, v: peak(r, "syscalls", v),
     "peak_sr": lambda r, v: peak(r, "sr", v),
     "min_free": lambda r, v: minimum(r, "free", v),
-    "first_sample_line": lambda r, v: lines_of(r, v, _rows(r)["line_no"].max()),
-    "last_sample_line": lambda r, v: lines_of(r, _rows(r)["line_no"].min(), v),
+    "first_sample_line": lambda r, v: lines_of(r, v, int(_rows(r)["line_no"].to_numpy().max())),
+    "last_sample_line": lambda r, v: lines_of(r, int(_rows(r)["line_no"].to_numpy().min()), v),
     "since_boot_rows": since_boot_rows,
     "truncated_last_line": truncated,
     "lcpu": lambda r, v: hosts(r, "ncpu", v),
@@ -248,7 +248,7 @@ CHECKERS = {
     "devices": lambda r, v: devices(r, v) if isinstance(v, list) else _same(len(r.table("iostat")), v),
     "negative_cells": negative_cells,
     "rows": rows,
-    "annotations": annotations,
+    "annotations": _annotations,
     "time_goes_backwards": backwards,
     "zzz": zzz,
     "timestamp": timestamp,

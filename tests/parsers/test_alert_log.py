@@ -6,8 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.reading import Hints
-from parsers.source import Limits
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 ABORT = "opiodr aborting process unknown ospid ({}) as a result of ORA-{}"

@@ -8,8 +8,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.reading import Hints
-from parsers.source import Limits
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "awr"

@@ -25,7 +25,7 @@ def test_a_stack_comes_back_from_its_columns(stacks):
 def drawn(stacks: dict[tuple[str, ...], int]) -> str:
     """Draw boxes as flamegraph.pl does: one for each prefix, 10 px a sample, the root at the bottom."""
     total = sum(stacks.values())
-    boxes = [("all", 0, total, 0)]
+    boxes: list[tuple] = [("all", 0, total, 0)]
     at = 0
     for frames, n in sorted(stacks.items()):
         for depth, name in enumerate(frames, start=1):

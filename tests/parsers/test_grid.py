@@ -21,7 +21,7 @@ def read(lines, state):
     """Read rows as a format does."""
     found = []
     for heading, rows in grid.tables(grid.under(lines, HEADING, state)):
-        names = grid.keys(heading)
+        names = grid.keys(heading or "")
         rows = grid.cut(rows, dict.fromkeys(names, grid.NUMBER)).filter(pl.col(names[0]).is_not_null())
         found.append(grid.numbers(rows, names, state).select("line_no", "table", *names))
     return pl.concat(found, how="diagonal").sort("line_no")
@@ -37,7 +37,7 @@ def test_header_and_number_of_tables_are_carried_over_a_cut():
     texts = [HEAD, "0 5 1 2 97", "1 6 0 0 100", HEAD, "0 7 3 3 94"]
     whole = read(frame(*texts), {})
     for at in range(2, 5):
-        state = {}
+        state: dict = {}
         parts = [read(frame(*texts[:at]), state), read(frame(*texts[at:], first=at + 1), state)]
         assert pl.concat(parts).equals(whole)
 
@@ -88,7 +88,7 @@ def test_the_decimal_sign_is_decided_by_what_settles_it(texts, values):
 
 
 def test_the_decimal_sign_is_carried():
-    state = {}
+    state: dict = {}
     first = grid.cut(frame("0,5 1"), {"a": grid.NUMBER, "b": grid.NUMBER})
     grid.numbers(first, ["a", "b"], state)
     later = grid.cut(frame("1,234 1"), {"a": grid.NUMBER, "b": grid.NUMBER})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.reading import Hints
-from parsers.source import Limits
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 WORD = st.text("abcdefghij0123456789_", min_size=1, max_size=8)

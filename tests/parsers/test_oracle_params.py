@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.reading import Hints
-from parsers.source import Limits
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z]{3,8}_[a-z]{3,12}", fullmatch=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import polars as pl
 import pytest
@@ -21,7 +22,7 @@ AT = 1_433_926_800 * S
 
 def capture(*steps: tuple[float, str, dict]) -> bytes:
     """A capture of one connection: seconds, who sends, the rest of `tcp`."""
-    ends = {
+    ends: dict[str, dict[str, Any]] = {
         "c": {"src": CLIENT, "sport": 40000, "dst": SERVER, "dport": 1521},
         "s": {"src": SERVER, "sport": 1521, "dst": CLIENT, "dport": 40000},
     }
@@ -114,7 +115,7 @@ def test_a_connection_is_complete_with_both_ends_or_a_reset():
 
 
 def test_a_port_used_again_is_another_connection():
-    steps = [
+    steps: list[tuple[float, str, dict]] = [
         *SHAKE,
         (1.0, "s", {"flags": "R."}),
         (2.0, "c", {"flags": "S", "seq": 777}),
@@ -216,7 +217,7 @@ def test_the_tokens_come_out_of_the_columns_again(write, packets):
     assert (days.diff().drop_nulls() >= 0).all() or (rows["t_local"].diff().drop_nulls() > -43200).all()
 
 
-def text(content: str, **hints: str) -> Reading:
+def text(content: str, **hints: Any) -> Reading:
     return read_bytes(content.encode(), Hints(kind="packets", variant="text", **hints))
 
 

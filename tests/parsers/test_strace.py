@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -25,7 +26,7 @@ def read(text: str, hints: Hints = STRACE, **limits: int):
     return reading
 
 
-def calls(text: str, **limits: int) -> list[dict]:
+def calls(text: str, **limits: Any) -> list[dict]:
     return read(text, **limits).table("syscalls").to_dicts()
 
 
