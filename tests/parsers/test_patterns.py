@@ -1,0 +1,152 @@
+"""No pattern of Python's `re` backtracks badly, and what Polars is given compiles there, where every pattern is linear."""
+
+from __future__ import annotations
+
+import re
+import re._parser as sre  # type: ignore[import-not-found]
+import time
+import warnings
+from functools import cache
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from parsers.registry import all_formats
+from tests.parsers.patterns import Found, called, compiled
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it reads Python's parser of patterns under its old name
+    from regexploit.ast.sre import SreOpParser
+    from regexploit.redos import find
+
+QUADRATIC = 2
+"""Stars of regexploit: so many repeats may fight for the same characters; 11 and more are exponential."""
+
+ATTACK = 16_384
+SECONDS = 6.0
+"""For one attack of 16 KB: a quadratic pattern needs one or two on a busy machine, a cubic one minutes."""
+
+CUBIC = {
+    "parsers.formats.svmon": "blanks of a description; only lines that begin with two numbers and a word",
+    "parsers.formats.perf_stat": "blanks behind `#`; only the first 100 lines of a head and rows of perf stat",
+    "parsers.truss_text": "letters in brackets, in marks of elision of small pastes",
+}
+"""Patterns known to be worse, by module: to be rewritten, not to be joined by others."""
+
+ALWAYS = 32  # re.UNICODE, which every text pattern has
+
+
+@cache
+def python_patterns() -> tuple[Found, ...]:
+    """Give each pattern of `re` once."""
+    found: dict[tuple[str, int], Found] = {}
+    for one in (*compiled(), *called()[0]):
+        found.setdefault((one.pattern, one.flags & ~ALWAYS), one)
+    return tuple(found.values())
+
+
+def test_patterns_are_found():
+    _, columns, unknown = called()
+    assert len(python_patterns()) > 400
+    assert len(columns) > 500
+    assert len(unknown) < 150, "calls whose pattern is made of local names are seen by nobody"
+    assert any(one.where == "parsers.secret_scan._PATTERNS" for one in compiled()), "patterns in tuples of tuples"
+
+
+def test_no_pattern_backtracks_more_than_quadratically():
+    bad = []
+    for one in python_patterns():
+        for attack in find(SreOpParser().parse_sre(one.pattern, one.flags & ~ALWAYS)):
+            if attack.starriness > QUADRATIC + any(one.where.startswith(name) for name in CUBIC):
+                bad.append(f"{one.where}: {attack.starriness} stars, {attack.example()[:120]}: {one.pattern[:160]}")
+                break
+    assert not bad, "\n".join(bad)
+
+
+def characters(pattern: str, flags: int) -> str:
+    """Give a character for each place of a pattern, in order."""
+    out: list[str] = []
+
+    def walk(tokens):
+        for op, value in tokens:
+            name = str(op)
+            if name == "LITERAL":
+                out.append(chr(value))
+            elif name in ("ANY", "NOT_LITERAL"):
+                out.append("x")
+            elif name == "IN":
+                out.append(_of_class(value))
+            elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+                walk(value[2])
+            elif name == "SUBPATTERN":
+                walk(value[3])
+            elif name == "BRANCH":
+                for branch in value[1]:
+                    walk(branch)
+            elif name in ("ASSERT", "ASSERT_NOT"):
+                walk(value[1])
+
+    walk(sre.parse(pattern, flags))
+    return "".join(out)
+
+
+def _of_class(members) -> str:
+    categories = {"CATEGORY_DIGIT": "7", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "w"}
+    for op, value in members:
+        if str(op) == "NEGATE":
+            return "x"
+        if str(op) == "LITERAL":
+            return chr(value)
+        if str(op) == "RANGE":
+            return chr(value[0])
+        if str(op) == "CATEGORY":
+            return categories.get(str(value), "-")
+    return "x"
+
+
+def attacks(one: Found) -> set[str]:
+    """Give what is repeated: the characters of a pattern that stand in repeats most likely, neighbours, all of them."""
+    text = characters(one.pattern, one.flags & ~ALWAYS)
+    often = sorted(set(text), key=text.count, reverse=True)
+    pairs = [a + b for a, b in pairwise(text) if a != b]
+    return {*often[:5], *sorted(set(pairs), key=pairs.count, reverse=True)[:4], text[:40]} - {""}
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_repeats_of_its_own_characters_do_not_stop_a_pattern(part):
+    slow = []
+    for one in python_patterns()[part::8]:
+        pattern = re.compile(one.pattern, one.flags & ~ALWAYS)
+        for unit in sorted(attacks(one)):
+            for size in (ATTACK // 64, ATTACK // 16, ATTACK // 4, ATTACK):
+                text = (unit * (size // len(unit) + 1))[:size] + "\x00"
+                began = time.thread_time()
+                pattern.match(text)
+                spent = time.thread_time() - began
+                # Growth tells early: cubic growth from here on would never end.
+                if spent > SECONDS * (size / ATTACK) ** 2 + 0.1:
+                    slow.append(f"{one.where}: {spent:.2f} s for {size} characters of {unit!r}: {one.pattern[:160]}")
+                    break
+                if spent > 0.03:  # squares: the next size says nothing new and costs sixteen times as much
+                    break
+    assert not slow, "\n".join(slow)
+
+
+def test_patterns_for_columns_compile_there():
+    refused = []
+    for one in called()[1]:
+        try:
+            pl.Series([""]).str.contains(one.pattern)
+        except pl.exceptions.ComputeError as error:
+            refused.append(f"{one.where}: {one.pattern[:120]}: {str(error)[:120]}")
+    assert not refused, "\n".join(refused)
+
+
+@pytest.mark.parametrize(("form", "module"), all_formats(), ids=lambda x: getattr(x, "variant", ""))
+def test_each_format_says_what_its_lines_are(form, module):
+    if (form.kind, form.variant) == ("csv", "delimited"):
+        assert not form.own  # a table of anything has no line of its own
+        return
+    assert form.own
+    assert pl.Series(["", "The quick brown fox jumps over the lazy dog."]).str.contains(form.own).len() == 2
