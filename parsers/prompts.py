@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from parsers.source import Hints
-from parsers.times import month
+from parsers.times import month, wall_seconds
 
 LEAD_LINES = 12
 """No more lines than these above an output are looked at."""
@@ -165,7 +165,7 @@ def date_of(line: str) -> str | None:
             continue
         number = month(found["month"])
         day = int(found["day"])
-        if number and 1 <= day <= 31:
+        if number and wall_seconds(int(found["year"]), number, day) is not None:
             return f"{found['year']}-{number:02}-{day:02}"
     return None
 

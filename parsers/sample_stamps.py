@@ -93,8 +93,14 @@ def wall(parts: pl.DataFrame) -> pl.Expr:
         .replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
     )
     whole = {n: pl.col(n).cast(pl.Int64, strict=False) for n in ("year", "day", "h", "m", "s")}
-    days = pl.date(whole["year"], pl.coalesce(number, pl.col("mon").cast(pl.Int64, strict=False)), whole["day"])
-    return (days.cast(pl.Int32).cast(pl.Float64) * DAY + of_day()).alias("stamp")
+    days = day_number(whole["year"], pl.coalesce(number, pl.col("mon").cast(pl.Int64, strict=False)), whole["day"])
+    return (days * DAY + of_day()).alias("stamp")
+
+
+def day_number(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
+    """Days since 1970-01-01 (Float64); a date that no calendar has is NULL, where `pl.date` would raise."""
+    text = pl.format("{}-{}-{}", year, month, day)
+    return text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
 
 
 def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "ap") -> pl.Expr:

@@ -9,7 +9,7 @@ import polars as pl
 from parsers import grid
 from parsers.banner_dates import banner_day, told_day
 from parsers.registry import Claim
-from parsers.sample_stamps import DAY, of_day
+from parsers.sample_stamps import DAY, day_number, of_day
 from parsers.section_columns import section
 from parsers.section_rows import Found, fill, words
 from parsers.small_texts import whole
@@ -203,10 +203,10 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     lines = lines.join(known, on="banner", how="left", maintain_order="left")
     state["banner"], state["midnight"], state["page_kb"] = known.row(-1)
     sadf = lines["rest"].is_not_null().any()
-    date = pl.date(*(pl.col(c).cast(pl.Int32, strict=False) for c in ("y", "mo", "d")))
+    date = day_number(*(pl.col(c).cast(pl.Int64, strict=False) for c in ("y", "mo", "d")))
     clock = (pl.col("sh").cast(pl.Float64) * 60 + pl.col("sm").cast(pl.Float64)) * 60 + pl.col("ss").cast(pl.Float64)
     epoch = pl.coalesce("epoch", "sec").cast(pl.Float64, strict=False)
-    full = date.cast(pl.Int32).cast(pl.Float64) * DAY + clock if sadf else pl.lit(None, pl.Float64)
+    full = date * DAY + clock if sadf else pl.lit(None, pl.Float64)
     listed = words(pl.col("body"))
     if sadf:
         listed = pl.when(pl.col("rest").is_not_null()).then(words(pl.col("body"), ";")).otherwise(listed)

@@ -33,7 +33,7 @@ import polars as pl
 from parsers import aix_configuration, grid, vmstat_totals
 from parsers.aix_configuration import CONFIGURATION
 from parsers.registry import Claim, Counter, Format
-from parsers.sample_stamps import DAY, STAMP, STARTING, of_day, place, running, stamped
+from parsers.sample_stamps import DAY, STAMP, STARTING, day_number, of_day, place, running, stamped
 from parsers.schema import schema
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
@@ -197,13 +197,12 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     )
     state["segment"], state["stamp"] = lines["segment"][-1], list(held.row(-1))
     day = line.str.extract_groups(STARTING).struct.rename_fields(["mon", "d", "y", "h", "m", "s", "ap"])
-    days = (
-        lines.select(day.alias("g")).unnest("g").select(pl.date(*(pl.col(c).cast(pl.Int32) for c in ("y", "mon", "d"))))
-    )
+    date = day_number(*(pl.col(c).cast(pl.Int64, strict=False) for c in ("y", "mon", "d")))
+    days = lines.select(day.alias("g")).unnest("g").select(date)
     told = state.get("day", [None, 0])
     if told[0] is None and source.hints.date:
         told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
-    lines = lines.with_columns(days.to_series().cast(pl.Int32).cast(pl.Float64).alias("day"))
+    lines = lines.with_columns(days.to_series().alias("day"))
     lines = lines.with_columns(
         dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64) + told[1],
         day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),

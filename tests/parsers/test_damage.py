@@ -123,3 +123,20 @@ def test_what_cannot_be_proved_is_unknown_and_told(kind, damage):
     assert damaged.account.account.lines == len(text.splitlines())
     if after != before:
         assert {n.kind for n in damaged.account.notes} & {"unknown", "damaged", "repaired"}, damaged.account.notes
+
+
+@pytest.mark.parametrize(
+    ("kind", "stamp"),
+    [
+        ("vmstat", "Sat Feb 30 11:00:00 EST 2013"),
+        ("mpstat", "Sat Feb 30 11:00:00 EST 2013"),
+        ("vmstat", "# Starting Time:  02/30/2019 18:16:32"),
+        ("vmstat", "Sat 31 Apr 2013 11:00:00 AM EST"),
+    ],
+)
+def test_a_day_that_no_calendar_has_is_left_unknown(kind, stamp):
+    damaged = read_bytes(f"{stamp}\n{CLEAN[kind]}".encode(), Hints(kind=kind))
+    table, columns = MEASURED[kind]
+    assert damaged.error is None
+    assert damaged.table(table).select(columns).rows() == reading(kind)[0].table(table).select(columns).rows()
+    assert damaged.account.account.lines == len(CLEAN[kind].splitlines()) + 1
