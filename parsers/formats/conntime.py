@@ -90,9 +90,11 @@ FAILURE = r"^[ \t]*(TNS|ORA)-0*([0-9]+)\b"
 
 def claim(head: Head) -> Claim | None:
     """tnsping by its banner; a list if most lines are a number behind one and the same label."""
-    for number, line in enumerate(head.lines, start=1):
+    for number, line in enumerate(head.lines if "TNS Ping" in head.text else (), start=1):
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
+    if sum(1 for x in head.spread if re.match(LINE, x)) * 4 < len(head.spread):
+        return None
     lines = [x for x in head.lines if x and not re.match(ELISION, x)]
     found = [m for m in (re.match(LINE, x) for x in lines) if m and not (m[2] and not m[1])]
     if not found or len(found) * 2 < len(lines):
