@@ -141,7 +141,7 @@ def runs(
         idle = deque(crew)
         while True:
             while idle and following.offset < job.part_end:
-                run = Run(following, run_end(text, job.limits, following.offset, job.part_end), batch + len(pending))
+                run = Run(following, text.run_end(following.offset, job.part_end), batch + len(pending))
                 worker = idle.popleft()
                 worker.send(Ask(run, state, key_lines, warm=bool(pending)))
                 pending.append((worker, run))
@@ -171,12 +171,6 @@ def runs(
     finally:
         for worker in crew:
             worker.stop()
-
-
-def run_end(text: TextFile, limits: Limits, offset: int, part_end: int) -> int:
-    """Give the offset behind the run that begins at `offset`."""
-    step = max(limits.run_bytes // 2 * 2, 2)
-    return part_end if offset + step >= part_end else text.next_line(offset + step, part_end)
 
 
 def settle(

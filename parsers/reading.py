@@ -327,7 +327,7 @@ class _Reading:
     def _read_run(self, what: Plan, chosen: _Chosen | None, begin: Position, part_end: int) -> int:
         """Read one block run; gives the end of the part, which a watched part finds on its way."""
         manifest, text, at = self.manifest, self.text, self._at
-        end = parallel.run_end(text, self.limits, at.offset, part_end)
+        end = text.run_end(at.offset, part_end)
         if what.watched:
             stop = self._stop(chosen, at, end)
             if stop is not None:

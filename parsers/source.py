@@ -62,13 +62,15 @@ class Hints:
 @dataclass(frozen=True)
 class Limits:
     """What bounds a reading, in bytes unless said. `line_bytes`: a longer line is cut there, keeps its number, is
-    noted.
+    noted. `block_lines` and `run_lines` bound what is cut from text of very short lines.
     """
 
     file_bytes: int = 64 * 1024**3
     line_bytes: int = 1024 * 1024
     block_bytes: int = 2 * 1024 * 1024
     run_bytes: int = 32 * 1024 * 1024
+    block_lines: int = 200_000
+    run_lines: int = 3_000_000
     notes_per_batch: int = 2000
     ahead_bytes: int = 200 * 1024 * 1024
     """A larger part is read by child processes."""
@@ -185,10 +187,37 @@ class TextFile:
                     continue
                 else:
                     continue
-            yield self._piece(at, carry[:behind], behind)
+            begun = 0
+            for stop in self._stops(carry, behind):
+                yield self._piece(at + begun, carry[begun:stop], stop - begun)
+                begun = stop
             at, carry = at + behind, carry[behind:]
             if not chunk:
                 return
+
+    def _stops(self, data: bytes, behind: int) -> list[int]:
+        """Cut [0, behind) of whole lines so that no block has more than `block_lines`: an empty line costs memory too."""
+        most = self.limits.block_lines
+        if data.count(self.eol.encode()[:1], 0, behind) <= most:
+            return [behind]
+        inner = [int(stop) for stop in self._ends(data[:behind])[most - 1 :: most]]
+        return inner if inner and inner[-1] == behind else [*inner, behind]
+
+    def run_end(self, begin: int, end: int) -> int:
+        """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
+        step = max(self.limits.run_bytes // 2 * 2, 2)
+        behind = end if begin + step >= end else self.next_line(begin + step, end)
+        at, lines = begin, 0
+        while behind - begin > self.limits.run_lines and at < behind:
+            self.stream.seek(at)
+            chunk = self.stream.read(min(max(self.limits.block_bytes // 2 * 2, 2), behind - at))
+            if not chunk:
+                break
+            found = chunk.count(self.eol.encode()) if self.width == 1 else len(self._ends(chunk))
+            if lines + found >= self.limits.run_lines:
+                return at + int(self._ends(chunk)[self.limits.run_lines - lines - 1])
+            at, lines = at + len(chunk), lines + found
+        return behind
 
     def piece(self, offset: int, size: int) -> Piece:
         """Read one piece again; of a line without end only the part that is kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -186,3 +187,18 @@ def test_an_unknown_file_is_numbered_all_the_same(tmp_path):
         "",
         "the login is slow.",
     ]
+
+
+def test_lines_without_text_are_cut_into_blocks_and_runs_by_number(tmp_path):
+    """Memory goes with the number of lines too: 32 MB of line ends are 32 million lines."""
+    path = tmp_path / "a"
+    path.write_bytes(b"\n" * 1000 + b"time elapsed : 0,31\n" * 50 + b"\n" * 1000)
+    whole = read(path, Hints(kind="conntime"), tmp_path / "one")
+    limits = Limits(block_lines=70, run_lines=300)
+    many = read(path, Hints(kind="conntime"), tmp_path / "many", limits=limits)
+    assert many.account == whole.account
+    assert many.tables == whole.tables == {"conn_times": 50}
+    batches = json.loads((tmp_path / "many" / "manifest.json").read_text())["batches"]
+    assert [b["line_next"] for b in batches] == [301, 601, 901, 1201, 1501, 1801, 2051]
+    with open_text(path, limits) as text:
+        assert max(len(piece.lines) for piece in text.pieces(0, text.size)) == 70
