@@ -231,10 +231,12 @@ def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
     )
     if len(fresh):
         seen += fresh["event"].to_list()
-        out.add(
-            "profile_meta",
-            fresh.select("line_no", "event", variant=pl.lit("script"), ncpu=pl.lit(state.get("ncpu"), pl.Int64)),
-        )
+        # Files are put together: what counts is the header above the event, wherever the block was cut.
+        heads: list[list[int]] = state.get("ncpus", [])
+        above = [next((n for at, n in reversed(heads) if at < line), None) for line in fresh["line_no"]]
+        ncpu = pl.Series("ncpu", above, dtype=pl.Int64)
+        out.add("profile_meta", fresh.select("line_no", "event", variant=pl.lit("script")).with_columns(ncpu))
+    state["ncpus"] = state.get("ncpus", [])[-1:]
     times = rows["t_local"].drop_nulls()
     if len(times):
         lines = [(int(rows["line_no"].item(0)), int(rows["line_end"].item(-1)))]
@@ -261,6 +263,7 @@ def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
     words = dict(said.select("name", "value").iter_rows())
     if "nrcpus online" in words and words["nrcpus online"].isdecimal():
         state["ncpu"] = int(words["nrcpus online"])
+        state.setdefault("ncpus", []).append([int(comments["line_no"].item(0)), state["ncpu"]])
     if "cmdline" in words:
         out.fact("tool_opts", words["cmdline"].split())
     if "os release" in words:

@@ -41,8 +41,10 @@ MB = 1 << 20
 SECONDS, SECONDS_A_MB = 5.0, 5.0
 """Processor time for one reading: a fixed share, and so much a megabyte (the demand is 1 s; machines are slow and busy)."""
 
-PEAK_MB, PEAK_FACTOR = 200.0, 40.0
-"""How far one input may lift the peak of the process: a fixed share, and so many times its own size."""
+PEAK_MB, PEAK_FACTOR = 200.0, 80.0
+"""How far one input may lift the peak of the process: a fixed share, and so many times its own size (a text of nothing but
+line ends has a million lines a megabyte; a run is bounded by their number).
+"""
 
 LARGEST = 2 * MB
 
