@@ -21,7 +21,7 @@ from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.artifact import Artifact, ArtifactState, Way
 from incidents.models.database import patiently
 from incidents.models.incident import RoomCounter
-from incidents.models.job import Job, Queue
+from incidents.models.job import Job, JobState, Queue
 from parsers.archives import HEAD_BYTES, LeftOut, Member, container_of, open_members
 from parsers.collectors import SMALL, Tree, collector_of, names_a_zone
 from parsers.errors import LimitExceeded, NotText
@@ -83,16 +83,18 @@ def _finish(job: Job, artifact: Artifact, cause: str | None) -> None:
         RoomCounter.lock(artifact.incident_id)
         job.hold()
         artifact.refresh_from_db()
+        nothing = None
         if not artifact.purged:
             taken = artifact.members.filter(became__isnull=False).count()
             if taken:
                 _set(artifact, ArtifactState.UNPACKED, cause)
             else:
-                _set(artifact, ArtifactState.FAILED, f"{_why_nothing(artifact)} The file is kept as it is.")
+                nothing = f"{_why_nothing(artifact)} The file is kept as it is."
+                _set(artifact, ArtifactState.FAILED, nothing)
             Activity.objects.append(
                 artifact.incident_id, None, ACTOR, "unpacked", f"artifact {artifact.number}", files=taken
             )
-        job.finish()
+        job.finish(JobState.DONE if nothing is None else JobState.FAILED, nothing)
 
 
 def _why_nothing(artifact: Artifact) -> str:
