@@ -60,10 +60,11 @@ def unpack(job: Job, artifact: Artifact) -> None:
         walk.run(only_known=True)
         if walk.seen <= TAKEN_WHOLE and walk.unknown:
             walk.run(only_known=False)
-        cause = walk.words()
+        capped, cause = None, walk.words()
     except (LimitExceeded, NoSpace, TooLarge) as error:
-        cause = f"Not everything was unpacked: {error} The files before it are there."
-    patiently(lambda: _finish(job, artifact, cause))
+        capped = f"Not everything was unpacked: {error}."
+        cause = f"{capped} The files before it are there."
+    patiently(lambda: _finish(job, artifact, cause, capped))
 
 
 def _begin(job: Job, artifact: Artifact) -> bool:
@@ -78,7 +79,7 @@ def _begin(job: Job, artifact: Artifact) -> bool:
         return True
 
 
-def _finish(job: Job, artifact: Artifact, cause: str | None) -> None:
+def _finish(job: Job, artifact: Artifact, cause: str | None, capped: str | None = None) -> None:
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
         job.hold()
@@ -89,7 +90,7 @@ def _finish(job: Job, artifact: Artifact, cause: str | None) -> None:
             if taken:
                 _set(artifact, ArtifactState.UNPACKED, cause)
             else:
-                nothing = f"{_why_nothing(artifact)} The file is kept as it is."
+                nothing = f"{capped or _why_nothing(artifact)} The file is kept as it is."
                 _set(artifact, ArtifactState.FAILED, nothing)
             Activity.objects.append(
                 artifact.incident_id, None, ACTOR, "unpacked", f"artifact {artifact.number}", files=taken
