@@ -218,7 +218,7 @@ def _marker(marker: Marker) -> rules.Marker:
 
 
 def _statement(statement: Statement) -> rules.Statement:
-    return rules.Statement(statement.name, statement.num, statement.unit, statement.text, statement.author_label)
+    return rules.Statement(statement.name, statement.num, statement.unit, statement.text, statement.author_label, statement.subject or None)
 
 
 def _offset(offset: ClockOffset) -> rules.Offset:

@@ -160,6 +160,7 @@ class PhaseForm(RowForm):
 
 class StatementForm(RowForm):
     name = forms.CharField(max_length=60, label="Name")
+    subject = forms.CharField(max_length=100, required=False, label="Of whom (host, phase, pid 12)")
     num = forms.FloatField(required=False, label="Number")
     unit = forms.CharField(max_length=20, required=False, label="Unit")
     text = forms.CharField(max_length=2000, label="Statement")

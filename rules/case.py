@@ -336,10 +336,14 @@ class Case:
         ]  # fmt: skip
 
     def _statement_rows(self) -> list[dict[str, Any]]:
+        """One row each; a subject that is a host or a phase of the case also stands in that column, so that rules can join."""
+        phases = {p for a in self.spec.artifacts for part in a.parts if (p := part.phase)}
+        phases |= {p.phase for p in self.spec.phases} | {p for m in self.spec.markers for p in m.between or ()}
         return [
-            {"author": s.author, "name": s.name, "num": s.num, "unit": s.unit, "text": s.text}
+            {"author": s.author, "name": s.name, "subject": s.subject, "num": s.num, "unit": s.unit, "text": s.text,
+             "host": s.subject if s.subject in self.spec.hosts else None, "phase": s.subject if s.subject in phases else None}
             for s in self.spec.statements
-        ]
+        ]  # fmt: skip
 
     def _marker_rows(self) -> list[dict[str, Any]]:
         return [

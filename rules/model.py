@@ -111,13 +111,14 @@ class PhaseSpec:
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact typed in by a person; what leans on it is marked *by statement*."""
+    """A fact typed in by a person; what leans on it is marked *by statement*. `subject` says of whom: a host, a phase, `pid 12`."""
 
     name: str
     num: float | None = None
     unit: str | None = None
     text: str | None = None
     author: str | None = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True)

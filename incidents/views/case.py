@@ -35,7 +35,7 @@ from incidents.visible import visible
 Row = dict[str, Any]
 _HOST = ("name", "os", "os_release", "role", "ncpu", "mem_gib", "tz")
 _MARKER = ("label", "kind", "at", "from_phase", "to_phase", "hypothesis")
-_STATEMENT = ("name", "num", "unit", "text", "author_label")
+_STATEMENT = ("name", "subject", "num", "unit", "text", "author_label")
 
 
 @require_http_methods(["GET", "POST"])

@@ -298,3 +298,14 @@ def test_an_unread_artifact_is_an_empty_one() -> None:
     assert case.table("syscalls").is_empty()
     assert case.clocks == ()
     assert views.build(case, ["syscalls"], Path())["syscalls"].endswith("where false")
+
+
+def test_a_statement_about_a_host_or_a_phase_joins_it() -> None:
+    said = (
+        Statement("rss_kb", 400, subject="pid 1"),
+        Statement("work_rate", 40, subject="before"),
+        Statement("sga_kb", 1, subject="db"),
+    )
+    spec = CaseSpec(hosts={"db": HostSpec()}, markers=(Marker(between=("before", "after")),), statements=said)
+    rows = Case(spec).table("statements", ["subject", "host", "phase"]).rows()
+    assert rows == [("pid 1", None, None), ("before", None, "before"), ("db", "db", None)]
