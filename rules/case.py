@@ -19,10 +19,11 @@ from typing import Any
 import polars as pl
 
 from parsers import parquet, schema
-from rules import registry
+from rules import findings_table, registry
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.errors import CaseInvalid
 from rules.model import CaseSpec, Clock, Marker, PartSpec
+from rules.statements import usable
 
 __all__ = ["COMMON", "Case", "Stretch", "dump_case_yaml", "load_case_yaml"]
 
@@ -96,6 +97,7 @@ class Case:
         self._frames = dict(frames) if frames is not None else None
         self._tables: dict[str, pl.DataFrame] = {}
         self._derived: dict[str, pl.DataFrame] = {}
+        self._findings = findings_table.TABLE.rows(())
 
     @classmethod
     def of_tables(
@@ -114,6 +116,8 @@ class Case:
                 raise KeyError(f"{name} has no column {', '.join(sorted(unknown))}")
             if "line_end" in columns:
                 given = [{"artifact_id": 1, "part": 1, "line_end": row.get("line_no"), **row} for row in given]
+            if name == findings_table.TABLE.name:
+                given = [findings_table.plain(row) for row in given]
             frames[name] = pl.DataFrame(
                 {c: [row.get(c) for row in given] for c in columns}, schema=columns, strict=False
             )
@@ -202,6 +206,16 @@ class Case:
         """Take over where clocks stand; tables given from now on have `t` and `t_err`, derived tables keep what they were built of."""
         self.alignments = dict(alignments)
         self._tables.clear()
+
+    @property
+    def findings(self) -> pl.DataFrame:
+        """What stage-1 rules found; empty until `take_findings`, or the rows given to `of_tables`."""
+        return (self._frames or {}).get(findings_table.TABLE.name, self._findings)
+
+    def take_findings(self, frame: pl.DataFrame) -> None:
+        """Take over what stage 1 found; rows given to `of_tables` stay."""
+        self._findings = frame
+        self._input_hashes.pop(findings_table.TABLE.name, None)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -342,7 +356,7 @@ class Case:
         return [
             {"author": s.author, "name": s.name, "subject": s.subject, "num": s.num, "unit": s.unit, "text": s.text,
              "host": s.subject if s.subject in self.spec.hosts else None, "phase": s.subject if s.subject in phases else None}
-            for s in self.spec.statements
+            for s in usable(self.spec.statements)
         ]  # fmt: skip
 
     def _marker_rows(self) -> list[dict[str, Any]]:
@@ -371,6 +385,9 @@ class Case:
 
     def _hash(self, name: str) -> str:
         made = hashlib.sha256(name.encode())
+        if name == findings_table.TABLE.name:
+            made.update(self.findings.write_json().encode())
+            return made.hexdigest()[:32]
         if name not in schema.TABLES:
             module = registry.derived()[name]
             made.update(
@@ -419,9 +436,11 @@ def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | Non
 
 
 def columns_of(name: str) -> dict[str, pl.DataType]:
-    """Return the columns of an evidence or derived table with their types, common ones in front; KeyError for an unknown name."""
+    """Return the columns of an evidence or derived table or of `findings` with their types; KeyError for an unknown name."""
     if name in schema.TABLES:
         return {**COMMON, **{c.name: c.dtype for c in schema.TABLES[name].columns}}
+    if name == findings_table.TABLE.name:
+        return dict(findings_table.TABLE.columns)
     return dict(registry.derived()[name].TABLE.columns)
 
 

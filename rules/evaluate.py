@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from parsers.lines import LineReader
-from rules import collect, loader, scoring
+from rules import collect, loader, scoring, statements
 from rules.case import Case
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
@@ -68,7 +68,8 @@ def evaluate(
 def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None = None) -> Report:
     """Judge an opened case; see `evaluate`."""
     began = time.perf_counter()
-    library = [r for r in (loader.load_library() if rules is None else rules) if r.file.status in RUNS]
+    everything = loader.load_library() if rules is None else rules
+    library = [r for r in everything if r.file.status in RUNS]
     clock_map, clock_error = aligned(case)
     with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, Sandbox(fence) as sandbox:
         runner = Runner(case, sandbox, Path(scratch), case.cache)
@@ -76,6 +77,10 @@ def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None =
         judged = _Judged(case, outcomes, runner)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
+    failed += tuple(
+        Failed("CASE", why)
+        for why in statements.problems(case.spec.statements, {r.id for r in everything} if rules is None else None)
+    )
     places = clock_map.places if clock_map else {}
     clocks = tuple(
         replace(c, frame=places[c.clock].frame, add=places[c.clock].add, err=places[c.clock].err)
@@ -194,14 +199,14 @@ class _Judged:
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row
         values = template_values(draft)
-        headline, expert, manager = (render(file.messages.template(w, draft.tier), values) for w in MESSAGES)
+        headline, expert, manager = (render(file.messages.template(w, draft.voice), values) for w in MESSAGES)
         against = list(row.get("against") or [])
         if draft.contiguous == "assumed":
             expert = f"{expert} {ASSUMED}"
             against.append(ASSUMED)
         if draft.facts.get("id_mismatch"):
             against.append("The ids of the two artifacts differ: they are of different starts of the instance.")
-        if draft.tier == "contradicted":
+        if draft.voice == "contradicted":
             against.append("The confirming artifact disagrees.")
         if draft.more:
             headline = f"{headline} (and {draft.more} more like it)"
@@ -209,7 +214,7 @@ class _Judged:
         sha = citations[0].sha256 or f"artifact {citations[0].artifact}"
         identity = json.dumps([rule.id, draft.host, draft.subject, sha, citations[0].line_from])
         key = hashlib.sha256(identity.encode()).hexdigest()[:16]
-        cells = scoring.cells_of(file.hypotheses, draft.tier, draft.decibans, draft.facts, row.get("tested"))
+        cells = scoring.cells_of(file.hypotheses, draft.voice, draft.decibans, draft.facts, row.get("tested"))
         place = self.case.at(citations[0].artifact, citations[0].line_from)
         clock = row.get("clock") or (place.clock if place else None)
         finding = Finding(

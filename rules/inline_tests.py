@@ -151,7 +151,7 @@ def _same(want: Any, got: Any) -> bool:
 def _texts(rule: Rule, shown: Sequence[Draft]) -> Iterator[str]:
     """Every tier's texts must render with a real row of that tier, the manager's in at most 160 characters and one sentence."""
     for tier in rule.file.confidence:
-        of_tier = [d for d in shown if d.tier == tier]
+        of_tier = [d for d in shown if d.voice == tier]
         if not of_tier:
             yield f"no test shows the tier {tier}"
         for draft in of_tier:

@@ -28,7 +28,8 @@ SEMVER = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 NAME = re.compile(r"[a-z_][a-z0-9_]*")
 BOUND = re.compile(r"\$([a-z_][a-z0-9_]*)")
 HYPOTHESIS = re.compile(r"H-[A-Z]+(-[A-Z]+)*|tested")
-TIERS = ("base", "corroborated", "contradicted")
+TIERS = ("base", "corroborated", "contradicted", "clear")
+"""What weights and texts are given for: the tiers, and `clear` for the clearing rows of a rule that also fires."""
 OPERATORS = {
     "=": "=",
     "!=": "<>",
@@ -42,6 +43,8 @@ OPERATORS = {
 }
 AGGREGATES = {"count": "count", "sum": "sum", "avg": "avg", "median": "median", "min": "min", "max": "max"}
 MANAGER_MAX = 160
+FINDINGS = "findings"
+"""The table that only stage 2 sees; `rules.findings_table` has its columns."""
 
 
 @functools.cache
@@ -72,7 +75,13 @@ def load(text: str, path: str = "rule") -> Rule:
     _check_weights(file, fail)
     _check_messages(file, fail)
     requires = _requires(file.requires, fail)
+    for key in ("all", "any", "confirms"):
+        for n, need in enumerate(getattr(requires, key)):
+            if file.stage == 1 and need.table == FINDINGS:
+                raise fail(f"requires.{key}[{n}]", f"only a rule of stage 2 may read {FINDINGS}")
     sql = file.query or compile_when(file, fail)
+    if file.stage == 1 and _reads(sql, FINDINGS):
+        raise fail("stage", f"only a rule of stage 2 may read {FINDINGS}")
     used = set(BOUND.findall(sql))
     for name in sorted(used ^ set(file.params)):
         raise fail(
@@ -95,6 +104,12 @@ def load(text: str, path: str = "rule") -> Rule:
     if file.max_rows < 1:
         raise fail("max_rows", "must be at least 1")
     return Rule(file, requires, sql, hashlib.sha256(sql.encode()).hexdigest()[:16], path)
+
+
+def _reads(sql: str, table: str) -> bool:
+    """Tell whether a statement names a table outside texts and comments; a word too many is possible, one too few is not."""
+    bare = re.sub(r"'(?:[^']|'')*'|--[^\n]*", " ", sql)
+    return re.search(rf"\b(?:from|join|,)\s*\(*\s*\"?{table}\b", bare, re.I) is not None
 
 
 def _check_params(file: RuleFile, fail: Any) -> None:

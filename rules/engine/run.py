@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from rules import clocks, registry
+import polars as pl
+
+from rules import clocks, findings_table, registry
 from rules.case import Case, columns_of
 from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
@@ -39,6 +41,7 @@ SCOPES = ("pack", "site", "team", "room")
 SHARES = (("critical", 0.5), ("major", 0.2), ("minor", 0.05))
 ASSUMED_CAP = CLASSES["mechanism"]
 CLEARS_FROM = 10
+CLEAR = "clear"
 ROOM = "(room)"
 """Key of requirements that no host owns."""
 
@@ -70,6 +73,11 @@ class Draft:
     facts: Mapping[str, Any]
     row: Mapping[str, Any]
     more: int = 0
+
+    @property
+    def voice(self) -> str:
+        """Which texts and weight speak: those of `clear` for a clearing where the rule has them, else those of the tier."""
+        return CLEAR if self.kind == CLEAR and CLEAR in self.rule.file.confidence else self.tier
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,7 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
 
 def tables_of(rule: Rule) -> list[str]:
     """Return every table a rule may read, by its text and its requirements; sorted, never too few."""
-    known = views.names()
+    known = views.names(rule.file.stage)
     words = set(re.findall(r"[a-z_][a-z0-9_]*", rule.sql))
     needed = {n.table for n in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)}
     return sorted((words | needed) & known)
@@ -137,10 +145,38 @@ class Runner:
         self._counts: dict[str, dict[str | None, int]] = {}
         self._lines = {a: int(m.get("lines") or 0) for a, m in case.manifests.items()}
         self._hosts = _hosts(case)
+        self._first: dict[str, Outcome] | None = None
 
     def run(self, rules: Iterable[Rule], overrides: Sequence[Override] = ()) -> list[Outcome]:
-        """Return one outcome per rule, in the order given."""
-        return [self.run_one(rule, parameters(rule, overrides)) for rule in rules]
+        """Return one outcome per rule, in the order given. Rules of stage 2 run last and read what the others found."""
+        listed = list(rules)
+        made = {r.id: self.run_one(r, parameters(r, overrides)) for r in listed if r.file.stage == 1}
+        later = [r for r in listed if r.file.stage == 2]
+        if later:
+            self._first = dict(made)
+            self.case.take_findings(self._found(made.values()))
+            made |= {r.id: self.run_one(r, parameters(r, overrides)) for r in later}
+        return [made[r.id] for r in listed]
+
+    def _found(self, outcomes: Iterable[Outcome]) -> pl.DataFrame:
+        """The table `findings` of what stage 1 made."""
+        return findings_table.TABLE.rows(
+            findings_table.plain(self._found_row(d)) for o in outcomes if not o.failed for d in o.drafts
+        )
+
+    def _found_row(self, draft: Draft) -> dict[str, Any]:
+        first = draft.evidence[0]
+        place = self.case.at(first.artifact, first.line_from)
+        clears = {k: draft.row.get(k) for k in ("clear_s", "clear_n")}
+        return {
+            "artifact_id": first.artifact, "host": draft.host, "phase": place.phase if place else None,
+            "clock": draft.row.get("clock") or (place.clock if place else None), "line_no": first.line_from, "line_end": first.line_to,
+            "rule": draft.rule.id, "kind": draft.kind, "subject": draft.subject, "tier": draft.tier, "severity": draft.severity,
+            "decibans": draft.decibans, "layer": draft.layer, "evidence_group": draft.rule.file.evidence_group, "magnitude": draft.magnitude,
+            "facts": {**clears, **draft.facts, "magnitude": draft.magnitude}, "t_from": draft.row.get("t_from"), "t_to": draft.row.get("t_to"),
+            "contiguous": draft.contiguous, "by_statement": draft.by_statement,
+            "evidence": [{"artifact_id": e.artifact, "line_from": e.line_from, "line_to": e.line_to, "role": e.role} for e in draft.evidence],
+        }  # fmt: skip
 
     def run_one(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Outcome:
         """Return the outcome of one rule with these parameters."""
@@ -156,6 +192,7 @@ class Runner:
                 counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
                 rows, more = None, 0
             met, unmet, applies = self._gate(rule, counts)
+            unmet, silent = self._unheard(unmet)
             if met and rows is None:  # what would only confirm is not even built where the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
             if rows is None:
@@ -175,7 +212,7 @@ class Runner:
             return Outcome(rule, params, failed=f"{type(error).__name__}: {error}")
         fired = {None} if room and drafts else {d.host for d in drafts}
         helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
-        quiet = tuple(h for h in met if h not in fired)
+        quiet = (*(h for h in met if h not in fired), *silent)
         return Outcome(
             rule,
             params,
@@ -218,6 +255,38 @@ class Runner:
             else:
                 met.append(host)
         return met, unmet, True
+
+    def _unheard(
+        self, unmet: Mapping[str | None, tuple[Need, ...]]
+    ) -> tuple[dict[str | None, tuple[Need, ...]], tuple[str | None, ...]]:
+        """Say what a need for another rule's finding means: that rule's own needs where it could not run, else silence.
+
+        Returns what is unmet now and the hosts on which the rules asked for looked and found nothing.
+        """
+        if self._first is None:
+            return dict(unmet), ()
+        left: dict[str | None, tuple[Need, ...]] = {}
+        silent: list[str | None] = []
+        for host, needs in unmet.items():
+            own = [n for n in needs if n.table != findings_table.TABLE.name]
+            theirs = [n for need in needs if need not in own for n in self._behind(need, host)]
+            if own or theirs:
+                left[host] = tuple({n.text: n for n in [*own, *theirs]}.values())
+            else:
+                silent.append(host)
+        return left, tuple(silent)
+
+    def _behind(self, need: Need, host: str | None) -> Iterable[Need]:
+        """What kept the rules from running whose findings are needed."""
+        named = [value for column, op, value in need.where if column == "rule" and op in ("=", "in")]
+        ids = {i for value in named for i in ([value] if isinstance(value, str) else value)}
+        for rule, outcome in (self._first or {}).items():
+            if not ids or rule in ids:
+                yield from outcome.unmet.get(host, ()) or outcome.unmet.get(None, ())
+                if ids and outcome.failed:
+                    yield need
+        if ids and not ids & set(self._first or {}):
+            yield need
 
     def _applies(self, rule: Rule, host: str) -> bool:
         os, role = self._hosts.get(host, (None, None))
@@ -296,10 +365,10 @@ class Runner:
         if not evidence:
             raise fail("evidence is empty")
         tier = row.get("tier") or "base"
-        if tier not in rule.file.confidence:
+        if tier not in rule.file.confidence or tier == CLEAR:
             raise fail(f"the rule has no confidence for the tier {tier!r}")
         kind = row.get("kind") or "finding"
-        if kind not in ("finding", "clear"):
+        if kind not in ("finding", CLEAR):
             raise fail(f"kind is {kind!r}")
         layer = row.get("layer") or rule.file.layer
         if layer not in LAYERS:
@@ -312,9 +381,11 @@ class Runner:
         cap = row.get("cap")
         if cap is not None and cap not in CLASSES:
             raise fail(f"cap is {cap!r}")
-        decibans = rule.decibans(tier)
+        decibans = rule.decibans(CLEAR if kind == CLEAR and CLEAR in rule.file.confidence else tier)
         most = min(CLASSES[cap] if cap else 20, ASSUMED_CAP if contiguous == "assumed" else 20)
         decibans = max(-most, min(most, decibans))
+        if kind == CLEAR and decibans > 0:
+            raise fail(f"a clearing of {decibans} dB would blame: its weight must be against")
         clears = row.get("clears") or []
         if clears:
             if any(c not in LAYERS for c in clears):
@@ -329,7 +400,7 @@ class Runner:
             raise fail(f"severity is by {rule.file.severity.source}, which is no number")
         facts = {k: v for k, v in row.items() if k not in CONTRACT and not isinstance(v, (list, dict))}
         return Draft(
-            rule, host, subject, float(magnitude), kind, tier, layer, decibans, self._severity(rule, row, layer), contiguous,
+            rule, host, subject, float(magnitude), kind, tier, layer, decibans, "info" if kind == CLEAR else self._severity(rule, row, layer), contiguous,
             bool(row.get("by_statement")) or any(n.statement for n in rule.requires.all), evidence, facts, row,
         )  # fmt: skip
 

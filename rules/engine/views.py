@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from parsers import parquet, schema
-from rules import registry
+from rules import findings_table, registry
 from rules.case import FROM_CASE, Case, columns_of
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
@@ -28,6 +28,10 @@ _SQL: dict[object, str] = {
 
 def sql_type(kind: pl.DataType) -> str:
     """Return DuckDB's name of a Polars type; KeyError for one that no table uses."""
+    if kind == findings_table.FACTS:
+        return "MAP(VARCHAR, DOUBLE)"
+    if kind == findings_table.EVIDENCE:
+        return "STRUCT(artifact_id BIGINT, line_from BIGINT, line_to BIGINT, role VARCHAR)[]"
     return f"{_SQL[kind.inner]}[]" if isinstance(kind, pl.List) else _SQL[kind]
 
 
@@ -38,9 +42,10 @@ def text(value: str | float | None) -> str:
     return repr(value) if isinstance(value, (int, float)) else "'" + value.replace("'", "''") + "'"
 
 
-def names() -> frozenset[str]:
-    """Return every name a query may read: evidence tables, derived tables, the views without since-boot rows."""
-    return frozenset(schema.TABLES) | frozenset(registry.derived()) | frozenset(WITHOUT_FIRST)
+def names(stage: int = 1) -> frozenset[str]:
+    """Return every name a query may read: evidence and derived tables, views without since-boot rows, in stage 2 `findings`."""
+    known = frozenset(schema.TABLES) | frozenset(registry.derived()) | frozenset(WITHOUT_FIRST)
+    return known | {findings_table.TABLE.name} if stage == 2 else known
 
 
 def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
@@ -58,6 +63,8 @@ def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
 
 def _select(case: Case, name: str, scratch: Path) -> str:
     columns = columns_of(name)
+    if name == findings_table.TABLE.name:
+        return _findings(case, scratch) or _empty(columns)
     if name not in schema.TABLES or name in FROM_CASE or case.in_memory:
         frame = case.table(name) if name in schema.TABLES else case.derived(name)
         if frame.is_empty():
@@ -72,6 +79,16 @@ def _select(case: Case, name: str, scratch: Path) -> str:
         for part in _artifact(case, artifact.id, Path(artifact.reading or ""), name, columns)
     ]
     return " union all ".join(parts) or _empty(columns)
+
+
+def _findings(case: Case, scratch: Path) -> str | None:
+    """The findings of stage 1; None where there are none. The file is named after its content, since stage 1 may run again."""
+    if case.findings.is_empty():
+        return None
+    file = scratch / f"{findings_table.TABLE.name}-{case.hash_of(findings_table.TABLE.name)}.parquet"
+    if not file.exists():
+        case.findings.write_parquet(file)
+    return f"select * replace (map_from_entries(facts) as facts) from read_parquet({text(str(file))})"
 
 
 def _empty(columns: dict[str, pl.DataType]) -> str:

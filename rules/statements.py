@@ -1,0 +1,52 @@
+"""What people say, checked: figures of an author (`<RULE>.<fact>`), and statements that contradict each other, which nobody may use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from rules.model import Statement
+
+FIGURE = re.compile(r"(?P<rule>[A-Z]{2,4}-[0-9]{3}|TEAM-[a-z0-9]+-[0-9]{3})\.(?P<fact>[a-z_][a-z0-9_]*)")
+"""The name of an author's own figure: a rule and one of its facts (or `magnitude`)."""
+
+WORDS = frozenset({"oradism_mode"})
+"""Statements whose text is the value; of all others the number is."""
+
+
+def _value(statement: Statement) -> object:
+    return statement.text if statement.name in WORDS else statement.num
+
+
+def contradictory(statements: Sequence[Statement]) -> dict[tuple[str, str | None], tuple[Statement, ...]]:
+    """Return (name, subject) -> what was said of it, where two say different things. One without a value contradicts nobody."""
+    said: dict[tuple[str, str | None], list[Statement]] = {}
+    for s in statements:
+        if _value(s) is not None:
+            said.setdefault((s.name, s.subject), []).append(s)
+    return {key: tuple(all_) for key, all_ in said.items() if len({_value(s) for s in all_}) > 1}
+
+
+def usable(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Return the statements that rules may read: those that no other contradicts."""
+    out = contradictory(statements)
+    return tuple(s for s in statements if (s.name, s.subject) not in out)
+
+
+def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> Iterable[str]:
+    """Yield a message, its key in front, for each contradiction and for each figure that names none of `rules` (None: unknown)."""
+    for (name, subject), all_ in contradictory(statements).items():
+        told = " and ".join(
+            dict.fromkeys(f"{_value(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_)
+        )
+        yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
+    for n, s in enumerate(statements):
+        if "." not in s.name:
+            continue
+        figure = FIGURE.fullmatch(s.name)
+        if figure is None:
+            yield f"statements[{n}].name: {s.name!r} is no figure of a rule: <RULE>.<fact>, such as SHM-001.stall_s"
+        elif rules is not None and figure["rule"] not in rules:
+            yield f"statements[{n}].name: there is no rule {figure['rule']}"
+        elif s.num is None and s.text is None:
+            yield f"statements[{n}]: {s.name} has neither num nor text"
