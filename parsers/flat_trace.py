@@ -10,7 +10,8 @@ import polars as pl
 from parsers.call_rows import EVENT, CallRows, Fill
 from parsers.notes import ELISION
 from parsers.source import Source
-from parsers.tables import Domain, State, Tables
+from parsers.tables import Domain, State, Tables, line_span
+from parsers.times import span_s
 
 WHOLE_BYTES = 8 * 1024 * 1024
 """A part up to this size is one frame, so its rows stand in file order whatever waits for what."""
@@ -71,10 +72,8 @@ class FlatTrace:
         """Report the clock of these events; without stamps there is none."""
         if events.is_empty():
             return
-        times = events["t"].drop_nulls()
-        begin, end = (float(times.min()), float(times.max())) if len(times) else (None, None)  # type: ignore[arg-type]
-        span = (int(events["line_no"].min()), int(events["line_end"].max()))  # type: ignore[arg-type]
-        self.out.domain(Domain(1, kind if len(times) else "none", None, None, begin, end, [span]))
+        begin, end = span_s(events["t"])
+        self.out.domain(Domain(1, "none" if begin is None else kind, None, None, begin, end, [line_span(events)]))
 
     def state(self, *, last: bool) -> State:
         """End a run; with `last` what waited for a next event is given."""

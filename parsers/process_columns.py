@@ -190,7 +190,7 @@ def _places(raw: str) -> list[tuple[int, int]]:
 
 def place(
     line: str, named: Sequence[tuple[str, str]], places: Sequence[tuple[int, int]] | None
-) -> dict[str, str] | None:
+) -> dict[str, str | None] | None:
     """Put the words of a row with blank cells under their headings; None unless there is one best way.
 
     >>> place("root 295 270 0  0:00 <defunct>", columns("UID PID PPID C STIME TTY TIME CMD"), None)["(TTY)"] is None
@@ -237,10 +237,10 @@ def place(
     cost, count, chosen = best(0, 0)
     if count != 1 or cost > 12:
         return None
-    taken = {}
+    taken: dict[str, str | None] = {}
     for (name, kind), word in zip(named, chosen, strict=True):
         taken[name] = None if word < 0 else line[words[word][1] :] if kind == "rest" else words[word][0]
-    return taken  # type: ignore[return-value]  # blank cells are None
+    return taken
 
 
 def facts(cells: pl.DataFrame) -> pl.DataFrame:

@@ -17,8 +17,8 @@ import polars as pl
 
 from parsers.clocks import interval_question, set_back
 from parsers.source import Source
-from parsers.tables import Domain, State, Tables
-from parsers.times import MONTHS, WALL_BASE
+from parsers.tables import Domain, State, Tables, line_span
+from parsers.times import MONTHS, WALL_BASE, span_s
 
 DAY = 86400.0
 HALF_DAY = DAY / 2
@@ -192,14 +192,11 @@ def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFr
     """
     behind = pl.when(pl.col("sample") > 0).then(pl.col("sample") - 1)
     lines = lines.with_columns(t_local=behind * pl.lit(step, pl.Float64))
-    last = _number(lines["sample"].max()) or 0.0
+    last = max(lines["sample"].to_list(), default=0)
     if last > 0:
         first = int(lines["line_no"][0])
-        span, ends = (
-            [(first, int(lines["line_no"][-1]))],
-            (_number(lines["t_local"].min()), _number(lines["t_local"].max())),
-        )
-        out.domain(Domain(2, "interval", None, None, *ends, span))
+        span = (first, int(lines["line_no"][-1]))
+        out.domain(Domain(2, "interval", None, None, *span_s(lines["t_local"]), [span]))
         if step is None and last > 1:
             out.ask(interval_question(first, int(last)))
     return lines
@@ -236,24 +233,16 @@ def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, s
     known = state.setdefault("clocks", [])
     if [kind, zone, restart] not in known:
         known.append([kind, zone, restart])
+    begin, end = span_s(run["t_local"])
     out.domain(
         Domain(
             known.index([kind, zone, restart]) + 1,
             kind or "interval",
             base=None if kind is None or state.get("no_date") else WALL_BASE,
             zone="UTC" if kind == "wall-utc" else zone,
-            t_begin=_number(run["t_local"].min()),
-            t_end=_number(run["t_local"].max()),
-            lines=[(_integer(run["line_no"].min()), _integer(run["line_end"].max()))],
+            t_begin=begin,
+            t_end=end,
+            lines=[line_span(run)],
             stamps=None if kind is None else "end",
         )
     )
-
-
-def _integer(value: object) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None

@@ -12,7 +12,7 @@ from parsers.clocks import set_back
 from parsers.sample_stamps import DAY, HALF_DAY
 from parsers.source import Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, span_s
 
 EPOCH = 1e8
 """A stamp from here on counts seconds of UTC since 1970; a time of day is smaller."""
@@ -170,7 +170,6 @@ def _domains(rows: pl.DataFrame, source: Source, out: Tables) -> None:
     timed = timed.with_columns(stretch=pl.struct("utc", "restart").rle_id())
     for (utc, restart), mine in timed.group_by("utc", "restart", maintain_order=True):
         dated = utc or mine["midnight"].null_count() < len(mine)
-        times = mine["t_local"].to_numpy()
         # Sections follow each other, so the clock behind a restart has lines between those of the one before it.
         spans = mine.group_by("stretch", maintain_order=True).agg(a=pl.col("line_no").min(), b=pl.col("line_no").max())
         out.domain(
@@ -179,8 +178,7 @@ def _domains(rows: pl.DataFrame, source: Source, out: Tables) -> None:
                 "wall-utc" if utc else "wall-local",
                 WALL_BASE if dated else None,
                 "UTC" if utc else source.hints.tz,
-                float(times.min()),
-                float(times.max()),
+                *span_s(mine["t_local"]),
                 list(spans.select("a", "b").iter_rows()),
                 stamps="end",
             )

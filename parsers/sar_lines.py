@@ -264,7 +264,8 @@ def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
                 "capped": said.get("mode", "").startswith("Capped") if "mode" in said else None,
             }
         if shape == "banner":
-            out.fact("host", (linux[2] if linux else unix[2]) if linux or unix else None)  # type: ignore[index]
+            banner = linux or unix
+            out.fact("host", banner[2] if banner else None)
             out.fact("os", str(row["os"]))
             out.fact("os_release", str(row["os_release"]))
         if row != state.get("said_host") and [row] != [state.get("said_config")]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from parsers.tables import Domain, State, Tables
-from parsers.times import MONTHS, WALL_BASE
+from parsers.times import MONTHS, WALL_BASE, span_s
 
 _DAY = r"(?:[^ 0-9]{2,4}\.? +)?"
 ZZZ = r"^zzz <?(?:\*\*\*)?"
@@ -56,6 +56,5 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         zone = zones[0] if len(zones) else state.get("zone_mark")
         state |= {"t_mark": times[-1], "zone_mark": zone, "marks": state.get("marks", 0) + len(marks)}
         spans = [(int(stamps["line_no"][0]), int(stamps["line_no"][-1]))]
-        first, last = float(times.to_numpy().min()), float(times.to_numpy().max())
-        out.domain(Domain(1, "wall-local", WALL_BASE, zone, first, last, spans))
+        out.domain(Domain(1, "wall-local", WALL_BASE, zone, *span_s(times), spans))
     return timed.drop(*names, "zone")

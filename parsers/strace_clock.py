@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from parsers.source import Hints
-from parsers.tables import Domain, State, Tables
+from parsers.tables import Domain, State, Tables, line_span
+from parsers.times import span_s
 from parsers.trace_clock import Longs
 
 DAY, HALF = 86400.0, 43200.0
@@ -120,10 +121,7 @@ class Clock:
                 self.out.note(line, line, "remark", where)
                 state["dated"] = True
         for number, some in stamped.group_by("domain", maintain_order=True):
-            times = some["t"].drop_nulls()
-            begin, end = (float(times.min()), float(times.max())) if len(times) else (None, None)  # type: ignore[arg-type]
-            spans = [(int(some["line_no"].min()), int(some["line_end"].max()))]  # type: ignore[arg-type]
-            self.out.domain(Domain(int(str(number[0])), kind, base, zone, begin, end, spans))
+            self.out.domain(Domain(int(str(number[0])), kind, base, zone, *span_s(some["t"]), [line_span(some)]))
 
 
 def _day(text: str | None) -> date | None:

@@ -96,6 +96,16 @@ class Batch:
     notes: list[Note]
 
 
+def line_span(rows: pl.DataFrame) -> tuple[int, int]:
+    """Give the first and last line of `rows` (line_no and, where rows have several lines, line_end; in any order).
+
+    >>> line_span(pl.DataFrame({"line_no": [7, 3], "line_end": [9, 3]})), line_span(pl.DataFrame({"line_no": [7, 8]}))
+    ((3, 9), (7, 8))
+    """
+    last = rows["line_end" if "line_end" in rows.columns else "line_no"]
+    return int(rows["line_no"].to_numpy().min()), int(last.to_numpy().max())
+
+
 class Tables:
     """What a format fills while it parses one block run."""
 

@@ -55,6 +55,16 @@ def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0
     return (at - datetime(1970, 1, 1)).total_seconds() + second if 0 <= second < 61 else None
 
 
+def span_s(stamps: pl.Series) -> tuple[float | None, float | None]:
+    """Give the earliest and latest of a column of stamps, both None where there is none.
+
+    >>> span_s(pl.Series([2.5, None, 1.0])), span_s(pl.Series([None], dtype=pl.Float64))
+    ((1.0, 2.5), (None, None))
+    """
+    earliest, latest = stamps.min(), stamps.max()
+    return (earliest, latest) if isinstance(earliest, float) and isinstance(latest, float) else (None, None)
+
+
 def wall_text(seconds: float) -> str:
     """Write the seconds of a wall clock as ISO text without a zone.
 

@@ -14,6 +14,7 @@ from parsers import truss_lines as tl
 from parsers import truss_rows as rows
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
+from parsers.times import span_s
 from parsers.trace_clock import Longs, Marks
 from parsers.truss_text import GRAMMAR, Text, tell
 
@@ -88,11 +89,10 @@ class Trace:
     def _domain(self, number: int, events: pl.DataFrame, ranges: list[tuple[int, int]]) -> None:
         """Report a clock domain: its kind, its base as UTC, its span."""
         base = int(events["base"][0] or 0)
-        stamped = events["t"].drop_nulls()
+        begin, end = span_s(events["t"])
         epoch = self.bases[base - 1] if base else None
-        kind = "none" if stamped.is_empty() else "trace-relative" if epoch is None else "wall-utc"
+        kind = "none" if begin is None else "trace-relative" if epoch is None else "wall-utc"
         iso = datetime.fromtimestamp(epoch, UTC).isoformat() if epoch is not None else None
-        begin, end = (float(stamped.min()), float(stamped.max())) if len(stamped) else (None, None)  # type: ignore[arg-type]
         self.out.domain(Domain(number, kind, iso, None, begin, end, ranges))
 
     # A part block by block
@@ -127,7 +127,7 @@ class Trace:
         begins = pl.concat([f.select("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
         self.held = frame.clear()
         if len(begins):
-            first = int(begins.max())  # type: ignore[arg-type]
+            first = int(begins.to_numpy().max())
             owned = rows.details(lines).filter(pl.col("o_line") == first)
             if len(owned) == len(frame.filter(pl.col("line_no") > first)):
                 self.held = frame.filter(pl.col("line_no") >= first)

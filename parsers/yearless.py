@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from parsers.source import Hints
-from parsers.tables import Domain, State, Tables
-from parsers.times import MONTHS, WALL_BASE
+from parsers.tables import Domain, State, Tables, line_span
+from parsers.times import MONTHS, WALL_BASE, span_s
 
 LEAP_YEAR = 1972
 """Stands for the unknown year: it has a 29 February."""
@@ -69,10 +69,9 @@ def report(rows: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
     timed = rows.filter(pl.col("t_local").is_not_null())
     if timed.is_empty():
         return
-    first, last = int(timed["line_no"].to_numpy().min()), int(timed["line_end"].to_numpy().max())
-    times = timed["t_local"].to_numpy()
+    first, last = line_span(timed)
     base = WALL_BASE if known_year(hints) else None
-    out.domain(Domain(1, "wall-local", base, hints.tz, float(times.min()), float(times.max()), [(first, last)]))
+    out.domain(Domain(1, "wall-local", base, hints.tz, *span_s(timed["t_local"]), [(first, last)]))
     if base is None and not state.get("asked"):
         state["asked"] = True
         out.note(first, first, "remark", "the stamps have no year: times count from 1 January of the first line's year")

@@ -25,7 +25,7 @@ class Lined(dict[str, Any]):
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is ten times faster where it is built in
 
 
-class _Loader(_Base):  # type: ignore[misc]
+class _Loader(_Base):  # type: ignore[misc]  # which of the two it is, is known at run time
     """The safe loader, but stricter: dates stay text, `on` and `off` stay text, keys are texts and unique."""
 
 

@@ -62,8 +62,8 @@ def placed(room: Room, notes: QuerySet[Note]) -> list[Note]:
     for note in found:
         own = note.author_id == room.user.pk or room.may(Right.PEOPLE)
         # For the template alone: what this reader may do with it, and where it stands.
-        note.mine = own  # type: ignore[attr-defined]
-        note.place = _place(room, note, held)  # type: ignore[attr-defined]
+        note.mine = own  # type: ignore[attr-defined]  # no column of the model
+        note.place = _place(room, note, held)  # type: ignore[attr-defined]  # as above
     return found
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
 
 import polars as pl
 
@@ -27,7 +26,7 @@ from parsers import net_descriptors, oracle_stamps, oracle_values, oracle_xml
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, span_s
 
 _MAN = "Oracle Database Administrator's Guide, alert log"
 _SYSTEMS = ("solaris", "linux", "aix", "hpux", "windows")
@@ -367,6 +366,5 @@ def _domain(rows: pl.DataFrame, out: Tables, carry: _Carry, first: int, last: in
     if carry.east is not None:
         out.fact("tz", oracle_stamps.offset_text(carry.east))
     stamps = rows["stamp"] if carry.kind == "wall-local" else rows.select(pl.col("stamp") - pl.col("east"))["stamp"]
-    ends: tuple[Any, Any] = (stamps.min(), stamps.max())
     zone = "UTC" if carry.kind == "wall-utc" else None
-    out.domain(Domain(1, carry.kind, WALL_BASE, zone, *ends, [(first, last)]))
+    out.domain(Domain(1, carry.kind, WALL_BASE, zone, *span_s(stamps), [(first, last)]))

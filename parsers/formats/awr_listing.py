@@ -238,7 +238,7 @@ class _Reader:
 
     def wait(self, span: tuple[int, int], event: str, of: dict[str, str | None], first: Any) -> None:
         count = figure(first(_COUNT))
-        total = next((figure(of[name]) * unit for name, unit in _TOTALS if figure(of.get(name)) is not None), None)  # type: ignore[operator]
+        total = next((said * unit for name, unit in _TOTALS if (said := figure(of.get(name))) is not None), None)
         if total is None:
             # A grid whose time has no unit in its heading: the readers of trace files that print it count microseconds.
             named = next(

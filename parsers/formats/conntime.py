@@ -31,7 +31,7 @@ from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, decimal, decimal_sign, month, wall_seconds
+from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_seconds
 
 OWN = (
     r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
@@ -241,10 +241,9 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
     details = near & (pl.col("answers") == 0) & ~pl.col("elided") & (pl.col("line") != "")
     out.read(lines.filter(banner | details | pl.col("err").is_not_null())["line_no"])
-    known = rows["t_local"].drop_nulls()
-    if len(known):
+    begin, end = span_s(rows["t_local"])
+    if begin is not None:
         spans = [(source.first_line, source.next_line - 1)]
-        begin, end = [float(t) for t in (known.min(), known.max()) if isinstance(t, float)]
         out.domain(Domain(1, "wall-local", WALL_BASE, source.hints.tz, begin, end, spans, stamps="start"))
     if not banners.is_empty():
         out.fact("tool_version", banners["release"][0])

@@ -30,7 +30,7 @@ from parsers.columns_said import NUMBER, SLASHED, STAMPS, Columns, kind_of, said
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, decimal_sign
+from parsers.times import WALL_BASE, decimal_sign, span_s
 
 _SECONDS = r"(?::[0-9]{2}(?:[.,][0-9]+)?)"
 STAMP = (
@@ -297,10 +297,10 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
         out.add("counters", value.filter(pl.col("value").is_not_null()))
     out.read(rows["line_no"])
     if state["clock"]:
-        begin, end = rows["t_local"].min(), rows["t_local"].max()
+        begin, end = span_s(rows["t_local"])
         lines = [(int(rows["line_no"][0]), int(rows["line_no"][-1]))]
         base = WALL_BASE if state["stamp"] != "clock" or state["date"] else None
-        out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))  # type: ignore[arg-type]  # a column of floats
+        out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))
     return state | {"sample": state["sample"] + len(rows)}
 
 

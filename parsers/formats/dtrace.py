@@ -34,7 +34,7 @@ from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import records
 from parsers.tables import Domain, State, Tables
-from parsers.times import MONTHS, WALL_BASE, wall_seconds
+from parsers.times import MONTHS, WALL_BASE, span_s, wall_seconds
 
 FRAME = (
     r"^[ \t]*(?:[^ \t`|]+`\S+(?: \S+)*|0x[0-9a-f]{3,16})$|^[ \t]{8,}[A-Za-z_$][A-Za-z0-9_$/]*\.[A-Za-z0-9_$<>]+\(\S*$"
@@ -203,11 +203,10 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
             "line_no", kind=pl.lit("remark"), text=pl.lit("entry and return are probed: counts are twice the calls")
         )
     )
-    times = shaped.filter(is_ == "stamp")["t_local"].drop_nulls()
-    if len(times):
-        low, high = float(times.min()), float(times.max())  # type: ignore[arg-type]
+    begin, end = span_s(shaped.filter(is_ == "stamp")["t_local"])
+    if begin is not None:
         span = (int(shaped["line_no"].item(0)), int(shaped["line_no"].item(-1)))
-        out.domain(Domain(1, "wall-local", WALL_BASE, None, low, high, [span], stamps="end"))
+        out.domain(Domain(1, "wall-local", WALL_BASE, None, begin, end, [span], stamps="end"))
     return shaped
 
 

@@ -29,7 +29,7 @@ from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, share, whole
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, month, wall_seconds
+from parsers.times import WALL_BASE, month, span_s, wall_seconds
 
 SHORT_HEAD = r"^IDENTIFIER +TIMESTAMP +T +C +RESOURCE_NAME"
 SHORT = r"^([0-9A-F]{8})[ \t]+([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})[ \t]+([PTIU])[ \t]+([HSOU])[ \t]+(\S+)[ \t]+(\S.*)$"
@@ -221,8 +221,7 @@ def _close(rows: Rows, out: Tables, state: State) -> None:
 
 
 def _domain(rows: pl.DataFrame, out: Tables, step_s: float | None) -> None:
-    known = rows["t_local"].drop_nulls().to_numpy()
-    if len(known):
+    begin, end = span_s(rows["t_local"])
+    if begin is not None:
         ends = (whole(str(rows["line_no"][0])) or 0, whole(str(rows["line_no"][-1])) or 0)
-        span = float(known.min()), float(known.max())
-        out.domain(Domain(1, "wall-local", WALL_BASE, None, *span, [ends], resolution_s=step_s))
+        out.domain(Domain(1, "wall-local", WALL_BASE, None, begin, end, [ends], resolution_s=step_s))

@@ -30,7 +30,7 @@ from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import KERNEL_MODULE
-from parsers.tables import State, Tables
+from parsers.tables import State, Tables, line_span
 
 FOLDED = r"^[ \t]*(\S.*?)[ \t]+([0-9]+(?:\.[0-9]+)?)(?:[ \t]+([0-9]+(?:\.[0-9]+)?))?$"
 BOX = re.compile(
@@ -216,6 +216,6 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
     )
     out.add("profile_stacks", pl.DataFrame(stacks, schema=schema, orient="row"))
     total = rows.filter((pl.col("width") == widest["width"]) & (pl.col("pct") >= 100))["count"]
-    first, last = int(rows["line_no"].min()), int(rows["line_no"].max())  # type: ignore[arg-type]
+    first, last = line_span(rows)
     whole = {"line_no": [first], "line_end": [last], "variant": ["svg"], "total_samples": [total.max()]}
     out.add("profile_meta", pl.DataFrame(whole), span="ends")

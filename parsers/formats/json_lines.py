@@ -26,7 +26,7 @@ from parsers.columns_said import STAMPS, Columns, kind_of, said, suggested, wall
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, span_s
 
 OBJECT = r"^[ \t]*\{.*\}[ \t]*,?$"
 LOOKED_AT = 200
@@ -120,10 +120,10 @@ def _objects(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     _add(rows, out, columns, names)
     out.read(rows["line_no"])
     if state["clock"]:
-        begin, end = rows["t_local"].min(), rows["t_local"].max()
+        begin, end = span_s(rows["t_local"])
         lines = [(int(rows["line_no"][0]), int(rows["line_no"][-1]))]
         base = WALL_BASE if stamp != "clock" or state["date"] else None
-        out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))  # type: ignore[arg-type]  # a column of floats
+        out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))
     return state | {"sample": state["sample"] + len(rows)}
 
 

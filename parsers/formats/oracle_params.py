@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 import polars as pl
 
@@ -108,14 +109,12 @@ class _Carry:
     open: tuple[int, int, str | None, str, str, bool] | None = None
     narrow: bool = False
     fragment: tuple[int, str] | None = None
-    listing: dict = field(default_factory=dict)  # type: ignore[type-arg]
+    listing: dict[str, Any] = field(default_factory=dict)
     pipes: list[str] = field(default_factory=list)
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
-    carry.open = None if carry.open is None else tuple(carry.open)  # type: ignore[assignment]
-    carry.fragment = None if carry.fragment is None else tuple(carry.fragment)  # type: ignore[assignment]
     reader = {"show": _Show, "pfile": _Pfile, "listing": _Table}[state["variant"]](out, carry, source.first_line)
     for block in source.blocks():
         for line_no, line in block.frame.rows():
@@ -195,9 +194,9 @@ class _Show(_Reader):
             self.close()
             name, value = found[1], found[3] or ""
             carry.open = (line_no, line_no, None, name, self.hide(line_no, line, name, value), True)
-        elif re.match(_SHOW_HEAD, line):
+        elif heading := re.match(_SHOW_HEAD, line):
             self.close()
-            carry.narrow = not re.match(_SHOW_HEAD, line)[1]  # type: ignore[index]
+            carry.narrow = not heading[1]
             self.plain.append(line_no)
         elif (
             sqlplus.DASHES.match(line)
@@ -218,10 +217,10 @@ class _Show(_Reader):
 
     def continued(self, line_no: int, line: str) -> None:
         """Join what stands below a row: the rest of a name of 36 characters, the rest of its value."""
-        first, _, entity, name, value, active = self.carry.open or (0, 0, None, "", "", True)
+        first, last, entity, name, value, active = self.carry.open or (0, 0, None, "", "", True)
         rest = line.strip()
         wrapped = re.match(r"^([a-z0-9_$#]+)(?:\s{2,}(\S.*))?$", line)
-        if not self.carry.narrow and len(name) >= 36 and wrapped and first == self.carry.open[1]:  # type: ignore[index]
+        if not self.carry.narrow and len(name) >= 36 and wrapped and first == last:
             name, rest = name + wrapped[1], wrapped[2] or ""
         elif not self.carry.narrow and not line.startswith((" ", "\t")):
             self.close()

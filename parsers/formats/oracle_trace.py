@@ -28,7 +28,7 @@ from parsers import oracle_stamps
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, span_s
 
 FORMAT = Format(
     kind="oracle_trace", variant="10046", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
@@ -243,8 +243,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry) -> tuple[float | None
         "line_no", "t_local", "pid", "cursor", call=pl.col("call").str.to_lowercase(), cpu_s=(pl.col("c").cast(pl.Float64) / unit).round(6),
         elapsed_s=(pl.col("e").cast(pl.Float64) / unit).round(6), rows=pl.col("r").cast(pl.Int64, strict=False),
     ))  # fmt: skip
-    ends: tuple[Any, Any] = (rows["t_local"].min(), rows["t_local"].max())
-    return ends
+    return span_s(rows["t_local"])
 
 
 def _messages(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:

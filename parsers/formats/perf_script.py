@@ -30,6 +30,7 @@ from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import is_kernel, nested, records
 from parsers.tables import Domain, State, Tables
+from parsers.times import span_s
 
 FRAME = r"^[ \t]*([0-9a-f]{1,16})[ \t]+(\S.*?)(?:\+0x[0-9a-f]+)?(?:[ \t]+\(([^()]*(?:\([^()]*\))?[^()]*)\))?(?:[ \t]+\(inlined\))?$"
 """Address, symbol, object. `(deleted)` may stand within the object's brackets."""
@@ -237,11 +238,10 @@ def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
         ncpu = pl.Series("ncpu", above, dtype=pl.Int64)
         out.add("profile_meta", fresh.select("line_no", "event", variant=pl.lit("script")).with_columns(ncpu))
     state["ncpus"] = state.get("ncpus", [])[-1:]
-    times = rows["t_local"].drop_nulls()
-    if len(times):
+    begin, end = span_s(rows["t_local"])
+    if begin is not None:
         lines = [(int(rows["line_no"].item(0)), int(rows["line_end"].item(-1)))]
-        low, high = float(times.min()), float(times.max())  # type: ignore[arg-type]
-        out.domain(Domain(1, "boot-relative", None, None, low, high, lines))
+        out.domain(Domain(1, "boot-relative", None, None, begin, end, lines))
 
 
 def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:

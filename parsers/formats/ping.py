@@ -28,7 +28,7 @@ import polars as pl
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE
+from parsers.times import WALL_BASE, span_s
 
 ANSWER = (
     r"^[ \t]*(?:\[([0-9]{10}\.[0-9]+)\] )?(?:[0-9]+ bytes from [^:]+(?:: ?)|Reply from [^ ]+: bytes=[0-9]+ |Antwort von [^ ]+: Bytes=[0-9]+ )"
@@ -125,9 +125,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state["seq"] = int(rows["seq"][-1])
             numbers = rows["icmp"].drop_nulls()
             state["icmp_seq"] = int(numbers[-1]) if len(numbers) else before
-        stamps = rows["t_local"].drop_nulls()
-        if len(stamps):
+        begin, end = span_s(rows["t_local"])
+        if begin is not None:
             lines = [(block.first, block.first + len(block.frame) - 1)]
-            begin, end = float(stamps.min()), float(stamps.max())  # type: ignore[arg-type]  # a column of floats
             out.domain(Domain(1, "wall-utc", WALL_BASE, "UTC", begin, end, lines, stamps="end"))
     return state

@@ -28,7 +28,7 @@ from parsers.registry import Claim, Format
 from parsers.small_texts import share
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import MONTHS, WALL_BASE
+from parsers.times import MONTHS, WALL_BASE, span_s
 
 _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]{1,9})?)"
 _MONTH = (
@@ -181,8 +181,7 @@ def _boot(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         t_local=pl.col("at").cast(pl.Float64, strict=False), program=pl.lit("kernel")
     )
     if not rows.is_empty():
-        times = rows["t_local"].to_numpy()
-        out.domain(Domain(1, "boot-relative", None, None, float(times.min()), float(times.max()), [_ends(rows)]))
+        out.domain(Domain(1, "boot-relative", None, None, *span_s(rows["t_local"]), [_ends(rows)]))
     return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"))
 
 
@@ -253,7 +252,7 @@ def _ends(rows: pl.DataFrame) -> tuple[int, int]:
 
 
 def _wall_domain(rows: pl.DataFrame, kind: str, source: Source, out: Tables) -> None:
-    known = rows["t_local"].drop_nulls().to_numpy()
-    if len(known):
+    begin, end = span_s(rows["t_local"])
+    if begin is not None:
         zone = "UTC" if kind == "wall-utc" else source.hints.tz
-        out.domain(Domain(1, kind, WALL_BASE, zone, float(known.min()), float(known.max()), [_ends(rows)]))
+        out.domain(Domain(1, kind, WALL_BASE, zone, begin, end, [_ends(rows)]))

@@ -20,6 +20,7 @@ Known gaps: own formats (TIMEFORMAT, -f).
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import polars as pl
 
@@ -55,19 +56,19 @@ _KEYS = {
     "Elapsed (wall clock) time (h:mm:ss or m:ss)": "real", "Exit status": "status",
 }  # fmt: skip
 
-_COMMON = {"kind": "time", "version": "1", "tables": ("conn_times",), "split": "none"}
+_COMMON: Any = {"kind": "time", "version": "1", "tables": ("conn_times",), "split": "none"}
 FORMATS = (
     Format(
         variant="shell", systems=("solaris", "linux", "aix", "hpux", "macos", "freebsd"), man="time(1), bash(1), ksh(1)",
-        example="time COMMAND", own=SHELL, **_COMMON,  # type: ignore[arg-type]
+        example="time COMMAND", own=SHELL, **_COMMON,
     ),
     Format(
         variant="line", systems=("linux", "macos", "freebsd", "solaris"), man="time(1), zshmisc(1), csh(1)",
-        example="/usr/bin/time COMMAND", own=f"{GNU}|{GNU_REST}|{ZSH}|{MKSH}|{CSH}", **_COMMON,  # type: ignore[arg-type]
+        example="/usr/bin/time COMMAND", own=f"{GNU}|{GNU_REST}|{ZSH}|{MKSH}|{CSH}", **_COMMON,
     ),
     Format(
         variant="verbose", systems=("linux",), man="time(1)", example="/usr/bin/time -v COMMAND",
-        own=f"{LABEL}|{VERBOSE}|{VERBOSE_REST}|{FAILED}", **_COMMON,  # type: ignore[arg-type]
+        own=f"{LABEL}|{VERBOSE}|{VERBOSE_REST}|{FAILED}", **_COMMON,
     ),
 )  # fmt: skip
 

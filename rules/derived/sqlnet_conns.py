@@ -123,9 +123,9 @@ def _listened(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
             now[thread] = None
             continue
         if text.startswith("Allocating cxd"):
-            now[thread] = _Connection(_place(row), key, row["line_no"], row["line_end"] or row["line_no"])
-            alive[key] = now[thread]  # type: ignore[assignment]
-            found.append(alive[key])
+            begun = _Connection(_place(row), key, row["line_no"], row["line_end"] or row["line_no"])
+            now[thread] = alive[key] = begun
+            found.append(begun)
             continue
         if key is not None:
             now[thread] = alive.get(key) or _of_context(int(key, 16), alive)

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -68,8 +69,8 @@ def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
         if message.type == "error" and not re.match("Failed to load resource|Response Status Error Code", message.text):
             complaints.append(message.text)
 
-    def make(width: int = 1440, height: int = 960, scheme: str = "light") -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+    def make(width: int = 1440, height: int = 960, scheme: Literal["light", "dark"] = "light") -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(15_000)
@@ -101,7 +102,7 @@ def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
 @pytest.fixture
 def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState) -> Page:
     page = person()
-    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
+    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
     page.goto(exhibit.url)
     return page
 
@@ -110,7 +111,7 @@ def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState)
 def sample_room(exhibit: Served, chromium: Browser, admin_state: StorageState) -> str:
     """Open the sample room and wait until it is judged; return its address."""
     context = chromium.new_context()
-    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]
+    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
     page = context.new_page()
     page.goto(exhibit.url)
     page.get_by_role("button", name="Open the sample room").first.click()

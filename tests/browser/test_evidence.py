@@ -20,7 +20,7 @@ TABLE = "when;what;took\n" + "".join(f"{n:02d}/04/2008 10:15:00;x;{300 + n}\n" f
 
 
 @pytest.fixture
-def bring(ada: Page, exhibit: Served):  # type: ignore[no-untyped-def]
+def bring(ada: Page, exhibit: Served):
     """Open a room and bring one file; gives the room's address and the file's row once it has the state."""
 
     def brought(name: str, content: bytes, state: str) -> tuple[str, Locator]:
@@ -38,7 +38,7 @@ def bring(ada: Page, exhibit: Served):  # type: ignore[no-untyped-def]
     return brought
 
 
-def test_a_border_is_moved_and_moved_back(ada: Page, bring) -> None:  # type: ignore[no-untyped-def]
+def test_a_border_is_moved_and_moved_back(ada: Page, bring) -> None:
     room, row = bring("mail.txt", MAIL.encode(), "read")
     expect(row).to_contain_text("prose between the outputs")
     ada.goto(f"{room}evidence/1/")
@@ -57,7 +57,7 @@ def test_a_border_is_moved_and_moved_back(ada: Page, bring) -> None:  # type: ig
     expect(parts).to_have_count(1, timeout=A_MINUTE)
 
 
-def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> None:  # type: ignore[no-untyped-def]
+def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> None:
     _, row = bring("probe.csv", TABLE.encode(), "read")
     expect(ada.locator(".asked")).to_contain_text("3 questions")
     row.get_by_role("link", name=re.compile("questions")).click()
@@ -69,7 +69,7 @@ def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> 
     expect(ada.locator(".asked")).to_contain_text("2 questions", timeout=A_MINUTE)
 
 
-def test_lines_of_an_unknown_kind_are_there_and_masked(ada: Page, bring) -> None:  # type: ignore[no-untyped-def]
+def test_lines_of_an_unknown_kind_are_there_and_masked(ada: Page, bring) -> None:
     room, row = bring("unknown.log", b"nothing that anybody knows\nuser=scott password=tiger99xx\n", "not read")
     row.locator("a.name").click()
     expect(ada.locator("#L1")).to_contain_text("nothing that anybody knows")
@@ -86,7 +86,7 @@ def test_lines_of_an_unknown_kind_are_there_and_masked(ada: Page, bring) -> None
     expect(ada.locator("body")).not_to_contain_text("tiger99xx")
 
 
-def test_an_archive_lists_what_is_inside(ada: Page, bring) -> None:  # type: ignore[no-untyped-def]
+def test_an_archive_lists_what_is_inside(ada: Page, bring) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
         for name, content in (("db1/times.txt", TIMES.encode()), ("db1/empty.txt", b"")):

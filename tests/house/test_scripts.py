@@ -38,7 +38,7 @@ def clone(tmp_path):
         command = [str(tmp_path / "clone" / "scripts" / script), "requirements.txt"]
         return subprocess.run(command, env=environment, capture_output=True, text=True)
 
-    run.folder = tmp_path / "clone"  # type: ignore[attr-defined]
+    run.folder = tmp_path / "clone"  # type: ignore[attr-defined]  # a function may carry what its callers look at
     return run
 
 

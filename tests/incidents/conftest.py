@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -23,15 +25,15 @@ _count = itertools.count(1)
 CONNECT_TIMES = b"".join(b"time elapsed : 0,%02d\n" % (30 + n % 7) for n in range(20))
 
 
-def make_user(name: str | None = None, **fields: object) -> User:
+def make_user(name: str | None = None, **fields: Any) -> User:
     n = next(_count)
-    return User.objects.create_user(name or f"person{n}", password="a long enough one", **fields)  # type: ignore[arg-type]
+    return User.objects.create_user(name or f"person{n}", password="a long enough one", **fields)
 
 
-def make_room(lead: User | None = None, title: str = "Logins take 3.9 s", **answers: object) -> Room:
+def make_room(lead: User | None = None, title: str = "Logins take 3.9 s", **answers: Any) -> Room:
     """Open a room and return it as its lead sees it."""
     lead = lead or make_user()
-    incident = rooms.create(lead, rooms.Answers(title=title, **answers))  # type: ignore[arg-type]
+    incident = rooms.create(lead, rooms.Answers(title=title, **answers))
     return access.enter(lead, incident.slug)
 
 
@@ -62,7 +64,7 @@ def run_jobs(*queues: str) -> int:
 
 
 @pytest.fixture(autouse=True)
-def evidence(settings, tmp_path: Path) -> Path:  # type: ignore[no-untyped-def]
+def evidence(settings, tmp_path: Path) -> Path:
     """An evidence folder of this test's own, without a floor of free space."""
     settings.EVIDENCE_ROOT = tmp_path / "evidence"
     settings.EXHIBIT_MIN_FREE_BYTES = 0
@@ -88,9 +90,9 @@ def published(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def on_commit(django_capture_on_commit_callbacks: Callable[..., object]) -> Iterator[None]:
+def on_commit(django_capture_on_commit_callbacks: Callable[..., AbstractContextManager[object]]) -> Iterator[None]:
     """Run what waits for a commit although the test's own transaction never commits."""
-    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+    with django_capture_on_commit_callbacks(execute=True):
         yield
 
 

@@ -6,9 +6,9 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
@@ -16,6 +16,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import logout
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection, connections, transaction
+from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client, RequestFactory
 from django.utils import timezone
 
@@ -164,8 +165,9 @@ def frames(text: str) -> list[dict[str, str]]:
 class Page:
     """A browser's open stream."""
 
-    def __init__(self, body: AsyncIterator[bytes]) -> None:
+    def __init__(self, body: AsyncGenerator[bytes, None], session: str) -> None:
         self.body = body
+        self.session = session
         self.got: list[dict[str, str]] = []
         self.ended = asyncio.Event()
         self.task = asyncio.create_task(self._read())
@@ -186,7 +188,7 @@ class Page:
     async def close(self) -> None:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
-        await self.body.aclose()  # type: ignore[attr-defined]
+        await self.body.aclose()
 
 
 async def open_page(room: Room, after: int | None = None, cursor: str | None = None) -> Page:
@@ -197,8 +199,8 @@ async def open_page(room: Room, after: int | None = None, cursor: str | None = N
     assert answer.status_code == 200
     assert answer["Content-Type"] == "text/event-stream"
     assert answer["Cache-Control"] == "no-cache"
-    page = Page(answer.streaming_content)  # type: ignore[attr-defined]
-    page.session = client.cookies["sessionid"].value  # type: ignore[attr-defined]
+    assert isinstance(answer, StreamingHttpResponse)
+    page = Page(cast("AsyncGenerator[bytes, None]", answer.streaming_content), client.cookies["sessionid"].value)
     await page.sees(lambda got: bool(got) and "id" in got[0])
     return page
 
@@ -351,7 +353,7 @@ class TestStream:
         async def story() -> None:
             one, two = await open_page(room), await open_page(room)
             request = RequestFactory().get("/")
-            request.session = SessionStore(one.session)  # type: ignore[attr-defined]
+            request.session = SessionStore(one.session)
             request.user = room.user
             await sync_to_async(logout)(request)
             await asyncio.wait_for(one.ended.wait(), 1)

@@ -81,7 +81,7 @@ def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run |
     """Parse bytes as one run of a format, without a disk; None if they are no text."""
     chosen = next((form, module) for form, module in all_formats() if (form.kind, form.variant) == (kind, variant))
     try:
-        text = TextFile(io.BufferedReader(io.BytesIO(content)), "a.txt", Limits(**limits))  # type: ignore[arg-type]
+        text = TextFile(io.BufferedReader(io.BytesIO(content)), "a.txt", Limits(**limits))
     except NotText:
         return None
     hints = Hints(kind=kind, variant=variant)

@@ -210,7 +210,7 @@ def test_a_closed_pipe_is_no_complaint():
 
 def test_formats_are_frozen():
     with pytest.raises(AttributeError):
-        Format("a", "b", "1", (), (), "", "").kind = "c"  # type: ignore[misc]
+        Format("a", "b", "1", (), (), "", "").kind = "c"  # type: ignore[misc]  # that this is refused is the test
 
 
 def test_an_archive_is_read_member_by_member(tmp_path, capsys):

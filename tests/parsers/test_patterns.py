@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import re._parser as sre  # type: ignore[import-not-found]
+import re._parser as sre  # type: ignore[import-not-found]  # a part of Python without types
 import time
 import warnings
 from functools import cache

@@ -148,8 +148,8 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {"params": {**LEVEL1["params"], "x": {"type": "text", "default": "a", "why": "w"}}},
         "params.x",
         "not used",
-    ),  # type: ignore[dict-item]
-    "a parameter nobody declares": ({"params": {"smtx": LEVEL1["params"]["smtx"]}}, "params.sys", "not declared"),  # type: ignore[index]
+    ),
+    "a parameter nobody declares": ({"params": {"smtx": LEVEL1["params"]["smtx"]}}, "params.sys", "not declared"),
     "a default out of bounds": (
         {"params": {"smtx": {"type": "number", "default": 1, "min": 50, "max": 60, "why": "w"}}},
         "params.smtx.default",
@@ -207,27 +207,27 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {"messages": {**LEVEL1["messages"], "expert": {"base": "x"}}},
         "messages.expert.corroborated",
         "is missing",
-    ),  # type: ignore[dict-item]
+    ),
     "a text for no tier": (
         {"messages": {**LEVEL1["messages"], "expert": {"base": "x", "corroborated": "y", "contradicted": "z"}}},
         "messages.expert.contradicted",
         "no tier",
-    ),  # type: ignore[dict-item]
+    ),
     "a template with an attribute": (
         {"messages": {**LEVEL1["messages"], "headline": "{a.b}"}},
         "messages.headline",
         "braces",
-    ),  # type: ignore[dict-item]
+    ),
     "a template with an unknown filter": (
         {"messages": {**LEVEL1["messages"], "headline": "{a|shout}"}},
         "messages.headline",
         "unknown filter",
-    ),  # type: ignore[dict-item]
+    ),
     "a template with a wide format": (
         {"messages": {**LEVEL1["messages"], "headline": "{a:=^9}"}},
         "messages.headline",
         "not allowed",
-    ),  # type: ignore[dict-item]
+    ),
     "requirements of another shape": ({"requires": ["mpstat"]}, "requires", "must be {all"),
     "requirements with another key": ({"requires": {"all": ["mpstat"], "some": []}}, "requires.some", "unknown key"),
     "an unknown table": ({"requires": {"all": ["nosuch"]}}, "requires.all[0]", "no table"),
@@ -351,7 +351,7 @@ def test_a_failing_rule_test_says_why() -> None:
         {"name": "no such column", "tables": {"mpstat": [{"nosuch": 1}]}, "expect": []},
         {"name": "param out of bounds", "tables": {}, "params": {"sys": 1}, "expect": []},
     ]
-    rule: Rule = load(text(tests=wrong, messages={**LEVEL1["messages"], "headline": "{nosuch}", "manager": "x" * 200}))  # type: ignore[dict-item]
+    rule: Rule = load(text(tests=wrong, messages={**LEVEL1["messages"], "headline": "{nosuch}", "manager": "x" * 200}))
     problems = {r.test: " | ".join(r.problems) for r in run_tests([rule])}
     assert "expected 0 findings, got 1" in problems["other count"]
     assert "magnitude is 60.0, expected 61" in problems["other value"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rules.model import Hypothesis, support_word
@@ -138,5 +140,5 @@ def test_support_words() -> None:
         (("finding", "client_app", "g", {}, False, None, False), "contributing"),
     ],
 )
-def test_groups_of_the_page(arguments: tuple[object, ...], group: str) -> None:
-    assert group_of(*arguments) == group  # type: ignore[arg-type]
+def test_groups_of_the_page(arguments: tuple[Any, ...], group: str) -> None:
+    assert group_of(*arguments) == group

@@ -198,7 +198,7 @@ def test_the_truth_of_the_case(report: Report) -> None:
         assert [(f["severity"], f["tier"], f["decibans"]) for f in found] == [
             (want["severity"], want["tier"], want["decibans"])
         ], rule
-        assert {k: found[0]["facts"][k] for k in want["facts"]} == want["facts"]  # type: ignore[index]
+        assert {k: found[0]["facts"][k] for k in want["facts"]} == want["facts"]
     assert report.verdict.layer not in truth["forbidden_layers"]
 
 
@@ -213,19 +213,19 @@ def test_other_processes_addresses_and_hosts(tmp_path: Path, report: Report) -> 
     assert (other.verdict.state, other.verdict.hypothesis, other.verdict.margin) == ("cause", "H-OS-SHM", 22)
     (found,) = seed001.findings(other, "SHM-001")
     assert (found["subject"], found["host"]) == ("pid 19081", "ora-7")
-    assert "0x7C0000000" in found["facts"]["call"]  # type: ignore[index]
+    assert "0x7C0000000" in found["facts"]["call"]
 
 
 @pytest.mark.parametrize("factor", [0.3, 3])
 def test_other_times(tmp_path: Path, factor: float) -> None:
     other = judged(seed001.write(tmp_path / "case", seed001.scaled(factor)), tmp_path / "out")
     (attach,) = seed001.findings(other, "SHM-001")
-    assert attach["facts"]["stall_s"] == pytest.approx(2.4734 * factor, abs=2e-4)  # type: ignore[index]
+    assert attach["facts"]["stall_s"] == pytest.approx(2.4734 * factor, abs=2e-4)
     assert attach["severity"] == ("minor" if factor < 1 else "critical")
     (listener,) = seed001.findings(other, "LSN-003")
-    assert listener["facts"]["wait_s"] == pytest.approx(3.3326 * factor, abs=2e-4)  # type: ignore[index]
+    assert listener["facts"]["wait_s"] == pytest.approx(3.3326 * factor, abs=2e-4)
     (cover,) = seed001.findings(other, "NET-001")
-    assert cover["facts"]["client_s"] == pytest.approx(1.872 * factor, abs=2e-3)  # type: ignore[index]
+    assert cover["facts"]["client_s"] == pytest.approx(1.872 * factor, abs=2e-3)
     assert cover["magnitude"] == pytest.approx(95.7, abs=0.3)
     medians = [c.median for c in other.compared]
     assert medians[0] == pytest.approx((0.31 * factor, 0.13 * factor), abs=1e-3)
@@ -238,7 +238,7 @@ def test_without_the_stall_nobody_is_blamed_for_attaching(tmp_path: Path) -> Non
     assert seed001.findings(other, "SHM-001") == []
     assert "SHM-001" in other.quiet
     (listener,) = seed001.findings(other, "LSN-003")
-    assert listener["facts"]["wait_s"] == pytest.approx(0.8626, abs=1e-4)  # type: ignore[index]
+    assert listener["facts"]["wait_s"] == pytest.approx(0.8626, abs=1e-4)
     assert other.verdict.state != "cause"
 
 

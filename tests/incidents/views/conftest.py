@@ -52,7 +52,7 @@ class Judged:
 
 
 @pytest.fixture
-def judged(db) -> Judged:  # type: ignore[no-untyped-def]
+def judged(db) -> Judged:
     """A room with four artifacts that no worker has read yet, a report, a note and a dispute."""
     lead = make_room(make_user("anna"), "Logins to QPROD take 3.9 s", symptom_text="connect time", symptom_unit="s")
     investigator = make_member(lead.incident, Role.INVESTIGATOR, make_user("nils"))
