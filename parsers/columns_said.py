@@ -7,12 +7,17 @@ number from 1, for `elapsed` a unit behind the colon (s, ms, us, ns; default s).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
+from parsers.source import Source
+from parsers.tables import State
 from parsers.times import wall_seconds
+
+LOOKED_AT = 200
+"""Lines by which it is decided what the columns are."""
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 ROLES = ("time", "elapsed", "label", "values", "ok", "message", "severity")
@@ -71,6 +76,20 @@ def said(text: str, names: Sequence[str]) -> Columns:
             unit_s = UNITS[unit]
         found[role] = _position(which, names)
     return Columns(unit_s=unit_s, values=values, **found)
+
+
+def gathered(source: Source, state: State, read: Callable[[pl.DataFrame, State], State]) -> State:
+    """Give the run to `read` by blocks, the first lines together: a table begins when enough was seen of it.
+
+    It has begun when the state holds `names`.
+    """
+    waiting: list[pl.DataFrame] = []
+    for block in source.blocks():
+        waiting.append(block.frame)
+        if "names" in state or sum(len(frame) for frame in waiting) >= 2 * LOOKED_AT:
+            state = read(pl.concat(waiting), state)
+            waiting = []
+    return read(pl.concat(waiting), state) if waiting else state
 
 
 def _position(text: str, names: Sequence[str]) -> int:

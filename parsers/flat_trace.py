@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import polars as pl
 
 from parsers.call_rows import EVENT, CallRows, Fill
 from parsers.notes import ELISION
-from parsers.source import Source
 from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import span_s
-
-WHOLE_BYTES = 8 * 1024 * 1024
-"""A part up to this size is one frame, so its rows stand in file order whatever waits for what."""
-
-
-def frames(source: Source) -> Iterator[pl.DataFrame]:
-    """Give the run's lines (line_no, line): all at once if it is a whole small part, else block by block."""
-    kept: list[pl.DataFrame] = []
-    size = 0
-    for block in source.blocks():
-        if not source.whole or size > WHOLE_BYTES:
-            yield block.frame
-            continue
-        kept.append(block.frame)
-        size += int(block.frame["line"].str.len_bytes().sum() or 0)
-        if size > WHOLE_BYTES:
-            yield pl.concat(kept)
-            kept = []
-    if kept:
-        yield pl.concat(kept)
 
 
 class FlatTrace:

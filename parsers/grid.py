@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from parsers.source import Source
-from parsers.tables import State
+from parsers.tables import State, Tables
 from parsers.times import decimal, decimal_sign
 
 NUMBER = r"-?[0-9]+(?:[.,][0-9]+)*"
@@ -68,18 +68,12 @@ def keys(heading: str) -> tuple[str, ...]:
 
 def frames(source: Source) -> Iterator[pl.DataFrame]:
     """Give the frames of the blocks; a small part that is whole comes as one frame, so that it may be repaired."""
-    if not is_small(source):
-        for block in source.blocks():
-            yield block.frame
-        return
-    blocks = [block.frame for block in source.blocks()]
-    if blocks:
-        yield pl.concat(blocks)
+    return source.frames(SMALL)
 
 
 def is_small(source: Source) -> bool:
     """Tell whether `frames` gives the whole part at once."""
-    return source.whole and source.end - source.begin.offset <= SMALL
+    return source.is_small(SMALL)
 
 
 def sparse(frame: pl.DataFrame, look: pl.Expr, value: pl.Expr) -> pl.Series:
@@ -228,6 +222,22 @@ class Restored:
     lines: pl.DataFrame
     repaired: list[tuple[int, int]]
     left: dict[int, str]
+
+    def put_back(self, frame: pl.DataFrame, out: Tables, proof: str) -> pl.DataFrame:
+        """Give the frame (line_no, line) with these lines (line_no, line_end, line) in the place of its own.
+
+        Notes say how the rows are proved, and which words on their lines fit none.
+        """
+        for first, last in self.repaired:
+            words = f"rows taken out of a stream of words by the number of column names; {proof}"
+            out.note(first, last, "repaired", words)
+        taken = {n for first, last, _ in self.lines.iter_rows() for n in range(first, last + 1)}
+        for line_no, words in self.left.items():
+            if line_no in taken and re.search(r"[0-9]", words):
+                out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
+        rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
+        lines = self.lines.select("line_no", "line", "line_end")
+        return pl.concat([lines, rest]).sort("line_no", maintain_order=True)
 
 
 def restore(

@@ -86,16 +86,4 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     found = grid.restore(texts, heading_length, adds_up)
     if not found.repaired:
         return frame
-    for first, last in found.repaired:
-        out.note(
-            first,
-            last,
-            "repaired",
-            "rows taken out of a stream of words by the number of column names; their shares of CPU make 100",
-        )
-    taken = {n for a, b, _ in found.lines.iter_rows() for n in range(a, b + 1)}
-    for line_no, words in found.left.items():
-        if line_no in taken and re.search(r"[0-9]", words):
-            out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
-    rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
-    return pl.concat([found.lines.select("line_no", "line", "line_end"), rest]).sort("line_no", maintain_order=True)
+    return found.put_back(frame, out, "their shares of CPU make 100")

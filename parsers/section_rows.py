@@ -6,8 +6,9 @@ import polars as pl
 
 from parsers import grid
 from parsers.disk_names import part_of
+from parsers.schema import schema
 from parsers.section_columns import ITEMS, Section
-from parsers.tables import State
+from parsers.tables import State, Tables
 
 NUMERIC = r"^[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[skBKMGTP%]?$|^-?nan$|^-?inf$|^-$|^$"
 SUFFIX = r"[0-9]([skBKMGTP])$"
@@ -25,6 +26,14 @@ ALL = ("all", "-1", "-", "ALL")
 """A row of all CPUs: sar, sadf, AIX."""
 
 Found = dict[str, list[pl.DataFrame]]
+
+
+def add(found: Found, out: Tables) -> None:
+    """Write what was found into the tables, rows in the order of their lines and cells."""
+    for table, frames in found.items():
+        rows = pl.concat([f for f in frames if not f.is_empty()] or frames[:1], how="diagonal_relaxed")
+        mine = [c for c in rows.columns if c in schema(table)]
+        out.add(table, rows.sort("row", "at", maintain_order=True).select(mine))
 
 
 def words(line: pl.Expr, separator: str = " ") -> pl.Expr:

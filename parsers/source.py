@@ -341,6 +341,10 @@ def open_text(path: Path, limits: Limits | None = None, name: str | None = None)
         yield TextFile(stream, name or path.name, limits)
 
 
+SORTABLE_BYTES = 8 * 1024 * 1024
+"""A trace up to this size is looked at as a whole, so its rows stand in file order whatever waits for what."""
+
+
 class Source:
     """One block run of one part: about 32 MB of whole lines, given to a format as blocks.
 
@@ -391,6 +395,18 @@ class Source:
     def blocks(self) -> Iterator[Block]:
         """Give the blocks in file order; a second call goes on where the first one stopped."""
         return self._blocks
+
+    def is_small(self, most_bytes: int = SORTABLE_BYTES) -> bool:
+        """Tell whether the run is a whole part of at most so many bytes, which `frames` gives at once."""
+        return self.whole and self.end - self.begin.offset <= most_bytes
+
+    def frames(self, most_bytes: int = SORTABLE_BYTES) -> Iterator[pl.DataFrame]:
+        """Give the lines (line_no, line): a small whole part as one frame, to be sorted or repaired; else by blocks."""
+        frames = (block.frame for block in self.blocks())
+        if not self.is_small(most_bytes):
+            yield from frames
+        elif small := list(frames):
+            yield pl.concat(small)
 
     def _read(self) -> Iterator[Block]:
         for piece in self.text.pieces(self.begin.offset, self.end):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -46,20 +47,8 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     found = grid.restore(joined, _begins, _fits)
     if not found.repaired:
         return frame
-    for first, last in found.repaired:
-        out.note(
-            first,
-            last,
-            "repaired",
-            "rows taken out of a stream of words by the number of column names; their shares of CPU make 100",
-        )
-    taken = {n for a, b, _ in found.lines.iter_rows() for n in range(a, b + 1)}
-    for line_no, words in found.left.items():
-        if line_no in taken and re.search(r"[0-9]", words):
-            out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
-    rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
-    lines = found.lines.with_columns(pl.col("line").str.replace("_", " ", literal=True))
-    return pl.concat([lines.select("line_no", "line", "line_end"), rest]).sort("line_no", maintain_order=True)
+    parted = replace(found, lines=found.lines.with_columns(pl.col("line").str.replace("_", " ", literal=True)))
+    return parted.put_back(frame, out, "their shares of CPU make 100")
 
 
 def _begins(words: Sequence[str]) -> int:

@@ -55,7 +55,10 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--explain", metavar="ID", help="what the rule needs, why it did or did not fire here")
     parser.add_argument("--list", action="store_true", help="list the rules")
     parser.add_argument("--test", nargs="*", metavar="ID", help="run the rules' own tests")
-    parser.add_argument("--docs", metavar="FILE", help="write the documentation of the rules")
+    parser.add_argument("--score", metavar="DIR", help="judge all cases under DIR and compare each with its truth.yaml")
+    parser.add_argument(
+        "--docs", metavar="FILE", help="write the documentation of the rules; with --score that of their accuracy"
+    )
     return parser
 
 
@@ -76,6 +79,8 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         rules = tuple(r for r in rules if r.id in wanted)
     if options.list:
         return _list(rules, options.json)
+    if options.score:
+        return _score(options, rules, parser)
     if options.docs:
         from rules import docs
 
@@ -157,6 +162,27 @@ def _list(rules: Sequence[Rule], as_json: bool) -> int:
             )
         else:
             print(f"{f.id:<9} {f.version:<7} {f.status:<12} {f.layer:<14} {f.title}  (needs {', '.join(needs)})")
+    return 0
+
+
+def _score(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.ArgumentParser) -> int:
+    from rules import score_page, truth
+
+    folder = Path(options.score)
+    if not folder.is_dir():
+        parser.error(f"{folder} is no folder")
+    cases, left_out = [], []
+    for made in truth.score(folder, rules):
+        if isinstance(made, str):
+            left_out.append(made)
+        else:
+            cases.append(made)
+    if not cases:
+        parser.error(f"{folder} holds no case that can be judged here (a case has a {truth.TRUTH})")
+    if options.docs:
+        Path(options.docs).write_text(score_page.page(cases, left_out), encoding="utf-8")
+    else:
+        print(score_page.text(cases, left_out), end="")
     return 0
 
 

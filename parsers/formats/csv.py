@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from parsers.columns_said import NUMBER, SLASHED, STAMPS, Columns, kind_of, said, suggested, wall
+from parsers.columns_said import LOOKED_AT, NUMBER, SLASHED, STAMPS, Columns, gathered, kind_of, said, suggested, wall
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -43,7 +43,6 @@ STAMP = (
 PAIR = rf"^[ \t]*({STAMP})[ \t]+([+-]?[0-9][0-9.,]*)$"
 SEPARATORS = ("\t", ";", ",", "|")
 MOST_COLUMNS = 200
-LOOKED_AT = 200
 
 FORMATS = tuple(
     Format(
@@ -121,13 +120,7 @@ def split(line: str, separator: str) -> list[str]:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read rows; the state keeps separator, names, what the columns are, and the position."""
-    waiting: list[pl.DataFrame] = []
-    for block in source.blocks():
-        waiting.append(block.frame)
-        if "names" in state or sum(len(frame) for frame in waiting) >= 2 * LOOKED_AT:
-            state = _table(pl.concat(waiting), source, out, state)
-            waiting = []
-    return _table(pl.concat(waiting), source, out, state) if waiting else state
+    return gathered(source, state, lambda frame, state: _table(frame, source, out, state))
 
 
 def _table(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:

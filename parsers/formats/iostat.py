@@ -26,15 +26,12 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
-from parsers import grid, sysstat_json
+from parsers import grid, section_rows, sysstat_json
 from parsers.iostat_lines import AIX_BLOCK, ANY, CONFIG, GROUP, TITLE
 from parsers.iostat_repair import begins
 from parsers.iostat_reports import read_text
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import STAMP
-from parsers.schema import schema
 from parsers.section_rows import Found
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
@@ -116,8 +113,5 @@ def parse(source: Source, out: Tables, state: State) -> State:
             sysstat_json.read(frame, "iostat", source, found, out, state)
         else:
             read_text(frame, source, found, out, state)
-        for table, frames in found.items():
-            rows = pl.concat([f for f in frames if not f.is_empty()] or frames[:1], how="diagonal_relaxed")
-            mine = [c for c in rows.columns if c in schema(table)]
-            out.add(table, rows.sort("row", "at", maintain_order=True).select(mine))
+        section_rows.add(found, out)
     return state

@@ -22,14 +22,13 @@ from typing import Any
 
 import polars as pl
 
-from parsers.columns_said import STAMPS, Columns, kind_of, said, suggested, wall
+from parsers.columns_said import LOOKED_AT, STAMPS, Columns, gathered, kind_of, said, suggested, wall
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, span_s
 
 OBJECT = r"^[ \t]*\{.*\}[ \t]*,?$"
-LOOKED_AT = 200
 MOST_KEYS = 100
 MESSAGES = ("message", "msg", "text", "event", "log")
 SEVERITIES = ("level", "severity", "lvl", "priority")
@@ -83,13 +82,7 @@ def _text(value: Any) -> str:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read objects; the state keeps the keys, what they are, and the position."""
-    waiting: list[pl.DataFrame] = []
-    for block in source.blocks():
-        waiting.append(block.frame)
-        if "names" in state or sum(len(frame) for frame in waiting) >= 2 * LOOKED_AT:
-            state = _objects(pl.concat(waiting), source, out, state)
-            waiting = []
-    return _objects(pl.concat(waiting), source, out, state) if waiting else state
+    return gathered(source, state, lambda frame, state: _objects(frame, source, out, state))
 
 
 def _objects(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:

@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from parsers import syscall_args as arg
-from parsers.flat_trace import FlatTrace, frames
+from parsers.flat_trace import FlatTrace
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.strace_args import some_columns
@@ -110,7 +110,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     trace = FlatTrace(out, state.get("trace", {}), fill)
     waiting: dict[str, list[Any]] = state.get("waiting", {})
     kind = state.get("clock")
-    for frame in frames(source):
+    for frame in source.frames():
         parts = frame.with_columns(
             pl.col("line").str.splitn("(", 3).struct.rename_fields(["a", "b", "rest"]).alias("p")
         ).unnest("p")

@@ -27,10 +27,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from parsers import grid, sar_clock, sysstat_json
+from parsers import grid, sar_clock, section_rows, sysstat_json
 from parsers.registry import Claim, Format
 from parsers.sar_lines import LOOKS, averages_only, banner_rows, classed, sections_claim
-from parsers.schema import schema
 from parsers.section_columns import section
 from parsers.section_rows import Found, fill
 from parsers.source import Head, Source
@@ -83,10 +82,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             sysstat_json.read(frame, "sar", source, found, out, state)
         else:
             _text(frame, source, found, out, state)
-        for table, frames in found.items():
-            rows = pl.concat([f for f in frames if not f.is_empty()] or frames[:1], how="diagonal_relaxed")
-            mine = [c for c in rows.columns if c in schema(table)]
-            out.add(table, rows.sort("row", "at", maintain_order=True).select(mine))
+        section_rows.add(found, out)
     return state
 
 

@@ -23,8 +23,6 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.strace_counts import is_header
@@ -52,7 +50,6 @@ FORMAT = Format(
     ),
 )
 
-SORTABLE_BYTES = 8 * 1024 * 1024
 """A whole part up to this size is held at once: its damage is repaired, its rows are in order of their last lines."""
 
 SAMPLE = 60
@@ -102,21 +99,7 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: shape, clock, open halves, the last event of each thread, held lines, threads and their process."""
     trace = Trace(source, out, {k: v for k, v in state.items() if k != "variant"})
-    blocks = source.blocks()
-    whole: list[pl.DataFrame] = []
-    if source.whole:
-        size = 0
-        for block in blocks:
-            whole.append(block.frame)
-            size += int(block.frame["line"].str.len_bytes().sum() or 0)
-            if size > SORTABLE_BYTES:
-                break
-        else:
-            if whole:
-                trace.read_whole(pl.concat(whole))
-            return {**trace.close(last=True), "variant": "linux"}
-    for frame in whole:
-        trace.read_part(frame)
-    for block in blocks:
-        trace.read_part(block.frame)
+    read = trace.read_whole if source.is_small() else trace.read_part
+    for frame in source.frames():
+        read(frame)
     return {**trace.close(last=source.last), "variant": "linux"}

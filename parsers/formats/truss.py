@@ -31,8 +31,6 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.syscall_counts import HEADERS
@@ -86,7 +84,6 @@ FORMATS = (
     ),
 )
 
-SORTABLE_BYTES = 8 * 1024 * 1024
 """A whole part up to this size is held at once: its blocks of stamps can be sorted, its damage repaired."""
 
 SAMPLE = 50
@@ -170,23 +167,9 @@ def _is_call(line: str) -> bool:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: options, number of the next event, per LWP the last event and sleeping call, addresses, held lines."""
     trace = Trace(out, state)
-    blocks = source.blocks()
-    whole: list[pl.DataFrame] = []
-    if source.whole:
-        size = 0
-        for block in blocks:
-            whole.append(block.frame)
-            size += int(block.frame["line"].str.len_bytes().sum() or 0)
-            if size > SORTABLE_BYTES:
-                break
-        else:
-            if whole:
-                trace.read_whole(pl.concat(whole))
-            return trace.close(last=True)
-    for frame in whole:
-        trace.read_part(frame)
-    for block in blocks:
-        trace.read_part(block.frame)
+    read = trace.read_whole if source.is_small() else trace.read_part
+    for frame in source.frames():
+        read(frame)
     return trace.close(last=source.last)
 
 

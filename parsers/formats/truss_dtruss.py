@@ -23,7 +23,7 @@ import polars as pl
 
 from parsers import syscall_args as arg
 from parsers.errno_names import MACOS, SOLARIS
-from parsers.flat_trace import FlatTrace, frames
+from parsers.flat_trace import FlatTrace
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.strace_args import fill as fill_c
@@ -92,7 +92,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     trace = FlatTrace(out, state.get("trace", {}), fill)
     columns: list[str] | None = state.get("columns")
     system = state.get("system")
-    for frame in frames(source):
+    for frame in source.frames():
         headers = frame.filter(pl.col("line").str.contains(r"SYSCALL\(args\)"))
         out.read(headers["line_no"])
         for line in headers["line"].head(1).to_list():

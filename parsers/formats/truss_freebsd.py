@@ -21,7 +21,7 @@ import re
 import polars as pl
 
 from parsers.errno_names import FREEBSD
-from parsers.flat_trace import FlatTrace, frames
+from parsers.flat_trace import FlatTrace
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.strace_args import fill
@@ -87,7 +87,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     trace = FlatTrace(out, state.get("trace", {}), fill)
     single: str | None = state.get("single")
     table = bool(state.get("table"))
-    for frame in frames(source):
+    for frame in source.frames():
         parts = frame.with_columns(
             pl.col("line").str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("p")
         ).unnest("p")

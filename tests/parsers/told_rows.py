@@ -23,3 +23,15 @@ def rows_of(table: str, *columns: str) -> Check:
 def notes(reading: Reading, value: list[list[Any]]) -> None:
     """All notes as [first line, last line, kind]."""
     assert [[n.line_from, n.line_to, n.kind] for n in reading.account.notes] == value
+
+
+def asks(reading: Reading, value: list[str]) -> None:
+    """What a person is asked, the zone apart."""
+    questions = reading.account.parts[0].facts.get("questions", [])
+    # The zone is asked for wherever none is printed: `test_clocks_of_kinds.py` says for which kinds.
+    assert [q["ask"] for q in questions if q["ask"] != "tz"] == value
+
+
+def clock(reading: Reading, value: str) -> None:
+    """The kind of all clocks."""
+    assert {d.kind for d in reading.account.parts[0].domains} == {value}
