@@ -88,7 +88,7 @@ def run(tables: dict[str, list[dict[str, Any]]], rules: list[Rule], tmp_path: Pa
         return {o.rule.id: o for o in Runner(Case.of_tables(tables), sandbox, tmp_path).run(rules)}
 
 
-MANY = {
+MANY: dict[str, list[dict[str, Any]]] = {
     "mpstat": [
         {"host": "db", "line_no": 1, "cpu": 1, "smtx": 501},
         {"host": "app", "line_no": 2, "cpu": 1, "smtx": 3},
