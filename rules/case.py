@@ -51,10 +51,11 @@ FROM_CASE = ("artifacts", "hosts", "statements", "markers")
 """Tables that are made of the case description (hosts: also of what parsers saw)."""
 
 RESTART = re.compile(
-    r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database",
+    r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database"
+    r"|kernel\.(sem|shm)|\bsem(msl|mns|mni)\b|\bshm(max|all|mni)\b|max-(shm|sem)-|nr_hugepages|huge ?pages|\boradism\b",
     re.I,
 )
-"""Changes of an Oracle instance that take effect at its next start only."""
+"""Changes of an instance, or of what it asks of the kernel when it starts, that take effect at its next start only."""
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,11 @@ from rules.model import (
     Report,
     ReportArtifact,
     Request,
-    Verdict,
     WhoseSeconds,
     support_word,
 )
 from rules.rule import Need, Rule
+from rules.verdict import Judgement
 from rules.whose_seconds import whose_seconds
 
 QUOTED_LINES = 40
@@ -89,7 +89,7 @@ def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None =
         for c in case.clocks
     )
     not_evaluable = _not_evaluable(outcomes, runner)
-    verdict = judged.verdict(not_evaluable)
+    verdict = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose).verdict(not_evaluable)
     return Report(
         artifacts=tuple(_artifacts(case)),
         clock_map=tuple(_clock_rows(case)) if clock_map else (),
@@ -166,9 +166,7 @@ class _Judged:
         made = [m for m in made if m.draft.rule.id not in broken]
         self.failed = tuple(failed)
         self.hypotheses = scoring.board([m.entry for m in made])
-        symptom = case.spec.symptom
-        self.demand = bool(symptom and symptom.unit and "/" in symptom.unit)
-        leader = scoring.standing(self.hypotheses, two_kinds=False, demand=self.demand).leader
+        leader = scoring.standing(self.hypotheses, two_kinds=False, demand=scoring.is_rate(case.spec.symptom)).leader
         code = leader.code if leader else None
         chain = {
             e.finding
@@ -229,104 +227,6 @@ class _Judged:
         )  # fmt: skip
         return _Made(draft, finding, scoring.Entry(key, file.evidence_group, cells, tuple(row.get("chain") or ())))
 
-    # --- the verdict -------------------------------------------------------------------------------------------------
-
-    def verdict(self, not_evaluable: Sequence[NotEvaluable]) -> Verdict:
-        """Return the state, its sentence and what is missing; the conditions are those of the state table, first that holds."""
-        share = self._share()
-        standing = scoring.standing(self.hypotheses, two_kinds=False, demand=self.demand)
-        leader = standing.leader.code if standing.leader else None
-        speaking = [f for f in self.findings if leader and f.cells.get(leader, 0) > 0 and f.kind == "finding"]
-        standing = scoring.standing(self.hypotheses, two_kinds=self._two_kinds(speaking, share), demand=self.demand)
-        missing = _missing(self.findings, not_evaluable)
-        state = standing.state
-        if state is None:
-            state = "nothing wrong seen" if self._nothing_wrong() else "cannot tell"
-        named = [f for f in speaking if f.group == "cause"] or speaking
-        if state in ("nothing wrong seen", "cannot tell") or not named:
-            return Verdict(state, (), None, None, "none", self._sentence(state, None, share), missing)
-        best = named[0]
-        return Verdict(
-            state,
-            tuple(dict.fromkeys(f.rule for f in named)),
-            best.layer
-            if best.layer != "measurement"
-            else scoring.CAUSES.get(leader or "", scoring.Cause("", None)).layer,
-            leader,
-            standing.support,
-            self._sentence(state, best, share),
-            missing,
-            standing.margin,
-            share,
-        )
-
-    def _share(self) -> float | None:
-        """The culprit's share of its own request, None if there is none."""
-        if self.whose is None:
-            return None
-        blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
-        return round(blamed / self.whose.total_s, 4) if blamed else None
-
-    @staticmethod
-    def _two_kinds(speaking: Sequence[Finding], share: float | None) -> bool:
-        """Two artifacts of one incarnation, or half of its own request accounted for plus an intervention."""
-        same = any(
-            f.tier == "corroborated"
-            and not f.facts.get("id_mismatch")
-            and len({c.artifact for c in f.citations}) > 1
-            and f.evidence_group != "before-after"
-            for f in speaking
-        )
-        intervened = any(f.evidence_group == "before-after" for f in speaking)
-        accounted = share is not None and share >= scoring.SHARE and any(f.group == "cause" for f in speaking)
-        return same or (accounted and intervened)
-
-    def _nothing_wrong(self) -> bool:
-        if any(f.layer != "measurement" and f.severity != "info" for f in self.findings):
-            return False
-        measured = any(
-            o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement" for o in self.outcomes
-        )
-        symptom = self.case.spec.symptom
-        return measured and (
-            symptom is None or symptom.bad is None or self._covers(symptom.bad if symptom.unit == "s" else None)
-        )
-
-    def _covers(self, bad_s: float | None) -> bool:
-        """Tell whether the artifacts reach as far as the stated symptom: a clock or a measured time as long as it."""
-        if bad_s is None:
-            return False
-        spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
-        times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
-        return any(s >= bad_s for s in [*spans, *times])
-
-    def _sentence(self, state: str, best: Finding | None, share: float | None) -> str:
-        if best is None:
-            if state == "nothing wrong seen":
-                layers = sorted(
-                    {
-                        o.rule.file.layer.replace("_", " ")
-                        for o in self.outcomes
-                        if o.quiet and o.applies and o.rule.file.layer != "measurement"
-                    }
-                )
-                return f"Nothing wrong seen in what was measured: {', '.join(layers)}."
-            return "The evidence does not reach to tell a cause."
-        told = best.headline
-        if share is not None and self.whose is not None and best.group == "cause":
-            blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
-            told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
-        if state == "undecided":
-            leader, *others = [
-                h
-                for h in self.hypotheses
-                if h.code not in (scoring.UMBRELLA, "H-OTHER") and (self.demand or h.code != scoring.DEMAND)
-            ]
-            return (
-                f"Undecided between {leader.cause} and {others[0].cause if others else 'what is not listed'}: {told}."
-            )
-        return f"Suspected: {told}." if state == "suspect" else f"{told}."
-
 
 # --- parts of a finding -----------------------------------------------------------------------------------------------
 
@@ -372,12 +272,6 @@ def _verify(rule: Rule) -> str:
     more = f", at least {v.min_n} values" if v.min_n else ""
     limit = f" to {v.threshold:g}" if v.threshold is not None else ""
     return f"{v.metric}: {v.statistic.replace('_', ' ')} should {v.expect}{limit}{more}"
-
-
-def _missing(findings: Sequence[Finding], not_evaluable: Sequence[NotEvaluable]) -> tuple[str, ...]:
-    wanted = [(r.worth, f"{', '.join(r.needs)}: {r.ask}") for f in findings for r in f.would_help]
-    wanted += [(n.worth, f"{', '.join(n.needs)}: {n.ask}") for n in not_evaluable]
-    return tuple(dict.fromkeys(text for _, text in sorted(wanted, key=lambda w: -w[0])))
 
 
 # --- parts of the report ----------------------------------------------------------------------------------------------
@@ -434,7 +328,8 @@ def _clock_rows(case: Case) -> Iterable[ClockRow]:
 
 
 def _compared(case: Case) -> Iterable[Compared]:
-    for r in case.derived("changes").filter(~pl.col("proposed")).iter_rows(named=True):
+    of_requests = ~pl.col("proposed") & (pl.col("metric") == "conn_times.elapsed_s")
+    for r in case.derived("changes").filter(of_requests).iter_rows(named=True):
         text = (
             f"{r['series'] or r['metric']}: median {r['before_med']:g} s (n {r['n1']}, {r['from_phase']}) "
             f"to {r['after_med']:g} s (n {r['n2']}, {r['to_phase']}), "

@@ -1,32 +1,40 @@
 """Where the level of a metric changes, proposed; and how two phases that people named compare.
 
-Inputs: `conn_times` (successful ones), `markers`. Two kinds of rows:
-`proposed` TRUE: a boundary found in the series in file order (`at_seq` counts the values before it, over all
-artifacts of a host and series); phases and numbers are NULL; a proposal for people, never a verdict. Method:
-`rules.statistics.change_points`.
-`proposed` FALSE: one row per metric and ordered pair of phases. `n_changes` counts all that the markers between the
-two phases name, the restart that a change needs included; NULL if no marker says what changed. n1, n2 values;
-medians, means, `shift` (Hodges-Lehmann, second minus first) with `ci_lo`, `ci_hi` (95 %) in the metric's unit;
-`ratio` second over first; `cliff` -1 to 1; `p` Mann-Whitney; `tail1`, `tail2` values above Q3 + 3 IQR of the first
-phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
+Inputs: `conn_times` (successful ones), `vmstat`, `counters`, `markers`. Two kinds of rows:
+`proposed` TRUE: a boundary found in a series in file order; phases and numbers are NULL; a proposal for people, never
+a verdict. Method: `rules.statistics.change_points`. `at_seq` counts the values before it: of connect times over all
+artifacts of a host and series, else within the artifact's part.
+`proposed` FALSE: one row per metric and ordered pair of phases, of connect times and of columns of vmstat.
+`metric` is conn_times.elapsed_s, vmstat.<column> or counters.<group>.<name> (with the item as `series`); totals count
+by what they grew, since-boot rows not at all. Of counters the 40 series of an artifact whose level moves most.
+`n_changes` counts all that the markers between the two phases name, the restart that a change needs included; NULL if
+no marker says what changed. `reversal` TRUE: a later marker takes back what the one between these phases changed (it
+says so, or names the same settings) and the metric goes back with it (the shift back excludes zero, and at least half
+of the way is gone): the A-B-A that no drift of the day explains.
+n1, n2 values; medians, means, `shift` (Hodges-Lehmann, second minus first) with `ci_lo`, `ci_hi` (95 %) in the
+metric's unit; `ratio` second over first; `cliff` -1 to 1; `p` Mann-Whitney; `tail1`, `tail2` values above Q3 + 3 IQR of
+the first phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
 second's; `p_zero` chance of no tail value in n2 at the old rate; `fisher_p`; `n_needed` values without a tail that
 would prove it gone (95 %). `hypothesis` is the markers', when they agree on one.
 Worked example (21 and 20 connects): medians 0.31 and 0.13 s, means 0.6438 and 0.1385, shift -0.17 [-0.19, -0.15],
 ratio 0.433, cliff -1, p 4.0e-8; tail 2 of 21 (0.027 to 0.289), 0 of 20: p_zero 0.135, fisher_p 0.488, n_needed 30.
 Fewer than 8 values in a phase prove nothing: the numbers stand, the rules judge by n1 and n2.
-Cost: n log n a metric; quadratic up to 5,000 values for boundaries. Source: see `rules.statistics`.
+Cost: n log n a metric; quadratic up to 5,000 values for boundaries; of a column of vmstat at most 300 values a phase,
+taken at equal distances, are compared (n1 and n2 are then all of them, the interval is that of the 300). Source: see
+`rules.statistics`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rules import statistics
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
 _NUMBERS = [
     "before_med",
@@ -59,6 +67,7 @@ TABLE = DerivedTable(
         "to_phase": pl.String(),
         "hypothesis": pl.String(),
         "n_changes": pl.Int64(),
+        "reversal": pl.Boolean(),
         "n1": pl.Int64(),
         "n2": pl.Int64(),
         **{name: pl.Float64() for name in _NUMBERS},
@@ -67,12 +76,24 @@ TABLE = DerivedTable(
         "n_needed": pl.Int64(),
     },
 )
-NEEDS = ("conn_times", "markers")
+NEEDS = ("conn_times", "vmstat", "counters", "markers")
 SCOPE: Scope = "room"
-VERSION = "1"
+VERSION = "2"
 
 METRIC = "conn_times.elapsed_s"
+VMSTAT = ["r", "b", "load1", "cs", "scall", "intr", "usr", "sys", "idle", "wa", "st", "pc", "ec", "sr", "free_kb"]
+VMSTAT += ["si_kbps", "so_kbps", "pi_kbps", "po_kbps", "api_kbps", "apo_kbps"]
+MOST_COMPARED = 300
+MOST_COUNTERS = 40
+MIN_N = 8
 DIGITS = 9
+
+UNDONE = re.compile(
+    r"\b(undo|undone|revert\w*|reversed|roll(ed)?[ -]?back|(put|set|taken?|went|switched|changed|moved) back|back to|restored|withdrawn)\b",
+    re.I,
+)
+SETTING = re.compile(r"[a-z_][a-z0-9_.]{3,}", re.I)
+SWITCHED = frozenset({"enabled", "disabled", "true", "false", "restart", "unset", "instead", "from", "with", "again"})
 
 
 def phase_order(phases: Sequence[str], markers: pl.DataFrame) -> list[str]:
@@ -113,11 +134,61 @@ def made_between(
     return count, hypotheses.pop() if len(hypotheses) == 1 else None
 
 
+def takes_back(made: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    """Tell whether a later change marker undoes an earlier one: its words say so, or it sets the same things again."""
+    words = " ".join([later["label"] or "", *(later["changed"] or [])])
+    if UNDONE.search(words):
+        return True
+    named = [
+        {w.lower() for text in m["changed"] or [] for w in SETTING.findall(text)} - SWITCHED for m in (made, later)
+    ]
+    return bool(named[0]) and named[0] == named[1]
+
+
+def went_back(first: Sequence[float], second: Sequence[float], third: Sequence[float]) -> bool:
+    """Tell whether a level that moved from `first` to `second` moved back in `third`: at least half of the way, and the
+    interval of that shift excludes zero. Fewer than 8 values prove nothing."""
+    if min(len(first), len(second), len(third)) < MIN_N:
+        return False
+    there, back = (
+        statistics.hodges_lehmann(np.array(x, dtype=np.float64), np.array(y, dtype=np.float64))
+        for x, y in ((first, second), (second, third))
+    )
+    if min(abs(there.lo), abs(there.hi)) == 0 or there.lo < 0 < there.hi or back.lo <= 0 <= back.hi:
+        return False
+    return -back.value / there.value >= 0.5
+
+
+def reversed_after(
+    ordered: Sequence[str], first: str, second: str, values: Mapping[str, Sequence[float]], markers: pl.DataFrame
+) -> bool:
+    """Tell whether the change between two neighbouring phases was taken back by the next one, the metric with it."""
+    at = ordered.index(second)
+    if ordered.index(first) != at - 1 or at + 1 >= len(ordered):
+        return False
+    third = ordered[at + 1]
+    pairs = {
+        (m["from_phase"], m["to_phase"]): m
+        for m in markers.filter(pl.col("kind") == "change").iter_rows(named=True)
+        if m["from_phase"] is not None
+    }
+    made, later = pairs.get((first, second)), pairs.get((second, third))
+    return bool(made and later and takes_back(made, later)) and went_back(values[first], values[second], values[third])
+
+
 def compared(
-    values: dict[str, list[float]], series: str | None, host: str | None, markers: pl.DataFrame
+    values: dict[str, list[float]],
+    series: str | None,
+    host: str | None,
+    markers: pl.DataFrame,
+    metric: str = METRIC,
+    most: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Compare every earlier phase with every later one; `values` by phase in order of appearance."""
+    """Compare every earlier phase with every later one; `values` by phase in order of appearance, `most` of each."""
     ordered = phase_order(list(values), markers)
+    counts = {phase: len(v) for phase, v in values.items()}
+    if most:
+        values = {phase: thinned(v, most) for phase, v in values.items()}
     rows = []
     for i, first in enumerate(ordered):
         for second in ordered[i + 1 :]:
@@ -143,15 +214,16 @@ def compared(
             rows.append(
                 {
                     "host": host,
-                    "metric": METRIC,
+                    "metric": metric,
                     "series": series,
                     "proposed": False,
                     "from_phase": first,
                     "to_phase": second,
                     "hypothesis": hypothesis,
                     "n_changes": count,
-                    "n1": c.n1,
-                    "n2": c.n2,
+                    "reversal": reversed_after(ordered, first, second, values, markers),
+                    "n1": counts[first],
+                    "n2": counts[second],
                     "p": c.p,
                     "tail1": t.tail1,
                     "tail2": t.tail2,
@@ -162,10 +234,23 @@ def compared(
     return rows
 
 
-def proposals(rows: pl.DataFrame, series: str | None, host: str | None) -> list[dict[str, Any]]:
+def thinned(values: list[float], most: int) -> list[float]:
+    """Return at most `most` values at equal distances, in order.
+
+    >>> thinned([1.0, 2.0, 3.0, 4.0, 5.0], 3)
+    [1.0, 3.0, 5.0]
+    """
+    if len(values) <= most:
+        return values
+    return [values[i] for i in np.linspace(0, len(values) - 1, most).round().astype(int)]
+
+
+def proposals(
+    rows: pl.DataFrame, series: str | None, host: str | None, column: str = "elapsed_s", metric: str = METRIC
+) -> list[dict[str, Any]]:
     """Propose boundaries in one series of measured values in file order."""
     found = []
-    for at in statistics.change_points(rows["elapsed_s"].to_numpy()):
+    for at in statistics.change_points(rows[column].to_numpy()):
         after = rows.row(at, named=True)
         found.append(
             {
@@ -173,7 +258,7 @@ def proposals(rows: pl.DataFrame, series: str | None, host: str | None) -> list[
                 "phase": after["phase"],
                 "clock": after["clock"],
                 "host": host,
-                "metric": METRIC,
+                "metric": metric,
                 "series": series,
                 "at_seq": at,
                 "at_t": after["t"],
@@ -203,16 +288,71 @@ def measured(conn_times: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def build(case: CaseTables) -> pl.DataFrame:
-    """Return proposals and comparisons for every host and series of connection times."""
-    markers = case.table("markers")
-    found: list[dict[str, Any]] = []
-    for (host, series), rows in measured(case.table("conn_times")).group_by("host", "series", maintain_order=True):
-        name = None if series is None else str(series)
+def by_phase(rows: pl.DataFrame, column: str) -> dict[str, list[float]]:
+    """Return the known values of each named phase, phases in order of appearance."""
+    values: dict[str, list[float]] = {}
+    for phase, value in rows.select("phase", column).drop_nulls().iter_rows():
+        values.setdefault(phase, []).append(value)
+    return values
+
+
+def of_connects(conn_times: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield proposals and comparisons for every host and series of connect times."""
+    for (host, series), rows in measured(conn_times).group_by("host", "series", maintain_order=True):
+        name, of = (None if v is None else str(v) for v in (series, host))
+        yield from proposals(rows, name, of)
+        yield from compared(by_phase(rows, "elapsed_s"), name, of, markers)
+
+
+def of_host(vmstat: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield proposals for each column of vmstat within a part, and comparisons of a host's phases over its parts."""
+    rows = vmstat.filter(~pl.col("first").fill_null(False)).sort("artifact_id", "part", "line_no", maintain_order=True)
+    for (host,), of_one in rows.group_by("host", maintain_order=True):
         of = None if host is None else str(host)
-        found += proposals(rows, name, of)
-        values: dict[str, list[float]] = {}
-        for phase, value in rows.select("phase", "elapsed_s").drop_nulls().iter_rows():
-            values.setdefault(phase, []).append(value)
-        found += compared(values, name, of, markers)
+        for column in VMSTAT:
+            known = of_one.filter(pl.col(column).is_not_null())
+            metric = f"vmstat.{column}"
+            for _, part in known.group_by("artifact_id", "part", maintain_order=True):
+                yield from proposals(part, None, of, column, metric)
+            yield from compared(by_phase(known, column), None, of, markers, metric, MOST_COMPARED)
+
+
+def of_counters(counters: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield proposals for those counters of each part whose level moves most."""
+    value = pl.when(pl.col("mode") == "total").then(pl.col("delta")).otherwise(pl.col("value"))
+    key = ["artifact_id", "part", "host", "grp", "item", "name"]
+    rows = (
+        counters.filter(~pl.col("first").fill_null(False))
+        .with_columns(value.alias("y"))
+        .filter(pl.col("y").is_not_null())
+        .sort(*key, "line_no", nulls_last=True, maintain_order=True)
+    )
+    place = pl.int_range(pl.len()).over(key) * 8 // pl.len().over(key)
+    levels = (
+        rows.filter(pl.len().over(key) >= 2 * statistics.MIN_SEGMENT)
+        .with_columns(place.alias("eighth"))
+        .group_by(*key, "eighth")
+        .agg(pl.col("y").median())
+        .group_by(key)
+        .agg((pl.col("y").max() - pl.col("y").min()).alias("moves"), pl.col("y").abs().max().alias("size"))
+        .filter(pl.col("moves") > 0)
+        .with_columns((pl.col("moves") / pl.col("size")).alias("moves"))
+        .sort("moves", *key, descending=[True, *[False] * len(key)], nulls_last=True)
+    )
+    chosen = levels.group_by("artifact_id", "part", maintain_order=True).head(MOST_COUNTERS).select(key)
+    kept = rows.join(chosen, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    for (_, _, host, group, item, name), series in kept.group_by(key, maintain_order=True):
+        of = None if host is None else str(host)
+        yield from proposals(series, None if item is None else str(item), of, "y", f"counters.{group}.{name}")
+
+
+def build(case: CaseTables) -> pl.DataFrame:
+    """Return the proposals and comparisons of all series of the case."""
+    markers = case.table("markers")
+    place = [*PLACE_COLUMNS, "t", "part", "line_no", "first"]
+    found = [
+        *of_connects(case.table("conn_times"), markers),
+        *of_host(case.table("vmstat", [*place, *VMSTAT]), markers),
+        *of_counters(case.table("counters", [*place, "grp", "item", "name", "mode", "value", "delta"])),
+    ]
     return TABLE.rows(found)

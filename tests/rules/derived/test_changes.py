@@ -125,3 +125,118 @@ def test_hosts_are_never_mixed():
 
 def test_no_times_no_rows():
     assert changes([]) == []
+
+
+# --- a change that is taken back --------------------------------------------------------------------------------------
+
+#  before |####    |    A: 0.31 s
+#  after-1|##      |    B: 0.13 s, the change
+#  after-2|####    |    A again: the change taken back, the time with it
+BACK = {**MARKER, "from_phase": "after-1", "to_phase": "after-2", "changed": ["rolled back"], "hypothesis": None}
+
+
+def reversals(phases, *markers):
+    return {pair: row["reversal"] for pair, row in compared(series(phases), [*markers]).items()}
+
+
+def test_a_reversal_is_recognised():
+    found = reversals({"before": A, "after-1": B, "after-2": A}, MARKER, BACK)
+    assert found == {("before", "after-1"): True, ("before", "after-2"): False, ("after-1", "after-2"): False}
+
+
+def test_setting_the_same_thing_again_takes_it_back():
+    made = {**MARKER, "changed": ["memory_target off", "restart"]}
+    again = {**BACK, "changed": ["memory_target on", "restart"]}
+    other = {**BACK, "changed": ["shared_servers 20"]}
+    phases = {"before": A, "after-1": B, "after-2": A}
+    assert reversals(phases, made, again)["before", "after-1"] is True
+    assert reversals(phases, made, other)["before", "after-1"] is False
+
+
+def test_a_time_that_does_not_go_back_is_no_reversal():
+    assert not any(reversals({"before": A, "after-1": B, "after-2": C}, MARKER, BACK).values())
+    assert not any(reversals({"before": A, "after-1": B, "after-2": B}, MARKER, BACK).values())
+    part_of_the_way = [b + 0.05 for b in B]  # a little more than a quarter of 0.17 s
+    assert not any(reversals({"before": A, "after-1": B, "after-2": part_of_the_way}, MARKER, BACK).values())
+
+
+def test_seven_values_reverse_nothing():
+    assert not any(reversals({"before": A, "after-1": B, "after-2": A[:7]}, MARKER, BACK).values())
+
+
+def test_a_change_that_had_no_effect_cannot_be_reversed():
+    assert not any(reversals({"before": A, "after-1": A, "after-2": A}, MARKER, BACK).values())
+
+
+# --- other series -----------------------------------------------------------------------------------------------------
+
+
+def host_samples(column="sys", phases=PHASES, scale=100.0, **more):
+    return [
+        {"artifact_id": 7, "line_no": k + 1, "host": "db1", "phase": p, column: v * scale, **more}
+        for k, (p, v) in enumerate((p, v) for p, values in phases.items() for v in values)
+    ]
+
+
+def of(**tables):
+    return Case.of_tables(tables).derived("changes").to_dicts()
+
+
+def test_columns_of_vmstat_are_series_too():
+    rows = of(vmstat=host_samples())
+    assert {r["metric"] for r in rows} == {"vmstat.sys"}
+    assert [(r["at_seq"], r["artifact_id"]) for r in rows if r["proposed"]] == [(21, 7), (41, 7)]
+    pair = {(r["from_phase"], r["to_phase"]): r for r in rows if not r["proposed"]}["before", "after-1"]
+    assert (pair["n1"], pair["n2"], pair["shift"], pair["host"]) == (21, 20, -17, "db1")
+
+
+def test_since_boot_samples_are_in_no_series():
+    first = {"artifact_id": 7, "line_no": 0, "host": "db1", "phase": "before", "sys": 99.0, "first": True}
+    pair = [r for r in of(vmstat=[first, *host_samples()]) if r["to_phase"] == "after-1"]
+    assert [r["n1"] for r in pair] == [21]
+
+
+def test_two_files_are_two_series_for_proposals():
+    two = [{**r, "artifact_id": 8 if r["phase"] == "after-2" else 7} for r in host_samples()]
+    assert [(r["artifact_id"], r["at_seq"]) for r in of(vmstat=two) if r["proposed"]] == [(7, 21)]
+
+
+def test_long_phases_are_thinned_and_keep_their_counts():
+    long = {"before": [float(i % 7) for i in range(900)], "after-1": [10.0 + i % 7 for i in range(400)]}
+    rows = [r for r in of(vmstat=host_samples("r", long, 1.0)) if not r["proposed"]]
+    assert [(r["n1"], r["n2"], r["shift"]) for r in rows] == [(900, 400, 10.0)]
+
+
+def counted(values, name="retransmits", mode="rate", artifact_id=7, **more):
+    column = "delta" if mode == "total" else "value"
+    return [
+        {
+            "artifact_id": artifact_id,
+            "line_no": k + 1,
+            "host": "db1",
+            "grp": "tcp",
+            "name": name,
+            "mode": mode,
+            column: v,
+        }
+        | more
+        for k, v in enumerate(values)
+    ]
+
+
+def test_counters_are_series_by_name_and_totals_count_by_what_they_grew():
+    rows = of(counters=[*counted([*A, *B]), *counted([*B, *C], "drops", "total", item="net0")])
+    assert {(r["metric"], r["series"], r["at_seq"]) for r in rows} == {
+        ("counters.tcp.retransmits", None, 21),
+        ("counters.tcp.drops", "net0", 20),
+    }
+
+
+def test_a_total_without_differences_and_a_constant_give_nothing():
+    assert of(counters=[*counted(A, mode="total", delta=None), *counted([5.0] * 40, "still")]) == []
+
+
+def test_of_many_counters_those_that_move_most_are_looked_at():
+    calm = [r for i in range(60) for r in counted([100 + (k % 2) for k in range(40)], f"calm{i}")]
+    moved = counted([1.0 + k % 2 for k in range(20)] + [50.0 + k % 2 for k in range(20)], "zz_moves")
+    assert {r["metric"] for r in of(counters=[*calm, *moved])} == {"counters.tcp.zz_moves"}
