@@ -76,8 +76,8 @@ def predicted(
     """Return the predicted rate with its interval; a larger fall of the mean gives a higher rate."""
     x, y = np.array(before, dtype=np.float64), np.array(after, dtype=np.float64)
     resamples = 100_000 if max(x.size, y.size) <= SMALL else 10_000
-    drawn = [values if values.size <= MOST else statistics.spread(values, MOST) for values in (x, y)]
-    fall = statistics.bootstrap(*drawn, np.mean, resamples)
+    of_x, of_y = (values if values.size <= MOST else statistics.spread(values, MOST) for values in (x, y))
+    fall = statistics.bootstrap(of_x, of_y, np.mean, resamples)
     return {
         "predicted": rate_after(item_s, per_item * float(x.mean() - y.mean()), workers),
         "lo": rate_after(item_s, -per_item * fall.hi, workers),
