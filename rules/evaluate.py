@@ -20,6 +20,7 @@ from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned,
 from rules.engine.sandbox import Fence, Sandbox
 from rules.messages import MESSAGES, BadTemplate, render
 from rules.model import (
+    CLASSES,
     GROUPS,
     SEVERITIES,
     CaseSpec,
@@ -32,6 +33,7 @@ from rules.model import (
     Finding,
     Group,
     NotEvaluable,
+    ParamUsed,
     Report,
     ReportArtifact,
     Request,
@@ -165,16 +167,18 @@ class _Judged:
                 broken.add(outcome.rule.id)
         made = [m for m in made if m.draft.rule.id not in broken]
         self.failed = tuple(failed)
-        self.hypotheses = scoring.board([m.entry for m in made])
-        leader = scoring.standing(self.hypotheses, two_kinds=False, demand=scoring.is_rate(case.spec.symptom)).leader
-        code = leader.code if leader else None
+        self.hypotheses = scoring.board(
+            [*(m.entry for m in made), *scoring.heard(statements.usable(case.spec.statements))]
+        )
+        before = Judgement(case, outcomes, [m.finding for m in made], self.hypotheses, None)
+        leaders = before.together or ((before.leader,) if before.leader else ())
         chain = {
             e.finding
             for unit in scoring.units([m.entry for m in made])
             for e in unit
-            if any(code and x.cells.get(code, 0) > 3 for x in unit)
+            if any(x.cells.get(code, 0) > CLASSES["counter"] for x in unit for code in leaders)
         }
-        made = [replace(m, finding=replace(m.finding, group=self._group(m, code, chain))) for m in made]
+        made = [replace(m, finding=replace(m.finding, group=self._group(m, leaders, chain))) for m in made]
         steps = SEVERITIES[::-1]
         made.sort(
             key=lambda m: (
@@ -182,17 +186,20 @@ class _Judged:
                 -abs(m.finding.decibans),
                 steps.index(m.draft.severity),
                 m.finding.rule,
-                m.finding.citations[0].line_from,
+                [(c.artifact, c.line_from) for c in m.finding.citations],
+                m.finding.key,
             )
         )
         self.findings = tuple(m.finding for m in made)
         self.whose: WhoseSeconds | None = whose_seconds(case, self.findings, self.quotes.cite)
 
     @staticmethod
-    def _group(m: _Made, leader: str | None, chain: set[str]) -> Group:
-        own = leader is not None and m.draft.rule.file.hypotheses.get(leader) == "tier"
+    def _group(m: _Made, leaders: Sequence[str], chain: set[str]) -> Group:
         f = m.finding
-        return scoring.group_of(f.kind, f.layer, f.evidence_group, f.cells, own, leader, f.key in chain)
+        given = m.draft.rule.file.hypotheses
+        spoken = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
+        leader = next(iter(spoken or leaders), None)
+        return scoring.group_of(f.kind, f.layer, f.evidence_group, f.cells, bool(spoken), leader, f.key in chain)
 
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row
@@ -206,14 +213,16 @@ class _Judged:
             against.append("The ids of the two artifacts differ: they are of different starts of the instance.")
         if draft.voice == "contradicted":
             against.append("The confirming artifact disagrees.")
+        expert = " ".join([expert, *_changed(rule, outcome.params)])
         if draft.more:
             headline = f"{headline} (and {draft.more} more like it)"
         citations = self.quotes.of(draft.evidence)
-        sha = citations[0].sha256 or f"artifact {citations[0].artifact}"
-        identity = json.dumps([rule.id, draft.host, draft.subject, sha, citations[0].line_from])
+        first = citations[0] if citations else Citation(0, "", 0, 0, "", "", "statements")
+        sha = first.sha256 or f"artifact {first.artifact}"
+        identity = json.dumps([rule.id, draft.host, draft.subject, sha, first.line_from])
         key = hashlib.sha256(identity.encode()).hexdigest()[:16]
         cells = scoring.cells_of(file.hypotheses, draft.voice, draft.decibans, draft.facts, row.get("tested"))
-        place = self.case.at(citations[0].artifact, citations[0].line_from)
+        place = self.case.at(first.artifact, first.line_from)
         clock = row.get("clock") or (place.clock if place else None)
         finding = Finding(
             key=key, rule=rule.id, version=file.version, title=file.title, kind="clear" if draft.kind == "clear" else "finding", group="contributing",
@@ -226,6 +235,19 @@ class _Judged:
             evidence_group=file.evidence_group, query_hash=rule.query_hash, engine_version=VERSION, more=draft.more, citations=citations, cells=cells,
         )  # fmt: skip
         return _Made(draft, finding, scoring.Entry(key, file.evidence_group, cells, tuple(row.get("chain") or ())))
+
+
+def _own(cell: object, voice: str) -> bool:
+    """Tell whether a cell is the finding's own weight, not a hint."""
+    return cell == "tier" or (isinstance(cell, Mapping) and cell.get(voice) == "tier")
+
+
+def _changed(rule: Rule, params: Mapping[str, ParamUsed]) -> Iterable[str]:
+    """A sentence for each threshold that is not the rule's own."""
+    for name, used in params.items():
+        if used.origin != "rule":
+            unit = f" {used.unit}" if used.unit else ""
+            yield f"Changed threshold: {name} is {used.value}{unit} instead of {rule.file.params[name].default}{unit}, set by {used.origin}."
 
 
 # --- parts of a finding -----------------------------------------------------------------------------------------------

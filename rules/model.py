@@ -305,13 +305,17 @@ class Failed:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead."""
+    """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead.
+
+    `said` is what people's words add to `score`: machine and human sums can be told apart.
+    """
 
     code: str
     cause: str
     score: int
     cells: Mapping[str, int]
     rests_on: tuple[str, ...] = ()
+    said: int = 0
 
 
 @dataclass(frozen=True)

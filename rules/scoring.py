@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.model import Group, Hypothesis, State, support_word
+from rules.model import Group, Hypothesis, State, Statement, Symptom, support_word
 from rules.rule import weight
+from rules.statements import spoken
 
 MOST = 40
 MARGIN = 10
@@ -59,14 +60,20 @@ CAUSES: Mapping[str, Cause] = {
 UMBRELLA, DEMAND = "H-SERVER-SLOW", "H-CONN-CHURN"
 
 
+def is_rate(symptom: Symptom | None) -> bool:
+    """Tell whether the symptom is a rate (`40/min`): only then is a demand a rival."""
+    return bool(symptom and symptom.unit and "/" in symptom.unit)
+
+
 @dataclass(frozen=True)
 class Entry:
-    """What one finding puts on the board: cells per hypothesis, its evidence group and the keys of the wait chain it speaks of."""
+    """What one finding, or one person's word, puts on the board: cells per hypothesis, its evidence group, keys of its wait chain."""
 
     finding: str
     group: str
     cells: Mapping[str, int]
     chain: tuple[str, ...] = ()
+    said: bool = False
 
 
 def cells_of(
@@ -85,6 +92,16 @@ def cells_of(
             continue
         cells[name] = decibans if value == "tier" else weight(str(value))
     return cells
+
+
+def heard(statements: Iterable[Statement]) -> list[Entry]:
+    """Return what people's words about causes put on the board: one group for each reason of each author."""
+    made: dict[str, dict[str, int]] = {}
+    for s in statements:
+        weight_ = spoken(s)
+        if weight_ is not None:
+            made.setdefault(f"said by {s.author or 'unknown'}: {weight_[1]}", {})[s.name] = weight_[0]
+    return [Entry(group, group, cells, said=True) for group, cells in made.items()]
 
 
 def units(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -107,19 +124,25 @@ def units(entries: Sequence[Entry]) -> list[list[Entry]]:
 def board(entries: Sequence[Entry]) -> tuple[Hypothesis, ...]:
     """Return the board, best first; ties by the order of CAUSES. Only counted cells stand in it."""
     scores = _scores(units(entries))
+    heard = {e.group for e in entries if e.said}
     leader = _leader(scores)
     resting: list[str] = []
     if leader is not None:
-        for group in sorted({e.group for e in entries}):
+        for group in sorted({e.group for e in entries}):  # people's words too: a verdict may rest on them
             without = _scores(units([e for e in entries if e.group != group]))
             if without.get(leader, (0, {}))[0] < scores[leader][0] and (
-                _leader(without) != leader or without[leader][0] < CAUSE <= scores[leader][0]
+                _leader(without) != leader or any(without[leader][0] < x <= scores[leader][0] for x in (CAUSE, SUSPECT))
             ):
                 resting.append(group)
     order = list(CAUSES)
     made = [
         Hypothesis(
-            code, CAUSES[code].text if code in CAUSES else code, score, cells, tuple(resting) if code == leader else ()
+            code,
+            CAUSES[code].text if code in CAUSES else code,
+            score,
+            cells,
+            tuple(resting) if code == leader else (),
+            sum(value for group, value in cells.items() if group in heard),
         )
         for code, (score, cells) in scores.items()
     ]
@@ -155,10 +178,12 @@ def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> s
     return next((c for c in tied if c in CAUSES and CAUSES[c].part_of in tied), tied[0])
 
 
-def rivals(leader: str, hypotheses: Iterable[Hypothesis], demand: bool = False) -> list[Hypothesis]:
-    """Return the hypotheses that compete with the leader."""
+def rivals(
+    leader: str, hypotheses: Iterable[Hypothesis], demand: bool = False, together: Sequence[str] = ()
+) -> list[Hypothesis]:
+    """Return the hypotheses that compete with the leader. `together`: causes of other seconds of the same request."""
     mine = CAUSES.get(leader, Cause("", None))
-    out = {leader, UMBRELLA, mine.part_of, mine.why_of} | (set() if demand else {DEMAND})
+    out = {leader, UMBRELLA, mine.part_of, mine.why_of, *together} | (set() if demand else {DEMAND})
     return [
         h
         for h in hypotheses
@@ -177,13 +202,18 @@ class Standing:
     support: str
 
 
-def standing(hypotheses: Sequence[Hypothesis], *, two_kinds: bool, demand: bool = False) -> Standing:
-    """Return cause, undecided, suspect, or no state where the board does not reach; `two_kinds`: two kinds of evidence agree."""
-    code = _leader({h.code: (h.score, None) for h in hypotheses}, demand)
+def standing(
+    hypotheses: Sequence[Hypothesis], *, two_kinds: bool, demand: bool = False, together: Sequence[str] = ()
+) -> Standing:
+    """Return cause, undecided, suspect, or no state where the board does not reach; `two_kinds`: two kinds of evidence agree.
+
+    `together`: causes of different seconds of one request, larger share first; the first of them leads and the others are no rivals.
+    """
+    code = together[0] if together else _leader({h.code: (h.score, None) for h in hypotheses}, demand)
     leader = next((h for h in hypotheses if h.code == code), None)
     if leader is None:
         return Standing(None, None, None, "none")
-    margin = leader.score - max((h.score for h in rivals(leader.code, hypotheses, demand)), default=0)
+    margin = leader.score - max((h.score for h in rivals(leader.code, hypotheses, demand, together)), default=0)
     state: State | None = None
     if leader.score >= CAUSE and margin >= MARGIN and two_kinds:
         state = "cause"

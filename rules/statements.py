@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rules.model import Statement
 
@@ -12,6 +12,29 @@ FIGURE = re.compile(r"(?P<rule>[A-Z]{2,4}-[0-9]{3}|TEAM-[a-z0-9]+-[0-9]{3})\.(?P
 
 WORDS = frozenset({"oradism_mode"})
 """Statements whose text is the value; of all others the number is."""
+
+
+HYPOTHESIS = re.compile(r"H-[A-Z]+(-[A-Z]+)*")
+"""A statement of this name is evidence for or against that cause, in words: `strongly against: SQL is fast once connected`."""
+
+SPOKEN: Mapping[str, int] = {
+    "strongly for": 10,
+    "for": 6,
+    "slightly for": 3,
+    "neutral": 0,
+    "slightly against": -3,
+    "against": -6,
+    "strongly against": -10,
+}
+"""Words of people and what they weigh (dB); the same words for one reason count once, whatever causes they speak of."""
+
+
+def spoken(statement: Statement) -> tuple[int, str] | None:
+    """Return weight and reason of a statement about a cause; None if it is none or begins with no such word."""
+    word, _, reason = (statement.text or "").partition(":")
+    if not HYPOTHESIS.fullmatch(statement.name) or word.strip() not in SPOKEN:
+        return None
+    return SPOKEN[word.strip()], reason.strip()
 
 
 def _value(statement: Statement) -> object:
@@ -41,6 +64,8 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
         )
         yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
     for n, s in enumerate(statements):
+        if HYPOTHESIS.fullmatch(s.name) and spoken(s) is None:
+            yield f"statements[{n}].text: evidence on {s.name} begins with one of {', '.join(SPOKEN)} and a colon, then the reason"
         if "." not in s.name:
             continue
         figure = FIGURE.fullmatch(s.name)

@@ -119,7 +119,7 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
         if why:
             raise CaseInvalid(where, why)
         used[override.param] = ParamUsed(
-            override.value, param.unit, f"{override.scope}: {override.author}, {override.reason}"
+            override.value, param.unit, f"{override.scope} {override.author}: {override.reason}"
         )
     return used
 
@@ -165,7 +165,7 @@ class Runner:
         )
 
     def _found_row(self, draft: Draft) -> dict[str, Any]:
-        first = draft.evidence[0]
+        first = draft.evidence[0] if draft.evidence else Evidence(0, 0, 0, "")
         place = self.case.at(first.artifact, first.line_from)
         clears = {k: draft.row.get(k) for k in ("clear_s", "clear_n")}
         return {
@@ -362,9 +362,10 @@ class Runner:
         if isinstance(magnitude, bool) or not isinstance(magnitude, (int, float)):
             raise fail("magnitude must be a number")
         evidence = tuple(span for e in row.get("evidence") or [] for span in self._spans(e, fail))
-        if not evidence:
+        by_statement = bool(row.get("by_statement")) or any(n.statement for n in rule.requires.all)
+        if not evidence and not by_statement:
             raise fail("evidence is empty")
-        tier = row.get("tier") or "base"
+        tier = (row.get("tier") or "base") if evidence else "base"
         if tier not in rule.file.confidence or tier == CLEAR:
             raise fail(f"the rule has no confidence for the tier {tier!r}")
         kind = row.get("kind") or "finding"
@@ -394,14 +395,16 @@ class Runner:
                 raise fail("a clearing needs clear_s, clear_n and clear_scope")
             if abs(decibans) < CLEARS_FROM:
                 raise fail(f"{decibans} dB clear nobody")
-        place = self.case.at(evidence[0].artifact, evidence[0].line_from)
+        place = self.case.at(evidence[0].artifact, evidence[0].line_from) if evidence else None
         host = row.get("host", place.host if place else None)
         if not isinstance(row.get(rule.file.severity.source, magnitude), (int, float)):
             raise fail(f"severity is by {rule.file.severity.source}, which is no number")
         facts = {k: v for k, v in row.items() if k not in CONTRACT and not isinstance(v, (list, dict))}
+        severity = "info" if kind == CLEAR else self._severity(rule, row, layer)
+        if not evidence and severity != "info":
+            severity = "minor"  # what rests on words alone
         return Draft(
-            rule, host, subject, float(magnitude), kind, tier, layer, decibans, "info" if kind == CLEAR else self._severity(rule, row, layer), contiguous,
-            bool(row.get("by_statement")) or any(n.statement for n in rule.requires.all), evidence, facts, row,
+            rule, host, subject, float(magnitude), kind, tier, layer, decibans, severity, contiguous, by_statement, evidence, facts, row,
         )  # fmt: skip
 
     def _spans(self, entry: Mapping[str, Any], fail: Any) -> list[Evidence]:

@@ -148,7 +148,7 @@ def test_severity_words_are_the_four(tmp_path: Path) -> None:
     spec, _ = open_paths([seed001.CASE], None, tmp_path)
     made = judge(Case(replace(spec, markers=())), load_library())
     assert {f.severity for f in made.findings} <= {"info", "minor", "major", "critical"}
-    assert {n.rule for n in made.not_evaluable} == {"CMP-001", "CMP-002"}
+    assert {n.rule for n in made.not_evaluable} >= {"CMP-001", "CMP-002"}
     assert made.verdict.state == "suspect"
 
 

@@ -214,7 +214,7 @@ def test_parameters_last_wins_and_origin_is_kept() -> None:
         Override("OTHER-1", "sys", 30, "other rule", "C"),
     ]
     used = parameters(made, said, datetime(2026, 1, 1, tzinfo=UTC))
-    assert (used["smtx"].value, used["smtx"].origin) == (700, "room: A, busy host")
+    assert (used["smtx"].value, used["smtx"].origin) == (700, "room A: busy host")
     assert (used["sys"].value, used["sys"].origin) == (20, "rule")
     with pytest.raises(CaseInvalid, match="50"):
         parameters(made, [Override("CPU-903", "smtx", 1, "r", "A")])
@@ -254,14 +254,19 @@ def test_nothing_wrong_seen_needs_a_measured_layer_and_the_symptom_in_reach() ->
     def state(spec: CaseSpec, **tables: Any) -> str:
         return judge(Case.of_tables({"ps": ROWS, **tables}, spec), [silent]).verdict.state
 
-    assert state(CaseSpec()) == "nothing wrong seen"
+    assert state(CaseSpec()) == "cannot tell", "nobody said what is slow"
+    assert state(CaseSpec(symptom=Symptom(text="login"))) == "cannot tell", "no artifact covers any time"
+    assert state(CaseSpec(symptom=Symptom(text="login")), conn_times=[{"line_no": 1, "elapsed_s": 0.1}]) == (
+        "nothing wrong seen"
+    )
     slow = CaseSpec(symptom=Symptom(text="login", unit="s", bad=3.0, normal=0.3))
     assert state(slow) == "cannot tell"
     assert state(slow, conn_times=[{"line_no": 1, "elapsed_s": 3.5}]) == "nothing wrong seen"
     assert state(CaseSpec(symptom=Symptom(text="rate", unit="1/s", bad=3.0))) == "cannot tell"
-    made = judge(Case.of_tables({"ps": ROWS}), [silent])
+    timed = {"ps": ROWS, "conn_times": [{"line_no": 1, "elapsed_s": 3.5}]}
+    made = judge(Case.of_tables(timed, slow), [silent])
     assert made.verdict.sentence == "Nothing wrong seen in what was measured: os kernel."
-    assert judge(Case.of_tables({"ps": ROWS}), [rule()]).verdict.state == "cannot tell"
+    assert judge(Case.of_tables(timed, slow), [rule()]).verdict.state == "cannot tell"
 
 
 def test_suspected_and_undecided_sentences() -> None:
