@@ -23,6 +23,8 @@ MOST = 0.6
 
 NEARLY_ALL = 0.9
 MIN_NUMBERED = 3
+MIN_DOUBLED = 5
+"""So many different lines must stand twice."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ STEPS: dict[str, Step] = {
             (r" ?(?:\|{1,2}|!{2}) ?", "  "),
         ),
     ),
+    "doubled": Step("the second of lines that all stand twice", ()),
     "numbers:": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9}[:)] ?", ""),)),
     "numbers|": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9} ?[|│] ?", ""),)),
     "numbers\t": Step("line numbers in front", ((r"^ *[0-9]{1,9}(?:\t|$)", ""),)),
@@ -128,6 +131,8 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     if _worn("mail", filled, MOST):
         yield "mail", True
         return
+    if _is_doubled(lines):
+        yield "doubled", True
     for name in ("numbers|", "numbers\t", "numbers:", "numbers "):
         if _worn(name, filled, NEARLY_ALL) and (rise := _rise(lines)):
             if rise == 1.0 and name != "numbers ":
@@ -143,6 +148,19 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
         yield indent, False
     if _SIGNS["entities"].search("\n".join(filled)) and not any(re.match(r"\s*</?[A-Za-z]", x) for x in filled):
         yield "entities", True
+
+
+def _is_doubled(lines: Sequence[str]) -> bool:
+    """Whether each line stands twice, headings and all: no tool says everything twice."""
+    first, second = lines[0::2], lines[1::2]
+    return first[: len(second)] == second and not any(first[len(second) :]) and len(set(first)) >= MIN_DOUBLED
+
+
+def _once(lines: pl.Series) -> pl.Series:
+    """Empty every second of lines in a row that are equal."""
+    frame = lines.to_frame("line").with_columns(run=pl.col("line").rle_id())
+    second = pl.int_range(pl.len()).over("run") % 2 == 1
+    return frame.select(pl.when(second).then(pl.lit("")).otherwise(pl.col("line")).alias("line"))["line"]
 
 
 def _worn(name: str, filled: Sequence[str], share: float) -> bool:
@@ -174,6 +192,8 @@ def undressed(lines: pl.Series, dress: Sequence[str]) -> pl.Series:
         return lines
     for name in dress:
         step = step_of(name)
+        if name == "doubled":
+            lines = _once(lines)
         for _ in range(step.times):
             for pattern, text in step.replacements:
                 lines = lines.str.replace_all(pattern, text.replace("$", "$$"))
