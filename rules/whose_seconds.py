@@ -1,15 +1,17 @@
 """Whose seconds were they: one traced request cut into pieces that add up to the whole.
 
 Of the start of a server process (fork in the listener to the read of the child's answer) each interval between completions is a piece:
-traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound). Without such a trace the client's wait is cut
-into what passed on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
+traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound). Without such a start any request of a trace
+(`requests`) is cut by what its calls were about (`request_parts`, waits followed into other processes), largest first; without any trace
+the client's wait is cut into what passed on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -42,12 +44,25 @@ class _Cut:
 
 def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
     """Return the pieces of the traced request that the strongest finding lies in, else of the longest one; None without any trace."""
-    starts = (
-        case.derived("pipe_pairs")
+    cycles = (
+        case.derived("listener_cycles")
+        .filter("complete")
+        .select("artifact_id", "clock", "pid", "line_accept", "line_end")
+        .rows()
+    )
+    starts = [
+        r
+        for r in case.derived("pipe_pairs")
         .filter(pl.col("spawn_s").is_not_null())
         .sort("spawn_s", "line_read", descending=[True, False])
         .to_dicts()
-    )
+        # A start inside a complete cycle is a part of that request, not one of its own.
+        if not any(
+            (artifact, clock, pid) == (r["artifact_id"], r["clock"], r["reader_pid"])
+            and accepted <= r["line_read"] <= ended
+            for artifact, clock, pid, accepted, ended in cycles
+        )
+    ]
     blamed = [f for f in findings if f.group == "cause"]
     ends = _ends(case, blamed)
     for finding in blamed:
@@ -61,7 +76,7 @@ def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseS
         made = _of_start(case, start, blamed, cite)
         if made:
             return made
-    return _of_cover(case, cite)
+    return _of_request(case, blamed, cite) or _of_cover(case, cite)
 
 
 def _ends(case: Case, blamed: Sequence[Finding]) -> list[tuple[int, str | None, int]]:
@@ -198,6 +213,92 @@ def _piece(cut: _Cut, artifact: int, begin: int, end: int, cite: Cite) -> Piece:
         )
         return Piece(label, seconds, False, "untraced", None, citations)
     return Piece(f"{names} of pid {cut.pid}", seconds, True, "traced", None, citations)
+
+
+REQUESTS = {
+    "command": "One run of a command",
+    "service": "One answer",
+    "exchange": "One question to a peer",
+    "cycle": "One connection, from accept on",
+}
+
+
+def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
+    """The request that holds the lines of the strongest cause, else the one closest to the symptom, else the longest."""
+    requests = case.derived("requests").filter(~pl.col("idle"))
+    parts = case.derived("request_parts").filter(~pl.col("followed"))
+    cut = requests.join(parts.select("artifact_id", "request").unique(), on=["artifact_id", "request"], how="semi")
+    if cut.is_empty():
+        return None
+    bad = case.spec.symptom.bad if case.spec.symptom and case.spec.symptom.unit == "s" else None
+
+    def order(row: dict[str, Any]) -> tuple[int, float]:
+        held = next((n for n, f in enumerate(blamed) if _inside(f, row)), len(blamed))
+        return held, abs(math.log(row["wall_s"] / bad)) if bad and row["wall_s"] > 0 else -row["wall_s"]
+
+    best = min(cut.iter_rows(named=True), key=order)
+    rows = parts.filter((pl.col("artifact_id") == best["artifact_id"]) & (pl.col("request") == best["request"])).sort(
+        "dur_s", "line_no", descending=[True, False]
+    )
+    small = best["wall_s"] * SMALL
+    pieces = [_of_part(r, best, blamed, cite) for r in rows.iter_rows(named=True) if r["dur_s"] >= small]
+    rest = rows.filter(pl.col("dur_s") < small)
+    if rest.height:
+        seconds = round(sum(_ns(d) for d in rest["dur_s"]) / 1e9, 9)
+        pieces.append(
+            Piece(f"{rest['n'].sum()} other calls and gaps, each part under 1 %", seconds, True, "rest", None, ())
+        )
+    peer = f" with {best['peer']}" if best["peer"] else ""
+    title = f"{REQUESTS.get(best['kind'], 'One request')}{peer}: lines {best['line_from']} to {best['line_to']}"
+    return WhoseSeconds(title, best["wall_s"], best["host"], f"pid {best['pid']}", tuple(pieces))
+
+
+def _inside(finding: Finding, request: dict[str, Any]) -> bool:
+    return finding.unit == "s" and finding.clock == request["clock"] and any(
+        c.artifact == request["artifact_id"] and request["line_from"] <= c.line_from and c.line_to <= request["line_to"] for c in finding.citations
+    )  # fmt: skip
+
+
+def _of_part(part: dict[str, Any], request: dict[str, Any], blamed: Sequence[Finding], cite: Cite) -> Piece:
+    line = part["line_max"] or part["line_no"]
+    finding = next(
+        (
+            f for f in blamed
+            if f.unit == "s" and f.clock == request["clock"]
+            and any(c.artifact == request["artifact_id"] and c.line_from <= line <= c.line_to for c in f.citations)
+        ),
+        None,
+    )  # fmt: skip
+    label = _told(part)
+    if part["pid"] != request["pid"]:
+        label += f", in pid {part['pid']}"
+    lines = dict.fromkeys((line, part["line_no"], part["line_end"]))
+    citations = tuple(c for n in lines for c in cite(request["artifact_id"], n, n, "piece"))
+    kind: Literal["traced", "untraced", "wait", "culprit", "rest"] = "traced"
+    if finding is not None and part["kind"] != "not traced":
+        kind = "culprit"
+    elif part["kind"] == "not traced":
+        kind = "untraced"
+    elif part["kind"] in ("child", "pipe", "socket", "connect", "poll", "lock", "name service", "idle", "sleep"):
+        kind = "wait"
+    return Piece(label, part["dur_s"], True, kind, finding.layer if finding and kind == "culprit" else None, citations)
+
+
+ABOUT = {
+    "name service": "name service", "socket": "connection", "connect": "connecting", "accept": "waiting for a connection", "pipe": "pipe",
+    "file": "file", "sync": "writing through to the disk", "child": "waiting for a child", "lock": "waiting for", "sleep": "sleeping",
+    "poll": "waiting on several descriptors", "idle": "waiting for new work",
+}  # fmt: skip
+"""What the kinds of parts are called; the others by their calls."""
+
+
+def _told(part: dict[str, Any]) -> str:
+    if part["kind"] in ("own code", "not traced"):
+        return str(part["kind"])
+    calls = f"{part['n']} calls, mostly {part['name']}" if part["n"] > 1 else str(part["name"])
+    if part["kind"] not in ABOUT:
+        return f"{part['target']}: {calls}" if part["target"] else calls
+    return " ".join(filter(None, (ABOUT[part["kind"]], part["target"]))) + f": {calls}"
 
 
 def _of_cover(case: Case, cite: Cite) -> WhoseSeconds | None:

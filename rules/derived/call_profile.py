@@ -16,6 +16,8 @@ Cost: n log n in the rows, no loop. Source: Method R (Millsap, Holt), truss(1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
@@ -49,9 +51,12 @@ BLOCKED, BURNING = 0.1, 0.8
 PER = ["thread", "cycle"]
 
 
-def intervals(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per interval between completions of a thread, split into call, user and lost nanoseconds."""
-    rows = by_thread(syscalls, ["name", "cpu_s", "elapsed_s"])
+def intervals(syscalls: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
+    """Return one row per interval between completions of a thread, split into call, user and lost nanoseconds.
+
+    `more` names further columns of `syscalls` to keep.
+    """
+    rows = by_thread(syscalls, ["name", "cpu_s", "elapsed_s", *more])
     gap = pl.col("done_ns") - pl.col("done_ns").shift(1).over("thread")
     first = gap.is_null()
     # A first call counts with its own time where that is measured; else nothing is known of it.

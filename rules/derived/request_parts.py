@@ -1,0 +1,83 @@
+"""Where the time of the longest requests went: one row per part, to 100 %, waits followed into whoever was waited for.
+
+Inputs: `requests`, `syscalls`, `proc_tree`, `pipe_pairs`. The five longest requests of each kind and clock are cut.
+Columns: request (as in `requests`), `level` (0: the request's own thread; one more for each wait followed), pid, lwp, kind (of
+`rules/targets.py`, or own code, not traced, idle), name (the call with the longest time), `target`, n, `dur_s` (upper bound), `share`
+of the request, `mean_s`, `max_s`, `cpu_s` (NULL if not printed), `timeouts` and `errors` (calls that ended so), line_no, line_end,
+`line_max` (the longest one's line), contiguous (the worst in the group), `followed` (true: a wait whose parts are below, not to be
+added), `to_pid`, `to_lwp` (who was waited for). The rows that are not followed add up to `requests.wall_s` exactly.
+Worked example: a command of 1.0 s that computes 0.2 s, asks sssd 44 times for 0.7 s and waits 0.1 s for a child that sleeps 0.09 s:
+own code 0.2, name service 0.7 (n 44), child 0.1 (followed), and at level 1 sleep 0.09, and child 0.01 not covered by it.
+Cost: the rows of five requests a kind. Source: Method R (Millsap, Holt); wait-for graphs as in deadlock detection.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds, seconds
+from rules.request_walk import Walker, Window
+
+TABLE = DerivedTable(
+    "request_parts",
+    {
+        **PLACE,
+        "request": pl.Int64(),
+        "level": pl.Int64(),
+        "pid": pl.Int64(),
+        "lwp": pl.Int64(),
+        "kind": pl.String(),
+        "name": pl.String(),
+        "target": pl.String(),
+        "n": pl.Int64(),
+        "dur_s": pl.Float64(),
+        "share": pl.Float64(),
+        "mean_s": pl.Float64(),
+        "max_s": pl.Float64(),
+        "cpu_s": pl.Float64(),
+        "timeouts": pl.Int64(),
+        "errors": pl.Int64(),
+        "line_no": pl.Int64(),
+        "line_end": pl.Int64(),
+        "line_max": pl.Int64(),
+        "contiguous": pl.String(),
+        "followed": pl.Boolean(),
+        "to_pid": pl.Int64(),
+        "to_lwp": pl.Int64(),
+    },
+)
+NEEDS = ("requests", "syscalls", "proc_tree", "pipe_pairs")
+SCOPE: Scope = "artifact"
+VERSION = "1"
+
+LONGEST = 5
+
+
+def build(case: CaseTables) -> pl.DataFrame:
+    """Return `request_parts` for the longest requests of the case."""
+    requests = case.derived("requests")
+    if requests.is_empty():
+        return TABLE.rows([])
+    longest = (
+        requests.sort("wall_s", "line_from", descending=[True, False])
+        .group_by(["artifact_id", "clock", "kind"], maintain_order=True)
+        .head(LONGEST)
+    )
+    walker = Walker(case)
+    found = []
+    for r in longest.sort("artifact_id", "request").with_columns(
+        nanoseconds(pl.col("t_from")).alias("from_ns"), nanoseconds(pl.col("t_to")).alias("to_ns")
+    ).iter_rows(named=True):  # fmt: skip
+        window = Window(r["artifact_id"], r["clock"], r["pid"], r["lwp"], r["from_ns"], r["to_ns"], r["line_from"])
+        place = {k: r[k] for k in (*PLACE, "request")}
+        found += [{**place, **part, "whole": r["to_ns"] - r["from_ns"]} for part in walker.parts(window)]
+    if not found:
+        return TABLE.rows([])
+    rows = pl.DataFrame(found, infer_schema_length=None)
+    rows = rows.with_columns(
+        seconds(pl.col("ns")).alias("dur_s"),
+        (pl.col("ns") / pl.col("whole")).alias("share"),
+        pl.when(pl.col("n") > 0).then(seconds(pl.col("ns") / pl.col("n"))).alias("mean_s"),
+        seconds(pl.col("max_ns").cast(pl.Int64)).alias("max_s"),
+    )
+    return TABLE.shape(rows)
