@@ -23,6 +23,7 @@ from rules import findings_table, registry
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.errors import CaseInvalid
 from rules.model import CaseSpec, Clock, Marker, PartSpec
+from rules.shared_clocks import shared
 from rules.statements import usable
 
 __all__ = ["COMMON", "Case", "Stretch", "dump_case_yaml", "load_case_yaml"]
@@ -158,7 +159,7 @@ class Case:
             if p.artifact == artifact and p.line_from <= part.line_to and p.line_to >= part.line_from
         ]
         ranges = [
-            (first, last, part.clock or f"{artifact}.{part.part}:{d['domain']}")
+            (first, last, part.clock or self._clock(artifact, part.part, d["domain"]))
             for d in domains
             for first, last in d["lines"]
         ]
@@ -185,7 +186,7 @@ class Case:
             for part in self.manifests.get(artifact.id, {}).get("parts", []):
                 of_spec = next((p for p in artifact.parts if p.part == part["part"]), None)
                 for d in part.get("domains") or []:
-                    name = (of_spec.clock if of_spec else None) or f"{artifact.id}.{part['part']}:{d['domain']}"
+                    name = (of_spec.clock if of_spec else None) or self._clock(artifact.id, part["part"], d["domain"])
                     host = of_spec.host if of_spec else None
                     zone = d.get("zone") or self._zone(of_spec)
                     lines = tuple((a, b) for a, b in d["lines"])
@@ -194,6 +195,25 @@ class Case:
                         Clock(name, artifact.id, part["part"], d["kind"], d.get("base"), zone, host, lines, *ends, name)
                     )
         return tuple(found)
+
+    def _clock(self, artifact: int, part: int, domain: int) -> str:
+        """The id of a clock domain: its own, or that of an earlier part which shows the same trace."""
+        name = f"{artifact}.{part}:{domain}"
+        return self._shared.get(name, name)
+
+    @cached_property
+    def _shared(self) -> Mapping[str, str]:
+        found: dict[str, str] = {}
+        for artifact in self.spec.artifacts:
+            parts = self.manifests.get(artifact.id, {}).get("parts", [])
+            names = {
+                (p["part"], d["domain"]): f"{artifact.id}.{p['part']}:{d['domain']}"
+                for p in parts
+                for d in p.get("domains") or []
+            }
+            if artifact.reading and len(parts) > 1:
+                found |= shared(names, parts, Path(artifact.reading))
+        return found
 
     def _zone(self, part: PartSpec | None) -> str | None:
         host = self.spec.hosts.get(part.host) if part and part.host else None
@@ -351,10 +371,24 @@ class Case:
         ]  # fmt: skip
 
     def _statement_rows(self) -> list[dict[str, Any]]:
-        """One row each; a subject that is a host or a phase of the case also stands in that column, so that rules can join."""
+        """One row each; a subject that is a host or a phase of the case also stands in that column, so that rules can join.
+
+        A symptom in seconds is what people say too: `symptom_bad` and `symptom_normal`.
+        """
+        symptom = self.spec.symptom
+        felt = (
+            (("symptom_bad", symptom.bad), ("symptom_normal", symptom.normal))
+            if symptom and symptom.unit == "s"
+            else ()
+        )
+        stated = [
+            {"name": name, "num": num, "unit": "s", "text": symptom.text if symptom else None}
+            for name, num in felt
+            if num is not None
+        ]
         phases = {p for a in self.spec.artifacts for part in a.parts if (p := part.phase)}
         phases |= {p.phase for p in self.spec.phases} | {p for m in self.spec.markers for p in m.between or ()}
-        return [
+        return stated + [
             {"author": s.author, "name": s.name, "subject": s.subject, "num": s.num, "unit": s.unit, "text": s.text,
              "host": s.subject if s.subject in self.spec.hosts else None, "phase": s.subject if s.subject in phases else None}
             for s in usable(self.spec.statements)
@@ -397,6 +431,7 @@ class Case:
                         module.VERSION,
                         sorted(self.hash_of(n) for n in module.NEEDS),
                         self.spec.statements,
+                        self.spec.symptom,
                         self.spec.markers,
                         self.spec.offsets,
                         sorted(self.spec.hosts.items()),
