@@ -61,6 +61,35 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "markers": ({_EVERY: "say in the room what was changed, between which phases"}, TEAM),
     "statements": ({_EVERY: "say it in the room"}, TEAM),
     "locks": ({"solaris": "lockstat -A sleep 10", "linux": "perf lock contention -a -b sleep 10"}, SYSADMIN),
+    "hosts": (
+        {
+            "solaris": "psrinfo -pv; prtconf | head -3",
+            "linux": "lscpu; free -k",
+            "aix": "lparstat -i; prtconf | head -20",
+            _EVERY: "say in the room how many processors the host has, and its system",
+        },
+        SYSADMIN,
+    ),
+    "artifacts": ({_EVERY: "uname -a; say in the room which system the host runs"}, SYSADMIN),
+    "trends": ({_EVERY: "ps -eo pid,rss,vsz,args every 10 minutes for some hours, each with its date"}, SYSADMIN),
+    "predictions": ({_EVERY: "say how many items are finished per minute in each phase"}, TEAM),
+    "sessions": ({_EVERY: "select sid, serial#, program, machine, spid, status from v$session and v$process"}, DBA),
+    "meminfo": ({"linux": "cat /proc/meminfo", "aix": "svmon -G; lsps -a", _EVERY: "cat /proc/meminfo"}, SYSADMIN),
+    "numa": ({"linux": "numactl -H; numastat, twice, 60 s apart", "solaris": "lgrpinfo -a"}, SYSADMIN),
+    "resource_use": (
+        {_EVERY: "select * from v$resource_limit", "linux": "ipcs -u; ipcs -l; cat /proc/sys/fs/file-nr"},
+        DBA,
+    ),
+    "fdmap": ({"solaris": "pfiles PID", "linux": "lsof -p PID", "aix": "procfiles -n PID"}, SYSADMIN),
+    "profile_symbols": (
+        {
+            "linux": "perf record -a -g sleep 10; perf report --stdio",
+            "solaris": "lockstat -kIW -D 20 sleep 10",
+            "aix": "tprof -skex sleep 10",
+        },
+        SYSADMIN,
+    ),
+    "profile_meta": ({"linux": "perf top -a --stdio"}, SYSADMIN),
     "profile_stacks": (
         {"solaris": "dtrace -n 'profile-997 { @[stack()] = count(); }'", "linux": "perf record -a -g sleep 10"},
         SYSADMIN,
@@ -74,7 +103,19 @@ STATEMENTS: Mapping[str, str] = {
     "connects_per_item": "say how many connections one item opens",
     "same_connection": "say whether both traces show the same connection, and how you know",
     "same_host": "say whether the client ran on the database host",
+    "sessions": "say how many sessions end together",
+    "oradism_mode": "ls -l $ORACLE_HOME/bin/oradism, and say its first line",
+    "sga_kb": "say how large the instance's shared memory is, in kB",
 }
+
+NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
+    ("pmap", "%dism%"): ({_EVERY: "pmap -xs of the process ora_dism_SID"}, SYSADMIN),
+    ("params", "kernel.sem"): ({_EVERY: "sysctl kernel.sem"}, SYSADMIN),
+    ("params", "thp"): ({_EVERY: "grep . /sys/kernel/mm/transparent_hugepage/enabled"}, SYSADMIN),
+    ("params", "oracle"): ({_EVERY: "show parameter in SQL*Plus"}, DBA),
+    ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
+}
+"""(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""
 
 
 def command(need: Need, os: str | None) -> tuple[str, str]:
@@ -86,6 +127,9 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
         return "trace_level_LISTENER = 16 in listener.ora, then reload the listener", DBA
     if need.table == "sqlnet" and any(value == "client" for _, _, value in need.where):
         return "trace_level_client = 16 in the client's sqlnet.ora, then one connect", TEAM
+    for _, _, value in need.where:
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            commands, who = NARROWER.get((need.table, str(one)), (commands, who))
     chosen = (
         commands.get(os or "")
         or commands.get(_EVERY)
