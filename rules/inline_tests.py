@@ -178,4 +178,4 @@ def _thresholds(rule: Rule, sandbox: Sandbox) -> Iterator[str]:
 
 def _decides(rule: Rule, test: RuleTest, name: str, low: float, high: float, sandbox: Sandbox) -> bool:
     both = [_tried(rule, test, sandbox, {name: value}) for value in (low, high)]
-    return len({tuple((d.subject, d.tier, d.layer) for d in o.drafts) for o in both if o}) > 1
+    return len({tuple((d.subject, d.kind, d.tier, d.layer) for d in o.drafts) for o in both if o}) > 1
