@@ -280,7 +280,9 @@ def _would_help(draft: Draft, outcome: Outcome, runner: Runner) -> Iterable[Requ
     os = runner.host_os(draft.host)
     for need in outcome.helps.get(host, ()):
         yield collect.request([need], os, worth)
-    first = draft.rule.requires.all[0]
+    first = next(iter((*draft.rule.requires.all, *draft.rule.requires.any)), None)
+    if first is None:
+        return
     if draft.contiguous == "assumed":
         yield replace(collect.request([first], os, worth), needs=("unbroken trace",))
     if draft.facts.get("id_mismatch"):
