@@ -4,17 +4,50 @@ holds the rest.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.secret_views import plain_of
+
 SECRETS = pl.Schema({"line_no": pl.Int64(), "from": pl.Int64(), "to": pl.Int64(), "kind": pl.String()})
 """Half-open character positions within the decoded line."""
 
 SHORT = 4
-"""A shorter secret is masked in the rows of its own lines only: elsewhere it would blot out ordinary words."""
+"""A shorter piece of a secret is masked only where it stands: elsewhere in its row it would blot out numbers and words."""
+
+_MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])\S.{5,}\Z", re.DOTALL)
+_LONG = 20
+_TRIM = " \t:;,.)(/\"'"
+_PIECE = re.compile(r"[^\s:;,/()\"'=@&\\]+")
+
+
+def distinctive(secret: str) -> bool:
+    """Tell whether a secret is no ordinary word or number, so that it may be masked wherever its text stands.
+
+    >>> distinctive("t1ger9"), distinctive("tiger"), distinctive("linux"), distinctive("20131202")
+    (True, False, False, False)
+    """
+    return bool(_MADE_UP.match(secret)) or (len(secret) >= _LONG and not secret.replace(" ", "").isdigit())
+
+
+def forms_of(secret: str) -> set[str]:
+    """Give the texts in which tables may hold a secret: as it stands, without blanks of a buffer or escapes, trimmed."""
+    forms = {secret, secret.strip(_TRIM)}
+    # A buffer of truss: tables hold it without the blank before each character.
+    if len(secret) > 2 and set(secret[1::2]) == {" "}:
+        forms.add(secret[::2])
+    if "\\" in secret or "%" in secret:
+        forms |= {plain_of(form) for form in list(forms)}
+    return {form for form in forms if form}
+
+
+def pieces_of(secret: str) -> set[str]:
+    """Give what a format may have cut a secret into at its signs; for the rows of its own lines."""
+    return {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
 
 
 def mask_text(text: str, spans: list[tuple[int, int]]) -> str:
@@ -42,18 +75,17 @@ class Masks:
         return bool(self.spans)
 
     def keep(self, line_no: int, begin: int, end: int, kind: str, line: str, *, everywhere: bool = True) -> None:
-        """Note a secret at characters [begin, end) of `line`; its text is masked in all rows of the run, or (short ones,
-        and names of people) in the rows of its line.
+        """Note a secret at characters [begin, end) of `line`; its text is masked in the rows of its line and, unless it is
+        an ordinary word or the name of somebody, in all rows of the run.
         """
         secret = line[begin:end]
         self.spans.append((line_no, begin, end, kind))
-        if everywhere and len(secret) >= SHORT:
-            self._everywhere[secret] = "*" * len(secret)
-            # A buffer of truss: tables hold it without the blank before each character.
-            if set(secret[1::2]) == {" "} and len(secret) >= 2 * SHORT:
-                self._everywhere[secret[::2]] = "*" * len(secret[::2])
-        elif secret:
-            self._in_line.setdefault(line_no, set()).add(secret)
+        if not secret:
+            return
+        for form in forms_of(secret):
+            if everywhere and distinctive(form):
+                self._everywhere[form] = "*" * len(form)
+        self._in_line.setdefault(line_no, set()).update(forms_of(secret) | (pieces_of(secret) if everywhere else set()))
 
     @property
     def found(self) -> bool:
@@ -63,6 +95,26 @@ class Masks:
         """Note secrets that are masked where they stand and nowhere else; columns of `SECRETS`."""
         if len(frame):
             self._places.append(frame.select(pl.col(c).cast(t) for c, t in SECRETS.items()))
+
+    def by_place(self, lines: dict[int, str]) -> dict[int, str]:
+        """Mask lines, given by their numbers, where their secrets stand."""
+        if not self.found or not lines:
+            return lines
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for number, begin, end, _ in self.spans:
+            if number in lines:
+                spans.setdefault(number, []).append((begin, end))
+        for places in self._places:
+            for number, begin, end in places.filter(pl.col("line_no").is_in(list(lines)))[
+                "line_no", "from", "to"
+            ].iter_rows():
+                spans.setdefault(number, []).append((begin, end))
+        return lines | {number: mask_text(lines[number], found) for number, found in spans.items()}
+
+    def in_lines(self, first: int, last: int, text: str) -> str:
+        """Mask a text that quotes lines `first` to `last`."""
+        bound = [secrets for number, secrets in self._in_line.items() if first <= number <= last]
+        return _starred(text, set(self._everywhere).union(*bound)) or "" if self._everywhere or bound else text
 
     def apply(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Mask all text columns of rows that have `line_no` and `line_end`."""
@@ -99,22 +151,25 @@ class Masks:
         return frame
 
     def apply_json(self, value: Any) -> Any:
-        """Mask the long secrets in all texts of a JSON value (a format's state, facts): a line may be carried in it."""
+        """Mask the secrets in all texts of a JSON value (a format's state, facts): a line may be carried in it.
+
+        What is an ordinary word stays where it is all of a text: a word of the format's own.
+        """
         bound = {s for secrets in self._in_line.values() for s in secrets if len(s) >= SHORT}
-        return _without(value, set(self._everywhere) | bound) if self._everywhere or bound else value
+        return _without(value, set(self._everywhere), bound) if self._everywhere or bound else value
 
     def frame(self) -> pl.DataFrame:
         single = pl.DataFrame(self.spans, schema=SECRETS, orient="row").unique(maintain_order=True)
         return pl.concat([single, *self._places], rechunk=False)
 
 
-def _without(value: Any, secrets: set[str]) -> Any:
+def _without(value: Any, secrets: set[str], bound: set[str]) -> Any:
     if isinstance(value, str):
-        return _starred(value, secrets)
+        return _starred(value, secrets if value in bound else secrets | bound)
     if isinstance(value, list):
-        return [_without(v, secrets) for v in value]
+        return [_without(v, secrets, bound) for v in value]
     if isinstance(value, dict):
-        return {k: _without(v, secrets) for k, v in value.items()}
+        return {k: _without(v, secrets, bound) for k, v in value.items()}
     return value
 
 

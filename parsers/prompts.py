@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from parsers.secret_scan import masked
 from parsers.source import Hints
 from parsers.times import month, wall_seconds
 
@@ -195,7 +196,8 @@ def lead_of(lines: Sequence[str]) -> Lead:
             host = host or prompt.host
             command = command or prompt.command or None
         date = date or day
-    return Lead(count, host, command, date)
+    # What is told of a part goes to its account and its facts.
+    return Lead(count, host, masked(command) if command else None, date)
 
 
 def tool_of(command: str) -> str | None:

@@ -17,7 +17,7 @@ from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
 from parsers.schema import schema
-from parsers.secret_scan import OF_ITS_LINE, Scanner
+from parsers.secret_scan import DESCRIBED, OF_ITS_LINE, Scanner
 from parsers.source import Longs, Source
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
@@ -113,7 +113,7 @@ class Tables:
         self._source = source
         self._sink = sink
         self._masks = Masks()
-        self.scanner = Scanner()
+        self.scanner = Scanner(names=source.hints.kind not in DESCRIBED)
         """Finds the secrets that the format does not know of; its state goes from run to run."""
         source.watch = self._scan
         self._codes = np.zeros(4096, np.uint8)
@@ -147,6 +147,8 @@ class Tables:
         `read`).
         """
         self._check_kind(kind)
+        # Before it is cut: half a secret would not be known for one.
+        text = self._masks.in_lines(line_from, line_to, text)
         self._single.append(Note(line_from, line_to, kind, clip(text)))
 
     def notes(self, frame: pl.DataFrame) -> None:
@@ -356,7 +358,7 @@ class Tables:
             covered[min(max(lo, 0), len(codes))] += 1
             covered[min(max(hi, 0), len(codes))] -= 1
         bare = np.isin(codes, [_CODE[k] for k in _NOTED]) & (np.cumsum(covered[:-1]) == 0)
-        given = given.with_columns(pl.col("text").str.slice(0, NOTE_CHARS))
+        given = self._masks.apply(given).with_columns(pl.col("text").str.slice(0, NOTE_CHARS))
         notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
             rest = notes[cap:]
@@ -379,7 +381,7 @@ class Tables:
         kinds = {v: k for k, v in _CODE.items()}
         # The first lines of a stretch fill the note; more than a few dozen cannot show in 300 characters.
         wanted = np.concatenate([g[:40] for g in groups]) + base
-        texts = dict(self._source.texts(wanted))
+        texts = self._masks.by_place(dict(self._source.texts(wanted)))
         rows = [
             (
                 int(g[0]) + base,

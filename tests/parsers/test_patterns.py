@@ -51,7 +51,7 @@ def test_patterns_are_found():
     assert len(python_patterns()) > 400
     assert len(columns) > 500
     assert len(unknown) < 150, "calls whose pattern is made of local names are seen by nobody"
-    assert any(one.where == "parsers.secret_scan._PATTERNS" for one in compiled()), "patterns in tuples of tuples"
+    assert any(one.where == "parsers.secret_words._PATTERNS" for one in compiled()), "patterns in tuples of tuples"
 
 
 def test_no_pattern_backtracks_more_than_quadratically():

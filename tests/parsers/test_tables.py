@@ -13,7 +13,7 @@ from parsers.source import Hints, Limits, Position, Source, open_text
 from parsers.tables import Batch, Domain, State, Tables
 from tests.parsers.evidence import Memory
 
-TEXT = "one\ntwo\n\nfour tiger\n....\nsix\nseven\n"
+TEXT = "one\ntwo\n\nfour t1ger9\n....\nsix\nseven\n"
 
 
 Parse = Callable[[Source, Tables], None]
@@ -46,7 +46,7 @@ def test_what_nobody_named_is_judged(tmp_path):
     assert counts(batch) == (0, 5, 1, 0, 1, 0)
     assert [(n.line_from, n.line_to, n.kind, n.text) for n in batch.notes] == [
         (1, 2, "unknown", "one\ntwo"),
-        (4, 4, "unknown", "four tiger"),
+        (4, 4, "unknown", "four t1ger9"),
         (5, 5, "elided", "...."),
         (6, 7, "unknown", "six\nseven"),
     ]
@@ -126,19 +126,19 @@ def test_a_note_is_cut(tmp_path):
 
 def test_a_secret_stands_nowhere_but_in_the_original(tmp_path):
     def parse(source, out):
-        out.secret(4, 5, 10, "password")
-        out.add("sqlnet", rows(4, text=["four tiger"], nt_events=[["tiger", "x"]]))
-        out.add("sqlnet", rows(7, text=["the tiger again"]))
-        out.note(6, 6, "remark", "was tiger")
-        out.fact("label", "tiger")
+        out.secret(4, 5, 11, "password")
+        out.add("sqlnet", rows(4, text=["four t1ger9"], nt_events=[["t1ger9", "x"]]))
+        out.add("sqlnet", rows(7, text=["the t1ger9 again"]))
+        out.note(6, 6, "remark", "was t1ger9")
+        out.fact("label", "t1ger9")
 
-    batch, state, sink = run(tmp_path, parse, state={"carry": ["tiger"]})
-    assert sink.frame("sqlnet")["text"].to_list() == ["four *****", "the ***** again"]
-    assert sink.frame("sqlnet")["nt_events"].to_list()[0] == ["*****", "x"]
-    assert [n.text for n in batch.notes if n.kind == "remark"] == ["was *****"]
-    assert state == {"carry": ["*****"]}
-    assert sink.frame("secrets").rows() == [(4, 5, 10, "password")]
-    assert "tiger" not in str(sink.parts)
+    batch, state, sink = run(tmp_path, parse, state={"carry": ["t1ger9"]})
+    assert sink.frame("sqlnet")["text"].to_list() == ["four ******", "the ****** again"]
+    assert sink.frame("sqlnet")["nt_events"].to_list()[0] == ["******", "x"]
+    assert [n.text for n in batch.notes if n.kind == "remark"] == ["was ******"]
+    assert state == {"carry": ["******"]}
+    assert sink.frame("secrets").rows() == [(4, 5, 11, "password")]
+    assert "t1ger9" not in str(sink.parts)
 
 
 def test_a_short_secret_is_masked_in_its_own_line_only(tmp_path):
