@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rules.model import Failed
+    from rules.packs import Library
     from rules.rule import Rule
 
 STATUS = """exit status: 0 evaluated, whatever it found; 2 wrong use; 3 a file of unknown kind (the rest is evaluated all the same);
@@ -63,12 +65,13 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from rules import loader
+    from rules.packs import open_library
 
     for folder in options.rules:
-        if not Path(folder).is_dir():
+        if not Path(folder).is_dir() and not options.case_json:
             parser.error(f"{folder} is no folder")
-    rules = loader.load_library(*map(Path, options.rules))
+    library = open_library(*map(Path, options.rules))
+    rules = library.rules
     wanted = {
         i for text in (options.only, options.explain, ",".join(options.test or [])) if text for i in text.split(",")
     }
@@ -77,10 +80,15 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error(f"there is no rule {', '.join(sorted(unknown))}")
     if wanted:
         rules = tuple(r for r in rules if r.id in wanted)
+        library = library.only(wanted)
+    if library.broken and (options.list or options.docs or options.test is not None):
+        for broken in library.broken:
+            print(f"rules: {broken.rule}: {broken.error}", file=sys.stderr)
+        return 2
     if options.list:
         return _list(rules, options.json)
     if options.score:
-        return _score(options, rules, parser)
+        return _score(options, library, parser)
     if options.docs:
         from rules import docs
 
@@ -90,10 +98,10 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return _test(rules)
     if not options.paths and not options.case_json and not options.explain:
         parser.error("no file given")
-    return _judge(options, rules, parser)
+    return _judge(options, library, parser)
 
 
-def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.ArgumentParser) -> int:
+def _judge(options: argparse.Namespace, library: Library, parser: argparse.ArgumentParser) -> int:
     from rules import printing
     from rules.case import Case
     from rules.evaluate import judge
@@ -105,21 +113,21 @@ def _judge(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.
     )
     with scratch as folder:
         status = 0
+        problems: list[Failed] = []
         if options.case_json:
             spec = CaseSpec.from_json(_json(options.case_json))
         elif options.paths:
             missing = [p for p in options.paths if not Path(p).exists()]
             if missing:
                 parser.error(f"there is no {', '.join(missing)}")
-            spec, status = open_paths(
-                [Path(p) for p in options.paths], Path(options.case) if options.case else None, Path(folder)
-            )
+            told = Path(options.case) if options.case else None
+            spec, status = open_paths([Path(p) for p in options.paths], told, Path(folder), problems)
         else:
             spec = CaseSpec()
         case = Case(spec, Path(options.cache) if options.cache else None)
-        report = judge(case, rules)
+        report = judge(case, library, problems=problems)
         if options.explain:
-            print(printing.explain(rules[0], report, case), end="")
+            print(printing.explain(library.rules[0], report, case), end="")
         elif options.json:
             print(json.dumps(report.as_json(), ensure_ascii=False))
         else:
@@ -165,14 +173,14 @@ def _list(rules: Sequence[Rule], as_json: bool) -> int:
     return 0
 
 
-def _score(options: argparse.Namespace, rules: Sequence[Rule], parser: argparse.ArgumentParser) -> int:
+def _score(options: argparse.Namespace, library: Library, parser: argparse.ArgumentParser) -> int:
     from rules import score_page, truth
 
     folder = Path(options.score)
     if not folder.is_dir():
         parser.error(f"{folder} is no folder")
     cases, left_out = [], []
-    for made in truth.score(folder, rules):
+    for made in truth.score(folder, library):
         if isinstance(made, str):
             left_out.append(made)
         else:

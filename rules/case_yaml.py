@@ -6,8 +6,9 @@ read, `dump_case_yaml` writes a CaseSpec back. An unknown key is an error that n
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -88,6 +89,45 @@ class CaseFile:
         """Return what is said of a file: its parts in line order, or the one entry without lines, or nothing."""
         found = [e for e in self.artifacts if e.file == file]
         return tuple(sorted(found, key=lambda e: e.span or (0, 0)))
+
+    def absent(self, files: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Yield where and why for each entry about a file that is not there."""
+        for n, entry in enumerate(self.artifacts):
+            if entry.file not in files:
+                yield f"artifacts[{n}].file", f"{entry.file} is not among the files given{_near(entry.file, files)}"
+        for n, phase in enumerate(self.phases):
+            if phase.file not in files:
+                yield f"phases[{n}].file", f"{phase.file} is not among the files given{_near(phase.file, files)}"
+
+    def within(self, files: Collection[str]) -> CaseFile:
+        """Return the case without the entries about files that are not there."""
+        return replace(
+            self,
+            artifacts=tuple(e for e in self.artifacts if e.file in files),
+            phases=tuple(p for p in self.phases if p.file in files),
+        )
+
+    def unknown_hosts(self) -> Iterator[tuple[str, str]]:
+        """Yield where and why for each host that an entry names and `hosts` does not have; nothing where no hosts are listed."""
+        for n, entry in enumerate(self.artifacts):
+            if self.hosts and entry.host is not None and entry.host not in self.hosts:
+                listed = ", ".join(self.hosts)
+                yield (
+                    f"artifacts[{n}].host",
+                    f"{entry.host!r} is not among the hosts ({listed}){_near(entry.host, self.hosts)}; it stands as a host of its own",
+                )
+
+    def unknown_phases(self) -> Iterator[tuple[str, str]]:
+        """Yield where and why for each phase that a marker names and no evidence has."""
+        known = {e.phase for e in self.artifacts if e.phase} | {p.phase for p in self.phases}
+        for n, marker in enumerate(self.markers):
+            for phase in marker.between or ():
+                if phase not in known:
+                    listed = ", ".join(sorted(known)) or "none"
+                    yield (
+                        f"markers[{n}].between",
+                        f"no evidence is of the phase {phase!r} (there are: {listed}){_near(phase, known)}",
+                    )
 
     def spec(self, artifacts: Iterable[ArtifactSpec]) -> CaseSpec:
         """Join with the artifacts as read. A part takes host, phase, role and clock of the entry whose lines hold its first line."""
@@ -173,6 +213,11 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
     return yaml.safe_dump(
         {"schema": 1, **{k: v for k, v in whole.items() if v}}, sort_keys=False, allow_unicode=True, width=120
     )
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _bare(value: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 import types
 import typing
@@ -38,7 +39,9 @@ def decode(cls: type[T], value: object, fail: Fail, where: str = "") -> T:
     for key, part in value.items():
         at = f"{where}.{key}" if where else str(key)
         if key not in fields:
-            raise fail(line_of(value, str(key)) + at, f"unknown key; known are {', '.join(sorted(fields))}")
+            near = difflib.get_close_matches(str(key), fields, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise fail(line_of(value, str(key)) + at, f"unknown key{meant}; known are {', '.join(sorted(fields))}")
         name = fields[key].name
         made[name] = _value(_hints(typing.cast(Any, cls))[name], part, fail, at, line_of(value, str(key)))
     for key, field in fields.items():

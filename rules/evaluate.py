@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from parsers.lines import LineReader
-from rules import collect, loader, scoring, statements
+from rules import collect, scoring, statements
 from rules.case import Case
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
@@ -32,14 +32,17 @@ from rules.model import (
     Failed,
     Finding,
     Group,
+    Hidden,
     NotEvaluable,
     ParamUsed,
     Report,
     ReportArtifact,
     Request,
+    Suppression,
     WhoseSeconds,
     support_word,
 )
+from rules.packs import Library, hides, open_library, usable_overrides, usable_suppressions
 from rules.rule import Need, Rule
 from rules.verdict import Judgement
 from rules.whose_seconds import whose_seconds
@@ -56,33 +59,46 @@ def evaluate(
     cache: Path | None = None,
     changed: set[str] | None = None,
     *,
-    rules: Sequence[Rule] | None = None,
+    rules: Sequence[Rule] | Library | None = None,
     fence: Fence | None = None,
 ) -> Report:
     """Judge a case. `cache`: derived tables and rule results are kept there by what they depend on.
 
     `changed` names the artifacts' tables that are known to have changed; it is a hint and never changes the result. `rules`:
-    the shipped ones if not given. RuleInvalid for a bad rule file, CaseInvalid for a case that contradicts itself.
+    the shipped ones if not given. What is wrong with a rule file, a threshold or the case's own words stands in `failed`.
     """
     return judge(Case(case, cache), rules, fence)
 
 
-def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None = None) -> Report:
-    """Judge an opened case; see `evaluate`."""
+def judge(
+    case: Case,
+    rules: Sequence[Rule] | Library | None = None,
+    fence: Fence | None = None,
+    problems: Sequence[Failed] = (),
+) -> Report:
+    """Judge an opened case; see `evaluate`. `problems`: what the caller knows to be wrong with the case, for `failed`."""
     began = time.perf_counter()
-    everything = loader.load_library() if rules is None else rules
-    library = [r for r in everything if r.file.status in RUNS]
+    library = (
+        open_library()
+        if rules is None
+        else rules
+        if isinstance(rules, Library)
+        else Library(tuple(rules), complete=False)
+    )
+    ids = {r.id: r for r in library.rules}
+    chosen = case.spec.rules
+    overrides, refused = usable_overrides((*library.overrides, *chosen.overrides), ids, library.complete)
+    suppressions, too_long = usable_suppressions((*library.suppressions, *chosen.suppressions))
     clock_map, clock_error = aligned(case)
     with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, Sandbox(fence) as sandbox:
         runner = Runner(case, sandbox, Path(scratch), case.cache)
-        outcomes = runner.run(library, case.spec.rules.overrides)
-        judged = _Judged(case, outcomes, runner)
+        running, undiscovered = runner.discovered(library.packs, [r for r in library.rules if r.file.status in RUNS])
+        outcomes = runner.run(running, overrides)
+        judged = _Judged(case, outcomes, runner, suppressions)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
-    failed += tuple(
-        Failed("CASE", why)
-        for why in statements.problems(case.spec.statements, {r.id for r in everything} if rules is None else None)
-    )
+    said = statements.problems(case.spec.statements, ids if library.complete else None)
+    failed += (*problems, *(Failed("CASE", why) for why in said), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(
         replace(c, frame=places[c.clock].frame, add=places[c.clock].add, err=places[c.clock].err)
@@ -105,6 +121,7 @@ def judge(case: Case, rules: Sequence[Rule] | None = None, fence: Fence | None =
         hypotheses=judged.hypotheses,
         quiet=tuple(o.rule.id for o in outcomes if not o.failed and o.quiet),
         failed=failed,
+        hidden=judged.hidden,
         seconds=round(time.perf_counter() - began, 3),
     )
 
@@ -152,7 +169,9 @@ class _Made:
 class _Judged:
     """Findings, board and pieces of one run; each step uses the one before."""
 
-    def __init__(self, case: Case, outcomes: Sequence[Outcome], runner: Runner) -> None:
+    def __init__(
+        self, case: Case, outcomes: Sequence[Outcome], runner: Runner, suppressions: Sequence[Suppression]
+    ) -> None:
         self.case = case
         self.quotes = Quotes(case)
         self.outcomes = outcomes
@@ -167,6 +186,12 @@ class _Judged:
                 broken.add(outcome.rule.id)
         made = [m for m in made if m.draft.rule.id not in broken]
         self.failed = tuple(failed)
+        hidden = [(m, s) for m in made if (s := _hidden_by(m.finding, suppressions))]
+        self.hidden = tuple(
+            Hidden(m.finding.rule, m.finding.host, m.finding.subject, m.finding.headline, m.finding.key, s.reason, s.author, s.until)
+            for m, s in hidden
+        )  # fmt: skip
+        made = [m for m in made if all(m is not h for h, _ in hidden)]
         self.hypotheses = scoring.board(
             [*(m.entry for m in made), *scoring.heard(statements.usable(case.spec.statements))]
         )
@@ -235,6 +260,10 @@ class _Judged:
             evidence_group=file.evidence_group, query_hash=rule.query_hash, engine_version=VERSION, more=draft.more, citations=citations, cells=cells,
         )  # fmt: skip
         return _Made(draft, finding, scoring.Entry(key, file.evidence_group, cells, tuple(row.get("chain") or ())))
+
+
+def _hidden_by(finding: Finding, suppressions: Sequence[Suppression]) -> Suppression | None:
+    return next((s for s in suppressions if hides(s, finding.rule, finding.host, finding.subject)), None)
 
 
 def _own(cell: object, voice: str) -> bool:

@@ -147,8 +147,22 @@ class Override:
 
 
 @dataclass(frozen=True)
+class Suppression:
+    """Findings of a rule that are hidden and counted until a day, 90 days away at most. `subject` is a pattern such as `pid 37*`."""
+
+    rule: str
+    reason: str
+    author: str
+    until: str
+    subject: str = "*"
+    host: str | None = None
+    scope: Literal["incident", "host", "team"] = "incident"
+
+
+@dataclass(frozen=True)
 class RuleChoices:
     overrides: tuple[Override, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -304,6 +318,20 @@ class Failed:
 
 
 @dataclass(frozen=True)
+class Hidden:
+    """A finding that a suppression keeps from the page, the board and the verdict; who said so, why and until when."""
+
+    rule: str
+    host: str | None
+    subject: str
+    headline: str
+    key: str
+    reason: str
+    author: str
+    until: str
+
+
+@dataclass(frozen=True)
 class Hypothesis:
     """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead.
 
@@ -427,6 +455,7 @@ class Report:
     quiet: tuple[str, ...]
     failed: tuple[Failed, ...]
     seconds: float
+    hidden: tuple[Hidden, ...] = ()
     schema: Literal[1] = 1
 
     def as_json(self) -> dict[str, Any]:

@@ -15,16 +15,19 @@ from parsers.reading import read
 from parsers.source import Hints
 from rules.case_yaml import CaseFile, FileEntry, load_case_yaml
 from rules.errors import CaseInvalid
-from rules.model import ArtifactSpec, CaseSpec, PartSpec
+from rules.model import ArtifactSpec, CaseSpec, Failed, PartSpec
 
 UNKNOWN, LIMIT = 3, 5
 
 
-def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tuple[CaseSpec, int]:
+def open_paths(
+    paths: Sequence[Path], case_path: Path | None, out: Path, problems: list[Failed] | None = None
+) -> tuple[CaseSpec, int]:
     """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
 
     Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
-    An archive counts as the files in it, named `archive!inside`. CaseInvalid if the case file names a file that is not there.
+    An archive counts as the files in it, named `archive!inside`. `problems` takes what the case file names and nothing has (files,
+    hosts, phases): the rest of it holds. Without that list the first of them is CaseInvalid.
     """
     folders = [p for p in paths if p.is_dir()]
     if case_path is None:
@@ -32,9 +35,8 @@ def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tupl
     told = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
     given = dict(_files(paths))
     files = {inner: path for name, path in given.items() for inner, path in _unpacked(name, path, out)}
-    absent = [e.file for e in told.artifacts if e.file not in files]
-    if absent:
-        raise CaseInvalid("artifacts", f"{absent[0]} is not among the files given")
+    faults = list(told.absent(files))
+    told = told.within(files)
     order = list(dict.fromkeys([e.file for e in told.artifacts] + sorted(files)))
     ids = _ids(told, order)
     status = 0
@@ -43,7 +45,13 @@ def open_paths(paths: Sequence[Path], case_path: Path | None, out: Path) -> tupl
         artifact, failed = _read(ids[name], name, files[name], told, out / str(ids[name]))
         artifacts.append(artifact)
         status = max(status, failed)
-    return told.spec(sorted(artifacts, key=lambda a: a.id)), status
+    spec = told.spec(sorted(artifacts, key=lambda a: a.id))
+    faults += [*told.unknown_hosts(), *told.unknown_phases()]
+    for where, why in faults:
+        if problems is None:
+            raise CaseInvalid(where, why)
+        problems.append(Failed("CASE", f"{case_path.name if case_path else 'case.yaml'}: {where}: {why}"))
+    return spec, status
 
 
 def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:

@@ -35,7 +35,8 @@ class Param:
             ):
                 return f"must be {'a number' if self.type == 'number' else 'a whole number'}, not {value!r}"
             if (self.min is not None and value < self.min) or (self.max is not None and value > self.max):
-                return f"must be {self.min} to {self.max}, not {value!r}"
+                low, high = ("-" if x is None else f"{x:g}" for x in (self.min, self.max))
+                return f"must be {low} to {high}, not {value!r}"
             return None
         if not isinstance(value, str):
             return f"must be text, not {value!r}"

@@ -41,6 +41,11 @@ def _value(statement: Statement) -> object:
     return statement.text if statement.name in WORDS else statement.num
 
 
+def _told(statement: Statement) -> str:
+    value = _value(statement)
+    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
+
+
 def contradictory(statements: Sequence[Statement]) -> dict[tuple[str, str | None], tuple[Statement, ...]]:
     """Return (name, subject) -> what was said of it, where two say different things. One without a value contradicts nobody."""
     said: dict[tuple[str, str | None], list[Statement]] = {}
@@ -60,7 +65,7 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
     """Yield a message, its key in front, for each contradiction and for each figure that names none of `rules` (None: unknown)."""
     for (name, subject), all_ in contradictory(statements).items():
         told = " and ".join(
-            dict.fromkeys(f"{_value(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_)
+            dict.fromkeys(f"{_told(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_)
         )
         yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
     for n, s in enumerate(statements):

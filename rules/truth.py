@@ -20,6 +20,7 @@ import yaml
 from rules.decoding import decode
 from rules.errors import CaseInvalid
 from rules.model import CaseSpec, Finding, Layer, Report, State
+from rules.packs import Library
 from rules.rule import Rule
 from rules.yaml_text import load_yaml
 
@@ -242,7 +243,7 @@ def seeds() -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def score(folder: Path, rules: Sequence[Rule] | None = None) -> Iterator[Scored | str]:
+def score(folder: Path, rules: Sequence[Rule] | Library | None = None) -> Iterator[Scored | str]:
     """Yield each case under a folder, by name; a text instead for one that cannot be judged here, saying why.
 
     The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again.
@@ -270,7 +271,9 @@ def _outside(evidence: str, case: Path, name: str) -> tuple[Path, Path, str] | s
     return found[0], case, name
 
 
-def _scored(name: str, truth: Truth, evidence: Path, case: Path, home: Path, rules: Sequence[Rule] | None) -> Scored:
+def _scored(
+    name: str, truth: Truth, evidence: Path, case: Path, home: Path, rules: Sequence[Rule] | Library | None
+) -> Scored:
     from rules.evaluate import evaluate
     from rules.reading import open_paths
 

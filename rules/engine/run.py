@@ -23,7 +23,8 @@ from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
 from rules.errors import CaseInvalid, RuleFailed
 from rules.loader import condition, literal
-from rules.model import CLASSES, Layer, Override, ParamUsed, Severity
+from rules.model import CLASSES, Failed, Layer, Override, ParamUsed, Severity
+from rules.packs import Pack
 from rules.rule import Need, Rule
 
 VERSION = "1"
@@ -42,6 +43,7 @@ SHARES = (("critical", 0.5), ("major", 0.2), ("minor", 0.05))
 ASSUMED_CAP = CLASSES["mechanism"]
 CLEARS_FROM = 10
 CLEAR = "clear"
+WORD = re.compile(r"[a-z_][a-z0-9_]*")
 ROOM = "(room)"
 """Key of requirements that no host owns."""
 
@@ -127,7 +129,7 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
 def tables_of(rule: Rule) -> list[str]:
     """Return every table a rule may read, by its text and its requirements; sorted, never too few."""
     known = views.names(rule.file.stage)
-    words = set(re.findall(r"[a-z_][a-z0-9_]*", rule.sql))
+    words = set(WORD.findall(rule.sql))
     needed = {n.table for n in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)}
     return sorted((words | needed) & known)
 
@@ -157,6 +159,23 @@ class Runner:
             self.case.take_findings(self._found(made.values()))
             made |= {r.id: self.run_one(r, parameters(r, overrides)) for r in later}
         return [made[r.id] for r in listed]
+
+    def discovered(self, packs: Iterable[Pack], rules: Sequence[Rule]) -> tuple[list[Rule], list[Failed]]:
+        """Leave out the rules of packs whose discovery finds nothing in this case; a discovery that breaks leaves them out too."""
+        out: set[str] = set()
+        failed: list[Failed] = []
+        for pack in packs:
+            if pack.discovery is None or not pack.rules:
+                continue
+            name = f"pack {pack.name}"
+            try:
+                tables = sorted(set(WORD.findall(pack.discovery)) & views.names())
+                if not self._ask(name, pack.discovery, {}, tables).rows:
+                    out |= pack.rules
+            except RuleFailed as error:
+                out |= pack.rules
+                failed.append(Failed(name, f"discovery: {error.cause}"))
+        return [r for r in rules if r.id not in out], failed
 
     def _found(self, outcomes: Iterable[Outcome]) -> pl.DataFrame:
         """The table `findings` of what stage 1 made."""
@@ -313,22 +332,22 @@ class Runner:
             )
             key = "host" if owned else literal(ROOM)
             sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-            self._counts[need.text] = {row["host"]: row["n"] for row in self._ask(rule, sql, {}, [need.table]).rows}
+            self._counts[need.text] = {row["host"]: row["n"] for row in self._ask(rule.id, sql, {}, [need.table]).rows}
         return self._counts[need.text]
 
     # --- the query ---------------------------------------------------------------------------------------------------
 
     def _query(self, rule: Rule, params: Mapping[str, Any]) -> Rows:
-        return self._ask(rule, rule.sql, params, tables_of(rule))
+        return self._ask(rule.id, rule.sql, params, tables_of(rule))
 
-    def _ask(self, rule: Rule, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
+    def _ask(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
         missing = [t for t in tables if t not in self._views]
         if missing:
             self._views.update(views.build(self.case, missing, self.scratch))
         if not self._opened >= set(tables):
             self.sandbox.open(self._views)
             self._opened = set(self._views)
-        return self.sandbox.query(rule.id, sql, params)
+        return self.sandbox.query(name, sql, params)
 
     def _kept(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Path | None:
         if self.cache is None or self.case.in_memory:
