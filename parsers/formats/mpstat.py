@@ -18,7 +18,8 @@ Tables: mpstat; vmstat (rows `all` and AIX `ALL`); counters (interrupts: grp sum
 since boot. Traps: with one CPU Solaris prints its header once, so a sample also begins where the number of the CPU does
 not rise; numbers have gaps and are never positions. The `all` row of -T leaves CORE SOCK NODE blank. `Average:` rows, in
 any language, are of the whole run: remarks, no samples. The date of the banner may be month or day first: told by a
-note. Columns written as `..` by an author are left out. Known gaps: clocks with am and pm in other words than AM, PM.
+note. Columns written as `..` by an author are left out, and `first` is NULL then: his first sample
+need not be the tool's. Known gaps: clocks with am and pm in other words than AM, PM.
 """
 
 from __future__ import annotations
@@ -113,6 +114,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if state["variant"] == "json":
         return mpstat_json.parse(source, out, state)
     for frame in grid.frames(source):
+        headings = frame.filter(pl.col("line").str.contains("CPU", literal=True))["line"]
+        if "edited" not in state and len(headings):  # an author who left out columns may have left out samples too
+            state["edited"] = ".." in headings[0]
         frame = without_dots(frame, out)
         if grid.is_small(source) and state["variant"] == "solaris":
             frame = mended(frame, out)
@@ -265,7 +269,7 @@ def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     timed = pl.col("prefix").is_not_null() & (pl.col("head_time") != "")
     later = pl.when(pl.col("nth") > 1).then(False)
     untimed = (
-        later.otherwise(pl.lit(None if state["variant"] == "aix" else True))
+        later.otherwise(pl.lit(None if state["variant"] == "aix" or state.get("edited") else True))
         if state["variant"] != "linux"
         else later.otherwise(None)
     )
