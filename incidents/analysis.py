@@ -218,7 +218,9 @@ def _marker(marker: Marker) -> rules.Marker:
 
 
 def _statement(statement: Statement) -> rules.Statement:
-    return rules.Statement(statement.name, statement.num, statement.unit, statement.text, statement.author_label, statement.subject or None)
+    return rules.Statement(
+        statement.name, statement.num, statement.unit, statement.text, statement.author_label, statement.subject or None
+    )
 
 
 def _offset(offset: ClockOffset) -> rules.Offset:
@@ -246,6 +248,7 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
         case = os.path.join(folder, "case.json")
         kept = ["--cache", str(cache)] if cache else []
+        kept += [word for rules_folder in settings.EXHIBIT_RULES for word in ("--rules", str(rules_folder))]
         with open(case, "w", encoding="utf-8") as file:
             json.dump(spec.as_json(), file)
         with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:

@@ -524,6 +524,11 @@ class Outlook:
         return list(self.report.get("failed") or [])
 
     @property
+    def hidden(self) -> list[Json]:
+        """Findings that a suppression hides: counted always, shown on demand."""
+        return list(self.report.get("hidden") or [])
+
+    @property
     def compared(self) -> list[Json]:
         return list(self.report.get("compared") or [])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -23,6 +24,9 @@ from typing import Any
 from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow
 
 ROOT = Path(__file__).resolve().parents[2]
+PATH = re.compile(r"(?:(?<=^)|(?<=[\s'\"(\[=:]))/[^\s'\",;)\]]*/[^\s'\",;)\]]*")
+"""A path in the engine's words: where this machine keeps its files concerns no reader of a report."""
+
 START_S = 20.0
 """The time a child may take to start and open its views, on a loaded machine."""
 
@@ -175,7 +179,7 @@ def _ending(code: int | None) -> str:
 
 def _error(rule: str, error: Mapping[str, str]) -> RuleFailed:
     made = {"slow": RuleTooSlow, "large": RuleTooLarge}.get(error["kind"], RuleFailed)
-    return made(rule, error["text"])
+    return made(rule, PATH.sub("(a file)", error["text"]))
 
 
 def plain_cause(error: RuleFailed) -> str:

@@ -233,3 +233,12 @@ class TestChild:
         with pytest.raises(RuntimeError, match="lease lost"):
             analysis._wait(wait, lost)
         assert wait.returncode == -9
+
+    def test_a_teams_broken_rule_file_is_named_and_the_rest_is_judged(self, settings: Any, tmp_path: Path) -> None:
+        (tmp_path / "half.yaml").write_text("id: [", encoding="utf-8")
+        settings.EXHIBIT_RULES = [tmp_path, tmp_path / "gone"]
+        report = analysis.judge(CaseSpec())
+        failed = {f["rule"]: f["error"] for f in report["failed"]}
+        assert failed[f"{tmp_path.name}/half.yaml"].startswith("line 2")
+        assert failed["gone"] == "is no folder: none of its rules is used"
+        assert report["not_evaluable"]

@@ -219,3 +219,22 @@ def test_the_room_asks_no_more_when_it_holds_more(judged):
     add_report(judged.lead, report)
     assert queries(judged.viewer) <= before
     assert queries(judged.viewer, "finding", reports.CAUSE_KEY) <= 26
+
+
+def test_what_could_not_be_judged_and_what_is_hidden_is_named(judged):
+    report = reports.report()
+    report["failed"] = [
+        {"rule": "team/half.yaml", "error": "line 3: <b>bad</b>", "host": None},
+        {"rule": "SHM-001", "error": "stopped after 30.0 s", "host": "db1"},
+    ]
+    report["hidden"] = [
+        {"rule": "CPU-002", "host": None, "subject": "cpu 1", "headline": "Kernel time", "key": "0" * 16, "reason": "known here",
+         "author": "DBA", "until": "2026-12-31"}
+    ]  # fmt: skip
+    add_report(judged.lead, report)
+    text = page(judged.viewer)
+    assert "2 could not be judged; the others were" in text
+    assert "<b>team/half.yaml</b>: line 3: &lt;b&gt;bad&lt;/b&gt;" in text
+    assert "<b>SHM-001</b> on db1: stopped after 30.0 s" in text
+    assert "1 finding hidden" in text
+    assert "known here (DBA, until 2026-12-31)" in text
