@@ -14,6 +14,14 @@ from parsers.tables import State, Tables
 
 HIST_HEAD = r"^[ \t]*value[ \t]+-+ Distribution -+[ \t]+count$"
 BUCKET = r"^[ \t]*(<|>=)?[ \t]*(-?[0-9]+)[ \t]*\|[ \t]?(@*)[ \t]*([0-9]*)$"
+SECONDS = {
+    **dict.fromkeys(("ns", "nsec"), 1e-9),
+    **dict.fromkeys(("us", "usec"), 1e-6),
+    **dict.fromkeys(("ms", "msec"), 1e-3),
+    **dict.fromkeys(("s", "sec"), 1.0),
+    **dict.fromkeys(("m", "min"), 60.0),
+    **dict.fromkeys(("h", "hour"), 3600.0),
+}
 KEYS = 2000
 """So many keys of one printing are remembered, to see when the next aggregation begins."""
 
@@ -103,11 +111,20 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
             hi=hi.otherwise(pl.coalesce(following, step)),
             unit=pl.coalesce(_unit("heading"), _unit("title"), _unit("key"), pl.lit("unknown")),
             n=pl.col("count").cast(pl.Float64),
+            tick_s=tick_seconds(pl.col("tick")),
             complete=ended & ~missing,
         ),
     )
     out.read(shaped[sorted(used - set(buckets.tolist()))]["line_no"])
     return used
+
+
+def tick_seconds(text: pl.Expr) -> pl.Expr:
+    """Give the seconds between two firings of `tick-5s`, from the text behind its dash; without a suffix it is a rate in Hz."""
+    parts = text.str.extract_groups(r"^([0-9]+)([a-z]*)$")
+    number, unit = parts.struct.field("1").cast(pl.Float64), parts.struct.field("2")
+    scale = unit.replace_strict(SECONDS, default=None, return_dtype=pl.Float64)
+    return pl.when(unit.is_in(["", "hz"]) & (number > 0)).then(1 / number).otherwise(number * scale)
 
 
 def _unit(column: str) -> pl.Expr:

@@ -13,9 +13,9 @@ Samples::
                   libc.so.1`_cladm+0x4
                    64
 
-Tables: counters (grp `aggregation N` or the heading, item = the key, name from the heading or `unknown`), hist (one row a
-bucket), profile_stacks (weight = the value), logs (what dtrace itself says: matches, drops, errors). Clock: wall-local where
-lines of `%Y` stand (their zone is not printed), else none.
+Tables: counters (grp `aggregation N` or the heading, item = the key, name from the heading or `unknown`), hist (one
+row a bucket; tick_s from a firing `:tick-5s` above), profile_stacks (weight = the value), logs (what dtrace itself
+says: matches, drops, errors). Clock: wall-local where lines of `%Y` stand (their zone is not printed), else none.
 Traps: nothing names the function or the unit of a value; they are taken from headings (`TIME (ns)`) only. A probe that matches
 entry and return counts twice. Bars are rounded, counts are not. `TOTAL:` is a key like others. Aggregations printed one after
 the other are told apart only when a key comes again. `hi` of a bucket is the label of the next one. `complete` of a
@@ -44,6 +44,7 @@ BANNER = r"^dtrace: "
 TROUBLE = r"^dtrace: (?:[0-9]+ |error on |processing aborted|failed |aggregation|dynamic)"
 CPU_HEAD = r"^[ \t]*CPU[ \t]+ID[ \t]+FUNCTION:NAME"
 FIRING = r"^[ \t]*[0-9]{1,4}[ \t]+[0-9]{1,8}[ \t]+\S*:[a-zA-Z][^ \t:]*$"
+TICK = r":tick-([0-9]+[a-z]*)[ \t]*$"
 NUMBER = r"^[ \t]*-?[0-9]+$"
 SCALAR = r"^[ \t]*(\S(?:.*?\S)?)[ \t]+(-?[0-9]+)$"
 HEADING = r"^[ \t]*([A-Z][A-Z0-9/_]*(?:[ \t]+[A-Z][A-Z0-9/_]*)*)[ \t]+([A-Z][A-Z0-9_/]*)(?:[ \t]*\(([a-zA-Z/%]+)\))?$"
@@ -116,7 +117,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         taken |= stacks(shaped, out, state)
         _scalars(shaped.filter(~pl.col("at").is_in(list(taken))), out)
         last = shaped.row(-1, named=True)
-        state |= {k: last[k] for k in ("sample", "t_local", "heading", "title", "marks")}
+        state |= {k: last[k] for k in ("sample", "t_local", "heading", "title", "tick", "marks")}
     return state
 
 
@@ -190,6 +191,7 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     shaped = shaped.with_columns(
         under(pl.when(is_ == "heading").then(text.str.strip_chars()).when(is_ == "title").then(pl.lit("")), "heading"),
         under(pl.when(is_ == "title").then(text.str.extract(TITLE, 1)), "title"),
+        under(pl.when(is_ == "firing").then(text.str.extract(TICK, 1).fill_null("")), "tick"),
     )
     out.read(lines.filter(text == "^C")["line_no"])
     out.read(shaped.filter(is_.is_in(["stamp", "cpu", "firing", "title", "heading"]))["line_no"])

@@ -85,6 +85,22 @@ def test_a_key_that_comes_again_begins_the_next_aggregation_and_a_firing_begins_
     assert rows["agg"].to_list()[::2] == ["1", "1", "2", "2", "1", "1"]
 
 
+@pytest.mark.parametrize(
+    ("probe", "seconds"),
+    [("tick-5s", 5.0), ("tick-250ms", 0.25), ("tick-1min", 60.0), ("tick-10", 0.1), ("tick-4hz", 0.25), ("END", None)],
+)
+def test_the_firing_above_a_histogram_gives_its_interval(probe, seconds):
+    firing = f"  0   5012                        :{probe}\n"
+    rows = read_bytes((firing + hist("a", ["0", "1"], [1, 0])).encode()).table("hist")
+    assert rows["tick_s"].unique().to_list() == [seconds]
+
+
+def test_another_probe_ends_the_interval_of_a_tick():
+    one = hist("a", ["0", "1"], [1, 0])
+    text = "  0   5012                        :tick-5s\n" + one + "  0   5013                        :END\n" + one
+    assert read_bytes(text.encode()).table("hist")["tick_s"].to_list() == [5.0, 5.0, None, None]
+
+
 def test_stamps_open_samples_and_are_wall_time():
     text = "".join(
         f"2005 Dec 31 23:59:{59 - 2 + s if s < 3 else 0},\n THREADS TIME (ns)\n KERNEL 10{s}\n" for s in range(3)
