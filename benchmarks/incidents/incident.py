@@ -1,0 +1,25 @@
+"""What an incident is: how it is played, what is true of it, and what people would have said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.incidents.scene import Scene
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A cause that can be produced here. `truth` is written before anything judges the recording.
+
+    `truth`: keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said`: keys of its case.yaml
+    (symptom, statements ...) for the bad run; `said_healthy` for the twin, which has the same programs and no cause.
+    """
+
+    name: str
+    about: str
+    play: Callable[[Scene], None]
+    truth: Mapping[str, Any]
+    said: Mapping[str, Any] = field(default_factory=dict)
+    said_healthy: Mapping[str, Any] = field(default_factory=dict)
