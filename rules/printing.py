@@ -38,6 +38,11 @@ def report(made: Report) -> str:
             lines.append(
                 f"  {c.layer}: {c.bound} ({c.rule}, {c.seconds:.3f} s of {c.requests} request, {c.scope}){_where(c.citations)}"
             )
+    unnamed = [f for f in made.findings if f.kind == "clear" and not f.clears]
+    if unnamed:
+        lines += ["", "Looked for, clears nobody"]
+        for f in unnamed:
+            lines.append(f"  {f.headline} ({f.rule}, {f.decibans:+d} dB){_where(f.citations)}")
     if made.compared:
         lines += ["", "Compared"]
         for compared in made.compared:
