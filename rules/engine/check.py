@@ -27,7 +27,8 @@ MACROS: Mapping[str, str] = {
 }
 """Macros of the rule language, versioned with its schema."""
 
-TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series"})
+RANGES = frozenset({"range", "generate_series"})
+TABLE_FUNCTIONS = RANGES | {"unnest"}
 _FUNCTIONS = """
 + - * / // % ^ ** || ~~ !~~ ~~* !~~* ~~~ & | << >> @> <@ &&
 abs ceil ceiling floor round trunc sign sqrt exp ln log log2 log10 pow power greatest least mod isnan isinf isfinite
@@ -47,6 +48,21 @@ extract epoch date_part
 """
 FUNCTIONS = frozenset(_FUNCTIONS.split()) | frozenset(MACROS)
 """Nothing that builds large values of one row (repeat, lpad, format, levenshtein), reads settings or runs hidden SQL."""
+
+TYPES = frozenset(
+    """varchar text string char bool boolean tinyint smallint integer int bigint hugeint utinyint usmallint uinteger uint ubigint
+    double float real decimal numeric date time timestamp interval list struct map""".split()
+)
+"""Types a value may be cast to: nothing that looks into the catalogue (regclass), and no array of a length that a word gives."""
+
+MOMENTS = frozenset(
+    "current_date current_time current_timestamp localtime localtimestamp current_user session_user current_role user "
+    "current_catalog current_schema".split()
+)
+"""Names that are functions in disguise: what they say changes from run to run."""
+
+MAX_SETS = 16
+"""Grouping sets of one SELECT; a cube of twenty columns has a million."""
 
 NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
 SOURCES = frozenset({"BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EMPTY", "EXPRESSION_LIST"})
@@ -126,6 +142,8 @@ class _Walk:
                 raise Refused("SAMPLE is not allowed: results must be repeatable")
             if kind == "SELECT_NODE":
                 _linked(part)
+                if len(part.get("group_sets") or []) > MAX_SETS:
+                    raise Refused(f"more than {MAX_SETS} grouping sets are not allowed")
         elif "sample" in part and "query_location" in part:
             if kind not in SOURCES:
                 raise Refused(
@@ -156,9 +174,19 @@ class _Walk:
                 raise Refused(f"functions are named without schema: {name!r}")
             if name and name not in FUNCTIONS:
                 raise Refused(f"the function {name!r} is not allowed")
-            if name in ("range", "generate_series"):
+            if name in RANGES:
                 _bounded(part)
+            if name == "replace":
+                _shrinking(part)
+        elif expression == "LAMBDA":
+            if any(d.get("function_name") in RANGES for d in _dicts(part)):
+                raise Refused("no range inside a lambda: it would be built for each element")
+        elif expression == "TYPE":
+            if part.get("schema") or part.get("catalog") or str(part.get("type_name")).lower() not in TYPES:
+                raise Refused(f"a cast to {part.get('type_name')!r} is not allowed")
         elif expression == "COLUMN_REF":
+            if len(part["column_names"]) == 1 and part["column_names"][0].lower() in MOMENTS:
+                raise Refused(f"{part['column_names'][0]!r} is not allowed: results must be repeatable")
             self.columns |= set(part["column_names"])
         elif expression == "STAR":
             if part.get("columns"):
@@ -191,12 +219,44 @@ def _bounded(part: Mapping[str, Any]) -> None:
             raise Refused("range and generate_series go up to 1,000,000")
 
 
+def _shrinking(part: Mapping[str, Any]) -> None:
+    """Let `replace` only put in plain text that is no longer than what it takes out: nested, it would build gigabytes of one row."""
+    taken, put = (a["expression"].get("literal") or {} for a in (part.get("arguments") or [])[1:3])
+    texts = [x.get("text") if x.get("kind") == "STRING" else None for x in (taken, put)]
+    if None in texts or len(texts[1] or "") > max(len(texts[0] or ""), 1):
+        raise Refused("replace takes two plain texts, the second no longer than the first")
+
+
 def _tables_in(source: object) -> bool:
     return any(d.get("type") == "BASE_TABLE" for d in _dicts(source))
 
 
+def _ranges_in(source: object) -> bool:
+    return any(d.get("function_name") in RANGES for d in _dicts(source))
+
+
+def _qualifiers(expression: object) -> set[str]:
+    return {
+        d["column_names"][0] if len(d["column_names"]) > 1 else ""
+        for d in _dicts(expression)
+        if d.get("class") == "COLUMN_REF"
+    }
+
+
 def _links(expression: object) -> bool:
-    """Tell whether a condition compares columns with columns."""
+    """Tell whether a condition compares columns of one side with columns of another, and no alternative to it holds always."""
+    if isinstance(expression, dict) and expression.get("class") == "CONJUNCTION":
+        parts = [_links(child) for child in expression["children"]]
+        always = expression.get("type") == "CONJUNCTION_OR" and not all(_qualifiers(c) for c in expression["children"])
+        return any(parts) and not always
+    if isinstance(expression, dict) and expression.get("class") == "COMPARISON":
+        left, right = _qualifiers(expression["left"]), _qualifiers(expression["right"])
+        return bool(left and right) and (left != right or len(left) > 1 or left == {""})
+    return _compares(expression)
+
+
+def _compares(expression: object) -> bool:
+    """Tell whether anything in an expression compares columns with columns."""
     for part in _dicts(expression):
         if part.get("class") == "COMPARISON":
             sides = [any(d.get("class") == "COLUMN_REF" for d in _dicts(part[side])) for side in ("left", "right")]
@@ -218,11 +278,11 @@ def _linked(select: Mapping[str, Any]) -> None:
         if not isinstance(source, dict) or source.get("type") != "JOIN":
             continue
         waiting += [source["left"], source["right"]]
-        if source.get("using_columns") or source.get("ref_type") in ("NATURAL", "POSITIONAL"):
+        if source.get("ref_type") == "POSITIONAL":
+            raise Refused("a positional join is not allowed: rows must be joined by what they say")
+        if source.get("using_columns") or source.get("ref_type") == "NATURAL":
             continue
-        if (
-            _tables_in(source["left"])
-            and _tables_in(source["right"])
-            and not (_links(source.get("condition")) or _links(select.get("where_clause")))
+        if any(inside(source["left"]) and inside(source["right"]) for inside in (_tables_in, _ranges_in)) and not (
+            _links(source.get("condition")) or _links(select.get("where_clause"))
         ):
             raise Refused("two tables are joined without a link: name the columns that must agree")

@@ -42,9 +42,11 @@ class Engine:
     def __init__(self) -> None:
         self.connection: duckdb.DuckDBPyConnection | None = None
         self.names: frozenset[str] = frozenset()
+        self.memory_mb = 0
 
     def open(self, views: Mapping[str, str], memory_mb: int) -> None:
         """Start over with read-only views over the files of a case."""
+        self.memory_mb = int(memory_mb)
         if self.connection is not None:
             self.connection.close()
         self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
@@ -131,7 +133,7 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
     except duckdb.InterruptException:
         return {"error": {"kind": "slow", "text": f"stopped after {request.get('limit_s')} s"}}
     except (duckdb.OutOfMemoryException, MemoryError):
-        return {"error": {"kind": "large", "text": "the memory limit was reached"}}
+        return {"error": {"kind": "large", "text": f"the memory limit of {engine.memory_mb} MB was reached"}}
     except (duckdb.Error, RuntimeError, KeyError) as error:
         return {"error": {"kind": "failed", "text": f"{type(error).__name__}: {error}"}}
     return {"rows": [], "columns": [], "more": 0}
@@ -145,11 +147,18 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         answers.flush()
 
 
+def _limit(which: int, most: int) -> None:
+    """Set a process limit, or keep the one that whoever started us set lower."""
+    held = resource.getrlimit(which)[1]
+    most = most if held == resource.RLIM_INFINITY else min(most, held)
+    resource.setrlimit(which, (most, most))
+
+
 def main(arguments: list[str]) -> None:
     """Set the process limits given as `address space in MB` and `CPU seconds` (0 = none), then serve."""
     address_mb, cpu_s = (int(a) for a in arguments)
     if address_mb:
-        resource.setrlimit(resource.RLIMIT_AS, (address_mb * 1024 * 1024,) * 2)
+        _limit(resource.RLIMIT_AS, address_mb * 1024 * 1024)
     if cpu_s:
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -36,7 +36,7 @@ class Fence:
     """Limits of a child. `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` the engine's own, `limit_s` per query."""
 
     memory_mb: int = 1024
-    address_mb: int = 0
+    address_mb: int = 4096
     cpu_s: int = 0
     limit_s: float = 30.0
     max_rows: int = 5000
