@@ -192,9 +192,10 @@ class _Walk:
 
     def note(self, path: str, size: int | None, why: str | None, became: Artifact | None = None) -> None:
         from incidents.visible import visible  # as above
+        from parsers.secret_words import without_secrets
 
         fields: dict[str, Any] = {
-            "path": visible(path),
+            "path": without_secrets(visible(path)),
             "size": size,
             "why": visible(why) if why else None,
             "became": became,

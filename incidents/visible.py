@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from parsers.lines import visible as _spelled_out
+from parsers.secret_words import without_secrets
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -30,7 +31,11 @@ def visible(text: str, keep: str = "") -> str:
 def visible_name(name: str) -> str:
     r"""Return a file's own name without folders, with everything invisible spelled out, at most 255 characters.
 
+    Secrets in it are masked: it stands on pages, in the activity and in logs.
+
+    >>> visible_name("job --token=Ab12cd34.log")
+    'job --token=************'
     >>> [visible_name(name) for name in ("../../etc/passwd", "C:\\tmp\\a.txt", "a\x1b[1mb", "/")]
     ['passwd', 'a.txt', 'a␛[1mb', 'unnamed']
     """
-    return visible(re.split(r"[/\\]", name)[-1]).strip()[:255] or "unnamed"
+    return without_secrets(visible(re.split(r"[/\\]", name)[-1]).strip())[:255] or "unnamed"

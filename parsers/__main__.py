@@ -137,10 +137,11 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
     from parsers.archives import LeftOut, open_members
     from parsers.collectors import Tree
     from parsers.reading import empty_account
+    from parsers.secret_words import without_secrets
 
     tree, status = Tree(), 0
     for number, member in enumerate(open_members(path, name), start=1):
-        shown = f"{name}!{member.path}"
+        shown = f"{name}!{without_secrets(member.path)}"
         if isinstance(member, LeftOut):
             tree.learn_link(member.path, member.why)
             _print(empty_account(shown, f"left out: {member.why}"), options)

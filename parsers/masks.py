@@ -46,8 +46,9 @@ def forms_of(secret: str) -> set[str]:
 
 
 def pieces_of(secret: str) -> set[str]:
-    """Give what a format may have cut a secret into at its signs; for the rows of its own lines."""
-    return {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
+    """Give what a format may have cut a secret into at its signs, also in lower case; for the rows of its own lines."""
+    pieces = {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
+    return pieces | {piece.lower() for piece in pieces}
 
 
 def mask_text(text: str, spans: list[tuple[int, int]]) -> str:

@@ -194,10 +194,15 @@ def lead_of(lines: Sequence[str]) -> Lead:
         count = number
         if prompt is not None:
             host = host or prompt.host
-            command = command or prompt.command or None
+            command = command or (_shown(line) if prompt.command else None)
         date = date or day
-    # What is told of a part goes to its account and its facts.
-    return Lead(count, host, masked(command) if command else None, date)
+    return Lead(count, host, command, date)
+
+
+def _shown(line: str) -> str | None:
+    """Give the command of a prompt without secrets: it goes to the part's account and facts."""
+    prompt = prompt_of(masked(line))
+    return prompt.command or None if prompt else None
 
 
 def tool_of(command: str) -> str | None:

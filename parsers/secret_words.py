@@ -115,8 +115,9 @@ _KEY_WORDS = ("pass", "pw", "secret", "token", "key", "credential", "kennwort", 
 
 _FRONT = re.compile(r"[A-Za-z0-9_.-]{0,40}\Z")
 
+_LOGIN_TOOLS = ("sqlplus", "rman", "sqlldr", "exp", "imp", "conn", "userid")
 _TOOLS = (
-    ("sqlplus", "rman", "sqlldr", "exp", "imp", "conn", "userid"),
+    _LOGIN_TOOLS,
     rf"""(?<![A-Za-z])((?:sqlplus|rman|sqlldr|expdp|impdp|exp|imp|conn|connect|userid)(?![A-Za-z])[^/@\n]{{0,80}}?"""
     rf"""(?:[ "'=]|\\t)[A-Za-z][\w$#.]{{0,40}}/){_VALUE}""",
 )
@@ -231,12 +232,14 @@ def in_text(text: str) -> Iterator[Span]:
     for match in _KEYS.finditer(text) if any(word in lower for word in _KEY_WORDS) else ():
         if found := _assigned(text, match):
             yield *found, "password"
-    for kind, needs, pattern in _PATTERNS:
-        if any(word in lower for word in needs):
+    for kind, words, pattern in _PATTERNS:
+        if any(word in lower for word in words):
             for match in pattern.finditer(text):
                 group = _value_of(match, 2)
                 if is_secret(match[1], match[group]) or kind == "private key":
-                    yield match.start(group), match.end(group), kind
+                    # What stands behind the last sign is the name of a database.
+                    end = match.start(group) + match[group].rfind("@") if words == _LOGIN_TOOLS else -1
+                    yield match.start(group), end if end > match.start(group) else match.end(group), kind
     for match in _SAID.finditer(text) if any(word in lower for word in ("passw", "kennwort", "pw")) else ():
         group = _value_of(match, 2)
         if MADE_UP.match(match[group]) and is_secret(match["key"], match[group]):
@@ -258,6 +261,17 @@ def in_text(text: str) -> Iterator[Span]:
                 yield *match.span(1), "person"
         if sender := _SENDER.search(text):
             yield *sender.span(1), "person"
+
+
+def without_secrets(text: str) -> str:
+    """Give a short text, such as the name of a file, with asterisks over its secrets.
+
+    >>> without_secrets("dump --password=S3cret7.log")
+    'dump --password=***********'
+    """
+    for begin, end, _ in in_text(text):
+        text = text[:begin] + "*" * (end - begin) + text[end:]
+    return text
 
 
 def _value_of(match: re.Match[str], first: int) -> int:
