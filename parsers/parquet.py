@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from parsers.schema import schema
@@ -19,6 +20,13 @@ GROUP_ROWS = 40_000
 """A row group is written when so many rows wait (or at the end of a batch)."""
 
 GROUP_MAX = 120_000
+RISING = ("line_no", "line_end", "seq", "prev_line", "sample", "offset")
+"""Whole numbers that rise from row to row."""
+
+SAMPLE_ROWS = 4000
+FEW = 20
+"""A column has few values where its first SAMPLE_ROWS have at most one for each so many rows."""
+
 OWN_FOLDERS = ("line_index", "secrets")
 """Folders of a reading that are no evidence tables."""
 
@@ -86,16 +94,36 @@ class Writer:
         if table not in open_files:
             file = batch_file(self._reading, table, self._batch)
             file.parent.mkdir(parents=True, exist_ok=True)
-            # Dictionaries of numbers cost a third of the time and half the size; statistics serve to prune by line and time.
+            # Statistics serve to prune by line and time. Differences of what rises and bytes of floats by their place are
+            # packed to a half or less, in three quarters of the time.
+            few = _repeating(rows)
             open_files[table] = pq.ParquetWriter(
                 file,
                 rows.schema,
                 compression="zstd",
                 compression_level=1,
-                use_dictionary=[f.name for f in rows.schema if pa.types.is_large_string(f.type)],
+                use_dictionary=few,
+                column_encoding={f.name: kind for f in rows.schema if f.name not in few and (kind := _encoding(f))},
                 write_statistics=[f.name for f in rows.schema if f.name in ("line_no", "line_end", "t_local")],
             )
         open_files[table].write_table(rows, row_group_size=GROUP_MAX)
+
+
+def _repeating(rows: pa.Table) -> list[str]:
+    """Name the columns that deserve a dictionary, by the first rows: those of few values.
+
+    Of numbers that differ (lines, stamps) it costs twice the time and size, of texts that differ (arguments) half as much.
+    """
+    sample = rows.slice(0, SAMPLE_ROWS)
+    kinds = (pa.types.is_large_string, pa.types.is_integer)
+    some = [f.name for f in rows.schema if any(is_kind(f.type) for is_kind in kinds)]
+    return [name for name in some if pc.count_distinct(sample[name]).as_py() * FEW <= len(sample)]
+
+
+def _encoding(field: pa.Field) -> str | None:
+    if pa.types.is_floating(field.type):
+        return "BYTE_STREAM_SPLIT"
+    return "DELTA_BINARY_PACKED" if field.name in RISING else None
 
 
 def batch_file(reading: Path, table: str, batch: int) -> Path:

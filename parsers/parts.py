@@ -25,7 +25,7 @@ from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
 from parsers.prompts import LEAD_LINES, is_lead, prompt_of
 from parsers.prose import ADDRESS, FENCE, TOOLISH, sentences
-from parsers.recognition import recognise
+from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, all_formats
 from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
 
@@ -61,6 +61,9 @@ CHUNKS = 200
 
 FEW_SENTENCES = 0.02
 """Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
+
+SAMPLED = 400
+"""So many lines of each block of a watched part are looked at."""
 
 LEAST_SAMPLE = 20
 """Fewer lines at the end of a run do not tell that a part has ended: they may all be headers or details."""
@@ -184,7 +187,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     front = text.head(begin.offset, end)
     head = recognise(front, hints.command)
     large = end - begin.offset > min(WATCHED_BYTES, WINDOW_BYTES)
-    if large and head.strength >= SURE and not _is_written(front, head.dress):
+    if large and head.strength >= SURE and not _is_written(front, head):
         return [replace(alone, found=not whole, watched=True)]
     behind = end if end - begin.offset <= WINDOW_BYTES else text.next_line(begin.offset + WINDOW_BYTES, end)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
@@ -222,9 +225,10 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     return plans
 
 
-def _is_written(head: Head, dress: tuple[str, ...]) -> bool:
-    """Do sentences stand in a head, as in a mail with outputs between?"""
-    flags = _flags(seen_of(undressed(pl.Series("line", head.lines, dtype=pl.String), dress)))
+def _is_written(head: Head, found: Recognised) -> bool:
+    """Do sentences stand in a head, as in a mail with outputs between? Lines of the kind that claims it are none."""
+    lines = undressed(pl.Series("line", head.lines, dtype=pl.String), found.dress)
+    flags = _flags(seen_of(lines), found.claims[0].format.kind)
     return int(flags["strong"].sum()) > FEW_SENTENCES * int((~flags["blank"]).sum())
 
 
@@ -246,10 +250,6 @@ def owns() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for form, _ in all_formats():
         if form.own and form.own not in found.setdefault(form.kind, []):
-            try:
-                pl.Series([""]).str.contains(form.own)
-            except pl.exceptions.ComputeError as error:
-                raise ValueError(f"`own` of {form.kind}/{form.variant} is no pattern: {error}") from error
             found[form.kind].append(form.own)
     return {kind: tuple(patterns) for kind, patterns in found.items()}
 
@@ -640,17 +640,18 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
     the few lines of another output that a block ends with.
     """
     line, last = begin.line, begin
-    for piece in text.pieces(begin.offset, end):
-        sample = seen_of(piece.lines.head(400))
+    for block in text.beginnings(begin.offset, end, SAMPLED):
+        sample = seen_of(block.first.head(SAMPLED))
         filled = int((sample != "").sum())
         found = int(hits(sample, kind).sum())
         if filled >= LEAST_SAMPLE and found < FALL * rate * filled:
+            piece = text.piece(block.offset, block.size)
             mine = np.flatnonzero(hits(seen_of(piece.lines), kind))
-            at = 0 if not len(mine) or mine[0] > 400 else _stretch_end(mine)
+            at = 0 if not len(mine) or mine[0] > SAMPLED else _stretch_end(mine)
             if at < len(piece.lines):
                 return last if at == 0 else Position(line + at, piece.offset + int(piece.starts[at]))
-        line += len(piece.lines)
-        last = Position(line, piece.offset + piece.size)
+        line += block.count
+        last = Position(line, block.offset + block.size)
     return None
 
 

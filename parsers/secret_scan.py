@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 
 import polars as pl
@@ -53,6 +54,18 @@ _AGAIN = 200
 """So many secrets of a run are looked for elsewhere in it."""
 
 
+def _words(names: bool) -> list[str]:
+    return [*WORDS, *_DESCRIPTOR] if names else WORDS
+
+
+@cache
+def _any_of(names: bool) -> str:
+    """Give one pattern of all that the quick look looks for: one pass instead of six, a third of their time."""
+    words = "|".join(map(re.escape, _words(names)))
+    escaped = "|".join(map(re.escape, ESCAPED_WORDS))
+    return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|@"
+
+
 class Scanner:
     """Goes through a text block by block; a key that began in one block goes on in the next.
 
@@ -63,7 +76,7 @@ class Scanner:
         self.key_lines = key_lines
         """So many lines of a key block were seen, 0 outside of one: all the state there is."""
         self.names = names
-        self._words = [*WORDS, *_DESCRIPTOR] if names else WORDS
+        self._words = _words(names)
         self.known: dict[str, str] = {}
         """Secrets that are no ordinary words, with their kinds: masked wherever else they stand from here on."""
 
@@ -100,7 +113,8 @@ class Scanner:
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
         text = pl.col("line")
-        seen = frame.select(
+        rows = frame.filter(text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
+        seen = frame.filter(text.str.contains(_any_of(self.names))).select(
             "line_no",
             "line",
             word=text.str.contains_any(self._words, ascii_case_insensitive=True),
@@ -108,10 +122,7 @@ class Scanner:
             grouped=text.str.contains(GROUPED),
             sure=text.str.contains(QUOTED) | text.str.contains(LITERAL) | text.str.contains_any(ESCAPED_WORDS),
             at=text.str.contains("@", literal=True),
-            dump=text.str.contains(f"{DUMP}|{SPACED}"),
         )
-        rows = seen.filter("dump")["line_no"]
-        seen = seen.filter(pl.any_horizontal("word", "shape", "grouped", "sure", "at"))
         # Few are left: what the quick look let through is asked more closely.
         sure = seen["sure"]
         if seen["grouped"].any():

@@ -26,6 +26,9 @@ from parsers.errors import LimitExceeded, NotText
 from parsers.notes import ELISION
 
 HEAD_BYTES = 64 * 1024
+TAIL_BYTES = 4 * 1024
+"""So far before the end of a block its last line end is looked for first."""
+
 INDEX_STEP = 1000
 """Every so many lines the byte offset is kept (lines 1, 1001, 2001 ...)."""
 
@@ -122,6 +125,16 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """A piece of which only the first lines were looked at: where it is, how many lines it has."""
+
+    offset: int
+    size: int
+    count: int
+    first: pl.Series
+
+
+@dataclass(frozen=True)
 class Position:
     """Where reading goes on: 1-based number of the next line and its byte offset."""
 
@@ -169,39 +182,70 @@ class TextFile:
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """Cut [start, end) into whole lines of about `limits.block_bytes` together; a line over `line_bytes` is cut."""
-        cap, size = self.limits.line_bytes, max(self.limits.block_bytes // 2 * 2, 2)
-        at, carry = start, b""
-        while at < end:
-            self.stream.seek(at + len(carry))
-            chunk = self.stream.read(min(size, end - at - len(carry)))
-            carry += chunk
-            behind = len(carry)
-            if chunk and at + behind < end:
-                ends = self._ends(carry[-len(chunk) :])
-                if len(ends):
-                    behind = len(carry) - len(chunk) + int(ends[-1])
-                elif len(carry) > cap:
-                    skipped = self.next_line(at + len(carry), end)
-                    yield self._piece(at, carry, skipped - at)
-                    at, carry = skipped, b""
-                    continue
-                else:
-                    continue
-            begun = 0
-            for stop in self._stops(carry, behind):
-                yield self._piece(at + begun, carry[begun:stop], stop - begun)
-                begun = stop
-            at, carry = at + behind, carry[behind:]
-            if not chunk:
-                return
+        for at, stored, size in self.chunks(start, end):
+            yield self._piece(at, stored, size)
 
-    def _stops(self, data: bytes, behind: int) -> list[int]:
-        """Cut [0, behind) of whole lines so that no block has more than `block_lines`: an empty line costs memory too."""
+    def beginnings(self, start: int, end: int, count: int) -> Iterator[Beginning]:
+        """Give what each piece begins with, up to `count` lines, at a fraction of the cost of `pieces`."""
+        mark = self.eol.encode(self.encoding)
+        for at, stored, size in self.chunks(start, end):
+            ends = self._ends(stored[: 256 * count])
+            first = int(ends[count - 1]) if len(ends) >= count else len(stored)
+            piece = self._piece(at, stored[:first], size if first == len(stored) else first)
+            yield Beginning(at, size, self._count(stored) + (not stored.endswith(mark)), piece.lines)
+
+    def chunks(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
+        """Give the bytes of each piece, with their offset and size; of a line without end only what is kept.
+
+        A piece ends at the last line end before each `block_bytes`. It is looked for first, so that the bytes are read
+        once and copied nowhere: with both, 100 MB cost 0.1 s more.
+        """
+        size = max(self.limits.block_bytes // 2 * 2, 2)
+        at = seen = start
+        while at < end:
+            before, seen = seen, min(seen + size, end)
+            behind = seen if seen == end else self._last_end(before, seen)
+            if behind is None:
+                if seen - at > self.limits.line_bytes:
+                    skipped = self.next_line(seen, end)
+                    yield at, self._bytes(at, seen), skipped - at
+                    at = seen = skipped
+                continue
+            stored = self._bytes(at, behind)
+            begun = 0
+            for stop in self._stops(stored):
+                yield at + begun, stored if stop - begun == len(stored) else stored[begun:stop], stop - begun
+                begun = stop
+            if len(stored) < behind - at:  # somebody has cut the file
+                return
+            at = behind
+
+    def _bytes(self, begin: int, end: int) -> bytes:
+        self.stream.seek(begin)
+        return self.stream.read(end - begin)
+
+    def _last_end(self, begin: int, end: int) -> int | None:
+        """Give the offset behind the last line end in [begin, end), None if there is none."""
+        for low in (max(begin, end - TAIL_BYTES), begin):
+            tail = self._bytes(low, end)
+            found = tail.rfind(self.eol.encode()) + 1 if self.width == 1 else int(self._ends(tail)[-1:].sum())
+            if found:
+                return low + found
+        return None
+
+    def _stops(self, data: bytes) -> list[int]:
+        """Cut whole lines so that no block has more than `block_lines`: an empty line costs memory too."""
         most = self.limits.block_lines
-        if data.count(self.eol.encode()[:1], 0, behind) <= most:
-            return [behind]
-        inner = [int(stop) for stop in self._ends(data[:behind])[most - 1 :: most]]
-        return inner if inner and inner[-1] == behind else [*inner, behind]
+        if len(data) <= most or self._count(data) <= most:
+            return [len(data)]
+        inner = [int(stop) for stop in self._ends(data)[most - 1 :: most]]
+        return inner if inner and inner[-1] == len(data) else [*inner, len(data)]
+
+    def _count(self, stored: bytes) -> int:
+        """Count the line ends; where lines are short, bytes.count needs seven times as long."""
+        if self.width == 1:
+            return int(np.count_nonzero(np.frombuffer(stored, np.uint8) == ord(self.eol)))
+        return len(self._ends(stored))
 
     def run_end(self, begin: int, end: int) -> int:
         """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
@@ -213,7 +257,7 @@ class TextFile:
             chunk = self.stream.read(min(max(self.limits.block_bytes // 2 * 2, 2), behind - at))
             if not chunk:
                 break
-            found = chunk.count(self.eol.encode()) if self.width == 1 else len(self._ends(chunk))
+            found = self._count(chunk)
             if lines + found >= self.limits.run_lines:
                 return at + int(self._ends(chunk)[self.limits.run_lines - lines - 1])
             at, lines = at + len(chunk), lines + found
@@ -242,9 +286,7 @@ class TextFile:
         size, count = max(self.limits.block_bytes // 2 * 2, 2), 0
         for at in range(start, end, size):
             self.stream.seek(at)
-            data = self.stream.read(min(size, end - at))
-            # bytes.count needs a third of the time that numpy does.
-            count += data.count(self.eol.encode()) if self.width == 1 else len(self._ends(data))
+            count += self._count(self.stream.read(min(size, end - at)))
         return count
 
     def line_offset(self, begin: Position, line: int) -> int:

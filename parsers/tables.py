@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -259,6 +260,7 @@ class Tables:
             raise ValueError(f"no such kind of note: {kind!r}")
 
     def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+        """Give the columns that the frame has, and `part` and `line_end`, in the table's order and types."""
         columns = schema(table)
         strange = [c for c in frame.columns if c not in columns]
         if strange:
@@ -272,7 +274,7 @@ class Tables:
             elif name == "line_end":
                 expr = pl.coalesce([c for c in ("line_end", "line_no") if c in frame.columns]).cast(dtype)
             elif name not in frame.columns:
-                expr = pl.lit(None, dtype)
+                continue
             else:
                 expr = pl.col(name) if frame.schema[name] == dtype else pl.col(name).cast(dtype)
                 if dtype == pl.Float64:
@@ -288,8 +290,7 @@ class Tables:
             frame = self._masks.apply(frame)
         self.rows[table] = self.rows.get(table, 0) + frame.height
         if self._sink:
-            # At once: text views of Polars keep the whole block alive.
-            self._sink.write(table, frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            self._sink.write(table, _stored(table, frame))
 
     def _room(self, size: int) -> None:
         if size > len(self._codes):
@@ -392,6 +393,21 @@ class Tables:
             for g in groups
         ]
         return pl.DataFrame(rows, schema=_NOTES, orient="row")
+
+
+@cache
+def _arrow_schema(table: str) -> pa.Schema:
+    """Give the types that a table's columns have on the disk."""
+    return pl.DataFrame(schema=schema(table)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+
+
+def _stored(table: str, frame: pl.DataFrame) -> pa.Table:
+    """Make Arrow of rows at once: text views of Polars keep the whole block alive. Columns that are not there are NULL."""
+    rows = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    fields, there = _arrow_schema(table), set(frame.columns)
+    # One array for all columns of a type: half of a table's columns are none of this tool's.
+    nulls = {kind: pa.nulls(len(rows), kind) for kind in {f.type for f in fields if f.name not in there}}
+    return pa.table([rows[f.name] if f.name in there else nulls[f.type] for f in fields], schema=fields)
 
 
 def _merged(notes: pl.DataFrame) -> pl.DataFrame:

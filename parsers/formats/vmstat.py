@@ -30,7 +30,7 @@ import re
 import numpy as np
 import polars as pl
 
-from parsers import aix_configuration, grid, vmstat_totals
+from parsers import aix_configuration, grid, vmstat_totals, whole_numbers
 from parsers.aix_configuration import CONFIGURATION
 from parsers.registry import Claim, Counter, Format
 from parsers.sample_stamps import DAY, STAMP, STARTING, day_number, of_day, place, running, stamped
@@ -196,13 +196,12 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
         pl.col(c).forward_fill().fill_null(pl.lit(v, t)) for c, v, t in zip(held.columns, carried, types, strict=True)
     )
     state["segment"], state["stamp"] = lines["segment"][-1], list(held.row(-1))
-    day = line.str.extract_groups(STARTING).struct.rename_fields(["mon", "d", "y", "h", "m", "s", "ap"])
-    date = day_number(*(pl.col(c).cast(pl.Int64, strict=False) for c in ("y", "mon", "d")))
-    days = lines.select(day.alias("g")).unnest("g").select(date)
+    year, month, day = (line.str.extract(STARTING, place).cast(pl.Int64, strict=False) for place in (3, 1, 2))
+    days = grid.sparse(lines, line.str.starts_with("# Starting"), day_number(year, month, day))
     told = state.get("day", [None, 0])
     if told[0] is None and source.hints.date:
         told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
-    lines = lines.with_columns(days.to_series().alias("day"))
+    lines = lines.with_columns(days.alias("day"))
     lines = lines.with_columns(
         dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64) + told[1],
         day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
@@ -215,6 +214,7 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     """Give the rows under one header as numbers: columns of `vmstat`, `other N` for counters, `disk N`, and clocks."""
     rows = _timed(rows, columns)
     names = list(columns.cells)
+    plain, rows = whole_numbers.part(rows, names) if "hr:mi:se" not in names else (None, rows)
     whole = grid.cut(rows, columns.cells)
     fit = whole.filter(pl.col(names[0]).is_not_null())
     left = whole.filter(pl.col(names[0]).is_null()) if len(fit) < len(rows) else whole.clear()
@@ -238,6 +238,8 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     fit, notes = grid.implausible(fit, [n for n in names if n != "hr:mi:se"])
     if len(notes):
         out.notes(notes)
+    if plain is not None:
+        fit = pl.concat([plain, fit], how="diagonal_relaxed") if len(fit) else plain
     places = {
         target: pl.col(n) * factor if factor != 1 else pl.col(n) for n, (target, factor) in columns.places.items()
     }

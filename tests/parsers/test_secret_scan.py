@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from parsers import secret_scan
 from parsers.lines import LineReader
 from parsers.masks import Masks
 from parsers.reading import read
@@ -178,3 +179,21 @@ def test_a_name_is_masked_in_its_own_rows_only():
     masked = masks.apply(frame)
     assert masked["text"].to_list() == ["info", "to ****", "info"]
     assert masked["list"].to_list() == [["info"], ["****", None], None]
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
+    line = pl.col("line")
+    looks = [secret_scan._HEADS, secret_scan.GROUPED, secret_scan.QUOTED, secret_scan.LITERAL]
+    each = (
+        line.str.contains_any(secret_scan._words(names), ascii_case_insensitive=True)
+        | line.str.contains_any(secret_scan.ESCAPED_WORDS)
+        | line.str.contains("@", literal=True)
+        | pl.any_horizontal([line.str.contains(pattern) for pattern in looks])
+    )
+    texts = [text for path in sorted(CORPUS.glob("*/*.txt")) for text in path.read_text(errors="replace").split("\n")]
+    words = [f"a{w.upper()}b" for w in secret_scan._words(names)] + [f"x{w}y" for w in secret_scan.ESCAPED_WORDS]
+    lines = pl.DataFrame({"line": [*texts, *words, *(planted for planted, _ in PLANTED)]})
+    found = lines.select(each=each, once=line.str.contains(secret_scan._any_of(names)))
+    assert found["each"].to_list() == found["once"].to_list()
+    assert found["each"].tail(len(words)).any()

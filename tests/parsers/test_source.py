@@ -202,3 +202,25 @@ def test_lines_without_text_are_cut_into_blocks_and_runs_by_number(tmp_path):
     assert [b["line_next"] for b in batches] == [301, 601, 901, 1201, 1501, 1801, 2051]
     with open_text(path, limits) as text:
         assert max(len(piece.lines) for piece in text.pieces(0, text.size)) == 70
+
+
+@pytest.mark.parametrize("count", [1, 3, 400])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"".join(b"line %d\n" % n for n in range(300)),
+        b"\n" * 500 + b"last",
+        b"x" * 5000 + b"\nshort\n" + b"y" * 70,
+        "a\nb\u00e9\n".encode("utf-16") * 1 + "c\n".encode("utf-16-le") * 90,
+        b"caf\xe9\nend\n" * 60 + b"\0x\n" * 3,
+    ],
+)
+def test_beginnings_are_those_of_the_pieces(tmp_path, content: bytes, count: int):
+    path = tmp_path / "a.txt"
+    path.write_bytes(content)
+    with open_text(path, Limits(block_bytes=100, line_bytes=1000, block_lines=40)) as text:
+        pieces = list(text.pieces(text.start, text.size))
+        begun = list(text.beginnings(text.start, text.size, count))
+    assert [(b.offset, b.size, b.count) for b in begun] == [(p.offset, p.size, len(p.lines)) for p in pieces]
+    for one, piece in zip(begun, pieces, strict=True):
+        assert one.first[:count].to_list() == piece.lines[:count].to_list()
