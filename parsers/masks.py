@@ -22,6 +22,7 @@ SHORT = 4
 _MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])\S.{5,}\Z", re.DOTALL)
 _LONG = 20
 _TRIM = " \t:;,.)(/\"'"
+_WORD = re.compile(r"[\w.-]+")
 _PIECE = re.compile(r"[^\s:;,/()\"'=@&\\]+")
 
 
@@ -71,6 +72,8 @@ class Masks:
         self._places: list[pl.DataFrame] = []
         self._everywhere: dict[str, str] = {}
         self._in_line: dict[int, set[str]] = {}
+        self._plain: dict[int, set[str]] = {}
+        """Ordinary words that are a secret of their line and stand in it elsewhere too, such as the login `oracle`."""
 
     def __bool__(self) -> bool:
         return bool(self.spans)
@@ -87,6 +90,8 @@ class Masks:
             if everywhere and distinctive(form):
                 self._everywhere[form] = "*" * len(form)
         self._in_line.setdefault(line_no, set()).update(forms_of(secret) | (pieces_of(secret) if everywhere else set()))
+        if not distinctive(secret) and secret in _WORD.findall(f"{line[:begin]} {line[end:]}"):
+            self._plain.setdefault(line_no, set()).add(secret)
 
     @property
     def found(self) -> bool:
@@ -139,13 +144,16 @@ class Masks:
         if not len(touched):
             return frame
         rows = frame[touched]
-        secrets = [set().union(*(self._in_line[n] for n in lines[first[i] : behind[i]])) for i in touched]
+        held = [lines[first[i] : behind[i]] for i in touched]
+        secrets = [set().union(*(self._in_line[n] for n in numbers)) for numbers in held]
+        plain = [set().union(*(self._plain.get(n, ()) for n in numbers)) for numbers in held]
         for name, dtype in frame.schema.items():
             if dtype == pl.String:
-                masked: list[Any] = [_starred(v, s) for v, s in zip(rows[name], secrets, strict=True)]
+                cells = zip(rows[name], secrets, plain, strict=True)
+                masked: list[Any] = [v if v in p else _starred(v, s) for v, s, p in cells]
             elif dtype == pl.List(pl.String):
-                cells = zip(rows[name].to_list(), secrets, strict=True)
-                masked = [None if v is None else [_starred(x, s) for x in v] for v, s in cells]
+                many = zip(rows[name].to_list(), secrets, strict=True)
+                masked = [None if v is None else [_starred(x, s) for x in v] for v, s in many]
             else:
                 continue
             frame = frame.with_columns(_put(frame[name], touched, masked))

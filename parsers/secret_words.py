@@ -247,8 +247,8 @@ def in_text(text: str) -> Iterator[Span]:
     for match in _SHAPE.finditer(text):
         begin, end = match.span()
         yield begin, _to_end(text, end), "key" if match[0][0] == "A" else "token"
-    for module, kind, words, library in _library():
-        if any(word in lower for word in words):
+    for module, kind, needs, library in _library():
+        if any(word in lower for word in needs):
             for match in library.finditer(text):
                 if module in _VALUES and match.lastindex:
                     yield *match.span(match.lastindex), kind

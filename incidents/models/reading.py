@@ -22,7 +22,7 @@ class Reading(models.Model):
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=ReadingState.choices, default=ReadingState.RUNNING)
     hints = models.JSONField(default=dict)  # what `parsers.reading.read` was told: kind, host, tz, year ... and parts
-    version = models.CharField(max_length=20, null=True, blank=True)  # of the format
+    version = models.CharField(max_length=100, null=True, blank=True)  # of the format: kind, variant, number
     kind = models.CharField(max_length=40, null=True, blank=True)
     variant = models.CharField(max_length=40, null=True, blank=True)
     encoding = models.CharField(max_length=40, null=True, blank=True)

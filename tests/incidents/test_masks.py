@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from django.urls import reverse
 
-from incidents import analysis
+from incidents import analysis, urls
 from incidents.actions import artifacts, masks, purge
 from incidents.errors import NotAllowed, Refused
 from incidents.models.activity import Activity
@@ -13,6 +15,8 @@ from incidents.models.artifact import LiftedMask
 from incidents.models.membership import Role
 from tests.incidents.conftest import make_artifact, make_member, make_room, run_jobs
 from tests.incidents.views.conftest import client_of
+from tests.parsers.evidence import read_path
+from tests.parsers.planting import SENTENCES, WORD_LIKE, gives_away, plant, samples
 
 SECRET = "Geheim1234"
 OTHER = "Anders9876"
@@ -128,3 +132,91 @@ def test_a_purge_forgets_what_was_lifted(room):
     masks.lift(room, 1, 1, place_of(room, 1), "needed")
     purge.purge(room, 1, "should not have come here")
     assert not LiftedMask.objects.exists()
+
+
+PLANTED_KINDS = ("strace", "truss", "alert_log", "listener_log", "sqlnet", "oracle_params", "fdmap")
+
+
+def planted(kind, start):
+    """Give a real sample with secrets in it, and these."""
+    (path,) = samples(kind, 1)
+    lines, plants = plant(path.read_bytes().decode("utf-8", "replace").split("\n"), read_path(path).tables, start)
+    return "\n".join(lines).encode(), [one.secret for one in plants]
+
+
+@pytest.fixture
+def planted_room(db):
+    """A room with planted samples of several kinds, a mail around two of them, and a secret in a file's name."""
+    room = make_room()
+    secrets = []
+    for number, kind in enumerate(PLANTED_KINDS):
+        content, found = planted(kind, 100 * number)
+        make_artifact(room, content, f"{kind}-password=Zq{7000 + number}xW7k.txt")
+        secrets += [*found, f"Zq{7000 + number}xW7k"]
+    pieces = [planted(kind, 2000 + 100 * n) for n, kind in enumerate(("ps", "conntime"))]
+    prose = [
+        (form, secret_of(3000 + n)) for n, (form, secret_of) in enumerate([*SENTENCES.values(), *WORD_LIKE.values()])
+    ]
+    text = "\n\nand then\n\n".join(
+        [*(form.format(secret) for form, secret in prose[::2]), *(content.decode() for content, _ in pieces)]
+    )
+    make_artifact(room, text.encode(), "mail.txt")
+    secrets += [secret for _, secret in prose[::2]] + [s for _, found in pieces for s in found]
+    run_jobs("small", "large", "judge")
+    return room, secrets
+
+
+def pages(room):
+    """Give each answer that a member can fetch of a room, by name; those of each artifact for all of them."""
+    client, slug = client_of(room), room.incident.slug
+    numbers = list(room.incident.artifacts.values_list("number", flat=True))
+    client.raise_request_exception = True
+    for pattern in urls.urlpatterns:
+        name = getattr(pattern, "name", None)
+        converters = getattr(getattr(pattern, "pattern", None), "converters", {})
+        if name is None or name in ("original", "stream") or not {"slug"} <= set(converters) <= {"slug", "number"}:
+            continue
+        for number in numbers if "number" in converters else [None]:
+            address = reverse(name, args=[slug] if number is None else [slug, number])
+            yield f"{name} {number}", client.get(address)
+    for number in numbers:
+        for query in ("?notes=unknown", "?notes=prose", "?at=50", "?from=1&to=400"):
+            view = "lines-data" if query.startswith("?from") else "lines"
+            yield f"{view} {number}{query}", client.get(reverse(view, args=[slug, number]) + query)
+    yield "api-report", client.get(reverse("api-report", args=[slug]))
+    yield "timeline", client.get(reverse("timeline-data", args=[slug]))
+
+
+def test_no_page_of_a_room_shows_a_planted_secret(planted_room, caplog):
+    """Every address of a room, the report, what is exported and what is logged; the original alone has them, for leads."""
+    room, secrets = planted_room
+    caplog.set_level(logging.DEBUG)
+    assert len(secrets) > 100
+    seen = 0
+    for name, answer in pages(room):
+        text = answer.content.decode() if not answer.streaming else b"".join(answer.streaming_content).decode()
+        given = [secret for secret in secrets if gives_away(secret, text)]
+        assert not given, (name, given[:3])
+        seen += answer.status_code == 200
+    assert seen > 30
+    report = str(analysis.judge(analysis.case_of(room.incident))) + analysis.case_yaml(room.incident)
+    stored = str(list(Activity.objects.values())) + str(list(room.incident.artifacts.values()))
+    for text in (report, stored, caplog.text):
+        assert not [secret for secret in secrets if gives_away(secret, text)]
+    viewer = make_member(room.incident, Role.VIEWER)
+    number = room.incident.artifacts.get(name="mail.txt").number
+    address = reverse("original", args=[room.incident.slug, number])
+    assert client_of(viewer).get(address).status_code == 403
+    answer = client_of(room).get(address)
+    assert secrets[-1] in b"".join(answer.streaming_content).decode()
+    searches(room, secrets)
+
+
+def searches(room, secrets):
+    """Rooms are searched by title, symptom and host, the activity by its words; nothing searches the evidence yet."""
+    client = client_of(room)
+    for secret in secrets[::20]:
+        found = client.get(reverse("rooms"), {"q": secret}).content.decode()
+        assert room.incident.title not in found
+        rows = client.get(reverse("activity", args=[room.incident.slug]), {"q": secret}).content.decode()
+        assert "uploaded" not in rows.partition("<tbody")[2]
