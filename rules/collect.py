@@ -94,6 +94,15 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         {"solaris": "dtrace -n 'profile-997 { @[stack()] = count(); }'", "linux": "perf record -a -g sleep 10"},
         SYSADMIN,
     ),
+    "hist": ({_EVERY: "dtrace or bpftrace with quantize, one tick apart, aggregations cleared at each"}, SYSADMIN),
+    "hist_modes": ({_EVERY: "say what one unit of the printed values is, in seconds (hist_unit_s)"}, TEAM),
+    "identities": (
+        {"solaris": "pmap -xs PID; ipcs -mosb, of the same minute", _EVERY: "ipcs -a; ps -ef, of the same minute"},
+        SYSADMIN,
+    ),
+    "clock_checks": ({_EVERY: "logs or traces of both hosts that name the same pids, ports or connections"}, SYSADMIN),
+    "signals": (_TRACE, SYSADMIN),
+    "notes": ({_EVERY: "the whole file instead of an excerpt"}, TEAM),
 }
 """Table -> (system or * -> command, who). A derived table is asked for by what it is made of."""
 
@@ -105,6 +114,9 @@ STATEMENTS: Mapping[str, str] = {
     "same_host": "say whether the client ran on the database host",
     "sessions": "say how many sessions end together",
     "oradism_mode": "ls -l $ORACLE_HOME/bin/oradism, and say its first line",
+    "defunct": "say how many defunct processes ps shows at one time",
+    "exiting": "say how many exiting processes ps shows at one time",
+    "hist_unit_s": "say what one unit of the printed values is, in seconds",
     "sga_kb": "say how large the instance's shared memory is, in kB",
 }
 
@@ -113,6 +125,15 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("params", "kernel.sem"): ({_EVERY: "sysctl kernel.sem"}, SYSADMIN),
     ("params", "thp"): ({_EVERY: "grep . /sys/kernel/mm/transparent_hugepage/enabled"}, SYSADMIN),
     ("params", "oracle"): ({_EVERY: "show parameter in SQL*Plus"}, DBA),
+    ("counters", "fork"): (
+        {"linux": "sar -w 5 12", "solaris": "sar -c 5 12", _EVERY: "vmstat -s, twice, 60 s apart"},
+        SYSADMIN,
+    ),
+    ("counters", "%fork%"): (
+        {"linux": "sar -w 5 12", "solaris": "sar -c 5 12", _EVERY: "vmstat -s, twice, 60 s apart"},
+        SYSADMIN,
+    ),
+    ("counters", "irq"): ({"linux": "mpstat -I ALL 5 12", "solaris": "intrstat 5 12"}, SYSADMIN),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }
 """(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""
