@@ -23,6 +23,8 @@ MOST = 0.6
 
 NEARLY_ALL = 0.9
 MIN_NUMBERED = 3
+FEW = 200
+"""So few lines are undressed one by one: a call of Polars costs as much as they do."""
 MIN_DOUBLED = 5
 """So many different lines must stand twice."""
 
@@ -201,8 +203,17 @@ def undressed(lines: pl.Series, dress: Sequence[str]) -> pl.Series:
 
 
 def undressed_lines(lines: Sequence[str], dress: Sequence[str]) -> list[str]:
-    """Take a dress off a few lines."""
-    return undressed(pl.Series(lines, dtype=pl.String), dress).to_list() if dress else list(lines)
+    """Take a dress off a head of lines."""
+    if not dress:
+        return list(lines)
+    if len(lines) > FEW or "doubled" in dress:
+        return undressed(pl.Series(lines, dtype=pl.String), dress).to_list()
+    steps = [step_of(name) for name in dress]
+    done = [(re.compile(pattern), text) for step in steps for pattern, text in step.replacements * step.times]
+    left = list(lines)
+    for pattern, text in done:
+        left = [pattern.sub(lambda _, text=text: text, line) for line in left]
+    return [line.rstrip(" \t\r\n") for line in left]
 
 
 def undressed_line(line: str, dress: Sequence[str]) -> tuple[str, list[int]]:

@@ -7,11 +7,12 @@ that a person gave come first, the splitter only fills what they leave.
 
 A window of 64 MB is laid out at once. Of a file above 8 MB whose head is claimed strongly, the part runs on until fewer
 of its lines fit the format; then the rest is laid out anew: nobody pastes by hand into that, and to search every line
-costs three times the reading.
+costs three times the reading. A file in whose first window nothing is found is of unknown kind until an output begins.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -30,6 +31,9 @@ from parsers.registry import ENOUGH, all_formats
 from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
 
 WINDOW_BYTES = 64 * 1024 * 1024
+WINDOW_LINES = 3_000_000
+"""So many lines are laid out at once, however short they are."""
+
 ALONE = 0.5
 """A claim on a single line must be so strong, and so must one behind a prompt."""
 
@@ -56,8 +60,16 @@ EXCERPTS = 40
 """So many lines of words may stand between two excerpts of one output."""
 
 CHUNK = 1000
-CHUNKS = 200
-"""So many lines are judged for all kinds at once, and so many such judgements are kept."""
+"""So many lines are judged for all kinds at once, where that was not done for the whole window."""
+
+RARE = 0.02
+"""Where fewer lines of a sample fit any pattern, patterns are tried many at once: four times faster where none fits, and
+four times slower where many do.
+"""
+
+AT_ONCE = 16
+SAMPLE_STEP = 64
+PIECES_KEPT = 2
 
 FEW_SENTENCES = 0.02
 """Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
@@ -90,8 +102,9 @@ class PartHint:
 class Plan:
     """What to read next: a part (numbered from 1) or, with part None, an author's words between parts.
 
-    `found`: the splitter made it, so its format is chosen without asking. `watched`: it ends where the hit rate falls.
-    `behind`: byte offset of the line behind it, where that is known.
+    `found`: the splitter made it, so its format is chosen without asking. `watched`: it ends where the hit rate falls,
+    or, of unknown kind, where an output begins. `behind`: byte offset of the line behind it, where that is known; of
+    unknown text that is watched, how far it was searched.
     """
 
     part: int | None
@@ -144,29 +157,44 @@ def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
     return plans
 
 
-def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints) -> list[Plan]:
+Breath = Callable[[], None]
+"""Called every now and then in long work: whoever waits learns that it goes on, and may stop it by raising."""
+
+
+def no_breath() -> None:
+    """Nobody waits."""
+
+
+def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Breath = no_breath) -> list[Plan]:
     """Lay out a file: a person's borders, and what the splitter finds where they say nothing.
 
     The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
     """
     given = plan(known, hints)
     if not known:
-        return _numbered(_span(text, Position(1, text.start), text.size, hints, whole=True))
+        return _numbered(_span(text, Position(1, text.start), text.size, hints, breath, whole=True))
     laid: list[Plan] = []
     at = Position(1, text.start)
     for what in given:
         end = text.size if what.line_to is None else text.line_offset(at, what.line_to + 1)
         if what.part is None and what.hints.kind is None and at.offset < end:
-            laid += _span(text, at, end, replace(hints, kind=None), whole=False)
+            laid += _span(text, at, end, replace(hints, kind=None), breath, whole=False)
         else:
             laid.append(what)
         at = Position((what.line_to or 0) + 1, end)
     return _numbered(laid)
 
 
-def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int) -> list[Plan]:
+def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int, breath: Breath = no_breath) -> list[Plan]:
     """Lay out what lies behind a watched part; `parts` are numbered already."""
-    return _numbered(_span(text, begin, text.size, hints, whole=False), parts)
+    return _numbered(_span(text, begin, text.size, hints, breath, whole=False), parts)
+
+
+def first_output(text: TextFile, begin: Position, end: int, breath: Breath = no_breath) -> Position | None:
+    """Find where in [begin, end) of unknown text the first output begins; None if there is none."""
+    scan = _Scan(text, begin, end, breath)
+    region = next(iter(_regions(scan)), None)
+    return None if region is None else Position(region.line_from, scan.offset(region.line_from))
 
 
 def _numbered(plans: Iterable[Plan], parts: int = 0) -> list[Plan]:
@@ -179,7 +207,7 @@ def _numbered(plans: Iterable[Plan], parts: int = 0) -> list[Plan]:
     return numbered
 
 
-def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: bool) -> list[Plan]:
+def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breath, *, whole: bool) -> list[Plan]:
     """Lay out [begin, end); a whole file of which nothing is found is one part, whatever it is."""
     alone = Plan(1, begin.line, None, hints)
     if whole and hints.kind is not None:
@@ -189,10 +217,10 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
     large = end - begin.offset > min(WATCHED_BYTES, WINDOW_BYTES)
     if large and head.strength >= SURE and not _is_written(front, head):
         return [replace(alone, found=not whole, watched=True)]
-    behind = end if end - begin.offset <= WINDOW_BYTES else text.next_line(begin.offset + WINDOW_BYTES, end)
+    behind = text.cut(begin.offset, end, WINDOW_BYTES, WINDOW_LINES)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
     if whole and kind is not None and behind == end:
-        scan = _Scan(text, begin, behind, head.dress, kind)
+        scan = _Scan(text, begin, behind, breath, head.dress, kind)
         last = begin.line + scan.count - 1
         one = _one_kind(scan, kind)
         if one is not None:
@@ -203,11 +231,11 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, *, whole: boo
             plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
             return [*plans, Plan(None, final + 1, None, hints)]
     worn = tuple(step for step in head.dress if step not in SURE_STEPS)
-    scan = _Scan(text, begin, behind, worn)
+    scan = _Scan(text, begin, behind, breath, worn)
     last = begin.line + scan.count - 1
     regions = _regions(scan)
-    if whole and not regions and behind == end:
-        return [alone]
+    if whole and not regions:
+        return [alone if behind == end else replace(alone, watched=True, behind=behind)]
     plans, following = [], begin.line
     for region in regions:
         if region.line_from > following:
@@ -260,14 +288,40 @@ def _silent() -> frozenset[str]:
     return frozenset(form.kind for form, _ in all_formats()) - owns().keys()
 
 
-def all_hits(lines: pl.Series) -> npt.NDArray[np.bool_]:
+def all_hits(lines: pl.Series) -> Bools:
     """Say which lines fit which kind: a row a line, a column a kind, in the order of `owns`."""
+    found = np.zeros((len(lines), len(owns())), np.bool_, order="F")
+    sample = lines.gather_every(SAMPLE_STEP)
+    if len(lines) > CHUNK and int(_each(sample).any(axis=1).sum()) <= RARE * len(sample):
+        index = _some_hit(lines)
+        if len(index):
+            found[index] = _each(lines.gather(index))
+        return found
+    return _each(lines)
+
+
+def _each(lines: pl.Series) -> Bools:
+    """Try every pattern on every line."""
     line = pl.col("line")
     fits = [
         pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
         for kind, patterns in owns().items()
     ]
-    return pl.DataFrame({"line": lines}).select(fits).to_numpy()
+    tried: Bools = lines.rename("line").to_frame().select(fits).to_numpy()
+    return tried
+
+
+@cache
+def _many_at_once() -> tuple[str, ...]:
+    patterns = [f"(?:{p})" for found in owns().values() for p in found]
+    return tuple("|".join(patterns[at : at + AT_ONCE]) for at in range(0, len(patterns), AT_ONCE))
+
+
+def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
+    """Find the lines that fit any pattern, where few do."""
+    line = pl.col("line")
+    fits = pl.any_horizontal([line.str.contains(p).fill_null(False) for p in _many_at_once()])
+    return np.flatnonzero(lines.rename("line").to_frame().select(fits).to_series().to_numpy())
 
 
 def hits(lines: pl.Series, kind: str) -> Bools:
@@ -294,34 +348,56 @@ def seen_of(lines: pl.Series) -> pl.Series:
     return seen
 
 
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a piece as they stand without the document's dress, and as patterns should see them."""
+
+    raw: pl.Series
+    seen: pl.Series
+
+
 class _Scan:
     """What the lines of a window are, as arrays: index 0 is line `begin.line`.
 
     With `kind`, lines that fit its own patterns are not looked at any further (`toolish` stays False there): enough to
-    tell whether there is anything else, at a tenth of the time.
+    tell whether there is anything else, at a tenth of the time. Which kinds a line fits is kept as bits, a few bytes a
+    line; the lines themselves are read again where they are wanted, piece by piece.
     """
 
     def __init__(
-        self, text: TextFile, begin: Position, end: int, dress: tuple[str, ...] = (), kind: str | None = None
+        self,
+        text: TextFile,
+        begin: Position,
+        end: int,
+        breath: Breath = no_breath,
+        dress: tuple[str, ...] = (),
+        kind: str | None = None,
     ) -> None:
-        self.text, self.begin, self.end, self.dress = text, begin, end, dress
+        self.text, self.begin, self.end, self.dress, self.breath = text, begin, end, dress, breath
         self._pieces: list[tuple[int, int, int]] = []
+        self._kept: dict[int, _Lines] = {}
         flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "any", "prose", "strong", "toolish")}
-        count, starts = 0, []
+        count, starts, bits = 0, [], []
         for piece in text.pieces(begin.offset, end):
             starts.append(piece.starts + piece.offset)
             self._pieces.append((count, piece.offset, piece.size))
             count += len(piece.lines)
-            for name, found in _flags(seen_of(undressed(piece.lines, dress)), kind).items():
+            lines = seen_of(undressed(piece.lines, dress))
+            fits = None if kind is not None else all_hits(lines)
+            for name, found in _flags(lines, kind, fits).items():
                 flags[name].append(found)
+            if fits is not None:
+                bits.append(np.packbits(fits, axis=1))
+            breath()
         self.count = count
+        self._firsts = [number for number, _, _ in self._pieces]
         self._starts = np.concatenate(starts) if starts else np.zeros(0, np.int64)
         none = np.zeros(0, np.bool_)
         joined = {name: np.concatenate(found) if found else none for name, found in flags.items()}
         self.blank, self.fence, self.any = joined["blank"], joined["fence"], joined["any"]
         self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
-        self._cached: tuple[int, pl.Series] | None = None
-        self._kinds: dict[int, Bools] = {}
+        self._bits = np.concatenate(bits) if bits else np.zeros((count, (len(owns()) + 7) // 8), np.uint8)
+        self._judged = np.full(count // CHUNK + 1, bool(bits))
 
     def offset(self, line_no: int) -> int:
         """Give the byte offset of a line of the file, or the end of the window."""
@@ -331,28 +407,47 @@ class _Scan:
     def lines(self, first: int, behind: int, seen: bool = True) -> pl.Series:
         """Give lines [first, behind) again, as patterns should see them or as they stand."""
         found = []
-        numbers = [p[0] for p in self._pieces]
-        at = int(np.searchsorted(numbers, first, side="right")) - 1
-        while at < len(self._pieces) and self._pieces[at][0] < behind:
-            number, offset, size = self._pieces[at]
-            if self._cached is None or self._cached[0] != at:
-                self._cached = (at, self.text.piece(offset, size).lines)
-            lines = self._cached[1]
+        at = bisect.bisect_right(self._firsts, first) - 1
+        while 0 <= at < len(self._pieces) and self._firsts[at] < behind:
+            number, piece = self._firsts[at], self._piece(at)
+            lines = piece.seen if seen else piece.raw
             found.append(lines[max(first - number, 0) : behind - number])
             at += 1
-        raw = undressed(pl.concat(found) if found else pl.Series("line", [], dtype=pl.String), self.dress)
-        return seen_of(raw) if seen else raw
+        if len(found) == 1:
+            return found[0]
+        return pl.concat(found) if found else pl.Series("line", [], dtype=pl.String)
+
+    def _piece(self, at: int) -> _Lines:
+        if at not in self._kept:
+            while len(self._kept) >= PIECES_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            _, offset, size = self._pieces[at]
+            raw = undressed(self.text.piece(offset, size).lines, self.dress)
+            self._kept[at] = _Lines(raw, seen_of(raw))
+        return self._kept[at]
+
+    def _judge(self, first: int, behind: int) -> None:
+        """Make sure that the bits of lines [first, behind) are known."""
+        chunks = np.arange(first // CHUNK, (max(behind, first + 1) - 1) // CHUNK + 1)
+        for chunk in chunks[~self._judged[chunks]].tolist():
+            lines = self.lines(chunk * CHUNK, min((chunk + 1) * CHUNK, self.count))
+            self._bits[chunk * CHUNK : chunk * CHUNK + len(lines)] = np.packbits(all_hits(lines), axis=1)
+            self._judged[chunk] = True
 
     def kinds(self, first: int, behind: int) -> set[str]:
-        """Name the kinds that have lines of their own in [first, behind); lines are judged once, by the thousand."""
-        found = np.zeros(len(owns()), np.bool_)
-        for chunk in range(first // CHUNK, (max(behind, first + 1) - 1) // CHUNK + 1):
-            if chunk not in self._kinds:
-                if len(self._kinds) >= CHUNKS:
-                    self._kinds.pop(next(iter(self._kinds)))
-                self._kinds[chunk] = all_hits(self.lines(chunk * CHUNK, min((chunk + 1) * CHUNK, self.count)))
-            found |= self._kinds[chunk][max(first - chunk * CHUNK, 0) : behind - chunk * CHUNK].any(axis=0)
-        return {kind for kind, fits in zip(owns(), found.tolist(), strict=True) if fits}
+        """Name the kinds that have lines of their own in [first, behind)."""
+        self._judge(first, behind)
+        found = np.unpackbits(np.bitwise_or.reduce(self._bits[first:behind], axis=0))
+        return {kind for kind, fits in zip(owns(), found.tolist(), strict=False) if fits}
+
+    def mine(self, first: int, behind: int, kind: str) -> Bools:
+        """Say which of lines [first, behind) fit a kind's own patterns."""
+        if kind not in owns():
+            return np.zeros(behind - first, np.bool_)
+        self._judge(first, behind)
+        place = list(owns()).index(kind)
+        bit: Bools = (self._bits[first:behind, place // 8] & (128 >> place % 8)) != 0
+        return bit
 
     def head(self, first: int, behind: int) -> Head:
         """Give the head of lines [first, behind) for claims."""
@@ -365,20 +460,21 @@ class _Scan:
         return Head(lines[:kept], self.text.name, kept == behind - first)
 
 
-def _flags(lines: pl.Series, kind: str | None = None) -> dict[str, Bools]:
-    """Judge lines; what fits some format's own pattern is no prose."""
+def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None) -> dict[str, Bools]:
+    """Judge lines; what fits some format's own pattern (`fits`, as `all_hits` gives it) is no prose."""
     size = len(lines)
     blank = (lines == "").to_numpy()
-    mine = np.zeros(size, np.bool_) if kind is None else hits(lines, kind)
-    if mine.any():
-        mine &= ~lines.str.contains(FENCE).to_numpy()
-    any_hit = mine.copy()
-    patterns = [p for found in owns().values() for p in found]
-    rest = ~blank & ~mine
-    for pattern in patterns:
-        index = np.flatnonzero(rest & ~any_hit)
+    if fits is not None:
+        any_hit, rest = np.logical_or.reduce(fits, axis=1), ~blank
+    else:
+        mine = np.zeros(size, np.bool_) if kind is None else hits(lines, kind)
+        if mine.any():
+            mine &= ~lines.str.contains(FENCE).to_numpy()
+        rest = ~blank & ~mine
+        any_hit = mine.copy()
+        index = np.flatnonzero(rest)
         if len(index):
-            any_hit[index] = lines.gather(index).str.contains(pattern).fill_null(False).to_numpy()
+            any_hit[index] = all_hits(lines.gather(index)).any(axis=1)
     prose, strong, toolish, fence = (np.zeros(size, np.bool_) for _ in range(4))
     index = np.flatnonzero(rest)
     # A line may fit somebody's pattern by accident; a strong sentence is one all the same.
@@ -394,7 +490,7 @@ def _flags(lines: pl.Series, kind: str | None = None) -> dict[str, Bools]:
     return {
         "blank": blank,
         "fence": fence,
-        "any": any_hit,
+        "any": any_hit & ~blank,
         "prose": prose & ~fence,
         "strong": strong,
         "toolish": toolish & ~prose,
@@ -430,6 +526,7 @@ def _regions(scan: _Scan) -> list[Region]:
     for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         if not scan.any[first:behind].any():
             continue
+        scan.breath()
         least = found[-1].line_to + 1 - scan.begin.line if found else 0
         for kind, begin, end in _claimed(scan, first, behind):
             trimmed = _trimmed(scan, begin, end, kind, least)
@@ -551,24 +648,22 @@ def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
     """Are these lines a kind's own in spite of a foreign claim, or too few to tell?"""
     lines = scan.lines(first, min(behind, first + 300))
     filled = np.flatnonzero((lines != "").to_numpy())
-    own = hits(lines, kind)[filled]
+    own = scan.mine(first, first + len(lines), kind)[filled]
     return len(filled) < FEW_LINES or bool(own[0] and own.sum() * 2 >= len(own))
 
 
 def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
     """Give the lines where another output may begin, ascending, and whether a prompt stands there."""
     window = slice(first, behind)
-    mine = np.zeros(behind - first, np.bool_)
-    step = 200_000
-    for at in range(first, behind, step):
-        mine[at - first : at - first + step] = hits(scan.lines(at, min(at + step, behind)), kind)
+    mine = scan.mine(first, behind, kind)
     filled = ~scan.blank[window]
     foreign = scan.any[window] & ~mine
     starts = np.flatnonzero(foreign & ~np.concatenate([[False], foreign[:-1]]))
     after_blank = np.flatnonzero(filled & np.concatenate([[False], ~filled[:-1]]))
     strange = np.flatnonzero(filled & ~mine)[: 20 * CUTS]
-    texts = scan.lines(first, first + int(strange[-1]) + 1) if len(strange) and strange[-1] < step else None
-    prompts = {int(i) for i in strange if texts is not None and (p := prompt_of(texts[int(i)])) and p.command}
+    near = strange[strange < 200_000]
+    texts = scan.lines(first, first + int(near[-1]) + 1).gather(near).to_list() if len(near) else []
+    prompts = {int(i) for i, line in zip(near, texts, strict=True) if (p := prompt_of(line)) and p.command}
     likely = prompts | set(starts[: 4 * CUTS].tolist()) | set(after_blank[: 4 * CUTS].tolist())
     return {first + i: i in prompts for i in sorted(likely)}
 
@@ -577,11 +672,13 @@ def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[
     """Cut regions where a prompt with a command stands between lines of the same kind: that is another output."""
     found = []
     for kind, first, behind in regions:
-        lines = scan.lines(first, min(behind, first + 100_000))
-        mine = hits(lines, kind)
+        size = min(behind - first, 100_000)
+        mine = scan.mine(first, first + size, kind)
         cuts, fresh = [first], False
-        for i in np.flatnonzero(~mine & ~scan.blank[first : first + len(lines)]).tolist()[:5000]:
-            prompt = prompt_of(lines[i])
+        strange = np.flatnonzero(~mine & ~scan.blank[first : first + size])[:5000]
+        lines = scan.lines(first, first + size).gather(strange).to_list()
+        for i, line in zip(strange.tolist(), lines, strict=True):
+            prompt = prompt_of(line)
             if not prompt or not prompt.command:
                 continue
             before = mine[cuts[-1] - first : i]
@@ -595,16 +692,16 @@ def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[
 def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tuple[int, int] | None:
     """Leave out a heading before the first line of the output and what hangs behind its last; add the lead."""
     size = min(behind - first, 100_000)
-    own = hits(scan.lines(first, first + size), kind) if kind in owns() else scan.any[first : first + size]
+    own = scan.mine(first, first + size, kind) if kind in owns() else scan.any[first : first + size]
     front = np.flatnonzero(own | scan.toolish[first : first + size])
     if not len(front):
         return None
     begin = first + int(front[0])
     led = _lead(scan, begin, max(least, first))
-    if led > first and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
+    if not scan.blank[first:led].all() and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
         begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that no pattern knows
     tail = max(first, behind - 100_000)
-    last = hits(scan.lines(tail, behind), kind) if kind in owns() else scan.any[tail:behind]
+    last = scan.mine(tail, behind, kind) if kind in owns() else scan.any[tail:behind]
     end = tail + int(np.flatnonzero(last | scan.toolish[tail:behind])[-1]) + 1
     hanging = np.flatnonzero(scan.blank[end : end + HANGING + 1])
     end = min(end + (int(hanging[0]) if len(hanging) else 0), behind) if end < behind else end
@@ -618,7 +715,7 @@ def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:
 def _lead(scan: _Scan, begin: int, least: int) -> int:
     """Find the first of the prompts, dates and marks right above a line."""
     top = max(least, begin - LEAD_LINES)
-    lines = scan.lines(top, begin)
+    lines = scan.lines(top, begin).to_list()
     first, blanks = begin, 0
     for at in range(begin - 1, top - 1, -1):
         text = lines[at - top]

@@ -1,16 +1,16 @@
 """Read one file into a reading directory: identify, parse run by run, account for every line.
 
-Each block run ends in a batch: its files are synced, then the manifest is replaced. A killed reading goes on behind the
-last batch that the manifest counts, and the tables come out equal. The manifest is the only truth: `Account` is made
-from it.
+Each block run ends in a batch, and small parts share one: its files are synced, then the manifest is replaced. A killed
+reading goes on behind the last batch that the manifest counts, and the tables come out equal. The manifest is the only
+truth: `Account` is made from it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
-from parsers.parts import PartHint, Plan, fallen, hit_rate, lay_out, lay_out_rest, plan
+from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
@@ -33,6 +33,18 @@ NOTES_KEPT = 200
 
 CLAIMS_KEPT = 5
 """So many claims stand with each part."""
+
+FIRST_BYTES = 2 * 1024 * 1024
+"""A large file begins with a small run, so that its first rows can be seen at once."""
+
+BREATH_S = 1.0
+"""So often `progress` is called at least while a large document is laid out; it may say the same again."""
+
+SHARED_BYTES = 2 * 1024 * 1024
+SHARED_RUNS = 64
+"""Runs share a batch until it has so many bytes or runs (or an eighth of the runs before it: a batch costs a moment, and
+the manifest grows with the parts).
+"""
 
 WATCHABLE = 0.2
 """A format of which fewer lines than this fit its own patterns cannot be watched: its part runs to the end."""
@@ -139,8 +151,11 @@ def read(
     limits: Limits | None = None,
     known: Sequence[PartHint] = (),
     name: str | None = None,
+    sha256: str | None = None,
 ) -> Account:
     """Read one file; with `out` into that directory, going on behind the last batch of a reading that stands there.
+
+    `sha256` is the file's hash in hex, for who knows it already; without it the whole file is hashed first.
 
     Raises ParserError (`.account` tells what is known all the same; the manifest has it too) and OSError. A file of
     unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
@@ -155,10 +170,10 @@ def read(
             transcribed(path, out, limits) as transcript,
             open_text(transcript.path if transcript else path, limits, name) as text,
         ):
-            original = _Original(_sha256(path), path.stat().st_size, transcript)
+            original = _Original(sha256 or _sha256(path), path.stat().st_size, transcript)
             return _Reading(text, original, hints, out, limits, known, progress, began).run()
     except NotText as error:
-        manifest = _fresh_manifest(hints, _sha256(path), path.stat().st_size, None)
+        manifest = _fresh_manifest(hints, sha256 or _sha256(path), path.stat().st_size, None)
         _fail(manifest, error, out)
         error.account = account_of(manifest, name)
         raise
@@ -215,7 +230,7 @@ class _Original:
 
 
 class _Reading:
-    """One run of `read`: walks the plan, one batch per block run."""
+    """One run of `read`: walks the plan run by run; some runs make a batch."""
 
     def __init__(
         self,
@@ -243,6 +258,10 @@ class _Reading:
                 raise OtherReading(f"{out} holds a reading of another file or with other hints")
             self.manifest = old
         self.began = began - float(self.manifest["seconds"])
+        self._writer: parquet.Writer | None = None
+        self._told = time.monotonic()
+        self._open: tuple[int, int] | None = None
+        """The batch under way: where it began and how many runs it has."""
 
     def run(self) -> Account:
         manifest = self.manifest
@@ -250,11 +269,12 @@ class _Reading:
             if self.out:
                 self.out.mkdir(parents=True, exist_ok=True)
                 parquet.drop_uncounted(self.out, len(manifest["batches"]))
-            if manifest.get("plans") is None:
-                manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints)]
-            while manifest["plan_next"] < len(manifest["plans"]):
-                told = manifest["plans"][manifest["plan_next"]]
-                self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"]), "dress": tuple(told["dress"])})))
+            try:
+                self._read_all()
+            except BaseException:
+                if self._writer is not None:
+                    self._writer.abandon()
+                raise
             manifest["complete"] = True
             self._save()
         account = account_of(manifest, self.text.name)
@@ -264,6 +284,27 @@ class _Reading:
             error.account = account
             raise error
         return account
+
+    def _read_all(self) -> None:
+        manifest = self.manifest
+        if manifest.get("plans") is None:
+            manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints, self._breathe)]
+        while manifest["plan_next"] < len(manifest["plans"]):
+            told = manifest["plans"][manifest["plan_next"]]
+            self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"]), "dress": tuple(told["dress"])})))
+        self._close_batch()
+
+    def _breathe(self) -> None:
+        """Say once in a while that the reading goes on, though no batch is done."""
+        if time.monotonic() - self._told >= BREATH_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told = time.monotonic()
+        if self.progress:
+            counted = self.manifest["batches"][: -1 if self._open else None]
+            lines, at = (counted[-1]["line_next"] - 1, counted[-1]["offset_next"]) if counted else (0, 0)
+            self.progress(Progress(lines, at, self.text.size))
 
     @property
     def _at(self) -> Position:
@@ -299,7 +340,8 @@ class _Reading:
         """Lay out anew what lies behind a part whose lines do not fit any more (or behind a window of prose)."""
         plans = self.manifest["plans"]
         plans[self.manifest["plan_next"]] |= {"line_to": self._at.line - 1, "behind": end, "watched": False}
-        rest = lay_out_rest(self.text, self._at, self.hints, max([p["part"] or 0 for p in plans]))
+        self._close_batch()
+        rest = lay_out_rest(self.text, self._at, self.hints, max([p["part"] or 0 for p in plans]), self._breathe)
         plans += [asdict(p) for p in rest]
 
     def _choose(self, what: Plan, begin: Position, end: int) -> _Chosen:
@@ -328,8 +370,10 @@ class _Reading:
         """Read one block run; gives the end of the part, which a watched part finds on its way."""
         manifest, text, at = self.manifest, self.text, self._at
         end = text.run_end(at.offset, part_end)
+        if end < part_end and at.offset == text.start:
+            end = text.cut(at.offset, part_end, min(FIRST_BYTES, self.limits.run_bytes), self.limits.run_lines)
         if what.watched:
-            stop = self._stop(chosen, at, end)
+            stop = self._stop(what, chosen, at, end)
             if stop is not None:
                 part_end = end = stop
                 if end == at.offset:
@@ -346,26 +390,22 @@ class _Reading:
             whole=whole,
             dress=chosen.recognised.dress if chosen else (),
         )
-        number = len(manifest["batches"]) + 1
-        with _writer(self.out, number) as writer:
-            tables = Tables(source, writer)
-            tables.scanner.key_lines = manifest["key_lines"]
-            if self.transcript is not None and source.first_line == 1:
-                tables.note(1, 1, "remark", self.transcript.note)
-            if chosen is not None and chosen.recognised.note and at.offset == begin.offset:
-                tables.note(source.first_line, source.first_line, "remark", chosen.recognised.note)
-            state = manifest["state"] or ({"variant": ranked.variant} if ranked else {})
-            if ranked is not None:
-                state = ranked.module.parse(source, tables, state)
-                tables.prompts = True
-            for block in source.blocks():
-                if what.part is None:
-                    tables.account("prose", block.frame.filter(block.frame["line"] != "")["line_no"])
-            if what.part is not None and ranked is None and source.next_line > source.first_line:
-                tables.note(
-                    source.first_line, source.next_line - 1, "unknown", "kind unknown: kept, numbered, not read"
-                )
-            batch, state = tables.finish(state)
+        tables = Tables(source, self._batch_writer())
+        tables.scanner.key_lines = manifest["key_lines"]
+        if self.transcript is not None and source.first_line == 1:
+            tables.note(1, 1, "remark", self.transcript.note)
+        if chosen is not None and chosen.recognised.note and at.offset == begin.offset:
+            tables.note(source.first_line, source.first_line, "remark", chosen.recognised.note)
+        state = manifest["state"] or ({"variant": ranked.variant} if ranked else {})
+        if ranked is not None:
+            state = ranked.module.parse(source, tables, state)
+            tables.prompts = True
+        for block in source.blocks():
+            if what.part is None:
+                tables.account("prose", block.frame.filter(block.frame["line"] != "")["line_no"])
+        if what.part is not None and ranked is None and source.next_line > source.first_line:
+            tables.note(source.first_line, source.next_line - 1, "unknown", "kind unknown: kept, numbered, not read")
+        batch, state = tables.finish(state)
         ran = parallel.Outcome(
             False,
             {},
@@ -378,8 +418,33 @@ class _Reading:
             tables.facts,
             tables.domains,
         )
-        self._count_run(what, chosen, number, end, ran, state)
+        begun, runs = self._open or (at.offset, 0)
+        self._count_run(what, chosen, end, ran, state)
+        self._open = begun, runs + 1
+        batches = manifest["batches"]
+        shows = len(batches) == 1 and any(name not in NO_ROWS_OF for name in batches[0]["tables"])
+        full = end - begun >= min(SHARED_BYTES, self.limits.run_bytes) or runs + 1 >= max(
+            SHARED_RUNS, manifest["plan_next"] // 8
+        )
+        if shows or full:
+            self._close_batch()
         return part_end
+
+    def _batch_writer(self) -> parquet.Writer | None:
+        """Give the writer of the batch under way, or begin one."""
+        if self._writer is None and self.out is not None:
+            self._writer = parquet.Writer(self.out, len(self.manifest["batches"]) + 1)
+        return self._writer
+
+    def _close_batch(self) -> None:
+        """Have the batch under way counted."""
+        if self._open is None:
+            return
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = self._open = None
+        self._save()
+        self._tell()
 
     def _read_ahead(self, what: Plan, chosen: _Chosen, form: Format, end: int) -> None:
         """Have child processes read what is left of a large part, as far as that pays."""
@@ -402,37 +467,44 @@ class _Reading:
             counters=form.counters,
             rate=chosen.rate if what.watched and chosen.rate >= WATCHABLE else None,
         )
+        self._close_batch()
         manifest = self.manifest
         batch = len(manifest["batches"]) + 1
         with closing(
             parallel.runs(self.text, job, self._at, batch, manifest["state"], manifest["key_lines"], count)
         ) as done:
             for one in done:
-                self._count_run(what, chosen, one.run.batch, one.run.end, one.outcome, one.state)
+                self._count_run(what, chosen, one.run.end, one.outcome, one.state)
+                self._save()
+                self._tell()
 
-    def _count_run(
-        self, what: Plan, chosen: _Chosen | None, number: int, end: int, ran: parallel.Outcome, state: State
-    ) -> None:
-        """Count a run whose files are written: from the moment that the manifest is saved."""
+    def _count_run(self, what: Plan, chosen: _Chosen | None, end: int, ran: parallel.Outcome, state: State) -> None:
+        """Count a run in the batch under way, or in one of its own: from the moment that the manifest is saved."""
         manifest, batch = self.manifest, ran.batch
         if what.part is not None:
             self._count_part(what, chosen, ran)
         manifest["state"], manifest["key_lines"] = state, ran.key_lines
-        manifest["batches"].append(
-            {"batch": number, "line_next": ran.next_line, "offset_next": end, "tables": batch.tables}
-        )
+        batches = manifest["batches"]
+        if self._open is None:
+            batches.append({"batch": len(batches) + 1, "tables": {}})
+        counts = batches[-1]["tables"]
+        counts |= {name: counts.get(name, 0) + count for name, count in batch.tables.items()}
+        batches[-1] |= {"line_next": ran.next_line, "offset_next": end}
         manifest["lines"] = ran.next_line - 1
         manifest["account"] = asdict(LineAccount(**manifest["account"]) + batch.account)
         manifest["notes_total"] += len(batch.notes)
         manifest["notes"] += [asdict(n) for n in batch.notes[: NOTES_KEPT - len(manifest["notes"])]]
-        self._save()
-        if self.progress:
-            self.progress(Progress(manifest["lines"], end, self.text.size))
 
-    def _stop(self, chosen: _Chosen | None, at: Position, end: int) -> int | None:
+    def _stop(self, what: Plan, chosen: _Chosen | None, at: Position, end: int) -> int | None:
         """Give where a watched part ends within [at, end), None if it goes on."""
         if chosen is None:  # prose at the end of a window: what follows is laid out at once
             return at.offset
+        if chosen.ranked is None and what.behind is not None:
+            begin = Position(at.line, at.offset)
+            if begin.offset < what.behind:
+                begin = Position(at.line + self.text.count_lines(at.offset, min(what.behind, end)), what.behind)
+            found = first_output(self.text, begin, end, self._breathe) if begin.offset < end else None
+            return None if found is None else found.offset
         if chosen.ranked is None or chosen.rate < WATCHABLE:
             return None
         stop = fallen(self.text, at, end, chosen.ranked.format.kind, chosen.rate)
@@ -531,20 +603,6 @@ def _ask_of_clocks(part: dict[str, Any]) -> None:
 def version_of(form: Format) -> str:
     """Name a format with its version, as manifests keep it."""
     return f"{form.kind}/{form.variant} {form.version}"
-
-
-@contextmanager
-def _writer(out: Path | None, batch: int) -> Iterator[parquet.Writer | None]:
-    if out is None:
-        yield None
-        return
-    writer = parquet.Writer(out, batch)
-    try:
-        yield writer
-    except BaseException:
-        writer.abandon()
-        raise
-    writer.close()
 
 
 def _fresh_manifest(hints: Hints, sha256: str | None, size: int, encoding: str | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pkgutil
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 
 import parsers.formats
@@ -113,15 +113,18 @@ def names_of(form: Format) -> frozenset[str]:
     return frozenset({form.kind, *tools, *re.findall(r"([\w.+-]+)\(\d\w*\)", form.man)})
 
 
+@lru_cache(maxsize=4096)
+def _modules_of(kinds: frozenset[str]) -> tuple[ModuleType, ...]:
+    return tuple(module for module in modules() if formats_of(module)[0].kind in kinds)
+
+
 def rank(head: Head, command: str | None = None, kinds: Collection[str] | None = None) -> tuple[Ranked, ...]:
     """Collect the claims of all formats (or those of some kinds) on a head, strongest first; ties by kind and variant.
 
     A command at a prompt above the lines makes a claim stronger, never makes one.
     """
     ranked = []
-    for module in modules():
-        if kinds is not None and formats_of(module)[0].kind not in kinds:
-            continue
+    for module in modules() if kinds is None else _modules_of(frozenset(kinds)):
         claim: Claim | None = module.claim(head)
         if claim is None or claim.strength <= 0:
             continue

@@ -249,17 +249,21 @@ class TextFile:
 
     def run_end(self, begin: int, end: int) -> int:
         """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
-        step = max(self.limits.run_bytes // 2 * 2, 2)
+        return self.cut(begin, end, self.limits.run_bytes, self.limits.run_lines)
+
+    def cut(self, begin: int, end: int, most_bytes: int, most_lines: int) -> int:
+        """Give where about `most_bytes` of whole lines, or sooner `most_lines`, from `begin` on end; `end` if there are less."""
+        step = max(most_bytes // 2 * 2, 2)
         behind = end if begin + step >= end else self.next_line(begin + step, end)
         at, lines = begin, 0
-        while behind - begin > self.limits.run_lines and at < behind:
+        while behind - begin > most_lines and at < behind:
             self.stream.seek(at)
             chunk = self.stream.read(min(max(self.limits.block_bytes // 2 * 2, 2), behind - at))
             if not chunk:
                 break
             found = self._count(chunk)
-            if lines + found >= self.limits.run_lines:
-                return at + int(self._ends(chunk)[self.limits.run_lines - lines - 1])
+            if lines + found >= most_lines:
+                return at + int(self._ends(chunk)[most_lines - lines - 1])
             at, lines = at + len(chunk), lines + found
         return behind
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers.parts import PartHint, all_hits, hits, lay_out, owns, plan, seen_of
+from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, owns, plan, seen_of
 from parsers.prose import sentences
 from parsers.reading import read
-from parsers.source import Hints, Limits, open_text
+from parsers.source import Hints, Limits, Position, open_text
 from tests.parsers.evidence import read_bytes
 
 MAP = """2767: ora_smon_QPROD
@@ -232,6 +232,47 @@ def test_a_mixed_text_of_some_megabytes_takes_seconds(tmp_path):
     # A bound that a slow, busy machine holds; the benchmark measures.
     assert time.perf_counter() - began < 60
     assert sum(1 for p in plans if p.part) == 80
+
+
+def test_laying_out_says_that_it_goes_on_and_can_be_stopped(tmp_path):
+    path = tmp_path / "big.txt"
+    path.write_text(f"{HELLO}\n{MAP}\n{BYE}\n" * 50)
+
+    class Stopped(Exception):
+        pass
+
+    breaths = 0
+
+    def breath() -> None:
+        nonlocal breaths
+        breaths += 1
+        if breaths == 20:
+            raise Stopped
+
+    with open_text(path) as text, pytest.raises(Stopped):
+        lay_out(text, (), Hints(), breath)
+
+
+@pytest.mark.parametrize("kind", [None, "pmap"])
+def test_what_fits_a_kind_is_kept_as_bits(tmp_path, kind):
+    path = tmp_path / "mail.txt"
+    path.write_text(f"{HELLO}\n{MAP}\n> 1: open()\n| a | b |\n{BYE}\n" * 200)
+    with open_text(path, Limits(block_bytes=10_000)) as text:
+        scan = _Scan(text, Position(1, 0), text.size, kind=kind)
+        every = scan.lines(0, scan.count)
+        assert len(every) == scan.count
+        for name in owns():
+            assert (scan.mine(0, scan.count, name) == hits(every, name)).all(), name
+        assert scan.kinds(0, scan.count) == {name for name in owns() if hits(every, name).any()}
+        assert scan.kinds(3, 3) == set()
+
+
+def test_few_hits_among_many_lines_are_found_all_the_same():
+    lines = pl.Series("line", [f"{n * 2654435761 % 2**60:x}" for n in range(5000)])
+    lines[4321] = MAP.split("\n")[0]
+    one_by_one = pl.DataFrame({name: hits(lines, name) for name in owns()}).to_numpy()
+    assert one_by_one.any()
+    assert (all_hits(lines) == one_by_one).all()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from parsers import parquet
+from parsers import parquet, parts, reading
 from parsers.errors import OtherReading, ParserError, UnknownFormat, WrongFormat
 from parsers.parts import PartHint, plan
 from parsers.reading import Progress, account_of, read
@@ -136,8 +136,62 @@ def test_rows_are_visible_while_it_reads(original, tmp_path):
         seen.append(len(parquet.scan(tmp_path / "r", "conn_times").collect()))
 
     read(original, Hints(), tmp_path / "r", progress=look, limits=SMALL_RUNS)
-    assert seen == sorted(set(seen))
-    assert seen[-1] == 2999
+    counted = [rows for rows in seen if rows]  # before the first batch it only says that it goes on
+    assert counted == sorted(set(counted))
+    assert len(counted) > 5
+    assert counted[-1] == 2999
+
+
+def test_a_hash_that_is_known_is_not_computed_again(original, tmp_path, monkeypatch):
+    sha256 = read(original, Hints()).sha256
+    monkeypatch.setattr(reading, "_sha256", lambda path: pytest.fail("the file was hashed"))
+    assert read(original, Hints(), tmp_path / "r", sha256=sha256).sha256 == sha256
+
+
+def test_the_first_rows_of_a_large_file_come_in_a_small_batch(original, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "FIRST_BYTES", 1000)
+    read(original, Hints(), tmp_path / "r", limits=SMALL_RUNS)
+    manifest = parquet.load_manifest(tmp_path / "r")
+    assert manifest is not None
+    first, second = (b["offset_next"] for b in manifest["batches"][:2])
+    assert 1000 <= first < 1100
+    assert second - first >= 4000
+    read(original, Hints(), tmp_path / "whole")
+    assert same_tables(all_tables(tmp_path / "r"), all_tables(tmp_path / "whole"))
+
+
+MAIL = "We looked at the hosts again this morning, and nothing of it was new to any of us.\n\n# vmstat 5\n"
+COUNTERS = """ kthr      memory            page            disk          faults      cpu
+ r b w   swap  free  re  mf pi po fr de sr s0 s1 s2 s3   in   sy   cs us sy id
+ 0 0 0 9876543 1234567 10 20 0 0 0 0 0 1 0 0 0 400 500 300 5 2 93
+ 1 0 0 9876540 1234560 11 21 0 0 0 0 0 1 0 0 0 401 501 301 6 3 91
+
+"""
+
+
+def test_small_parts_share_a_batch_and_a_killed_reading_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "SHARED_RUNS", 20)
+    original = tmp_path / "mail.txt"
+    original.write_text((MAIL + COUNTERS) * 60, encoding="utf-8")
+    whole = read(original, Hints(), tmp_path / "whole")
+    manifest = parquet.load_manifest(tmp_path / "whole")
+    assert manifest is not None
+    assert len(whole.parts) == 60
+    assert 3 <= len(manifest["batches"]) <= 8
+    assert sum(b["tables"]["vmstat"] for b in manifest["batches"]) == 120
+
+    def stop(progress: Progress) -> None:
+        if progress.lines > 200:
+            raise Killed
+
+    with pytest.raises(Killed):
+        read(original, Hints(), tmp_path / "r", progress=stop)
+    begun = parquet.load_manifest(tmp_path / "r")
+    assert begun is not None
+    assert 200 < begun["lines"] < whole.lines
+    account = read(original, Hints(), tmp_path / "r")
+    assert account.as_json() | {"seconds": 0} == whole.as_json() | {"seconds": 0}
+    assert same_tables(all_tables(tmp_path / "r"), all_tables(tmp_path / "whole"))
 
 
 def test_a_rereading_goes_elsewhere(original, tmp_path):
@@ -239,3 +293,31 @@ def test_an_empty_table_can_be_scanned(original, tmp_path):
     rows = parquet.scan(tmp_path / "r", "syscalls").collect()
     assert rows.is_empty()
     assert rows.schema["arg_addr"] == pl.UInt64
+
+
+UNKNOWN = "".join(f"{n * 2654435761 % 2**60:x}\n" for n in range(1, 20_000))
+
+
+def test_a_file_of_no_known_kind_is_unknown_however_large_it_is(tmp_path, monkeypatch):
+    """One longer than a window was taken for prose, and nobody was told that it was not read."""
+    monkeypatch.setattr(parts, "WINDOW_BYTES", 64 * 1024)
+    original = tmp_path / "hex.txt"
+    original.write_text(UNKNOWN, encoding="utf-8")
+    with pytest.raises(UnknownFormat) as caught:
+        read(original, Hints(), tmp_path / "r", limits=Limits(run_bytes=100_000, block_bytes=50_000))
+    account = caught.value.account
+    assert account is not None
+    assert [(p.part, p.line_from, p.line_to, p.kind) for p in account.parts] == [(1, 1, 19_999, None)]
+    assert (account.account.unknown, account.account.prose) == (19_999, 0)
+
+
+def test_an_output_far_down_in_unknown_text_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "WINDOW_BYTES", 64 * 1024)
+    original = tmp_path / "hex.txt"
+    original.write_text(f"{UNKNOWN}\n# vmstat 5\n{COUNTERS}", encoding="utf-8")
+    with pytest.raises(UnknownFormat) as caught:
+        read(original, Hints(), tmp_path / "r", limits=Limits(run_bytes=100_000, block_bytes=50_000))
+    account = caught.value.account
+    assert account is not None
+    assert [(p.line_from, p.kind) for p in account.parts] == [(1, None), (20_001, "vmstat")]
+    assert account.tables["vmstat"] == 2
