@@ -87,6 +87,7 @@ def ingest(job: Job) -> None:
                 limits=Limits(processes=settings.EXHIBIT_READ_PROCESSES),
                 known=_known_parts(reading.hints["parts"]),
                 name=artifact.name,
+                sha256=artifact.sha256,
             )
         except OtherReading:  # begun by another version of the format: that one is not gone on with
             patiently(lambda: _begin_anew(job, reading))
@@ -253,17 +254,17 @@ def _set(artifact: Artifact, **fields: Any) -> None:
 
 
 def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
-    """Renew the lease and say how far the reading is, at most once a second.
+    """Renew the lease and say how far the reading is, at most once a second; the first rows are told at once.
 
     A database that is away for a moment does not stop the reading: the lease is long enough to wait for it.
     """
-    last = 0.0
+    last, told = 0.0, 0
 
     def report(progress: Progress) -> None:
-        nonlocal last
-        if time.monotonic() - last < PROGRESS_S:
+        nonlocal last, told
+        if time.monotonic() - last < PROGRESS_S and (told or not progress.lines):
             return
-        last = time.monotonic()
+        last, told = time.monotonic(), progress.lines
         try:
             job.renew()
             Artifact.objects.filter(pk=artifact.pk).update(lines_read=progress.lines, bytes_read=progress.bytes)

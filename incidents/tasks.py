@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 
 import structlog
 from celery import current_app, shared_task
+from celery.signals import worker_process_init
 from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
@@ -32,6 +34,23 @@ STOPPED = (
 OUR_FAULT = "Something went wrong on our side ({error}). Nothing is lost; try again."
 _DEEDS: dict[str, Callable[[Job], None]] = {JobKind.INGEST: ingest.ingest, JobKind.JUDGE: analysis.analyze}
 _FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, JobKind.JUDGE: analysis.fail}
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
+def load_parsers(**_: object) -> None:
+    """Have a process that will read files load the formats before its first job does: that takes a second or two.
+
+    In a thread, since Celery kills a process that does not begin within four seconds. Never in the worker's parent, whose
+    children are forks.
+    """
+
+    def load() -> None:
+        import parsers.reading
+        from parsers.registry import modules
+
+        log.debug("formats.loaded", n=len(modules()), by=parsers.reading.__name__)
+
+    threading.Thread(target=load, name="formats", daemon=True).start()
 
 
 def hint(queue: str) -> None:

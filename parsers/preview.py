@@ -67,13 +67,17 @@ def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, lin
             error = str(failed)
             account = failed.account or account_of(parquet.load_manifest(out) or {}, name)
         table = max(account.tables, key=lambda t: account.tables[t], default=None)
-        columns, rows = _first_rows(out, table, line_from) if table else ([], [])
+        columns, rows = first_rows(out, table, line_from) if table else ([], [])
         return Preview(
             hints, len(texts), asdict(account.account), account.tables, table, columns, rows, _first_at(account), error
         )
 
 
-def _first_rows(reading: Path, table: str, line_from: int) -> tuple[list[str], list[list[str]]]:
+def first_rows(reading: Path, table: str, line_from: int = 1) -> tuple[list[str], list[list[str]]]:
+    """Give the columns that say something in the first rows of a table, and those rows as texts to be shown.
+
+    Works while the reading goes on: it sees what the manifest counts. `line_from`: the first line of what was read.
+    """
     frame = parquet.scan(reading, table).head(ROWS).collect()
     frame = frame.with_columns(pl.col("line_no") + line_from - 1)
     told = [name for name in frame.columns if name not in _LEFT_OUT and frame[name].null_count() < frame.height]

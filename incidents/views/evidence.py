@@ -19,6 +19,7 @@ from incidents.shares import ACCOUNT, Share, account_shares
 from incidents.views.shell import shell
 from incidents.visible import visible
 from parsers import parquet
+from parsers.preview import first_rows
 from parsers.schema import TABLES
 
 A_PAGE = 50
@@ -62,6 +63,15 @@ class Prose:
 
 
 @dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a table while its file is still being read."""
+
+    table: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class ArtifactRow:
     artifact: Artifact
     lines: int | None
@@ -71,6 +81,7 @@ class ArtifactRow:
     tree: list[PartRow | Prose]
     error: str | None
     tables: list[tuple[str, int]]
+    first_rows: FirstRows | None
 
     @property
     def one(self) -> PartRow | None:
@@ -116,6 +127,7 @@ def artifact_row(artifact: Artifact) -> ArtifactRow:
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
     kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
     lines = (reading.lines if reading else None) or artifact.lines_read or None
+    tables, first = _so_far(artifact, newest)
     return ArtifactRow(
         artifact,
         lines,
@@ -124,7 +136,8 @@ def artifact_row(artifact: Artifact) -> ArtifactRow:
         parts,
         _tree(parts, reading, {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER}),
         newest.error if newest and artifact.state == ArtifactState.FAILED else None,
-        _tables_so_far(artifact, newest),
+        tables,
+        first,
     )
 
 
@@ -148,18 +161,20 @@ def _tree(parts: list[PartRow], reading: Reading | None, said: set[int | None]) 
     return tree
 
 
-def _tables_so_far(artifact: Artifact, newest: Reading | None) -> list[tuple[str, int]]:
-    """The rows that a reading under way, or one that was stopped, has written."""
+def _so_far(artifact: Artifact, newest: Reading | None) -> tuple[list[tuple[str, int]], FirstRows | None]:
+    """The rows that a reading under way, or one that was stopped, has written: how many, and the first of most."""
     if newest is None or artifact.state not in (ArtifactState.READING, ArtifactState.STOPPED):
-        return []
+        return [], None
     newest.artifact = artifact
-    manifest = parquet.load_manifest(store.reading_dir(newest)) or {}
-    rows: dict[str, int] = {}
+    folder = store.reading_dir(newest)
+    manifest = parquet.load_manifest(folder) or {}
+    counts: dict[str, int] = {}
     for batch in manifest.get("batches", []):
         for table, count in batch["tables"].items():
             if table in TABLES and table not in ("notes", "artifacts"):
-                rows[table] = rows.get(table, 0) + count
-    return sorted(rows.items(), key=lambda pair: -pair[1])[:4]
+                counts[table] = counts.get(table, 0) + count
+    tables = sorted(counts.items(), key=lambda pair: -pair[1])[:4]
+    return tables, FirstRows(tables[0][0], *first_rows(folder, tables[0][0])) if tables else None
 
 
 def _part_row(values: analysis.PartValues) -> PartRow:

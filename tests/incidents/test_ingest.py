@@ -235,6 +235,24 @@ class TestIngest:
         assert job.lease_until > timezone.now() + LEASE / 2
         assert Artifact.objects.get().lines_read == 1
 
+    def test_the_first_rows_are_told_at_once(self, published):
+        make_artifact(make_room())
+        job = Job.objects.claim("small", "w")
+        assert job is not None
+        report = ingest._reporter(job, Artifact.objects.get())
+        for n in (0, 0, 7, 8):
+            report(ingest_progress(n))
+        told = [said["data"]["lines"] for said in published if said.get("kind") == "progress"]
+        assert told == [0, 7]
+
+    def test_the_hash_that_the_upload_made_is_the_readings(self, monkeypatch):
+        import parsers.reading
+
+        make_artifact(make_room())
+        monkeypatch.setattr(parsers.reading, "_sha256", lambda path: pytest.fail("the file was hashed again"))
+        run_jobs("small")
+        assert Artifact.objects.get().state == "read"
+
     def test_a_database_that_is_away_does_not_stop_a_reading(self, monkeypatch):
         room = make_room()
         make_artifact(room)

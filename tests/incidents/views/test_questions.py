@@ -180,7 +180,10 @@ def test_a_stopped_reading_keeps_what_it_has_and_goes_on(room, monkeypatch):
     assert artifact.cause.startswith("Stopped by ")
     assert "20 lines" in artifact.cause
     assert "time elapsed" in page(viewer, "lines", 2)
-    assert "20 rows of conn_times so far" in page(viewer, "evidence").replace("\u2009", "")
+    evidence = page(viewer, "evidence").replace("\u2009", "")
+    assert "20 rows of conn_times so far" in evidence
+    assert "First rows of conn_times" in evidence
+    assert "<th>line_no</th>" in evidence
     assert not Job.objects.filter(artifact=artifact, state__in=("queued", "running")).exists()
     with pytest.raises(Refused, match="not being read"):
         artifacts.stop(room, 2)

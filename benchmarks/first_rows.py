@@ -1,0 +1,102 @@
+"""How soon after the end of a large upload its first rows can be seen in the room.
+
+`python -m benchmarks.first_rows [megabytes]` starts Exhibit in a folder of its own, sends a made truss with `curl -T`, and
+asks the room for its lines (`.../evidence/<n>/lines`) and its evidence page until the one gives a line and the other tells
+of rows. Seconds count from the moment that `curl` has its answer: bytes safe on the disk. Done three times with different
+content, in an Exhibit that has read nothing of this size before. Writes results/first_rows.json.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from benchmarks import inside
+from benchmarks.first_paint import made_truss
+from benchmarks.machine import keep
+from benchmarks.uploads import TOKEN, put
+from tests.served import Served, served
+
+TIMES = 3
+LONGEST_S = 120.0
+STOP = """
+import json
+from django.contrib.auth.models import User
+from incidents import access
+from incidents.actions import artifacts
+room = access.enter(User.objects.get(username="bench"), {slug!r})
+artifact = artifacts.stop(room, {number})
+job = artifact.jobs.order_by("pk").last()
+print("RESULT" + json.dumps([artifact.cause, (job.started_at - job.created_at).total_seconds()]))
+"""
+
+
+def ask(running: Served, session: str, path: str) -> str:
+    """Give what the room answers to a member's browser; "" for a refusal (no lines yet)."""
+    request = urllib.request.Request(f"{running.url}{path}", headers={"Cookie": f"sessionid={session}"})
+    try:
+        with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
+            text: str = answer.read().decode()
+            return text
+    except urllib.error.HTTPError as refused:
+        if refused.code not in (404, 409):
+            raise
+        return ""
+
+
+def until(seen: Any, began: float) -> float:
+    """Ask until something is seen; give the seconds since `began`."""
+    while not seen():
+        if time.perf_counter() - began > LONGEST_S:
+            raise RuntimeError("nothing was seen")
+        time.sleep(0.02)
+    return time.perf_counter() - began
+
+
+def one(running: Served, made: dict[str, str], token: str, number: int, big: Path) -> dict[str, Any]:
+    with big.open("a", encoding="ascii") as out:  # other content than before, else it is "already here"
+        out.write(f"{20_000 + number}/1:\t99999.0000\t 0.0001\t 0.0001\tgetpid()\t= {number}\n")
+    took = put(running, made["slug"], token, big)
+    began = time.perf_counter()
+    room = f"/rooms/{made['slug']}/evidence/"
+    rows = until(lambda: "First rows of syscalls" in ask(running, made["session"], room), began)
+    lines = until(lambda: '"n": 1,' in ask(running, made["session"], f"{room}{number}/lines?from=1&to=5"), began)
+    # The next one must not wait until all of this one is read.
+    cause, waited = inside.run(running, STOP.format(slug=made["slug"], number=number))
+    time.sleep(5)
+    return {
+        "upload_s": round(took, 1),
+        "job_waited_s": round(waited, 3),
+        "first_rows_s": round(rows, 2),
+        "first_lines_s": round(lines, 2),
+        "then": cause,
+    }
+
+
+def measure(running: Served, megabytes: int) -> dict[str, Any]:
+    made = inside.room(running)
+    token = inside.run(running, TOKEN.format(slug=made["slug"]))
+    big = running.var / "big.truss"
+    made_truss(big, megabytes * 2**20 // 63)
+    shown = [one(running, made, token, number, big) for number in range(1, TIMES + 1)]
+    return {
+        "megabytes": round(big.stat().st_size / 2**20),
+        "first_rows_s": statistics.median(s["first_rows_s"] for s in shown),
+        "median_of": TIMES,
+        "all": shown,
+    }
+
+
+def main() -> None:
+    megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 1024
+    with served() as running:
+        keep("first_rows", measure(running, megabytes))
+
+
+if __name__ == "__main__":
+    main()
