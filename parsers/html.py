@@ -19,6 +19,8 @@ from typing import BinaryIO
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from parsers.errors import NotText
+
 HEAD_BYTES = 4096
 PAGE_BYTES = 16 * 1024 * 1024
 
@@ -68,11 +70,13 @@ def fits(head: bytes, size: int) -> bool:
 
 
 def transcribe(stream: BinaryIO) -> Generator[str, None, str]:
-    """Give the lines of a page; the generator's value is a note on their numbers."""
+    """Give the lines of a page; the generator's value is a note on their numbers. Raises NotText if it shows none."""
     page = _decoded(stream.read(PAGE_BYTES + 1))
     page = page.replace("\ue000", "").replace("\ue001", "")
     root = LexborHTMLParser(_marked(page)).root
     entries = _Walk().entries(root) if root is not None else []
+    if not any(entry.text for entry in entries):
+        raise NotText("the page holds no text")
     laid = _laid(entries, page.count("\n") + 1)
     if laid is not None:
         yield from laid

@@ -8,6 +8,9 @@ import time
 import pytest
 
 from parsers import html
+from parsers.errors import NotText
+from parsers.reading import read
+from parsers.source import Hints
 
 PAGE = """<!DOCTYPE html>
 <html><head><title>ignored</title>
@@ -134,3 +137,11 @@ def test_what_is_no_page(text):
 
 def test_a_page_too_large_for_memory_is_left_as_text():
     assert not html.fits(PAGE.encode(), html.PAGE_BYTES + 1)
+
+
+@pytest.mark.parametrize("text", ["<html><head><title>x</title></head><body><img src=a></body></html>", "<p> </p>"])
+def test_a_page_without_text_says_so(text, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(NotText, match="the page holds no text"):
+        read(path, Hints(), tmp_path / "r")
