@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 
 from parsers.confusion import confusion, matrix
@@ -79,7 +80,48 @@ def _list(words: tuple[str, ...]) -> str:
     return ", ".join(words)
 
 
+DAMAGE = CORPUS.parent / "parsers" / "damage.json"
+"""What comes of each damage to each kind, as `tests/parsers/test_damage.py` proves it."""
+
+
+def damage_text(path: Path = DAMAGE) -> str:
+    """Write what a paste may do to each kind as Markdown: a table of all damages, then what falls short and why."""
+    said = json.loads(path.read_text(encoding="utf-8"))
+    kinds = said["kinds"]
+    lines = [
+        "# Damage",
+        "",
+        "Made by `python -m parsers --docs docs` from `tests/parsers/damage.json`, which `tests/parsers/test_damage.py` proves on real samples.",
+        "",
+        "**Recovered**: all rows are there with equal values. **Left unknown**: some rows or values are not, and a note says so.",
+        "In both no row is made up and the account of lines adds up. **Cannot happen**: for the reason in brackets, or because",
+        "no sample has what the damage needs. A kind stands in two columns if its dialects differ; in *italics* it falls short: see below.",
+        "",
+        "| damage | recovered | left unknown | cannot happen |",
+        "|---|---|---|---|",
+    ]
+    for name, damage in said["damages"].items():
+        never = said["never"].get(name, {})
+        by_state: dict[str, list[str]] = {"recovered": [], "left unknown": [], "cannot happen": []}
+        for kind, table in kinds.items():
+            why = f" ({never[kind]})" if kind in never else ""
+            for state in table["cells"][name]:
+                short = name in table["open"] and state == "left unknown"
+                by_state[state].append(f"*{kind}*" if short else kind + why)
+        without = f"; needs {damage['needs']}" if by_state["cannot happen"] else ""
+        cells = [_list(tuple(by_state[state])) for state in by_state]
+        lines.append(f"| {damage['words']} | {cells[0]} | {cells[1]} | {cells[2]}{without} |")
+    lines += ["", "## What falls short", "", "| kind | damage | sample | why |", "|---|---|---|---|"]
+    for kind, table in kinds.items():
+        for name, samples in table["open"].items():
+            words = said["damages"][name]["words"]
+            lines += [f"| {kind} | {words} | {sample} | {why} |" for sample, why in samples.items()]
+    return "\n".join(lines) + "\n"
+
+
 def write_docs(folder: Path, corpus: Path = CORPUS) -> None:
-    """Write `formats.md` and `tables.md` into a folder; the samples of `corpus` are recognised for it."""
+    """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for it."""
     (folder / "formats.md").write_text(formats_text(corpus), encoding="utf-8")
     (folder / "tables.md").write_text(tables_text(), encoding="utf-8")
+    if DAMAGE.is_file():
+        (folder / "damage.md").write_text(damage_text(), encoding="utf-8")

@@ -158,11 +158,15 @@ def _is_doubled(lines: Sequence[str]) -> bool:
     return first[: len(second)] == second and not any(first[len(second) :]) and len(set(first)) >= MIN_DOUBLED
 
 
-def _once(lines: pl.Series) -> pl.Series:
-    """Empty every second of lines in a row that are equal."""
+def second(lines: pl.Series) -> pl.Series:
+    """Tell every second of lines in a row that are equal."""
     frame = lines.to_frame("line").with_columns(run=pl.col("line").rle_id())
-    second = pl.int_range(pl.len()).over("run") % 2 == 1
-    return frame.select(pl.when(second).then(pl.lit("")).otherwise(pl.col("line")).alias("line"))["line"]
+    return frame.select(second=pl.int_range(pl.len()).over("run") % 2 == 1)["second"]
+
+
+def _once(lines: pl.Series) -> pl.Series:
+    frame = pl.DataFrame({"line": lines, "second": second(lines)})
+    return frame.select(pl.when("second").then(pl.lit("")).otherwise("line").alias("line"))["line"]
 
 
 def _worn(name: str, filled: Sequence[str], share: float) -> bool:

@@ -94,6 +94,7 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     )
     lo = pl.when(pl.col("sign") == "<").then(None).when(mirrored).then(label * 2).otherwise(label)
     hi = pl.when(pl.col("sign") == "<").then(label).when(pl.col("sign") == ">=").then(None).when(mirrored).then(label)
+    ends = hi.otherwise(pl.coalesce(following, step))
     ended = ((pl.col("count").last() == "0") | (pl.col("sign").last() == ">=").fill_null(False)).over("group")
     missing = pl.col("group").is_in(cut["group"].implode())
     key = pl.col("key")
@@ -108,7 +109,8 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
             key1=pl.coalesce(key.str.extract(r"^(\S.*?)[ \t]+-?[0-9]+$", 1), key),
             key2=key.str.extract(r"^\S.*?[ \t]+(-?[0-9]+)$", 1),
             lo=lo,
-            hi=hi.otherwise(pl.coalesce(following, step)),
+            # Under a lost bucket the next label is that of a later one, or none above this.
+            hi=pl.when((ends > lo) | lo.is_null() | ends.is_null()).then(ends),
             unit=pl.coalesce(_unit("heading"), _unit("title"), _unit("key"), pl.lit("unknown")),
             n=pl.col("count").cast(pl.Float64),
             tick_s=tick_seconds(pl.col("tick")),

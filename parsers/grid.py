@@ -168,6 +168,8 @@ def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFr
     stays ambiguous (`1,234` and nothing that settles it) is NULL.
     """
     names = list(names)
+    if "decimal" not in state and _points_part(rows, names):
+        state["decimal"] = ","
     if state.get("decimal", ".") == "." and not rows["line"].str.contains(",", literal=True).any():
         # The caller's pattern proved numbers; `1.2.3` stays NULL.
         return rows.with_columns(pl.col(names).cast(pl.Float64, strict=False))
@@ -177,6 +179,26 @@ def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFr
         if sign is not None:
             state["decimal"] = sign
     return rows.with_columns(decimal(n, state.get("decimal")).alias(n) for n in names)
+
+
+def undecided(texts: pl.DataFrame, numbers: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Give notes on lines with a number that stayed NULL because its sign may part decimals or thousands."""
+    if not texts["line"].str.contains(",", literal=True).any():
+        return pl.DataFrame(schema=_DAMAGE)
+    both = numbers.select("line_no", *names).with_columns(texts.select(pl.col(n).alias(f"{n} text") for n in names))
+    lost = pl.any_horizontal(pl.col(n).is_null() & pl.col(f"{n} text").str.contains("[0-9]") for n in names)
+    words = "a comma that may part decimals or thousands: left out"
+    return both.filter(lost).select("line_no", kind=pl.lit("damaged"), text=pl.lit(words))
+
+
+def _points_part(rows: pl.DataFrame, names: Sequence[str]) -> bool:
+    """Whether points part thousands: three digits behind each, never a leading zero; no such tool prints three decimals."""
+    seen = rows.head(HEADINGS)
+    if not seen["line"].str.contains(r"[1-9][0-9]{0,2}\.[0-9]{3}\b").any():
+        return False
+    cells = pl.concat([seen[n] for n in names]).drop_nulls()
+    pointed = cells.filter(cells.str.contains(".", literal=True))
+    return len(pointed) > 0 and bool(pointed.str.contains(r"^[1-9][0-9]{0,2}(?:\.[0-9]{3})+$").all())
 
 
 def implausible(rows: pl.DataFrame, names: Sequence[str], text: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:

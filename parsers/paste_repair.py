@@ -24,6 +24,7 @@ LEADERS = (
 )
 _TAGS = re.compile(r"<br ?/?>|</?(?:pre|p|div|span|code|font|b|i|tt)(?: [^<>]*)?>", re.I)
 _MARKUP = re.compile(r"<br ?/?>|</?pre\b|&(?:quot|lt|gt|amp|nbsp|#39);", re.I)
+_BARE = re.compile(r"=(?![0-9A-F]{2}|$)")
 _SOFT = re.compile(r"=3D|=20$|=09")
 
 
@@ -63,8 +64,11 @@ def repair(lines: Iterable[tuple[int, str]], grammar: Grammar) -> list[Piece]:
 
 
 def _decode_mail(pieces: list[Piece]) -> list[Piece]:
-    """Undo quoted-printable where `=3D` shows it: escapes, and soft line breaks."""
-    if not any(_SOFT.search(p.text) for p in pieces):
+    """Undo quoted-printable where `=3D` shows it: escapes, and soft line breaks.
+
+    A `=` that begins no escape shows that it is none: `tv_nsec=20` at the end of a line may be wrapped digits.
+    """
+    if not any(_SOFT.search(p.text) for p in pieces) or any(_BARE.search(p.text) for p in pieces):
         return pieces
     done: list[Piece] = []
     for p in pieces:

@@ -15,14 +15,19 @@ import polars as pl
 
 from parsers import grid
 
-_START = r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}|[^ \t0-9:]{3,6}[ \t]+[0-9]{1,2}|[^ \t]+)"
+_START = (
+    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}|[^ \t0-9:]{3,6}[ \t]+[0-9]{1,2}"
+    r"|[0-9]{1,4}|[0-9]*[^ \t0-9][^ \t]*)"
+)
 _KINDS = {
     "int": r"(?:-?[0-9]+|-|\?|rt|RT)",
     "pct": r"(?:[0-9]+(?:[.,][0-9]+)?%?|-|\*+)",
     "kb": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGTPkmgtpB]?|-)",
     "time": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]?|-)",
+    "spent": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]|-)",
     "num": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGkmg]?|-)",
     "start": _START,
+    "state": r"[^ \t0-9][^ \t]*",
     "word": grid.WORD,
     "rest": grid.REST,
 }
@@ -41,10 +46,10 @@ _HEADS = {
     "EUSER": ("owner", "word"),
     "Owner": ("owner", "word"),
     "ZONE": ("zone", "word"),
-    "S": ("state", "word"),
-    "ST": ("state", "word"),
-    "STAT": ("state", "word"),
-    "STATE": ("state", "word"),
+    "S": ("state", "state"),
+    "ST": ("state", "state"),
+    "STAT": ("state", "state"),
+    "STATE": ("state", "state"),
     "PRI": ("pri", "int"),
     "PR": ("pri", "int"),
     "NI": ("nice", "int"),
@@ -64,8 +69,8 @@ _HEADS = {
     "PCPU": ("cpu_pct", "pct"),
     "%MEM": ("mem_pct", "pct"),
     "PMEM": ("mem_pct", "pct"),
-    "TIME": ("cpu_time_s", "time"),
-    "TIME+": ("cpu_time_s", "time"),
+    "TIME": ("cpu_time_s", "spent"),
+    "TIME+": ("cpu_time_s", "spent"),
     "STIME": ("start_text", "start"),
     "START": ("start_text", "start"),
     "STARTED": ("start_text", "start"),
@@ -214,7 +219,9 @@ def place(
         name, kind = named[column]
         ways: list[tuple[float, int, tuple[int, ...]]] = []
         # By type alone only a start or a word can be missing: numbers look like each other.
-        if kind in ("start", "word") or (places is not None and kind in ("pct", "kb", "int") and name != "pid"):
+        if kind in ("start", "state", "word") or (
+            places is not None and kind in ("pct", "kb", "int") and name != "pid"
+        ):
             cost, count, rest = best(column + 1, word)
             ways.append((cost, count, (-1, *rest)))
         if word < len(words):
@@ -294,7 +301,9 @@ def program(args: pl.Expr) -> pl.Expr:
 
 def kilobytes(text: pl.Expr) -> pl.Expr:
     """Read `15M`, `4800K`, `161888`, `158.1m` as kB; a number alone is kB, as all these tools print it."""
-    number = text.str.extract(r"^([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
+    # Without a suffix it is a whole number: a sign parts its thousands.
+    plain = text.str.replace(r"^([0-9]{1,3})[.,]([0-9]{3})$", "$1$2")
+    number = plain.str.extract(r"^([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
     suffix = text.str.extract(r"([A-Za-z]?)$").str.to_lowercase()
     factors = {"": 1.0, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3, "p": 1024.0**4, "b": 1 / 1024}
     return number * suffix.replace_strict(factors, default=None)

@@ -44,9 +44,11 @@ def recognise(
     for _ in range(4):  # quotes around numbers around an indent
         better = None
         for step, sure in steps_of(lines):
-            if step == "doubled" and not head.whole:
-                continue  # a pair would be parted where a block ends
             tried = _claimed((*dress, step), undressed_lines(lines, (step,)), head, command, kinds)
+            if step == "doubled":
+                if head.whole:  # else a pair would be parted where a block ends
+                    better = tried
+                continue
             if tried.strength > (better or best).strength + (-GAIN if sure and better is None else GAIN):
                 better = tried
         if better is None:

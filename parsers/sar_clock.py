@@ -148,7 +148,7 @@ def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
 
 def _fallen(lines: pl.DataFrame, source: Source, out: Tables) -> pl.Series:
     """Say where a section's clock fell and it was not midnight: 1 if a clock of its own begins; all falls are noted."""
-    back = (pl.col("fall") > 0) & (pl.col("fall") <= HALF_DAY) & ~pl.col("is_heading")
+    back = (pl.col("fall") > 0) & (pl.col("fall") <= HALF_DAY)
     fallen = [0] * len(lines)
     places = lines.with_row_index("place").filter(back)
     for place, line_no, fall, seen, midnight in places.select(

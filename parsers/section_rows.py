@@ -30,6 +30,8 @@ Found = dict[str, list[pl.DataFrame]]
 
 def add(found: Found, out: Tables) -> None:
     """Write what was found into the tables, rows in the order of their lines and cells."""
+    for notes in found.pop("notes", []):
+        out.notes(notes)
     for table, frames in found.items():
         rows = pl.concat([f for f in frames if not f.is_empty()] or frames[:1], how="diagonal_relaxed")
         mine = [c for c in rows.columns if c in schema(table)]
@@ -57,6 +59,8 @@ def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.Da
         listed = pl.when(pl.col("words").list.len() >= n).then(pl.concat_list(head, rest)).otherwise(pl.col("words"))
         rows = rows.with_columns(words=listed)
     whole = pl.col("words").list.len() == n
+    if what.long_end:  # a name of numbers alone is another tool's row
+        whole &= ~pl.col("words").list.last().str.contains(r"^[0-9.,]+(?: [0-9.,]+)+$").fill_null(False)
     bad = rows.filter(~whole)
     wide = rows.filter(whole).with_columns(pl.col("words").list.get(i).alias(_cell(i)) for i in range(n))
     cells = [_cell(i) for i in what.numbers]
@@ -66,7 +70,7 @@ def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.Da
         if not odd.is_empty():
             bad = pl.concat([bad, odd.select(bad.columns)])
             wide = wide.filter(fits)
-        wide = _numbers(wide, cells, state)
+        wide = _numbers(wide, cells, found, state)
     if wide.is_empty():
         return bad
     keys = ["row", "line_no", "line_end", "sample", "first", "interval_s", "t_local"]
@@ -93,8 +97,11 @@ def _cell(at: int) -> str:
     return f"cell {at}"
 
 
-def _numbers(wide: pl.DataFrame, cells: list[str], state: State) -> pl.DataFrame:
-    """Turn cells into numbers: units and % signs off, then by the file's decimal sign; minus nothing is NULL."""
+def _numbers(wide: pl.DataFrame, cells: list[str], found: Found, state: State) -> pl.DataFrame:
+    """Turn cells into numbers: units and % signs off, then by the file's decimal sign; minus nothing is NULL.
+
+    A number below zero, and one that may be read in two ways, is NULL too; a note in `found` says so.
+    """
     some = wide["line"].str.contains(r"[0-9][skBKMGTP%](?:[ \t;]|$)").any()
     if some:
         factors = {
@@ -106,8 +113,22 @@ def _numbers(wide: pl.DataFrame, cells: list[str], state: State) -> pl.DataFrame
     numbers = grid.numbers(plain, cells, state)
     if some:
         numbers = numbers.with_columns(pl.col(c) * pl.col(f"{c} kB") for c in cells)
+    below = pl.any_horizontal(pl.col(c) < 0 for c in cells)
+    _tell(numbers.filter(below), "a value below zero, left out", found)
+    if plain["line"].str.contains(",", literal=True).any():
+        open_ones = pl.any_horizontal(
+            pl.col(f"{c} text").str.contains(r"^[0-9]+(?:[.,][0-9]+)+$") & pl.col(c).is_null() for c in cells
+        )
+        texts = numbers.with_columns(plain.select(pl.col(c).alias(f"{c} text") for c in cells))
+        _tell(texts.filter(open_ones), "a comma that may part decimals or thousands: left out", found)
     finite = [pl.when(pl.col(c).is_finite() & (pl.col(c) >= 0)).then(pl.col(c)).alias(c) for c in cells]
     return numbers.with_columns(finite)
+
+
+def _tell(rows: pl.DataFrame, text: str, found: Found) -> None:
+    if not rows.is_empty():
+        notes = rows.select("line_no", "line_end", kind=pl.lit("damaged"), text=pl.lit(text))
+        found.setdefault("notes", []).append(notes)
 
 
 def _item(what: Section) -> pl.Expr:

@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 
 from parsers.archives import container_of
-from parsers.dress import undressed
+from parsers.dress import second, undressed
 from parsers.errors import LimitExceeded, NotText
 from parsers.notes import ELISION
 
@@ -247,6 +247,11 @@ class TextFile:
             return int(np.count_nonzero(np.frombuffer(stored, np.uint8) == ord(self.eol)))
         return len(self._ends(stored))
 
+    def open_end(self) -> bool:
+        """Whether the file ends within a line: no line end behind its last character."""
+        self.stream.seek(max(self.size - 2, 0))
+        return not self.stream.read().strip(b"\0").endswith((b"\n", b"\r"))
+
     def run_end(self, begin: int, end: int) -> int:
         """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
         return self.cut(begin, end, self.limits.run_bytes, self.limits.run_lines)
@@ -463,6 +468,9 @@ class Source:
             self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
             lines = undressed(piece.lines, self.dress)
             frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": lines})
+            if "doubled" in self.dress:
+                # An empty line would part records; the numbers of those taken off are with the blank ones.
+                frame = frame.filter(~second(piece.lines))
             size = lines.str.len_bytes().to_numpy()
             self.blank.append(np.flatnonzero(size == 0) + first)
             short = np.flatnonzero((size >= 2) & (size <= 40))
@@ -480,7 +488,7 @@ class Source:
         """Give one line of this run; cheap for the block given last."""
         block = self._current
         if block is not None and block.first <= line_no < block.first + len(block.frame):
-            text: str = block.frame["line"][line_no - block.first]
+            text: str = block.frame["line"][int(block.frame["line_no"].search_sorted(line_no))]
             return text
         return dict(self.texts(np.array([line_no])))[line_no]
 

@@ -66,6 +66,8 @@ class Counts:
         if cells is None:
             return False
         values = {COLUMNS[t]: v for t, v in cells.items() if COLUMNS[t]}
+        if any(len(values.get(count, "")) > 18 for count in ("n", "errors")):
+            return False
         name = values.pop("name")
         row: dict[str, Any] = {k: float(v.replace(",", ".")) for k, v in values.items()}
         row |= {k: int(row[k]) for k in ("n", "errors") if k in row}

@@ -16,9 +16,9 @@ HEADERS = {
     "fault": re.compile(r"^\s*faults?\s+-{3,}\s*$"),
     "library": re.compile(r"^\s*Library:\s+Function\s+calls\s*$"),
 }
-_CALL = re.compile(r"^\s*([A-Za-z_]\w*)\s+(\d*\.\d+)\s+(\d+)(?:\s+(\d+))?\s*$")
-_COUNT = re.compile(r"^\s*([A-Za-z_][\w+]*)\s+(\d+)\s*$")
-_FUNCTION = re.compile(r"^\s*(\S+?):?\s+(\S+)\s+(\d+)\s*$")
+_CALL = re.compile(r"^\s*([A-Za-z_]\w*)\s+(\d*\.\d+)\s+(\d{1,18})(?:\s+(\d{1,18}))?\s*$")
+_COUNT = re.compile(r"^\s*([A-Za-z_][\w+]*)\s+(\d{1,18})\s*$")
+_FUNCTION = re.compile(r"^\s*(\S+?):?\s+(\S+)\s+(\d{1,18})\s*$")
 _RULE = re.compile(r"^\s*-[-\s]*$")
 _SYS = re.compile(r"^\s*sys totals:\s+(\d*\.\d+)\s+(\d+)(?:\s+(\d+))?\s*$")
 _END = re.compile(r"^\s*(usr time|elapsed|total):\s+(\d*\.?\d+)\s*$")

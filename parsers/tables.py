@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,7 +18,7 @@ from parsers import clocks
 from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
-from parsers.schema import schema
+from parsers.schema import TABLES, schema
 from parsers.secret_scan import DESCRIBED, OF_ITS_LINE, Scanner
 from parsers.source import Longs, Source
 
@@ -31,6 +32,31 @@ _NOTES = pl.Schema({"line_no": pl.Int64(), "line_end": pl.Int64(), "kind": pl.St
 _NOTED = {"unknown", "elided", "damaged"}
 _PROMPTS = 2000
 """So many lines of a run that nobody named are looked at for prompts."""
+
+_NO_ROWS = {"notes", "hosts", "profile_meta"}
+"""Tables that headings alone may fill."""
+
+_HEADING = 240
+"""A line of so many characters that gave no row is no heading: rows were joined to it."""
+
+_PASTE = 256 * 1024
+"""A part up to this size is looked at as a paste: wrapped, or on one line."""
+
+_ONE_LINE = 110
+"""A part that is one line of more characters was several lines once."""
+
+_NARROW = 60
+"""No terminal and no mail wraps at fewer columns."""
+
+_BEYOND = 2.0**63
+"""A counter that shows so much fell below zero."""
+
+_COUNTED = {
+    table.name: [c.name for c in table.columns if c.dtype == pl.Float64 and c.name not in ("t_local", "lo", "hi")]
+    for table in TABLES.values()
+    if table.name not in ("params", "resource_use", "statements", "artifacts")
+}
+"""The measured columns of each table; a setting may be as large as it likes."""
 
 _ROW = 1
 _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
@@ -138,10 +164,23 @@ class Tables:
         """
         if frame.is_empty():
             return
-        full = self._conform(table, frame)
+        full = self._counted(table, self._conform(table, frame))
         self._mark(full["line_no"].to_numpy(), full["line_end"].to_numpy(), span)
         self._seen.see(table, full)
         self._write(table, full)
+
+    def _counted(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        """Set what no counter can show to NULL, and say so."""
+        names = [n for n in _COUNTED.get(table, []) if n in rows.columns]
+        if not names or not (rows.select(pl.max_horizontal(pl.col(names).max())).item() or 0.0) >= _BEYOND:
+            return rows
+        for name in names:
+            lines = rows.filter(pl.col(name) >= _BEYOND)["line_no"].unique().sort()
+            for line_no in lines[: self._source.text.limits.notes_per_batch]:
+                self.note(
+                    line_no, line_no, "damaged", f"{name} is beyond 2^63: a counter that fell below zero, left out"
+                )
+        return rows.with_columns(pl.when(pl.col(n) < _BEYOND).then(pl.col(n)).alias(n) for n in names)
 
     def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
         """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and
@@ -185,7 +224,7 @@ class Tables:
         texts: dict[int, str] = {}
         for line_no, begin, end, kind in self.scanner.scan(frame):
             if line_no not in texts:
-                texts[line_no] = frame["line"][line_no - int(frame["line_no"][0])]
+                texts[line_no] = frame["line"][int(frame["line_no"].search_sorted(line_no))]
             self._masks.keep(line_no, begin, end, kind, texts[line_no], everywhere=kind not in OF_ITS_LINE)
 
     def secrets(self, frame: pl.DataFrame) -> None:
@@ -215,7 +254,7 @@ class Tables:
         """Close the run: judge the lines that nobody named, write notes and secrets, mask the state."""
         source = self._source
         self._clocks()
-        codes = self._judge()
+        codes = self._doubted(self._judge())
         counts = np.bincount(codes, minlength=8)
         account = LineAccount(**{k: int(counts[_CODE[k]]) for k in LINE_ACCOUNT})
         notes = self._all_notes(codes)
@@ -346,6 +385,49 @@ class Tables:
             codes[found] = _CODE["read"]
         codes[codes == 0] = _CODE["unknown"]
         return codes
+
+    def _doubted(self, codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """Say where a reading may have gone wrong unseen: headings without any row, a last line without an end."""
+        source = self._source
+        read = np.flatnonzero(codes == _CODE["read"])
+        if source.whole and len(read) and not self.rows.keys() - _NO_ROWS:
+            texts = dict(source.texts(read[:_PROMPTS] + source.first_line))
+            joined = [n - source.first_line for n, text in texts.items() if len(text) > _HEADING]
+            codes[joined] = _CODE["unknown"]
+            first, last = int(read[0]) + source.first_line, int(read[-1]) + source.first_line
+            self._single.append(Note(first, last, "remark", "headings only: no row was read below them"))
+        if source.is_small(_PASTE):
+            self._joined(codes)
+        for numbers in source.elided:
+            # A mark within the lines of a row is read with it, and says all the same that lines were left out.
+            for number in numbers[codes[numbers - source.first_line] != _CODE["elided"]]:
+                self.note(int(number), int(number), "elided", source.text_of(int(number)).strip())
+        ends = source.last and source.end == source.text.size and len(codes) and codes[-1] == _CODE["read"]
+        if ends and source.text.open_end():
+            self.note(source.next_line - 1, source.next_line - 1, "remark", "the last line has no end: it may be cut")
+        return codes
+
+    def _joined(self, codes: npt.NDArray[np.uint8]) -> None:
+        """Note lines of a paste whose rows may hold more, or less, than one line of the tool: joined or wrapped ones."""
+        source = self._source
+        filled = np.flatnonzero(codes != _CODE["blank"])
+        texts = dict(source.texts(filled + source.first_line))
+        widths = {n: len(text) for n, text in texts.items()}
+        widest = max(widths.values(), default=0)
+        read = {int(n) + source.first_line for n in np.flatnonzero(codes == _CODE["read"])}
+        unknown = {int(n) + source.first_line for n in np.flatnonzero(codes == _CODE["unknown"])}
+        repaired = any(note.kind == "repaired" for note in self._single)
+        repaired |= any((notes["kind"] == "repaired").any() for notes in self._notes)
+        alone = len(widths) == 1 and widest > _ONE_LINE and read and not repaired
+        if alone and not re.match(r"[\[{]\s*[\"{]", texts[min(texts)]):
+            self.note(min(read), min(read), "damaged", "all on one line: if it was several, they are read as one")
+        for n in sorted(read) if unknown and widest >= _NARROW else ():
+            if widths[n] == widest and n + 1 in unknown:
+                words = "as wide as the paste, and the next line is not understood: it may be cut here"
+                self.note(n, n, "damaged", words)
+            elif n - 1 in unknown and widths[n - 1] == widest:
+                words = "the line above is as wide as the paste and not understood: this may be its end"
+                self.note(n, n, "damaged", words)
 
     def _all_notes(self, codes: npt.NDArray[np.uint8]) -> pl.DataFrame:
         """Join the notes of source and format with one for each stretch of lines that has none; bounded in number."""

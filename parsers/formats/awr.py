@@ -353,7 +353,7 @@ class _Reader:
         date, time = pl.Series([found[3]]), pl.Series([found[4]])
         at = oracle_stamps.entry_seconds(date, time)[0]
         if found[1] == "Begin":
-            self.carry.begin = at
+            self.carry.begin, self.carry.end = at, None  # another report: the end of the one above is not its own
         else:
             self.carry.end = at
         for name, cell in (("sessions", found[5]), ("cursors_per_session", found[6])):

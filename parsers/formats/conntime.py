@@ -141,6 +141,8 @@ def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
         series=pl.col("label").str.replace(r"[ \t]*#?[0-9]*[ \t]*$", ""),
         elapsed_s=hours + decimal("number", sign) * pl.when(pl.col("unit").is_null()).then(in_label).otherwise(factor),
     )
+    if "counts" not in state:
+        rows = _begun(rows, out)
     undecided = rows.filter(pl.col("elapsed_s").is_null())
     if sign is None and not undecided.is_empty():
         out.notes(
@@ -153,6 +155,17 @@ def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
     left = lines["marks"].max()
     open_mark = bool(lines["elided"].any()) and (rows.is_empty() or left != rows["marks"].max())
     return state | {"sign": sign, "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark")))}
+
+
+def _begun(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Leave out a first value whose label is the end of the next one's: the paste begins within its line."""
+    labels = rows["series"].head(2).to_list()
+    if len(labels) < 2 or not labels[0] or labels[0] == labels[1] or not str(labels[1]).endswith(labels[0]):
+        return rows
+    line_no = int(rows["line_no"][0])
+    out.account("damaged", [line_no])
+    out.note(line_no, line_no, "damaged", f"begins within a line: {labels[0]!r} is the end of {labels[1]!r}")
+    return rows[1:]
 
 
 def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from parsers.columns_said import LOOKED_AT, NUMBER, SLASHED, STAMPS, Columns, gathered, kind_of, said, suggested, wall
+from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -146,7 +147,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         if pairs
         else [split(x, separator) for x in lines[int(header) :]]
     )
-    cells = [row for row in taken if len(row) == width]
+    cells = [row for row in taken if len(row) == width and not (header and row == first)]
     kinds = [kind_of([row[n] for row in cells]) for n in range(width)]
     columns, reason = suggested(kinds, names)
     questions = []
@@ -240,7 +241,7 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
         ) == "\0".join(state["header"])
         out.read(cut.filter(heading)["line_no"])
         cut = cut.filter(~heading)
-    bad = cut.filter(~pl.col("fits") & (pl.col("line") != ""))
+    bad = cut.filter(~pl.col("fits") & (pl.col("line") != "") & ~pl.col("line").str.contains(ELISION))
     text = f"another number of cells than {len(names)}: "
     out.notes(bad.select("line_no", kind=pl.lit("unknown"), text=text + pl.col("line")))
     rows = cut.filter(pl.col("fits"))

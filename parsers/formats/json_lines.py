@@ -23,6 +23,7 @@ from typing import Any
 import polars as pl
 
 from parsers.columns_said import LOOKED_AT, STAMPS, Columns, gathered, kind_of, said, suggested, wall
+from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -96,6 +97,7 @@ def _objects(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     # A cheap proof that the whole line is JSON: the engine finds its root.
     valid = valid.with_columns(root=pl.col("line").str.json_path_match("$")).filter(pl.col("root").is_not_null())
     bad = frame.filter((pl.col("line") != "") & ~pl.col("line_no").is_in(valid["line_no"].implode()))
+    bad = bad.filter(~pl.col("line").str.contains(ELISION))
     out.notes(bad.select("line_no", kind=pl.lit("unknown"), text="no whole JSON object: " + pl.col("line")))
     if valid.is_empty():
         return state

@@ -52,7 +52,7 @@ RULE = r"^[ \t]*-{5,}$"
 CALLER = r"^[ \t]*([A-Za-z_][A-Za-z0-9_.:`]*(?:\+0x[0-9a-f]+)?)$"
 
 LINUX_HEADING = r"^[ \t]*class name[ \t]+con-bounces[ \t]+contentions"
-NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+NUMBER = r"[0-9]+(?:[.,][0-9]+)?"
 CLASS = rf"^[ \t]*(\S.*?):[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+((?:{NUMBER}[ \t]+){{3,4}})([0-9]+)[ \t]+([0-9]+)[ \t]+({NUMBER}(?:[ \t]+{NUMBER}){{2,3}})$"
 POINT = r"^[ \t]*(\S.*?)[ \t]+([0-9]+)[ \t]+\[<[0-9a-f]+>\][ \t]+(\S+)$"
 VERSION = r"^lock_stat version [0-9.]+|^[ \t]*\.{20,}$|^\*WARNING\*"
@@ -239,7 +239,10 @@ def _linux(lines: pl.DataFrame, out: Tables, state: State) -> None:
     parts = []
     for event, count in (("wait", "contentions"), ("hold", "acquisitions")):
         n = pl.col(count).cast(pl.Int64, strict=False)
-        total = pl.col(event).str.extract_all(NUMBER).list.get(2).cast(pl.Float64) * 1000
+        total = (
+            pl.col(event).str.extract_all(NUMBER).list.get(2).str.replace(",", ".", literal=True).cast(pl.Float64)
+            * 1000
+        )
         mean = pl.when(n > 0).then(total / n)
         parts.append(found.select("line_no", "lock", n=n, event=pl.lit(event), mean_ns=mean))
     fields = text.str.extract_groups(POINT).struct.rename_fields(["lock", "n", "caller"])

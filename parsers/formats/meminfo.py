@@ -46,7 +46,7 @@ SWAP_S = (
 SWAP_HEAD = r"^swapfile +dev +swaplo +blocks +free"
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
 MEMSTAT_HEAD = r"^Page Summary +Pages +"
-MEMSTAT = r"^(\S.*?)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[KMGT]?)?(?:[ \t]+[0-9]+%)?$"
+MEMSTAT = r"^([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[KMGT]?)?(?:[ \t]+[0-9]+%)?$"
 _OWNS = {
     "proc": (PROC, "linux", "proc(5)", "cat /proc/meminfo"),
     "free": (rf"{FREE_HEAD}|{FREE}", "linux", "free(1)", "free -k"),
@@ -221,7 +221,11 @@ def _size(text: str, factor: float | None) -> tuple[float | None, bool]:
     match = re.fullmatch(r"([0-9]{1,18}(?:[.,][0-9]{1,6})?)([BKMGTPE]?)i?", text)
     if match is None:
         return None, False
-    value = float(match[1].replace(",", "."))
+    if not match[2] and re.search(r"[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$", match[1]):
+        # Without a suffix these tools print whole numbers.
+        value = float(re.sub("[.,]", "", match[1]))
+    else:
+        value = float(match[1].replace(",", "."))
     if match[2]:
         return value * _SUFFIX[match[2]], True
     return (value, False) if factor is None else (value * factor, True)

@@ -182,7 +182,8 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> list[
         out.account("damaged", damaged["line_no"])
         said = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
         out.notes(damaged.select("line_no", pl.lit("damaged").alias("kind"), said.alias("text")))
-    fit = grid.numbers(fit, names[1:], state)
+    texts, fit = fit, grid.numbers(fit, names[1:], state)
+    out.notes(grid.undecided(texts, fit, names[1:]))
     fit, notes = grid.implausible(fit, names[1:])
     if len(notes):
         out.notes(notes)

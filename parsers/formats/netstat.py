@@ -214,6 +214,9 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
     protocol = pl.col("printed").str.to_lowercase()
     grp = protocol.replace(_GROUPS)
     inside = (pl.col("section") != "") & (pl.col("indent") > pl.col("deep"))
+    bare = rows.filter(pl.col("printed").is_null())["line_no"].sort()
+    if len(bare):
+        out.note(int(bare[0]), int(bare[-1]), "remark", "no heading above says the protocol: counted under netstat")
     special = pl.when(protocol != grp).then(pl.col("printed"))
     rows = rows.with_columns(
         grp=grp.fill_null("netstat"),
@@ -274,7 +277,7 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         line.str.extract(r"^(TCP|UDP|SCTP)(?:: IPv[46])?$")
         .str.to_lowercase()
         .forward_fill()
-        .fill_null(pl.lit(state.get("section", "tcp")))
+        .fill_null(pl.lit(state.get("section"), pl.String))
     )
     frame = frame.with_columns(section=section)
     if len(frame):

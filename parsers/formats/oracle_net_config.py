@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, field, fields
 import polars as pl
 
 from parsers import net_descriptors, oracle_values
+from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
@@ -47,6 +48,7 @@ _SQLNET = (
 )
 _NAME = r"^\s*([A-Za-z][A-Za-z0-9_.$-]*(?:\s*,\s*[A-Za-z][A-Za-z0-9_.$-]*)*)\s*=(.*)$"
 _OFF = r"^\s*#+\s*([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)?)\s*=\s*([^\s()#]+|\([^()=]*\))\s*$"
+_ELIDED = re.compile(ELISION)
 _PIECE = re.compile(r"\"[^\"]*\"|'[^']*'|[()=]|[^()=\"']+|[\"']")
 _LINE = re.compile(r"^\s*(?:[()#]|$)|^\s*[A-Za-z][A-Za-z0-9_., $-]*=\s*(?:$|\S.*$)|^\s+\S.*\)$")
 _KEYS = (
@@ -135,7 +137,7 @@ class _Reader:
     def feed(self, line_no: int, line: str) -> None:
         self.line = line
         entry, text = self.entry, line.strip()
-        if not text:
+        if not text or _ELIDED.match(text):
             return
         if text.startswith("#"):
             off = re.match(_OFF, line)

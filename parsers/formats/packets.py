@@ -273,7 +273,11 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     elif kind == "clock":
         # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.
         before = pl.col("t").forward_fill().shift().fill_null(state.get("t", filled[0]))
-        total = pl.col("t") + 86400.0 * ((pl.col("t") - before < -43200).cum_sum() + state.get("days", 0))
+        step = pl.col("t") - before
+        total = pl.col("t") + 86400.0 * ((step < -43200).cum_sum() + state.get("days", 0))
+        for line_no, back in rows.filter(step.is_between(-43200, -60)).select("line_no", -step).iter_rows():
+            text = f"the clock goes back by {back:g} s: it was set (the end of daylight saving time?), or another capture begins"
+            out.note(line_no, line_no, "remark", text)
     else:
         total = pl.col("t")
     rows = rows.with_columns(t_local=pl.when(pl.col("t").is_not_null()).then(total))

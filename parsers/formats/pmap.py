@@ -152,7 +152,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
         out.read(lines.filter(pl.col("shape") != "row")["line_no"])
         # A line that begins like a row and is none was cut; rows found below outrank this.
         out.account("damaged", frame.filter(pl.col("line").str.contains(CUT_ROW))["line_no"])
-        groups = [_measured(rows, columns, state["variant"]) for columns, rows in _by_header(lines)]
+        # ROW_X takes the fifth word for the inode: under another order rows stay unknown.
+        by_header = [(c, r) for c, r in _by_header(lines) if "inode" not in c or c.index("inode") == 4]
+        groups = [_measured(rows, columns, state["variant"]) for columns, rows in by_header]
         rows = pl.concat(groups, how="diagonal").sort("line_no") if groups else None
         if rows is not None:
             out.add("pmap", rows.select("line_no", "pid", "command", *_facts(rows)))

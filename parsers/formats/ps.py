@@ -32,7 +32,7 @@ from parsers.process_columns import HEADING, facts, heading_of, rows, secrets
 from parsers.registry import Claim, Format
 from parsers.snapshots import MARK, marked
 from parsers.source import Head, Source
-from parsers.tables import State, Tables
+from parsers.tables import State, Tables, line_span
 
 _EF = "UID PID PPID C STIME TTY TIME CMD"
 _AUX = "USER PID %CPU %MEM VSZ RSS TTY STAT START TIME COMMAND"
@@ -228,6 +228,9 @@ def _parse_tree(frame: pl.DataFrame, out: Tables, state: State) -> None:
         parents.append(stack[-1][1] if stack else None)
         stack.append([indent, pid])
     state["stack"] = stack
+    if len(nodes) > 1 and nodes["indent"].n_unique() == 1:
+        first, last = line_span(nodes)
+        out.note(first, last, "remark", "all stand at one indent: if blanks in front were lost, parents are unknown")
     if len(nodes):
         found = facts(nodes.select("line_no", "pid", "args")).with_columns(
             ppid=pl.Series(parents, dtype=pl.Int64), sample=pl.lit(1, pl.Int64)

@@ -93,6 +93,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         grid.carry(frame, state)
         frame = frame.with_columns(sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)))
         out.read(frame.filter(pl.col("is_head") | line.str.contains(r"^Transport[ \t]+Total"))["line_no"])
+        heading = line.str.contains(r"^Transport\b") & ~line.str.contains(
+            r"^Transport[ \t]+Total[ \t]+IP[ \t]+IPv6[ \t]*$"
+        )
+        if frame.select(heading.any()).item():  # numbers under headings in another order belong to nobody
+            frame = frame.filter(~line.str.contains(TRANSPORT))
         sockets = _sockets(frame, out)
         rows = pl.concat([_details(frame, sockets, out, state), _summary(frame)], how="diagonal_relaxed")
         counter_rows.add(rows, out, state)

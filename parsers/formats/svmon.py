@@ -135,7 +135,12 @@ def _whole(line_no: int, match: re.Match[str], rows: Rows, state: State) -> None
     factor = _UNIT_KB.get(state.get("unit") or "", 1.0)
     if match[1] == "memory" and "size" in names:
         state["sample"] = state.get("sample", 0) + 1
-    for name, text in zip(names, match[2].split(), strict=False):
+    cells = match[2].split()
+    # Whole pages: points with three digits behind each in all cells that have one part thousands.
+    pointed = [c for c in cells if "." in c]
+    if len(pointed) > 1 and all(re.fullmatch(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+", c) for c in pointed):
+        cells = [c.replace(".", "") for c in cells]
+    for name, text in zip(names, cells, strict=False):
         value = number(text)
         if value is not None:
             told = {"name": f"{match[1]} {name}", "unit": "kb" if state.get("unit") else "pages"}

@@ -14,7 +14,7 @@ import pytest
 
 import parsers.formats
 from parsers.__main__ import _arguments
-from parsers.docs import formats_text, tables_text
+from parsers.docs import damage_text, formats_text, tables_text
 from parsers.reading import read
 from parsers.registry import all_formats, formats_of, modules
 from parsers.schema import COMMON, TABLES
@@ -29,6 +29,7 @@ def test_generated_documents_are_fresh():
     """Run `python -m parsers --docs docs` when this fails."""
     assert (ROOT / "docs" / "formats.md").read_text(encoding="utf-8") == formats_text()
     assert (ROOT / "docs" / "tables.md").read_text(encoding="utf-8") == tables_text()
+    assert (ROOT / "docs" / "damage.md").read_text(encoding="utf-8") == damage_text()
 
 
 def test_a_format_fills_tables_that_exist():

@@ -6,6 +6,7 @@ import io
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -75,9 +76,11 @@ class Run:
     batch: Batch
     tables: dict[str, pl.DataFrame]
     lines: int
+    asks: list[str]
+    """What a person is asked."""
 
 
-def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run | None:
+def parse_bytes(content: bytes, kind: str, variant: str, *, dress: tuple[str, ...] = (), **limits: int) -> Run | None:
     """Parse bytes as one run of a format, without a disk; None if they are no text."""
     chosen = next((form, module) for form, module in all_formats() if (form.kind, form.variant) == (kind, variant))
     try:
@@ -85,7 +88,7 @@ def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run |
     except NotText:
         return None
     hints = Hints(kind=kind, variant=variant)
-    source = Source(text, Position(1, text.start), text.size, part=1, hints=hints, last=True, whole=True)
+    source = Source(text, Position(1, text.start), text.size, part=1, hints=hints, last=True, whole=True, dress=dress)
     sink = Memory()
     out = Tables(source, sink)
     state = chosen[1].parse(source, out, {"variant": variant})
@@ -93,7 +96,8 @@ def parse_bytes(content: bytes, kind: str, variant: str, **limits: int) -> Run |
         pass
     batch, _ = out.finish(state)
     names = [n for n in sink.parts if n not in parquet.OWN_FOLDERS]
-    return Run(batch, {n: sink.frame(n) for n in names}, source.next_line - 1)
+    asked: Any = out.facts.get("questions") or []
+    return Run(batch, {n: sink.frame(n) for n in names}, source.next_line - 1, [question["ask"] for question in asked])
 
 
 def all_tables(reading: Path) -> dict[str, pl.DataFrame]:

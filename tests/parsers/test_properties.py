@@ -68,7 +68,7 @@ def check(run: Run | None, content: bytes) -> None:
 
 
 def rows_of(content: bytes, kind: str, variant: str, **limits: int) -> dict[str, pl.DataFrame]:
-    run = parse_bytes(content, kind, variant, **limits)
+    run = parse_bytes(content, kind, variant, dress=(), **limits)
     assert run is not None
     return run.tables
 
