@@ -55,6 +55,9 @@ LOCKS = [
     "thread_wait",
     "ulock_wait",
 ]
+FILE_LOCKS = (pl.col("name") == "flock") | (
+    pl.col("name").str.starts_with("fcntl") & pl.col("args").str.contains("F_(OFD_)?SETLKW")
+)
 SLEEPS = [
     "nanosleep",
     "clock_nanosleep",
@@ -202,7 +205,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         | pl.col("of").str.contains(rf":({'|'.join(map(str, NAME_SERVICE_PORTS))})$")
     ).fill_null(value=False)  # fmt: skip
     several = name.is_in(POLLS) & pl.col("on_fd").is_null()
-    lock = pl.format(
+    address_lock = pl.format(
         "lock at {}",
         pl.when(pl.col("arg_addr").is_not_null())
         .then(pl.format("{}", "arg_addr"))
@@ -213,7 +216,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         .when(name == "connect").then(pl.lit("connect"))
         .when(name.is_in(ACCEPTS)).then(pl.lit("accept"))
         .when(name.is_in(CHILDREN)).then(pl.lit("child"))
-        .when(name.is_in(LOCKS)).then(pl.lit("lock"))
+        .when(name.is_in(LOCKS) | FILE_LOCKS.fill_null(value=False)).then(pl.lit("lock"))
         .when(name.is_in(SLEEPS) | (several & pl.col("args").str.contains(r"^(NULL|0x0+|0), (0|NULL)\b"))).then(pl.lit("sleep"))
         .when(several).then(pl.lit("poll"))
         .when(name.is_in(SYNCS)).then(pl.lit("sync"))
@@ -227,8 +230,10 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         .otherwise(pl.lit("other"))
     )  # fmt: skip
     child = pl.coalesce(*(pl.when(pl.col(c) > 0).then(c) for c in ("arg_id", "ret")))
+    on_file = pl.format("lock on {}", pl.coalesce(path, pl.lit("a file")))
+    held = pl.when(FILE_LOCKS.fill_null(value=False)).then(on_file).otherwise(address_lock)
     target = (
-        pl.when(kind == "child").then(pl.format("pid {}", child)).when(kind == "lock").then(lock)
+        pl.when(kind == "child").then(pl.format("pid {}", child)).when(kind == "lock").then(held)
         .when(kind.is_in(["name service", "socket", "connect", "accept"])).then(pl.coalesce(address, path))
         .when(kind.is_in(["file", "sync", "process"])).then(path)
     )  # fmt: skip

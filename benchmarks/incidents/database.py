@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Scene
+from benchmarks.incidents.scene import Scene, needs
 from config.embedded import Postgres, running
 
 CLIENT = """
     import sys, time
-    sys.path[:0] = {path!r}
     import psycopg
     url, once, out = {url!r}, sys.argv[1] == "once", {out!r}
     items, lines, held = 40, [], None
@@ -31,20 +31,13 @@ CLIENT = """
 
 HOLDER = """
     import sys, time
-    sys.path[:0] = {path!r}
     import psycopg
     c = psycopg.connect({url!r})
     c.execute("update account set balance = balance + 1 where id = 1")
     time.sleep(float(sys.argv[1])); c.rollback()
 """
 
-WAITER = """
-    import sys
-    sys.path[:0] = {path!r}
-    import psycopg
-    c = psycopg.connect({url!r})
-    c.execute("update account set balance = balance + 1 where id = 1"); c.commit()
-"""
+UPDATE = "update account set balance = balance + 1 where id = 1"
 
 
 def _server(stage: Scene) -> Postgres:
@@ -54,17 +47,14 @@ def _server(stage: Scene) -> Postgres:
 
 
 def _filled(stage: Scene, text: str, **more: str) -> str:
-    import psycopg
-
-    packages = [str(Path(psycopg.__file__).parents[1])]
-    return text.format(path=packages, url=f"host={stage.work / 'run'} user=exhibit dbname=postgres", **more)
+    return text.format(url=f"host={stage.work / 'run'} user=exhibit dbname=postgres", **more)
 
 
 def connection_per_item(stage: Scene) -> None:
     times = stage.work / "connects.txt"
     with running(_server(stage)):
         client = stage.script("client.py", _filled(stage, CLIENT, out=str(times)))
-        stage.start([*client, "each" if stage.bad else "once"]).wait(timeout=50)
+        stage.start([sys.executable, client[-1], "each" if stage.bad else "once"]).wait(timeout=50)
     stage.keep("connects.txt", str(times))
     rate = float(Path(f"{times}.rate").read_text(encoding="ascii"))
     said = f"{rate:.0f} items a minute"
@@ -76,13 +66,18 @@ def connection_per_item(stage: Scene) -> None:
 def row_lock(stage: Scene) -> None:
     import psycopg
 
+    needs("psql")
     with running(_server(stage)):
         with psycopg.connect(f"host={stage.work / 'run'} user=exhibit dbname=postgres") as own:
             own.execute("create table account (id int primary key, balance int)")
             own.execute("insert into account values (1, 0)")
-        holder = stage.start([*stage.script("holder.py", _filled(stage, HOLDER)), "4.0" if stage.bad else "0"])
+        holder = stage.start(
+            [sys.executable, stage.script("holder.py", _filled(stage, HOLDER))[-1], "4.0" if stage.bad else "0"]
+        )
         time.sleep(1.0)
-        stage.traced("strace.txt", stage.script("waiter.py", _filled(stage, WAITER)))
+        stage.traced(
+            "strace.txt", ["psql", "-h", str(stage.work / "run"), "-U", "exhibit", "-d", "postgres", "-c", UPDATE]
+        )
         holder.wait(timeout=20)
 
 

@@ -34,9 +34,7 @@ def fat_fork(stage: Scene) -> None:
         "parent.py",
         """
         import os, sys
-        ballast = bytearray(int(sys.argv[1]) << 20)
-        for n in range(0, len(ballast), 4096):
-            ballast[n] = 1
+        ballast = bytearray(b"x") * (int(sys.argv[1]) << 20)
         for _ in range(20):
             pid = os.fork()
             if pid == 0:

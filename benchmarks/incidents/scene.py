@@ -22,6 +22,9 @@ from typing import Any
 LONGEST_S = 60.0
 """No scene plays longer."""
 
+PYTHON = next((p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if Path(p).exists()), sys.executable)
+"""The system's own interpreter: a trace should not show where this project happens to be installed."""
+
 STRACE = ("strace", "-f", "-ttt", "-T")
 
 
@@ -47,7 +50,7 @@ class Scene:
         """Write a Python program and return how to run it."""
         path = self.work / name
         path.write_text(textwrap.dedent(text), encoding="utf-8")
-        return [sys.executable, "-S", str(path)]
+        return [PYTHON, "-S", str(path)]
 
     def start(self, argv: Sequence[str], **more: Any) -> subprocess.Popen[bytes]:
         """Start a program that plays along; it is killed at the end of the scene."""

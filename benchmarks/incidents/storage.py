@@ -1,6 +1,6 @@
 """Storage: slow reads and writes, a scan of many files.
 
-This machine gives neither dm-delay nor a throttled device, so slow reads are made by strace's own delay on the calls' exit; the trace is
+This machine gives neither dm-delay nor a throttled device, so slow reads are made by strace's own delay on the calls' entry; the trace is
 what strace prints of a slow device, the cause is not.
 """
 
@@ -21,7 +21,7 @@ READER = """
 def slow_reads(stage: Scene) -> None:
     data = stage.work / "table.dbf"
     data.write_bytes(b"x" * (64 * 8192))
-    slow = ["-e", "inject=pread64:delay_exit=25000"] if stage.bad else []
+    slow = ["-e", "inject=pread64:delay_enter=25000"] if stage.bad else []
     stage.traced("strace.txt", [*stage.script("reader.py", READER), str(data)], slow)
 
 
@@ -36,20 +36,20 @@ def slow_sync(stage: Scene) -> None:
             os.fdatasync(fd)
     """,
     )
-    slow = ["-e", "inject=fdatasync:delay_exit=60000"] if stage.bad else []
+    slow = ["-e", "inject=fdatasync:delay_enter=60000"] if stage.bad else []
     stage.traced("strace.txt", [*program, str(stage.work / "redo.log")], slow)
 
 
 def file_scan(stage: Scene) -> None:
     many = stage.work / "spool"
     many.mkdir()
-    for n in range(6000 if stage.bad else 20):
+    for n in range(1800 if stage.bad else 20):
         (many / f"job{n:05}").touch()
     program = stage.script(
         "scan.py",
         """
         import os, sys
-        for _ in range(3):
+        for _ in range(2):
             for name in os.listdir(sys.argv[1]):
                 os.stat(os.path.join(sys.argv[1], name))
     """,
@@ -64,7 +64,7 @@ INCIDENTS = (
     Incident("slow-sync", "Each write-through of the log takes 60 ms.", slow_sync,
              {"layer": "storage", "hypothesis": "H-STORAGE", "rules": {"IO-001": {}}},
              {"symptom": {"text": "25 commits", "unit": "s", "bad": 1.6, "normal": 0.1}}, {}),
-    Incident("file-scan", "A job looks at 6000 spool files three times.", file_scan,
+    Incident("file-scan", "A job looks at 1800 spool files twice.", file_scan,
              {"layer": "client_app", "hypothesis": "H-CLIENT", "rules": {}, "also": ["storage"]},
              {"symptom": {"text": "one run of the job", "unit": "s", "bad": 1.0, "normal": 0.05}}, {}),
 )  # fmt: skip
