@@ -28,6 +28,8 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "syscalls": (_TRACE, SYSADMIN),
     "open_calls": (_TRACE, SYSADMIN),
     "listener_cycles": (_TRACE, SYSADMIN),
+    "listener_load": (_TRACE, SYSADMIN),
+    "name_calls": (_TRACE, SYSADMIN),
     "pipe_pairs": (_TRACE, SYSADMIN),
     "proc_tree": (_TRACE, SYSADMIN),
     "call_profile": (_TRACE, SYSADMIN),
@@ -60,6 +62,11 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "changes": ({_EVERY: "time 30 connects before and 30 after the change"}, TEAM),
     "markers": ({_EVERY: "say in the room what was changed, between which phases"}, TEAM),
     "statements": ({_EVERY: "say it in the room"}, TEAM),
+    "sockets": ({_EVERY: "netstat -an", "linux": "ss -lnt; ss -tan"}, NETWORK),
+    "clock_map": (
+        {_EVERY: "the first line of the trace (its base time), and the date of both hosts at one moment"},
+        SYSADMIN,
+    ),
     "locks": ({"solaris": "lockstat -A sleep 10", "linux": "perf lock contention -a -b sleep 10"}, SYSADMIN),
     "hosts": (
         {
@@ -111,6 +118,8 @@ STATEMENTS: Mapping[str, str] = {
     "workers": "say how many workers do the work",
     "connects_per_item": "say how many connections one item opens",
     "same_connection": "say whether both traces show the same connection, and how you know",
+    "client_start": "say when the client started, in the clock of the trace",
+    "rss_kb": "say how large (RSS) the process is, with its pid as subject",
     "same_host": "say whether the client ran on the database host",
     "sessions": "say how many sessions end together",
     "oradism_mode": "ls -l $ORACLE_HOME/bin/oradism, and say its first line",
