@@ -6,8 +6,10 @@ Facts lie in the Parquet files of the readings; what a person may correct (host,
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +24,7 @@ from parsers import parquet, schema
 from rules import findings_table, registry
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.errors import CaseInvalid
-from rules.model import CaseSpec, Clock, Marker, PartSpec
+from rules.model import ArtifactSpec, CaseSpec, Clock, Marker, PartSpec
 from rules.shared_clocks import shared
 from rules.statements import usable
 
@@ -50,6 +52,9 @@ ORDER = ("artifact_id", "part", "line_no", "line_end")
 
 FROM_CASE = ("artifacts", "hosts", "statements", "markers")
 """Tables that are made of the case description (hosts: also of what parsers saw)."""
+
+SAID = ("statements", "markers", "hosts")
+"""Those of them that hold what people say of the whole case."""
 
 RESTART = re.compile(
     r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database"
@@ -99,6 +104,8 @@ class Case:
         self._frames = dict(frames) if frames is not None else None
         self._tables: dict[str, pl.DataFrame] = {}
         self._derived: dict[str, pl.DataFrame] = {}
+        self._lazy: dict[tuple[int, str], pl.LazyFrame] = {}
+        self._parts: dict[int, Case] = {}
         self._findings = findings_table.TABLE.rows(())
 
     @classmethod
@@ -227,6 +234,8 @@ class Case:
         """Take over where clocks stand; tables given from now on have `t` and `t_err`, derived tables keep what they were built of."""
         self.alignments = dict(alignments)
         self._tables.clear()
+        self._lazy.clear()
+        self._input_hashes.clear()
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -236,7 +245,8 @@ class Case:
     def take_findings(self, frame: pl.DataFrame) -> None:
         """Take over what stage 1 found; rows given to `of_tables` stay."""
         self._findings = frame
-        self._input_hashes.pop(findings_table.TABLE.name, None)
+        for placed in (True, False):
+            self._input_hashes.pop((findings_table.TABLE.name, placed), None)
 
     # --- tables ------------------------------------------------------------------------------------------------------
 
@@ -290,13 +300,41 @@ class Case:
         )
         if kept and kept.exists():
             return pl.read_parquet(kept)
-        frame = module.build(self)
+        frame = self._of_parts(name) if self._by_artifact(name) else module.build(self)
         if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
-            beside = kept.with_suffix(".new")
+            beside = kept.with_suffix(f".{os.getpid()}.new")
             frame.write_parquet(beside)
             beside.rename(kept)
         return frame
+
+    def _by_artifact(self, name: str) -> bool:
+        """Tell whether a derived table says of each artifact only what that artifact holds, so that others need not be read again."""
+        module = registry.derived()[name]
+        return not self.in_memory and module.SCOPE == "artifact" and not any(n in SAID for n in _base(name)) and len(self.spec.artifacts) > 1  # fmt: skip
+
+    def _of_parts(self, name: str) -> pl.DataFrame:
+        """Build a derived table artifact by artifact: memory holds one at a time, and a cache keeps each."""
+        base = _base(name)
+        frames = [
+            self._part(artifact).derived(name)
+            for artifact in self.spec.artifacts
+            if artifact.id in self.manifests and any(self._counted(artifact.id, n) for n in base)
+        ]
+        empty = registry.derived()[name].TABLE.rows(())
+        return pl.concat([empty, *frames]) if frames else empty
+
+    def _part(self, artifact: ArtifactSpec) -> Case:
+        """The same case with one artifact alone."""
+        if artifact.id not in self._parts:
+            phases = tuple(p for p in self.spec.phases if p.artifact == artifact.id)
+            self._parts[artifact.id] = Case(replace(self.spec, artifacts=(artifact,), phases=phases), self.cache)
+        return self._parts[artifact.id]
+
+    def _counted(self, artifact: int, name: str) -> list[tuple[Any, int]]:
+        """Batches of an artifact that have rows of an evidence table, with how many."""
+        batches = self.manifests.get(artifact, {}).get("batches", [])
+        return [(b["batch"], b["tables"][name]) for b in batches if b["tables"].get(name)]
 
     def _load(self, name: str, columns: Sequence[str] | None, where: pl.Expr | None) -> pl.DataFrame:
         if self.in_memory:
@@ -314,7 +352,9 @@ class Case:
             for artifact in self.spec.artifacts:
                 reading = Path(artifact.reading or "")
                 if artifact.id in self.manifests and name in parquet.tables(reading):
-                    frames.append(self._placed(artifact.id, parquet.scan(reading, name), types))
+                    if (artifact.id, name) not in self._lazy:
+                        self._lazy[artifact.id, name] = self._placed(artifact.id, parquet.scan(reading, name), types)
+                    frames.append(self._lazy[artifact.id, name])
         if name in FROM_CASE:
             frames.append(pl.LazyFrame(self._rows(name), schema=dict(types), orient="row"))
         return pl.concat(frames) if frames else pl.LazyFrame(schema=dict(types))
@@ -409,44 +449,40 @@ class Case:
     # --- identity ----------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _input_hashes(self) -> dict[str, str]:
+    def _input_hashes(self) -> dict[tuple[str, bool], str]:
         return {}
 
-    def hash_of(self, name: str) -> str:
-        """Return a hash of everything a table's rows depend on: files, joined hosts, phases and clocks; for a derived one its inputs."""
-        if name not in self._input_hashes:
-            self._input_hashes[name] = self._hash(name)
-        return self._input_hashes[name]
+    def hash_of(self, name: str, placed: bool = True) -> str:
+        """Return a hash of everything a table's rows depend on: files, joined hosts, phases and clocks; for a derived one its inputs.
 
-    def _hash(self, name: str) -> str:
+        Without `placed` where the clocks stand on the common axis is left out: it concerns only who reads `t` and `t_err`, which
+        derived tables never do.
+        """
+        if (name, placed) not in self._input_hashes:
+            self._input_hashes[name, placed] = self._hash(name, placed)
+        return self._input_hashes[name, placed]
+
+    def _hash(self, name: str, placed: bool) -> str:
         made = hashlib.sha256(name.encode())
         if name == findings_table.TABLE.name:
             made.update(self.findings.write_json().encode())
             return made.hexdigest()[:32]
         if name not in schema.TABLES:
             module = registry.derived()[name]
-            made.update(
-                repr(
-                    (
-                        module.VERSION,
-                        sorted(self.hash_of(n) for n in module.NEEDS),
-                        self.spec.statements,
-                        self.spec.symptom,
-                        self.spec.markers,
-                        self.spec.offsets,
-                        sorted(self.spec.hosts.items()),
-                    )
-                ).encode()
-            )
+            needs = sorted(self.hash_of(n, placed=False) for n in module.NEEDS)
+            said: tuple[object, ...] = (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
+            if module.SCOPE == "artifact" and not any(n in SAID for n in _base(name)):
+                said = tuple(c.zone for c in self.clocks)
+            else:
+                said += (sorted(self.spec.hosts.items()),)
+            made.update(repr((module.VERSION, needs, said)).encode())
             return made.hexdigest()[:32]
         if self._frames is not None:
             made.update(self.table(name).write_json().encode())
             return made.hexdigest()[:32]
         for artifact in self.spec.artifacts:
             manifest = self.manifests.get(artifact.id)
-            counted = [
-                (b["batch"], b["tables"][name]) for b in (manifest or {}).get("batches", []) if b["tables"].get(name)
-            ]
+            counted = self._counted(artifact.id, name)
             if counted and manifest:
                 own = [s for s in self.stretches if s.artifact == artifact.id]
                 made.update(
@@ -454,7 +490,8 @@ class Case:
                         (artifact.id, artifact.sha256, manifest.get("version"), manifest.get("hints"), counted, own)
                     ).encode()
                 )
-                made.update(repr([self.alignments.get(s.clock or "") for s in own]).encode())
+                if placed:
+                    made.update(repr([self.alignments.get(s.clock or "") for s in own]).encode())
         if name in FROM_CASE:
             made.update(repr(self._rows(name)).encode())
         return made.hexdigest()[:32]
@@ -469,6 +506,14 @@ def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | Non
         here = (pl.col("part") == s.part) & pl.col("line_no").is_between(s.line_from, s.line_to)
         found = pl.when(here).then(pl.lit(value, kind)).otherwise(found)
     return found
+
+
+@functools.cache
+def _base(name: str) -> frozenset[str]:
+    """All evidence tables that a derived table is made of, directly or through others."""
+    if name in schema.TABLES:
+        return frozenset({name})
+    return frozenset(b for n in registry.derived()[name].NEEDS for b in _base(n))
 
 
 def columns_of(name: str) -> dict[str, pl.DataType]:

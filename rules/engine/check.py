@@ -61,6 +61,7 @@ MOMENTS = frozenset(
 )
 """Names that are functions in disguise: what they say changes from run to run."""
 
+MAX_PUT = 80
 MAX_SETS = 16
 """Grouping sets of one SELECT; a cube of twenty columns has a million."""
 
@@ -220,11 +221,16 @@ def _bounded(part: Mapping[str, Any]) -> None:
 
 
 def _shrinking(part: Mapping[str, Any]) -> None:
-    """Let `replace` only put in plain text that is no longer than what it takes out: nested, it would build gigabytes of one row."""
+    """Let `replace` only put in short plain text, and none longer than what it takes out if nested: that would build gigabytes."""
     taken, put = (a["expression"].get("literal") or {} for a in (part.get("arguments") or [])[1:3])
     texts = [x.get("text") if x.get("kind") == "STRING" else None for x in (taken, put)]
-    if None in texts or len(texts[1] or "") > max(len(texts[0] or ""), 1):
-        raise Refused("replace takes two plain texts, the second no longer than the first")
+    longer = len(texts[1] or "") > max(len(texts[0] or ""), 1)
+    if None in texts or (longer and any(d.get("function_name") == "replace" for d in _dicts(part["arguments"][0]))):
+        raise Refused(
+            "replace takes two plain texts; around another replace the second may be no longer than the first"
+        )
+    if len(texts[1] or "") > MAX_PUT:
+        raise Refused(f"replace puts in at most {MAX_PUT} characters")
 
 
 def _tables_in(source: object) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,9 @@ SHARES = (("critical", 0.5), ("major", 0.2), ("minor", 0.05))
 ASSUMED_CAP = CLASSES["mechanism"]
 CLEARS_FROM = 10
 CLEAR = "clear"
+AXIS = re.compile(r"\bt\b|\bt_err\b|\.\*|\bselect\s+\*|,\s*\*", re.I)
+"""What may read where clocks stand on the common axis: `t`, `t_err` or a star; a rule without runs again only for new rows."""
+
 WORD = re.compile(r"[a-z_][a-z0-9_]*")
 ROOM = "(room)"
 """Key of requirements that no host owns."""
@@ -200,29 +204,20 @@ class Runner:
     def run_one(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Outcome:
         """Return the outcome of one rule with these parameters."""
         try:
-            kept = self._kept(rule, params)
-            if kept is not None and kept.exists():
-                raw = json.loads(kept.read_text("utf-8"))
-                counts = {
-                    text: {(None if h == "" else h): n for h, n in by.items()} for text, by in raw["counts"].items()
-                }
-                rows, more = raw["rows"], raw["more"]
-            else:
-                counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
-                rows, more = None, 0
+            counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
             met, unmet, applies = self._gate(rule, counts)
             unmet, silent = self._unheard(unmet)
-            if met and rows is None:  # what would only confirm is not even built where the rule cannot run
+            rows: list[dict[str, Any]] = []
+            more = 0
+            if met:  # what would only confirm is not even built where the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
-            if rows is None:
-                found = self._query(rule, {n: p.value for n, p in params.items()}) if met else Rows((), (), 0)
-                rows, more = list(found.rows), found.more
-                if kept is not None:
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    plain = {text: {h or "": n for h, n in by.items()} for text, by in counts.items()}
-                    beside = kept.with_suffix(".new")
-                    beside.write_text(json.dumps({"counts": plain, "rows": rows, "more": more}), "utf-8")
-                    beside.rename(kept)
+                kept = self._kept(rule, params)
+                found = _read(kept)
+                if found is None:
+                    made = self._query(rule, {n: p.value for n, p in params.items()})
+                    found = {"rows": list(made.rows), "more": made.more}
+                    _write(kept, found)
+                rows, more = found["rows"], found["more"]
             room = _room_scope(rule)
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
@@ -332,7 +327,12 @@ class Runner:
             )
             key = "host" if owned else literal(ROOM)
             sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-            self._counts[need.text] = {row["host"]: row["n"] for row in self._ask(rule.id, sql, {}, [need.table]).rows}
+            kept = self._file("counts", "need", (sql, self._inputs([need.table])))
+            found = _read(kept)
+            if found is None:
+                found = [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
+                _write(kept, found)
+            self._counts[need.text] = dict(map(tuple, found))
         return self._counts[need.text]
 
     # --- the query ---------------------------------------------------------------------------------------------------
@@ -350,22 +350,21 @@ class Runner:
         return self.sandbox.query(name, sql, params)
 
     def _kept(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Path | None:
+        values = sorted((k, v.value) for k, v in params.items())
+        placed = AXIS.search(rule.sql) is not None
+        inputs = self._inputs(tables_of(rule), placed)
+        return self._file("rules", rule.id, (rule.file.version, rule.query_hash, values, inputs))
+
+    def _inputs(self, tables: Iterable[str], placed: bool = False) -> list[str]:
+        if self.cache is None or self.case.in_memory:
+            return []
+        return [self.case.hash_of(views.WITHOUT_FIRST.get(t, t), placed) for t in tables]
+
+    def _file(self, folder: str, name: str, whole: object) -> Path | None:
+        """Where something is kept by all that it depends on; None without a cache."""
         if self.cache is None or self.case.in_memory:
             return None
-        inputs = [self.case.hash_of(t.removesuffix("_i") if t in views.WITHOUT_FIRST else t) for t in tables_of(rule)]
-        whole = repr(
-            (
-                VERSION,
-                rule.id,
-                rule.file.version,
-                rule.query_hash,
-                rule.requires,
-                sorted((k, v.value) for k, v in params.items()),
-                inputs,
-                self._hosts,
-            )
-        )
-        return self.cache / "rules" / f"{rule.id}-{hashlib.sha256(whole.encode()).hexdigest()[:32]}.json"
+        return self.cache / folder / f"{name}-{hashlib.sha256(repr((VERSION, whole)).encode()).hexdigest()[:32]}.json"
 
     # --- the result contract -----------------------------------------------------------------------------------------
 
@@ -448,6 +447,24 @@ class Runner:
         if layer == "measurement" and word == "critical":
             word = "major"
         return word  # type: ignore[return-value]  # both tables hold severities only
+
+
+def _read(kept: Path | None) -> Any:
+    """What a file keeps, None if there is none or it is no JSON (a disk that was full)."""
+    if kept is None or not kept.exists():
+        return None
+    try:
+        return json.loads(kept.read_text("utf-8"))
+    except ValueError:
+        return None
+
+
+def _write(kept: Path | None, value: object) -> None:
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        beside = kept.with_suffix(f".{os.getpid()}.new")
+        beside.write_text(json.dumps(value), "utf-8")
+        beside.rename(kept)
 
 
 def aligned(case: Case) -> tuple[clocks.ClockMap | None, str | None]:
