@@ -182,25 +182,10 @@ def _complete(
         hosts = list(Host.objects.filter(incident_id=artifact.incident_id))
         known = set(artifact.incident.phases.values_list("phase", flat=True))
         told = unpacking.told_of(artifact)
-        for found in report["parts"]:
-            guess = guess_part(found, artifact.name, hosts, known, told.get("host"))
-            Part.objects.create(
-                reading=reading,
-                part=found["part"],
-                line_from=found["line_from"],
-                line_to=found["line_to"],
-                kind=found["kind"],
-                variant=found["variant"],
-                system=found["system"],
-                host=guess.host,
-                os=guess.os,
-                role=guess.role,
-                phase=guess.phase,
-                account=found["account"],
-                facts=found["facts"],
-                domains=found["domains"],
-                claims=found.get("claims") or [],
-            )
+        Part.objects.bulk_create(
+            _part(reading, found, guess_part(found, artifact.name, hosts, known, told.get("host")))
+            for found in report["parts"]
+        )
         artifact.readings.filter(state=ReadingState.COMPLETE).exclude(pk=reading.pk).update(state=ReadingState.REPLACED)
         _set(
             artifact,
@@ -212,6 +197,26 @@ def _complete(
         )
         Job.objects.ask_judge(artifact.incident_id)
         job.finish()
+
+
+def _part(reading: Reading, found: dict[str, Any], guess: Guess) -> Part:
+    return Part(
+        reading=reading,
+        part=found["part"],
+        line_from=found["line_from"],
+        line_to=found["line_to"],
+        kind=found["kind"],
+        variant=found["variant"],
+        system=found["system"],
+        host=guess.host,
+        os=guess.os,
+        role=guess.role,
+        phase=guess.phase,
+        account=found["account"],
+        facts=found["facts"],
+        domains=found["domains"],
+        claims=found.get("claims") or [],
+    )
 
 
 def _fail(

@@ -216,7 +216,7 @@ def undressed_lines(lines: Sequence[str], dress: Sequence[str]) -> list[str]:
     done = [(re.compile(pattern), text) for step in steps for pattern, text in step.replacements * step.times]
     left = list(lines)
     for pattern, text in done:
-        left = [pattern.sub(lambda _, text=text: text, line) for line in left]
+        left = [pattern.sub(text, line) for line in left]
     return [line.rstrip(" \t\r\n") for line in left]
 
 
