@@ -628,14 +628,14 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         if not others:
             continue
         tries += 1
+        if not seams.get(at) and _is_familiar(scan, at, following, kind):
+            continue
         claims = recognise(scan.head(at, min(following, at + 300)), kinds={*others, kind}).claims
         if not claims or claims[0].format.kind == kind:
             continue
         same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
         strength = claims[0].claim.strength
         if strength - same < 0.1 or strength < (ALONE if seams.get(at) else STRANGER):
-            continue
-        if not seams.get(at) and _is_familiar(scan, at, following, kind):
             continue
         if at > begin:
             parts.append((kind, begin, at))
@@ -646,9 +646,9 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
 
 def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
     """Are these lines a kind's own in spite of a foreign claim, or too few to tell?"""
-    lines = scan.lines(first, min(behind, first + 300))
-    filled = np.flatnonzero((lines != "").to_numpy())
-    own = scan.mine(first, first + len(lines), kind)[filled]
+    behind = min(behind, first + 300)
+    filled = np.flatnonzero(~scan.blank[first:behind])
+    own = scan.mine(first, behind, kind)[filled]
     return len(filled) < FEW_LINES or bool(own[0] and own.sum() * 2 >= len(own))
 
 
