@@ -60,7 +60,7 @@ TABLE = DerivedTable(
 )
 NEEDS = ("sqlnet_waits", "sqlnet", "statements", "fdmap", "sockets", "artifacts")
 SCOPE: Scope = "room"
-VERSION = "1"
+VERSION = "2"
 
 RESOLUTION_S = 0.002
 SHORTEST_S = 0.010
@@ -73,8 +73,9 @@ COMES = (
     | pl.col("ns_events").list.contains("INCOMING CALL").fill_null(False)
     | ((pl.col("direction") == "in") & (pl.col("bytes") > 0)).fill_null(False)
 )
+DOMAIN = pl.col("clock").fill_null("").alias("domain")
 GOES = ((pl.col("direction") == "out") & (pl.col("bytes") > 0)).fill_null(False)
-RECORD = ["artifact_id", "line_no", "t_local", "conn_key", "peer_ip", "peer_port"]
+RECORD = ["artifact_id", "clock", "line_no", "t_local", "conn_key", "peer_ip", "peer_port"]
 RECORD += ["nt_events", "ns_events", "direction", "bytes", "child_pid"]
 
 IDENTITY = ("id", "address", "statement", "none")
@@ -107,24 +108,27 @@ def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> 
 def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
     """Add `residence` to server waits: was the request seen to arrive before, and did an answer end the wait or
     follow it."""
+    place = ["artifact_id", "domain"]  # one document may hold both sides
+    server = server.with_columns(DOMAIN)
     lines = sqlnet.select(
         "artifact_id",
+        DOMAIN,
         "line_no",
         COMES.alias("comes"),
         GOES.alias("goes"),
         pl.col("child_pid").is_not_null().alias("answered"),
     ).sort("line_no")
     before = lines.filter(pl.col("comes") | pl.col("answered")).select(
-        "artifact_id", pl.col("line_no").alias("line_from"), pl.col("comes").alias("arrived")
+        *place, pl.col("line_no").alias("line_from"), pl.col("comes").alias("arrived")
     )
     after = lines.filter(pl.col("comes") | pl.col("goes")).select(
-        "artifact_id", pl.col("line_no").alias("line_to"), pl.col("goes").alias("sent")
+        *place, pl.col("line_no").alias("line_to"), pl.col("goes").alias("sent")
     )
     looked = (
         server.sort("line_from")
-        .join_asof(before, on="line_from", by="artifact_id", strategy="backward", check_sortedness=False)
+        .join_asof(before, on="line_from", by=place, strategy="backward", check_sortedness=False)
         .sort("line_to")
-        .join_asof(after, on="line_to", by="artifact_id", strategy="forward", check_sortedness=False)
+        .join_asof(after, on="line_to", by=place, strategy="forward", check_sortedness=False)
     )
     asked = pl.col("ended_by").str.contains("connection request|client's bytes|end of file").fill_null(False)
     idle = pl.col("kind").is_in(["idle", "peer"]) | asked
@@ -139,7 +143,7 @@ def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("partly"))
         .otherwise(pl.lit("none"))
         .alias("residence")
-    ).drop("arrived", "sent")
+    ).drop("arrived", "sent", "domain")
 
 
 def local_sockets(fdmap: pl.DataFrame, sockets: pl.DataFrame) -> set[tuple[str, str, int]]:
@@ -148,13 +152,19 @@ def local_sockets(fdmap: pl.DataFrame, sockets: pl.DataFrame) -> set[tuple[str, 
     return set(both.iter_rows())
 
 
-def meant(candidates: pl.DataFrame) -> set[tuple[int, int]]:
+Pair = tuple[int, str | None, int, str | None]
+"""A client's trace and a server's, each by artifact and clock."""
+
+PAIR = ["client_artifact", "client_clock", "server_artifact", "server_clock"]
+
+
+def meant(candidates: pl.DataFrame) -> set[Pair]:
     """Return the pairs of traces that a statement can mean: those whose phase has no second trace of either side."""
-    sides = candidates.select("client_artifact", "server_artifact", "phase", "side").unique()
-    found = set()
+    sides = candidates.select(*PAIR, "phase", "side").unique()
+    found: set[Pair] = set()
     for (_phase, _side), rows in sides.group_by("phase", "side"):
-        if rows["client_artifact"].n_unique() == 1 and rows["server_artifact"].n_unique() == 1:
-            found.add((rows["client_artifact"][0], rows["server_artifact"][0]))
+        if rows.height == 1:
+            found.add(rows.select(PAIR).row(0))
     return found
 
 
@@ -212,7 +222,10 @@ def cover(
         "contiguous",
     )
     fits = client.join(server, on="phase", how="inner", nulls_equal=True).filter(
-        (pl.col("client_artifact") != pl.col("server_artifact"))
+        (
+            (pl.col("client_artifact") != pl.col("server_artifact"))
+            | pl.col("client_clock").ne_missing(pl.col("server_clock"))
+        )
         & (pl.col("server_s") <= pl.col("client_s") + RESOLUTION_S)
         & (pl.col("server_s") >= LEAST_COVER * pl.col("client_s"))
     )
@@ -245,14 +258,14 @@ def _preference(row: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _matched(rows: list[dict[str, Any]], stated: set[tuple[int, int]]) -> list[dict[str, Any]]:
+def _matched(rows: list[dict[str, Any]], stated: set[Pair]) -> list[dict[str, Any]]:
     """Take the best partner of each client wait per server trace, longest waits first; a statement holds for pairs
     of one offset."""
     taken: set[tuple[Any, ...]] = set()
-    offsets: dict[tuple[int, int], tuple[float, float]] = {}
+    offsets: dict[Pair, tuple[float, float]] = {}
     found = []
     for row in rows:
-        pair = row["client_artifact"], row["server_artifact"]
+        pair = row["client_artifact"], row["client_clock"], row["server_artifact"], row["server_clock"]
         client, server = (*pair, "client", row["client_from"]), (*pair, "server", row["server_from"])
         if client in taken or server in taken:
             continue

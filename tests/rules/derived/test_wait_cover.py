@@ -72,6 +72,22 @@ def test_align_seed001_pair():
     assert (found["client_from"], found["client_to"], found["server_from"], found["server_to"]) == (10, 11, 20, 21)
 
 
+def test_both_sides_may_stand_in_one_document():
+    # what the client received stands above the listener's lines: it is no arrival at the listener
+    there = {**LISTENER, "artifact_id": 1, "clock": "1.2:1"}
+    reads = {
+        "artifact_id": 1,
+        "clock": "1.1:1",
+        "side": "client",
+        "line_no": 11,
+        "t_local": 41.201,
+        "direction": "in",
+        "bytes": 8,
+    }
+    (found,) = cover(ASKS, {**SPAWNS, **there}, records=[reads])
+    assert (found["same_conn"], found["residence"], found["server_clock"]) == ("statement", "partly", "1.2:1")
+
+
 def test_a_request_seen_to_arrive_proves_residence():
     assert cover(ASKS, SPAWNS, records=[COMES])[0]["residence"] == "proven"
 
