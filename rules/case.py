@@ -470,10 +470,13 @@ class Case:
         if name not in schema.TABLES:
             module = registry.derived()[name]
             needs = sorted(self.hash_of(n, placed=False) for n in module.NEEDS)
-            said: tuple[object, ...] = (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
-            if module.SCOPE == "artifact" and not any(n in SAID for n in _base(name)):
-                said = tuple(c.zone for c in self.clocks)
-            else:
+            base = _base(name)
+            concerned = {a.id for a in self.spec.artifacts if any(self._counted(a.id, n) for n in base)}
+            said: tuple[object, ...] = tuple(
+                replace(c, frame="", add=0, err=0) for c in self.clocks if c.artifact in concerned
+            )
+            if module.SCOPE != "artifact" or any(n in SAID for n in base):
+                said += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
                 said += (sorted(self.spec.hosts.items()),)
             made.update(repr((module.VERSION, needs, said)).encode())
             return made.hexdigest()[:32]

@@ -37,7 +37,7 @@ TABLE = DerivedTable(
         "line_b": pl.Int64(),
     },
 )
-NEEDS = ("syscalls", "pipe_pairs", "sqlnet", "logs", "artifacts")
+NEEDS = ("syscalls", "pipe_pairs", "sqlnet", "logs")
 SCOPE: Scope = "room"
 VERSION = "1"
 

@@ -1,0 +1,162 @@
+"""What runs again when something changed: rules by the tables they need, derived tables by artifact; and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rules import registry
+from rules.case import Alignment, Case
+from rules.engine.run import Outcome, Runner
+from rules.engine.sandbox import Sandbox
+from rules.model import CaseSpec, HostSpec, Override, Statement
+from rules.reading import open_paths
+from rules.rule import Rule
+from tests.rules.test_verdict import rule
+
+TRUSS = """22626:	 8.6926	0.0100	0.0001	fork1()						= {parent}
+{parent}:	 8.7000	0.0010	0.0001	fork1()		(returning as child ...)	= 22626
+{parent}:	 8.7229	0.0229	0.0001	fork1()						= {child}
+{child}:	 8.7300	0.0010	0.0001	fork1()		(returning as child ...)	= {parent}
+{child}:	12.0249	3.2949	0.0001	write(17, " N T P 0   {spaced}\\n", 10)		= 10
+22626:	12.0252	3.3023	0.0001	read(16, " N T P 0   {spaced}\\n", 64)		= 10
+"""
+VMSTAT = """procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
+ r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st
+ 1  0      0 900000  10000 200000    0    0     0     0  100  200  1  1 98  0  0
+ 1  0      0 900000  10000 200000    0    0     0     0  100  200  1  1 98  0  0
+"""
+
+
+def truss(child: int) -> str:
+    return TRUSS.format(parent=child - 1, child=child, spaced=" ".join(str(child)))
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> CaseSpec:
+    """Two traces and one vmstat of two hosts."""
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    (folder / "a.truss").write_text(truss(3731))
+    (folder / "b.truss").write_text(truss(4821))
+    (folder / "v.txt").write_text(VMSTAT)
+    (folder / "case.yaml").write_text(
+        "artifacts: [{file: a.truss, host: db1}, {file: b.truss, host: db2}, {file: v.txt, host: db1}]\n"
+    )
+    made, status = open_paths([folder], None, tmp_path / "readings")
+    assert status == 0
+    return made
+
+
+QUERY = (
+    "select '{0}' as subject, count(*)::double as magnitude, max(host) as host, [ev(min(artifact_id), min({1}), min({1}), 'x')] as evidence "
+    "from {0} having count(*) > 0"
+)
+
+
+def counting(number: int, table: str, more: str = "") -> Rule:
+    return rule(
+        number, {}, table=table, query=QUERY.format(table, "line_read" if table == "pipe_pairs" else "line_no") + more
+    )
+
+
+class Asked(Runner):
+    """Remembers which rules were really queried; needs are counted apart."""
+
+    queried: list[str]
+
+    def _query(self, rule: Rule, params):  # type: ignore[no-untyped-def]  # as in the class above
+        self.queried.append(rule.id)
+        return super()._query(rule, params)
+
+
+def run(
+    spec: CaseSpec, rules: list[Rule], tmp_path: Path, overrides: tuple[Override, ...] = (), add: float = 0.0
+) -> tuple[list[str], list[Outcome]]:
+    case = Case(spec, tmp_path / "cache")
+    if add:
+        case.align({c.clock: Alignment("A", add, 0.0) for c in case.clocks})
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(exist_ok=True)
+    for old in scratch.iterdir():
+        old.unlink()
+    with Sandbox() as sandbox:
+        runner = Asked(case, sandbox, scratch, tmp_path / "cache")
+        runner.queried = []
+        outcomes = runner.run(rules, overrides)
+    assert [o.failed for o in outcomes if o.failed] == []
+    return runner.queried, outcomes
+
+
+def test_a_rule_runs_again_only_when_a_table_it_needs_changed(tmp_path: Path, spec: CaseSpec) -> None:
+    calls, memory, starts = counting(901, "syscalls"), counting(902, "vmstat"), counting(903, "pipe_pairs")
+    rules = [calls, memory, starts]
+    two = replace(spec, artifacts=spec.artifacts[:2])
+    assert run(two, rules, tmp_path)[0] == ["CPU-901", "CPU-903"], "without vmstat the second cannot run"
+    assert run(two, rules, tmp_path)[0] == []
+    queried, outcomes = run(spec, rules, tmp_path)
+    assert queried == ["CPU-902"], "one more artifact of another kind"
+    assert [d.magnitude for o in outcomes for d in o.drafts] == [12.0, 2.0, 2.0]
+    one = replace(spec, artifacts=(spec.artifacts[0], spec.artifacts[2]))
+    assert run(one, rules, tmp_path)[0] == ["CPU-901", "CPU-903"]
+    assert run(spec, rules, tmp_path)[0] == [], "back to what was known"
+
+
+def test_other_things_that_run_a_rule_again(tmp_path: Path, spec: CaseSpec) -> None:
+    asked = rule(901, {}, table="syscalls", query=QUERY.format("syscalls", "line_no") + " and max(dur_hi_s) >= $least",
+                 params={"least": {"type": "number", "default": 0, "min": 0, "max": 9, "why": "practice"}})  # fmt: skip
+    rules = [asked, counting(902, "vmstat"), counting(903, "pipe_pairs")]
+    run(spec, rules, tmp_path)
+    assert run(spec, rules, tmp_path, (Override("CPU-901", "least", 1, "r", "A"),))[0] == ["CPU-901"]
+    assert run(replace(spec, statements=(Statement("workers", 2),)), rules, tmp_path)[0] == []
+    assert run(replace(spec, hosts={"db1": HostSpec(ncpu=4)}), rules, tmp_path)[0] == []
+    parts = (replace(spec.artifacts[1].parts[0], phase="after"),)
+    other = replace(spec, artifacts=(spec.artifacts[0], replace(spec.artifacts[1], parts=parts), spec.artifacts[2]))
+    assert run(other, rules, tmp_path)[0] == ["CPU-901", "CPU-903"], (
+        "a phase that a person corrected is joined to the rows"
+    )
+
+
+def test_the_common_axis_concerns_only_who_reads_it(tmp_path: Path, spec: CaseSpec) -> None:
+    rules = [counting(901, "syscalls"), counting(902, "syscalls", " and count(t) >= 0")]
+    run(spec, rules, tmp_path, add=1.0)
+    assert run(spec, rules, tmp_path, add=2.0)[0] == ["CPU-902"]
+
+
+def test_a_derived_table_is_built_again_only_for_what_is_new(
+    tmp_path: Path, spec: CaseSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = registry.derived()["pipe_pairs"]
+    built: list[tuple[int, ...]] = []
+    build = module.build
+
+    def watched(case: Case):  # type: ignore[no-untyped-def]  # a frame
+        built.append(tuple(a.id for a in case.spec.artifacts))
+        return build(case)
+
+    monkeypatch.setattr(module, "build", watched)
+    one = replace(spec, artifacts=spec.artifacts[:1])
+    alone = Case(one, tmp_path / "cache").derived("pipe_pairs")
+    assert built == [(1,)]
+    both = Case(replace(spec, artifacts=spec.artifacts[:2]), tmp_path / "cache").derived("pipe_pairs")
+    assert built == [(1,), (2,)]
+    assert both.filter(both["artifact_id"] == 1).equals(alone)
+    assert sorted(both["writer_pid"]) == [3731, 4821]
+    again = Case(spec, tmp_path / "cache")
+    assert again.derived("pipe_pairs").equals(both)
+    assert built == [(1,), (2,)], "an artifact of another kind is not even looked at"
+    whole = build(Case(spec))
+    assert both.sort("artifact_id", "line_read").equals(whole.sort("artifact_id", "line_read"))
+
+
+def test_a_damaged_file_of_the_cache_is_made_again(tmp_path: Path, spec: CaseSpec) -> None:
+    rules = [counting(902, "vmstat")]
+    run(spec, rules, tmp_path)
+    for kept in (tmp_path / "cache").rglob("*.json"):
+        kept.write_text(json.dumps({"rows": []})[:5])
+    queried, outcomes = run(spec, rules, tmp_path)
+    assert queried == ["CPU-902"]
+    assert outcomes[0].drafts[0].magnitude == 2.0
