@@ -494,13 +494,13 @@ def _stored(table: str, frame: pl.DataFrame) -> pa.Table:
 
 def _merged(notes: pl.DataFrame) -> pl.DataFrame:
     """Sort notes by line; neighbours that say the same become one."""
-    notes = notes.sort("line_no", "line_end", maintain_order=True)
+    notes = notes.with_row_index("given").sort("kind", "text", "line_no", "line_end", maintain_order=True)
     same = (
         (pl.col("kind") == pl.col("kind").shift())
         & (pl.col("text") == pl.col("text").shift())
         & (pl.col("line_no") <= pl.col("line_end").shift() + 1)
     )
     grouped = notes.with_columns(group=(~same.fill_null(False)).cum_sum()).group_by("group", maintain_order=True)
-    return grouped.agg(
-        pl.col("line_no").first(), pl.col("line_end").max(), pl.col("kind").first(), pl.col("text").first()
-    ).drop("group")
+    columns = [pl.col(c).first() for c in ("line_no", "kind", "text", "given")]
+    merged = grouped.agg(*columns, pl.col("line_end").max()).sort("line_no", "line_end", "given")
+    return merged.select(_NOTES.names())

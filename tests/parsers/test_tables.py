@@ -106,7 +106,8 @@ def test_neighbours_that_say_the_same_become_one(tmp_path):
         out.read(range(1, 8))
 
     batch, _, _ = run(tmp_path, parse)
-    assert [(n.line_from, n.line_to, n.kind) for n in batch.notes] == [(1, 2, "repaired"), (4, 4, "repaired")]
+    told = [(n.line_from, n.line_to, n.kind) for n in batch.notes if n.kind == "repaired"]
+    assert told == [(1, 2, "repaired"), (4, 4, "repaired")]
 
 
 def test_the_number_of_notes_is_bounded(tmp_path):
