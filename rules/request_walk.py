@@ -126,7 +126,7 @@ class Walker:
         here = (
             (pl.col("artifact_id") == window.artifact)
             & pl.col("clock").eq_missing(pl.lit(window.clock, pl.String))
-            & (pl.col("pid") == window.pid)
+            & pl.col("pid").eq_missing(pl.lit(window.pid, pl.Int64))
         )
         if window.lwp is not None:
             here &= pl.col("lwp") == window.lwp

@@ -19,6 +19,7 @@ would prove it gone (95 %). `hypothesis` is the markers', when they agree on one
 Worked example (21 and 20 connects): medians 0.31 and 0.13 s, means 0.6438 and 0.1385, shift -0.17 [-0.19, -0.15],
 ratio 0.433, cliff -1, p 4.0e-8; tail 2 of 21 (0.027 to 0.289), 0 of 20: p_zero 0.135, fisher_p 0.488, n_needed 30.
 Fewer than 8 values in a phase prove nothing: the numbers stand, the rules judge by n1 and n2.
+Of tables above 500,000 rows every n-th sample is looked at, and `at_seq` counts those.
 Cost: n log n a metric; quadratic up to 5,000 values for boundaries; of a column of vmstat at most 300 values a phase,
 taken at equal distances, are compared (n1 and n2 are then all of them, the interval is that of the 300). Source: see
 `rules.statistics`.
@@ -85,6 +86,7 @@ VMSTAT = ["r", "b", "load1", "cs", "scall", "intr", "usr", "sys", "idle", "wa", 
 VMSTAT += ["si_kbps", "so_kbps", "pi_kbps", "po_kbps", "api_kbps", "apo_kbps"]
 MOST_COMPARED = 300
 MOST_COUNTERS = 40
+MOST_ROWS = 500_000  # of a longer table every n-th sample is taken: all columns and a sort are held at once
 MIN_N = 8
 DIGITS = 9
 
@@ -290,10 +292,8 @@ def measured(conn_times: pl.DataFrame) -> pl.DataFrame:
 
 def by_phase(rows: pl.DataFrame, column: str) -> dict[str, list[float]]:
     """Return the known values of each named phase, phases in order of appearance."""
-    values: dict[str, list[float]] = {}
-    for phase, value in rows.select("phase", column).drop_nulls().iter_rows():
-        values.setdefault(phase, []).append(value)
-    return values
+    known = rows.select("phase", column).drop_nulls().group_by("phase", maintain_order=True).agg(pl.col(column))
+    return {str(phase): list(values) for phase, values in known.iter_rows()}
 
 
 def of_connects(conn_times: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -346,13 +346,20 @@ def of_counters(counters: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield from proposals(series, None if item is None else str(item), of, "y", f"counters.{group}.{name}")
 
 
+def sampled(case: CaseTables, name: str, columns: list[str]) -> pl.DataFrame:
+    """Return some columns of a sampled table; of a very long one only every so many samples."""
+    rows = case.scan(name, ["line_no"]).select(pl.len()).collect(engine="streaming").item()
+    every = -(-rows // MOST_ROWS)
+    where = pl.col("sample").fill_null(0) % every == 0 if every > 1 else None
+    return case.table(name, [*PLACE_COLUMNS, "t", "part", "line_no", "first", *columns], where)
+
+
 def build(case: CaseTables) -> pl.DataFrame:
     """Return the proposals and comparisons of all series of the case."""
     markers = case.table("markers")
-    place = [*PLACE_COLUMNS, "t", "part", "line_no", "first"]
     found = [
         *of_connects(case.table("conn_times"), markers),
-        *of_host(case.table("vmstat", [*place, *VMSTAT]), markers),
-        *of_counters(case.table("counters", [*place, "grp", "item", "name", "mode", "value", "delta"])),
+        *of_host(sampled(case, "vmstat", VMSTAT), markers),
+        *of_counters(sampled(case, "counters", ["grp", "item", "name", "mode", "value", "delta"])),
     ]
     return TABLE.rows(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rules.case import Case
+from rules.derived import changes as module
 from tests.rules.test_statistics import A, B, C
 
 PHASES = {"before": A, "after-1": B, "after-2": C}
@@ -240,3 +241,11 @@ def test_of_many_counters_those_that_move_most_are_looked_at():
     calm = [r for i in range(60) for r in counted([100 + (k % 2) for k in range(40)], f"calm{i}")]
     moved = counted([1.0 + k % 2 for k in range(20)] + [50.0 + k % 2 for k in range(20)], "zz_moves")
     assert {r["metric"] for r in of(counters=[*calm, *moved])} == {"counters.tcp.zz_moves"}
+
+
+def test_of_very_long_tables_every_nth_sample_is_taken(monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 34)
+    rows = [{**r, "sample": i + 1} for i, r in enumerate(host_samples())]
+    found = of(vmstat=rows)
+    assert [(r["n1"], r["n2"]) for r in found if r["to_phase"] == "after-1"] == [(10, 10)]
+    assert [r["at_seq"] for r in found if r["proposed"]] == [20]  # ten values are too few for the strict test
