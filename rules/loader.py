@@ -6,6 +6,7 @@ Everything that can be said without running the query is said here, with file an
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import re
@@ -227,10 +228,22 @@ def _known(table: str, columns: Iterable[str], where: str, fail: Any) -> None:
     try:
         known = _columns(table)
     except KeyError:
-        raise fail(where, f"there is no table {table!r}") from None
+        raise fail(where, f"there is no table {table!r}{_near(table, _tables())}") from None
     for column in columns:
         if column not in known:
-            raise fail(where, f"{table} has no column {column!r}")
+            raise fail(where, f"{table} has no column {column!r}{_near(column, known)}")
+
+
+@functools.cache
+def _tables() -> frozenset[str]:
+    from parsers import schema
+
+    return frozenset(schema.TABLES) | frozenset(registry.derived())
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _conditions(raw: object, where: str, fail: Any) -> tuple[tuple[str, str, Any], ...]:
@@ -284,7 +297,11 @@ def conditions(where: Iterable[tuple[str, str, Any]]) -> str:
 
 
 def compile_when(file: RuleFile, fail: Any) -> str:
-    """Return the level-2 query of a level-1 form. One row per group that holds at least `min_rows` matching rows."""
+    """Return the level-2 query of a level-1 form. One row per group that holds at least `min_rows` matching rows.
+
+    It cites the matching rows of the group from the first to the last; with `min_rows: 0` and a `having` that counts none (absence) all
+    rows of the group. A row of `corroborate` on the same host raises the tier and is cited too.
+    """
     when = file.when
     assert when is not None
     where = _conditions([list(c) for c in when.where], "when.where", fail)
@@ -304,7 +321,11 @@ def compile_when(file: RuleFile, fail: Any) -> str:
             having.append(
                 f"{_aggregate(agg, column, passing, f'when.having[{n}]', fail)} {OPERATORS[op]} {literal(value)}"
             )
-        tier = _corroborate(when.corroborate, fail)
+        tier, confirming = _corroborate(when.corroborate, fail)
+        if when.corroborate is not None and "corroborated" not in file.confidence:
+            raise fail("confidence.corroborated", "is required with when.corroborate")
+        if when.min_rows < 0:
+            raise fail("when.min_rows", "must be a whole number from 0")
     except (ValueError, TypeError) as error:
         raise fail("when", str(error)) from None
     named = [k for k in keys if k not in ("artifact_id", "host")]
@@ -316,11 +337,12 @@ def compile_when(file: RuleFile, fail: Any) -> str:
     return f"""with grouped as (
   select {listed}, {_aggregate(*when.magnitude, passing, "when.magnitude", fail)}::double as magnitude,
          count(*) filter (where {passing}) as n, count(*) as n_all,
-         min(line_no) filter (where {passing}) as line_from, max(coalesce(line_end, line_no)) filter (where {passing}) as line_to
+         coalesce(min(line_no) filter (where {passing}), min(line_no)) as line_from,
+         coalesce(max(coalesce(line_end, line_no)) filter (where {passing}), max(coalesce(line_end, line_no))) as line_to
   from {when.table} group by {listed}
   having {" and ".join(having)})
 select {subject} as subject, magnitude, {listed}, n, n_all, {tier} as tier,
-       [ev(artifact_id, line_from, line_to, 'rows')] as evidence
+       list_concat([ev(artifact_id, line_from, line_to, 'rows')], {confirming}) as evidence
 from grouped g order by artifact_id, line_from, subject"""
 
 
@@ -332,14 +354,20 @@ def _aggregate(agg: str, column: str, passing: str, where: str, fail: Any) -> st
     return f'{AGGREGATES[agg]}("{column}") filter (where {passing})'
 
 
-def _corroborate(form: Mapping[str, Any] | None, fail: Any) -> str:
+def _corroborate(form: Mapping[str, Any] | None, fail: Any) -> tuple[str, str]:
+    """The tier, and the list of the confirming row's citation."""
     if form is None:
-        return "'base'"
+        return "'base'", "[]"
     if set(form) - {"table", "where"} or not isinstance(form.get("table"), str):
         raise fail("when.corroborate", "must be {table, where}")
     where = _conditions(form.get("where") or [], "when.corroborate.where", fail)
     _known(form["table"], [c for c, _, _ in where], "when.corroborate", fail)
-    return f"case when exists (select 1 from {form['table']} c where c.host = g.host and {conditions(where)}) then 'corroborated' else 'base' end"
+    rows = f"from {form['table']} c where c.host = g.host and {conditions(where)}"
+    return (
+        f"case when exists (select 1 {rows}) then 'corroborated' else 'base' end",
+        f"coalesce((select [ev(arg_min(c.artifact_id, c.line_no), min(c.line_no), arg_min(coalesce(c.line_end, c.line_no), c.line_no), 'confirms')]"
+        f" {rows} having count(c.line_no) > 0), [])",
+    )
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
