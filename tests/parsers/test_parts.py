@@ -226,11 +226,11 @@ def test_a_mixed_text_of_some_megabytes_takes_seconds(tmp_path):
     path = tmp_path / "big.txt"
     block = f"{HELLO}\n" + "time elapsed : 0,31\n" * 20_000 + f"{LOOK}\n{MAP}\n{BYE}\n" * 3
     path.write_text(block * 20)
-    began = time.perf_counter()
+    began = time.process_time()
     with open_text(path) as text:
         plans = lay_out(text, (), Hints())
-    # A bound that a slow, busy machine holds; the benchmark measures.
-    assert time.perf_counter() - began < 60
+    # Of the processor, 5 where this was written: a busy machine stretches the clock on the wall tenfold.
+    assert time.process_time() - began < 30
     assert sum(1 for p in plans if p.part) == 80
 
 
