@@ -6,10 +6,10 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -44,9 +44,10 @@ from rules.model import (
 )
 from rules.packs import Library, hides, open_library, usable_overrides, usable_suppressions
 from rules.rule import Need, Rule
-from rules.verdict import Judgement
+from rules.verdict import Judgement, Span, requests_of
 from rules.whose_seconds import whose_seconds
 
+T = TypeVar("T")
 QUOTED_LINES = 40
 """A longer citation quotes its first and last lines, half each."""
 
@@ -107,7 +108,11 @@ def judge(
         for c in case.clocks
     )
     not_evaluable = _not_evaluable(outcomes, runner)
-    verdict = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose).verdict(not_evaluable)
+    judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests)
+    verdict = judgement.verdict(not_evaluable)
+    none: tuple[Compared, ...] = ()
+    compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)
+    failed += uncompared
     return Report(
         artifacts=tuple(_artifacts(case)),
         clock_map=tuple(_clock_rows(case)) if clock_map else (),
@@ -117,13 +122,21 @@ def judge(
         findings=findings,
         cleared=tuple(_cleared(findings)),
         not_evaluable=not_evaluable,
-        compared=tuple(_compared(case)),
+        compared=compared,
         hypotheses=judged.hypotheses,
         quiet=tuple(o.rule.id for o in outcomes if not o.failed and o.quiet),
         failed=failed,
         hidden=judged.hidden,
         seconds=round(time.perf_counter() - began, 3),
     )
+
+
+def _attempt(name: str, make: Callable[[], T], otherwise: T) -> tuple[T, tuple[Failed, ...]]:
+    """Return what `make` gives; where it breaks, what stands instead, and who broke: one table's fault must not take the report."""
+    try:
+        return make(), ()
+    except Exception as error:
+        return otherwise, (Failed(name, f"{type(error).__name__}: {error}"),)
 
 
 class Quotes:
@@ -195,7 +208,10 @@ class _Judged:
         self.hypotheses = scoring.board(
             [*(m.entry for m in made), *scoring.heard(statements.usable(case.spec.statements))]
         )
-        before = Judgement(case, outcomes, [m.finding for m in made], self.hypotheses, None)
+        nothing: list[Span] = []
+        self.requests, broken_requests = _attempt("REQUESTS", lambda: requests_of(case), nothing)
+        self.failed += broken_requests
+        before = Judgement(case, outcomes, [m.finding for m in made], self.hypotheses, None, self.requests)
         leaders = before.together or ((before.leader,) if before.leader else ())
         chain = {
             e.finding
@@ -216,7 +232,11 @@ class _Judged:
             )
         )
         self.findings = tuple(m.finding for m in made)
-        self.whose: WhoseSeconds | None = whose_seconds(case, self.findings, self.quotes.cite)
+        self.whose: WhoseSeconds | None
+        self.whose, broken_pieces = _attempt(
+            "WHOSE SECONDS", lambda: whose_seconds(case, self.findings, self.quotes.cite), None
+        )
+        self.failed += broken_pieces
 
     @staticmethod
     def _group(m: _Made, leaders: Sequence[str], chain: set[str]) -> Group:

@@ -89,6 +89,13 @@ def load(text: str, path: str = "rule") -> Rule:
             f"params.{name}",
             "is not used by the query" if name in file.params else "is used by the query but not declared",
         )
+    for n, cleared in enumerate(file.exonerates):
+        for column in (cleared.seconds, "clear_n", "clear_scope"):
+            if re.search(rf"\b{column}\b", sql) is None:
+                raise fail(
+                    f"exonerates[{n}]",
+                    f"clears only with the columns {cleared.seconds}, clear_n and clear_scope; {column} is not in the query",
+                )
     if len(file.tests) < 3:
         raise fail("tests", "at least three: one positive, one negative, one without the confirming artifact")
     if not any(t.expect for t in file.tests) or not any(t.expect == () for t in file.tests):

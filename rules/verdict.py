@@ -19,6 +19,20 @@ FAIR = 10
 """Decibans from which a single finding carries a claim."""
 
 
+Span = tuple[str | None, float, float]
+"""A traced request: its clock, begin and end in the clock's own seconds."""
+
+
+def requests_of(case: Case) -> list[Span]:
+    """Return the traced requests of a case: complete cycles of a listener, starts of its server processes, and any other."""
+    cycles = case.derived("listener_cycles").filter(pl.col("complete"))
+    starts = case.derived("pipe_pairs").filter(pl.col("spawn_s").is_not_null())
+    rows = cycles.select("clock", "t_accept", "t_end").rows()
+    rows += case.derived("requests").filter(~pl.col("idle")).select("clock", "t_from", "t_to").rows()
+    rows += starts.select("clock", (pl.col("t_read") - pl.col("spawn_s")).alias("t_fork"), "t_read").rows()
+    return [(clock, first, last) for clock, first, last in rows if first is not None and last is not None]
+
+
 class Judgement:
     """What the findings of one case say together; `verdict` is the answer, `leader` the code of the leading cause."""
 
@@ -29,12 +43,14 @@ class Judgement:
         findings: Sequence[Finding],
         hypotheses: Sequence[Hypothesis],
         whose: WhoseSeconds | None,
+        requests: Sequence[Span],
     ) -> None:
         self.case = case
         self.outcomes = outcomes
         self.findings = findings
         self.hypotheses = hypotheses
         self.whose = whose
+        self.requests = requests
         self.demand = scoring.is_rate(case.spec.symptom)
         self.first = scoring.standing(hypotheses, two_kinds=False, demand=self.demand).leader
         self.together = self._together()
@@ -112,16 +128,8 @@ class Judgement:
         begin, end = min(one.t_from, other.t_from), max(one.t_to, other.t_to)
         return apart and any(
             clock == one.clock and first - SLACK_S <= begin and end <= last + SLACK_S
-            for clock, first, last in self._requests()
+            for clock, first, last in self.requests
         )
-
-    def _requests(self) -> list[tuple[str | None, float, float]]:
-        """The traced requests: clock, begin and end in the clock's own seconds."""
-        cycles = self.case.derived("listener_cycles").filter(pl.col("complete"))
-        starts = self.case.derived("pipe_pairs").filter(pl.col("spawn_s").is_not_null())
-        rows = cycles.select("clock", "t_accept", "t_end").rows()
-        rows += starts.select("clock", (pl.col("t_read") - pl.col("spawn_s")).alias("t_fork"), "t_read").rows()
-        return [(clock, first, last) for clock, first, last in rows if first is not None and last is not None]
 
     # --- conditions --------------------------------------------------------------------------------------------------
 

@@ -224,3 +224,16 @@ def test_nothing_wrong_needs_nothing_above_info() -> None:
 
 def test_the_rules_of_this_file_are_rules() -> None:
     assert list(run_tests([rule(901, LOCK)]))
+
+
+def test_what_breaks_beside_the_rules_is_named_and_the_report_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    for name in ("requests_of", "whose_seconds", "_compared"):
+        monkeypatch.setattr(f"rules.evaluate.{name}", broken)
+    made = judge(Case.of_tables({"ps": [{"artifact_id": 1, "host": "db", "line_no": 1}]}), [rule(901, LOCK)])
+    assert {f.rule: f.error for f in made.failed} == dict.fromkeys(
+        ("REQUESTS", "WHOSE SECONDS", "COMPARED"), "ZeroDivisionError: planted"
+    )
+    assert (made.verdict.state, made.verdict.rules, made.compared) == ("suspect", ("CPU-901",), ())
