@@ -390,7 +390,7 @@ class Tables:
         """Say where a reading may have gone wrong unseen: headings without any row, a last line without an end."""
         source = self._source
         read = np.flatnonzero(codes == _CODE["read"])
-        if source.whole and len(read) and not self.rows.keys() - _NO_ROWS:
+        if source.whole and len(read) and source.hints.kind != "hostinfo" and not self.rows.keys() - _NO_ROWS:
             texts = dict(source.texts(read[:_PROMPTS] + source.first_line))
             joined = [n - source.first_line for n, text in texts.items() if len(text) > _HEADING]
             codes[joined] = _CODE["unknown"]
