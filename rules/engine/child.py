@@ -34,6 +34,7 @@ LOCKED: Mapping[str, str] = {
     "enable_external_access": "false",
 }
 MAX_TEXT = 64 * 1024
+SPILL_MB = 4096
 
 
 class Engine:
@@ -44,13 +45,16 @@ class Engine:
         self.names: frozenset[str] = frozenset()
         self.memory_mb = 0
 
-    def open(self, views: Mapping[str, str], memory_mb: int) -> None:
-        """Start over with read-only views over the files of a case."""
+    def open(self, views: Mapping[str, str], memory_mb: int, spill: str = "") -> None:
+        """Start over with read-only views over the files of a case. `spill`: a folder for what memory cannot hold."""
         self.memory_mb = int(memory_mb)
         if self.connection is not None:
             self.connection.close()
         self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
-        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'; set threads = 1; set temp_directory = ''")
+        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'; set threads = 1")
+        self.connection.execute("set temp_directory = $folder", {"folder": spill})
+        if spill:
+            self.connection.execute(f"set max_temp_directory_size = '{SPILL_MB}MB'")
         self.connection.execute("set autoinstall_known_extensions = false; set autoload_known_extensions = false")
         for macro in MACROS.values():
             self.connection.execute(f"create macro {macro}")
@@ -121,7 +125,7 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
     """Do what a request asks; every failure of the engine becomes an answer."""
     try:
         if request["op"] == "open":
-            engine.open(request["views"], request["memory_mb"])
+            engine.open(request["views"], request["memory_mb"], request.get("spill", ""))
         elif request["op"] == "add":
             engine.add(request["views"])
         elif request["op"] == "draft":

@@ -345,7 +345,7 @@ class Runner:
         if missing:
             self._views.update(views.build(self.case, missing, self.scratch))
         if not self._opened >= set(tables):
-            self.sandbox.open(self._views)
+            self.sandbox.open(self._views, self.scratch)
             self._opened = set(self._views)
         return self.sandbox.query(name, sql, params)
 

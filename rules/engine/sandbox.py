@@ -35,7 +35,7 @@ START_S = 20.0
 class Fence:
     """Limits of a child. `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` the engine's own, `limit_s` per query."""
 
-    memory_mb: int = 1024
+    memory_mb: int = 768
     address_mb: int = 4096
     cpu_s: int = 0
     limit_s: float = 30.0
@@ -80,10 +80,15 @@ class Sandbox:
             self._process.communicate()
             self._process = None
 
-    def open(self, views: Mapping[str, str]) -> None:
-        """Give the child views (name -> SELECT) over the files of a case. Views it has already stay; others than these are gone."""
-        had = self._opened["views"] if self._opened and self._opened["op"] == "open" else None
-        self._opened = {"op": "open", "views": dict(views), "memory_mb": self.fence.memory_mb}
+    def open(self, views: Mapping[str, str], spill: Path | None = None) -> None:
+        """Give the child views (name -> SELECT) over the files of a case. Views it has already stay; others than these are gone.
+
+        `spill`: a folder of the caller's in which sorting and grouping may put what the memory limit does not hold.
+        """
+        folder = str(spill) if spill else ""
+        again = self._opened is not None and self._opened["op"] == "open" and self._opened["spill"] == folder
+        had = self._opened["views"] if again and self._opened else None
+        self._opened = {"op": "open", "views": dict(views), "memory_mb": self.fence.memory_mb, "spill": folder}
         if self._process is not None and had is not None and had.items() <= self._opened["views"].items():
             self._told(
                 "open", {"op": "add", "views": {name: select for name, select in views.items() if name not in had}}
