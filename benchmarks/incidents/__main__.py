@@ -55,7 +55,7 @@ def write_truth(incident: Incident, folder: Path) -> None:
     """Write what is true of both runs; nothing has been recorded yet, and nothing has judged."""
     layer = incident.truth.get("layer")
     forbidden = [x for x in ALL_LAYERS if x not in (layer, *incident.truth.get("also", ()))]
-    truth = {k: v for k, v in incident.truth.items() if k != "also"}
+    truth = {"layers" if k == "also" else k: v for k, v in incident.truth.items()}
     source = f"produced by python -m benchmarks.incidents {incident.name}"
     write(
         folder / incident.name / "truth.yaml",

@@ -66,6 +66,7 @@ def _describe(room: Room, told: CaseFile) -> None:
             room,
             {
                 "name": statement.name,
+                "subject": statement.subject,
                 "num": statement.num,
                 "unit": statement.unit,
                 "text": statement.text,
