@@ -16,26 +16,20 @@ from tests.rules.traces import SEEDS
 
 CASES = Path(__file__).parents[1] / "cases"
 RULES = ("ipc", "memory", "io", "limits", "compare")
-MORE = """
-  - {name: work_rate, num: 60, subject: after-1, text: 60+ messages per minute now}
-  - {name: work_rate, num: 100, subject: after-2, text: almost 100 messages per minute}
-"""
 
 
 @cache
-def report(number: str, more: str = "") -> Report:
+def report(number: str) -> Report:
     rules = [loader.load_file(p) for area in RULES for p in sorted((registry.LIBRARY / area).glob("*.yaml"))]
     with tempfile.TemporaryDirectory() as folder:
-        case = Path(folder) / "case.yaml"
-        case.write_text((CASES / f"{number}.yaml").read_text("utf-8").rstrip() + more, "utf-8")
         (text,) = SEEDS.glob(f"{number}_*.txt")
-        spec, status = open_paths([text], case, Path(folder) / "out")
+        spec, status = open_paths([text], CASES / f"{number}.yaml", Path(folder) / "out")
         assert status == 0
         return evaluate(spec, rules=rules)
 
 
-def found(number: str, rule: str, more: str = "") -> Finding:
-    (one,) = [f for f in report(number, more).findings if f.rule == rule]
+def found(number: str, rule: str) -> Finding:
+    (one,) = [f for f in report(number).findings if f.rule == rule]
     return one
 
 
@@ -92,7 +86,7 @@ def test_dynamic_memory_half_resident_and_its_lock_not_seen():
 
 
 def test_the_gain_that_connect_times_explain_and_the_rest():
-    rest = found("001", "CMP-003", MORE)
+    rest = found("001", "CMP-003")
     assert rest.subject == "before to after-2"
     assert (rest.facts["predicted"], rest.facts["bounds"], rest.facts["observed"]) == (66.6, "48.1 to 155", 100)
     assert (rest.facts["rest_s"], rest.facts["outside"], rest.severity, rest.decibans) == (0.3, 0, "info", 0)
