@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rules.case import Case
+from rules.derived import trends as module
 
 HOUR = 3600.0
 
@@ -86,6 +87,12 @@ def test_artifacts_are_never_joined_to_one_series():
 def test_a_very_long_series_is_thinned_and_keeps_its_slope():
     (row,) = trends(samples([100 + i for i in range(3000)], 1.0))
     assert (row["slope_ps"], row["n"]) == (pytest.approx(1.0), 3000)
+
+
+def test_of_very_long_listings_every_nth_sample_is_taken(monkeypatch):
+    monkeypatch.setattr(module, "MOST_ROWS", 10)
+    (row,) = trends(samples([100 + i for i in range(30)], 1.0))
+    assert (row["slope_ps"], row["n"]) == (pytest.approx(1.0), 10)
 
 
 def test_every_metric_has_its_own_rows():
