@@ -13,7 +13,7 @@ import polars as pl
 from rules import scoring
 from rules.case import Case
 from rules.engine.run import Outcome
-from rules.model import Finding, Hypothesis, NotEvaluable, Verdict, WhoseSeconds
+from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, Verdict, WhoseSeconds
 
 FAIR = 10
 """Decibans from which a single finding carries a claim."""
@@ -117,15 +117,12 @@ class Judgement:
         return [f for f in self._speaking(code) if f.cells[code] >= FAIR and _seconds(f) > 0 and f.clock]
 
     def _disjoint(self, one: Finding, other: Finding) -> bool:
-        """Tell whether two findings speak of different seconds of one request of one clock."""
-        if one.clock != other.clock or None in (one.t_from, one.t_to, other.t_from, other.t_to):
+        """Tell whether two findings speak of different seconds of one request of one clock; one that says only its end stands there."""
+        if one.clock != other.clock or one.t_to is None or other.t_to is None:
             return False
-        assert one.t_from is not None
-        assert one.t_to is not None
-        assert other.t_from is not None
-        assert other.t_to is not None
-        apart = one.t_to <= other.t_from or other.t_to <= one.t_from
-        begin, end = min(one.t_from, other.t_from), max(one.t_to, other.t_to)
+        begins = [a.t_from if a.t_from is not None else b for a, b in ((one, one.t_to), (other, other.t_to))]
+        apart = one.t_to <= begins[1] or other.t_to <= begins[0]
+        begin, end = min(begins), max(one.t_to, other.t_to)
         return apart and any(
             clock == one.clock and first - SLACK_S <= begin and end <= last + SLACK_S
             for clock, first, last in self.requests
@@ -136,10 +133,16 @@ class Judgement:
     def _share(self, speaking: Sequence[Finding]) -> float | None:
         """The leader's share of its own request: of the pieces, else what its finding accounts for itself. None if unknown."""
         known = [f.facts["request_share"] for f in speaking if isinstance(f.facts.get("request_share"), (int, float))]
-        if self.whose is not None:
-            blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
-            known += [blamed / self.whose.total_s] if blamed else []
+        blamed = self._blamed_s()
+        if self.whose is not None and blamed:
+            known.append(blamed / self.whose.total_s)
         return round(max(known), 4) if known else None
+
+    def _blamed_s(self) -> float:
+        """Seconds of the pieces that are the leader's; none where several causes are named together, since a piece says of no one."""
+        if self.whose is None or self.together:
+            return 0.0
+        return sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
 
     def _two_kinds(self, speaking: Sequence[Finding], share: float | None) -> bool:
         """Two artifacts of one incarnation, or half of its own request accounted for plus an intervention."""
@@ -165,12 +168,18 @@ class Judgement:
         return {p.phase for p in places if p}
 
     def _nothing_wrong(self) -> bool:
-        if any(f.layer != "measurement" and f.severity != "info" for f in self.findings):
+        if any(f.layer != "measurement" and f.severity != "info" for f in self.findings) or self._elsewhere():
             return False
         measured = any(
             o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement" for o in self.outcomes
         )
         return measured and self._covers()
+
+    def _elsewhere(self) -> list[Finding]:
+        """Findings by which the seconds pass on the other side of a wait that the evidence does not follow."""
+        return [
+            f for f in self.findings if f.cells.get(scoring.UMBRELLA, 0) >= CLASSES["shape"] and f.kind == "finding"
+        ]
 
     def _covers(self) -> bool:
         """Tell whether a symptom was stated and the artifacts reach as far: a clock or a measured time as long as its seconds.
@@ -189,7 +198,12 @@ class Judgement:
 
     def _nothing_said(self, state: str) -> str:
         if state == "cannot tell":
-            return "The evidence does not reach to tell a cause."
+            ends = self._elsewhere()
+            return (
+                f"The evidence ends before the cause: {ends[0].headline}."
+                if ends
+                else "The evidence does not reach to tell a cause."
+            )
         layers = sorted(
             {
                 o.rule.file.layer.replace("_", " ")
@@ -202,7 +216,7 @@ class Judgement:
     def _sentence(self, state: str, best: Finding, beside: Sequence[Finding], share: float | None) -> str:
         told = best.headline
         if share is not None and best.group == "cause" and self.whose is not None:
-            blamed = sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
+            blamed = self._blamed_s()
             if blamed:
                 told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
         told += "".join(f"; in other seconds of the same request: {f.headline}" for f in beside)
@@ -226,9 +240,9 @@ SLACK_S = 0.001
 
 
 def _seconds(finding: Finding) -> float:
-    if finding.t_from is None or finding.t_to is None:
-        return 0.0
-    return finding.magnitude if finding.unit == "s" else finding.t_to - finding.t_from
+    if finding.unit == "s":
+        return finding.magnitude
+    return 0.0 if finding.t_from is None or finding.t_to is None else finding.t_to - finding.t_from
 
 
 def _missing(findings: Sequence[Finding], not_evaluable: Sequence[NotEvaluable]) -> tuple[str, ...]:

@@ -144,6 +144,15 @@ def test_causes_of_disjoint_seconds_of_one_request_are_named_together(
         assert made.sentence == "Suspected: finding 902; in other seconds of the same request: finding 901."
 
 
+def test_a_finding_that_says_only_its_end_stands_there() -> None:
+    ended = rule(901, LOCK, columns=", '1.1:1' as clock, 1.2 as t_to")
+    later = rule(902, {"H-NSS": "tier"}, columns=", '1.1:1' as clock, 1.5 as t_from, 1.9 as t_to")
+    made = judged([ended, later], listener_cycles=[CYCLE]).verdict
+    assert (made.state, set(made.rules)) == ("suspect", {"CPU-901", "CPU-902"})
+    outside = rule(901, LOCK, columns=", '1.1:1' as clock, 2.2 as t_to")
+    assert judged([outside, later], listener_cycles=[CYCLE]).verdict.state == "undecided"
+
+
 def test_a_reason_attaches_and_never_leads() -> None:
     made = judged([rule(901, {"H-OS-SHM": "tier"}), rule(902, {"H-CFG-DISM": "tier"}, confidence="mechanism_and_artefact", layer="configuration")])  # fmt: skip
     assert (made.verdict.state, made.verdict.hypothesis, made.verdict.layer) == ("suspect", "H-OS-SHM", "os_kernel")
