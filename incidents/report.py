@@ -53,6 +53,38 @@ NEEDS: dict[str, str] = {
     "changes": "connection times before and after the change",
     "markers": "what was changed and when",
     "logs": "the listener's log",
+    "vmstat": "samples of the whole host (vmstat, sar)",
+    "vmstat_i": "samples of the whole host (vmstat, sar)",
+    "mpstat": "samples of each processor (mpstat)",
+    "mpstat_i": "samples of each processor (mpstat)",
+    "iostat": "samples of the disks (iostat)",
+    "iostat_i": "samples of the disks (iostat)",
+    "counters": "counters, twice",
+    "counters_i": "counters, twice",
+    "ps": "a list of processes",
+    "hosts": "the size of the machine",
+    "profile_symbols": "a profile of the processors",
+    "profile_kinds": "a profile of the processors",
+    "profile_stacks": "stacks of calls",
+    "sockets": "a list of sockets",
+    "ipcs_sem": "the list of semaphore sets",
+    "microstates": "where a thread spends its time (prstat -mL)",
+    "resource_use": "use and limits of resources",
+    "db_waits": "waits of the database (AWR, ASH, 10046)",
+    "sessions": "the list of sessions",
+    "hist": "a distribution of times",
+    "hist_modes": "a distribution of times",
+    "locks": "lock statistics (lockstat)",
+    "numa": "memory by NUMA node",
+    "meminfo": "what memory is used for",
+    "signals": "a trace with signals",
+    "fdmap": "the open files of the process",
+    "listener_cycles": "a trace of the listener",
+    "requests": "a trace of whole requests",
+    "request_parts": "a trace of whole requests",
+    "predictions": "connection times and work rates before and after",
+    "trends": "the same measure over time",
+    "seg_groups": "the shared memory segments",
     "statement:work_rate": "how many items are finished per minute",
     "statement:same_connection": "whether both traces show one connection",
 }
@@ -461,12 +493,18 @@ class Outlook:
 
     @cached_property
     def asks(self) -> list[Ask]:
-        """List what would settle what cannot be told, most worth first, each command once."""
-        entries = [_ask(entry, str(entry.get("rule") or "")) for entry in self.report.get("not_evaluable") or []]
-        for claim in self.claims:
-            entries += claim.would_help
+        """List what would settle what cannot be told, each command once: first what bears on the causes found, then most worth first."""
+        near = [
+            ask
+            for code in ("cause", "along")
+            for claim in self.claims
+            if claim.group == code
+            for ask in claim.would_help
+        ]
+        rest = [_ask(entry, str(entry.get("rule") or "")) for entry in self.report.get("not_evaluable") or []]
+        rest += [ask for claim in self.claims if claim.group not in ("cause", "along") for ask in claim.would_help]
         once: dict[str, Ask] = {}
-        for ask in sorted(entries, key=lambda ask: -ask.worth):
+        for ask in (*sorted(near, key=lambda ask: -ask.worth), *sorted(rest, key=lambda ask: -ask.worth)):
             once.setdefault(ask.command or ask.why, ask)
         return list(once.values())
 
@@ -634,8 +672,8 @@ def _joined(bounds: list[Json]) -> Json:
 
 def _ask(entry: Json, rule: str) -> Ask:
     # Conditions in brackets are for rule authors; the page names what to collect.
-    named = (re.sub(r"\[.*?\]", "", str(need)) for need in entry.get("needs") or [])
-    needs = " and ".join(dict.fromkeys(NEEDS.get(need, need) for need in named))
+    named = (re.sub(r"\[.*\]| x \d+$", "", str(need)) for need in entry.get("needs") or [])
+    needs = " and ".join(dict.fromkeys(_need(need) for need in named))
     host = f" on {entry['host']}" if entry.get("host") else ""
     title = str(entry.get("title") or "")
     why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"
@@ -647,6 +685,15 @@ def _ask(entry: Json, rule: str) -> Ask:
         worth=float(entry.get("worth") or 0),
         rule=rule,
     )
+
+
+def _need(need: str) -> str:
+    """Say in words what a rule needs: its own words, those of its table, or whose word it is."""
+    if need in NEEDS:
+        return NEEDS[need]
+    if need.startswith("statement:"):
+        return f"somebody's word on {need.removeprefix('statement:').replace('_', ' ')}"
+    return NEEDS.get(need.split(".")[0], need)
 
 
 def _listed(value: object) -> list[object]:
