@@ -244,7 +244,9 @@ class _Judged:
         given = m.draft.rule.file.hypotheses
         spoken = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
         leader = next(iter(spoken or leaders), None)
-        return scoring.group_of(f.kind, f.layer, f.evidence_group, f.cells, bool(spoken), leader, f.key in chain)
+        # A row that looked and found a suspect harmless under 10 dB clears nobody, so it does not stand among the cleared.
+        kind = "finding" if f.kind == "clear" and not f.clears else f.kind
+        return scoring.group_of(kind, f.layer, f.evidence_group, f.cells, bool(spoken), leader, f.key in chain)
 
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row

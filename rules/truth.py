@@ -66,7 +66,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a case. Without `state` and `layer` only the rules are compared.
+    """What is known of a case. Without `state` and `layer` only the rules are compared; without `state` a suspect is as right as a cause.
 
     `healthy`: nothing may be blamed. `layers`: further layers that may be blamed too, such as that of a true consequence.
     `exception`: the reason why a result that is not right is admitted; it stays in the table and is counted.
@@ -215,7 +215,7 @@ def _verdict(truth: Truth, report: Report) -> Result | None:
         return "right" if v.state == truth.state else "partly"
     named = truth.hypothesis is None or v.hypothesis == truth.hypothesis
     there = truth.layer is None or v.layer == truth.layer
-    if named and there and v.state == (truth.state or "cause"):
+    if named and there and (v.state == truth.state if truth.state else v.state in BLAMES):
         return "right"
     # Neither leader nor layer, or nobody at all: the library did not reach.
     leans = v.hypothesis is not None and (named if truth.hypothesis else there)
