@@ -109,6 +109,13 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     ),
     "clock_checks": ({_EVERY: "logs or traces of both hosts that name the same pids, ports or connections"}, SYSADMIN),
     "signals": (_TRACE, SYSADMIN),
+    "microstates": ({"solaris": "prstat -mL -p PID 5 12"}, SYSADMIN),
+    "stop_waits": (_TRACE, SYSADMIN),
+    "requests": (_TRACE, SYSADMIN),
+    "db_waits": (
+        {_EVERY: "an AWR or Statspack report of the bad hour, or event 10046 level 8 of one session"},
+        DBA,
+    ),
     "notes": ({_EVERY: "the whole file instead of an excerpt"}, TEAM),
 }
 """Table -> (system or * -> command, who). A derived table is asked for by what it is made of."""
@@ -143,6 +150,19 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
         SYSADMIN,
     ),
     ("counters", "irq"): ({"linux": "mpstat -I ALL 5 12", "solaris": "intrstat 5 12"}, SYSADMIN),
+    ("counters", "nr_throttled"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/cpu.*, twice, 60 s apart"}, SYSADMIN),
+    ("counters", "load_profile"): ({_EVERY: "an AWR or Statspack report of the bad hour"}, DBA),
+    ("counters", "rbytes"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.*, twice, 60 s apart"}, SYSADMIN),
+    ("counters", "iface"): (
+        {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
+        NETWORK,
+    ),
+    ("params", "io.max%"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.max"}, SYSADMIN),
+    ("params", "cpu.%"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/cpu.*"}, SYSADMIN),
+    ("hosts", "client"): (
+        {_EVERY: "say in the room which host the client runs on, and how many processors it has"},
+        TEAM,
+    ),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }
 """(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""

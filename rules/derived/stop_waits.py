@@ -1,0 +1,142 @@
+"""One row per wait in which a whole traced program stands still while one of its threads works: a stop of the world.
+
+Inputs: `syscalls` (waits and wakes with `arg_addr`). A thread wakes another of its process and parks without
+a time limit; the other works outside of calls for most of the wait, then wakes it; all further threads are parked as well.
+Columns: pid, `waiter_lwp`, `helper_lwp`, `helper_comm`, `wait_s` (the parked call, s), `silent_s` (the helper's time outside
+of calls in it), `n_parked` (further threads parked for at least 0.9 of it), line_wait, line_wake, t_from, t_to (s).
+Worked example: thread 1 wakes thread 2 at 1.00 and parks until 1.30; 2 ends its own wait at 1.00 and computes until it
+wakes 1 at 1.30; 3 and 4 are parked from 0.5 to 2.0: one row, wait_s 0.30, silent_s 0.30, n_parked 2. Waits below 0.05 s and
+after the 200 longest of a process are not looked at. A wait with a time limit (an idle thread's), or of an idle pool
+whose waker it did not wake itself, is none.
+Cost: n log n in the waits; 200 scans of a process's calls at most. Source: safepoints of the HotSpot virtual machine (a
+requesting thread, the VM thread, all others blocked), as system calls show them; thresholds of 0.8 and 0.9 are practice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import polars as pl
+
+from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
+from rules.targets import LOCKS
+from rules.threads import DONE_S, batches
+
+TABLE = DerivedTable(
+    "stop_waits",
+    {
+        **PLACE,
+        "pid": pl.Int64(),
+        "waiter_lwp": pl.Int64(),
+        "helper_lwp": pl.Int64(),
+        "helper_comm": pl.String(),
+        "wait_s": pl.Float64(),
+        "silent_s": pl.Float64(),
+        "n_parked": pl.Int64(),
+        "line_wait": pl.Int64(),
+        "line_wake": pl.Int64(),
+        "t_from": pl.Float64(),
+        "t_to": pl.Float64(),
+    },
+)
+NEEDS = ("syscalls",)
+SCOPE: Scope = "artifact"
+VERSION = "1"
+
+LEAST_NS: Final = 50_000_000
+"""Shorter waits are the work of any program with locks."""
+
+MOST: Final = 200
+SLACK_NS: Final = 2_000_000
+"""Both ends of a hand-over are stamped within so much of each other."""
+
+LATE: Final = 10
+"""The helper may have been woken a tenth of the wait before it: a loaded host runs the asking thread late."""
+
+SILENT, PARKED = 0.8, 0.9
+WAIT = r"FUTEX_WAIT|UMTX_OP_WAIT"
+WAKE = r"FUTEX_WAKE|UMTX_OP_WAKE"
+COLUMNS = [*PLACE, "name", "pid", "lwp", "comm", "line_no", "t_local", "stamp", "dur_hi_s", "arg_addr", "args", "err", "state", "contiguous"]  # fmt: skip
+
+
+def stops(calls: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of one process from its calls: begin_ns, done_ns, `waits`, `wakes` (bool) beside the columns read."""
+    parked = calls.filter(
+        pl.col("waits")
+        & ~pl.col("args").str.contains(r"\{")
+        & pl.col("err").is_null()
+        & (pl.col("state").fill_null("done") == "done")
+        & (pl.col("contiguous").fill_null("assumed") != "broken")
+        & (pl.col("done_ns") - pl.col("begin_ns") >= LEAST_NS)
+    ).sort(pl.col("done_ns") - pl.col("begin_ns"), descending=True)
+    found = []
+    for wait in parked.head(MOST).sort("line_no").iter_rows(named=True):
+        begin, end = wait["begin_ns"], wait["done_ns"]
+        woke = calls.filter(
+            pl.col("wakes")
+            & (pl.col("arg_addr") == wait["arg_addr"])
+            & (pl.col("lwp") != wait["lwp"])
+            & pl.col("begin_ns").is_between(end - SLACK_NS, end)
+        ).sort("begin_ns")
+        if woke.is_empty():
+            continue
+        wake = woke.row(-1, named=True)
+        helper = calls.filter(pl.col("lwp") == wake["lwp"])
+        ended = helper.filter(
+            pl.col("waits")
+            & pl.col("done_ns").is_between(begin - max(SLACK_NS, (end - begin) // LATE), begin + SLACK_NS)
+        )
+        request = calls.filter(pl.col("wakes") & (pl.col("lwp") == wait["lwp"]) & (pl.col("begin_ns") <= begin)).select(
+            "arg_addr", asked_ns="begin_ns"
+        )
+        asked = ended.join(request, on="arg_addr").filter(
+            (pl.col("done_ns") - pl.col("asked_ns")).is_between(0, SLACK_NS)
+        )
+        edges = helper.filter((pl.col("done_ns") > begin) & (pl.col("begin_ns") < end)).sort("begin_ns")
+        inside = edges.select(
+            (pl.min_horizontal("done_ns", pl.lit(end)) - pl.max_horizontal("begin_ns", pl.lit(begin))).sum()
+        ).item()
+        silent = end - begin - (inside or 0)
+        if asked.is_empty() or silent < SILENT * (end - begin):
+            continue
+        others = calls.filter(~pl.col("lwp").is_in([wait["lwp"], wake["lwp"]])).group_by("lwp").agg(
+            pl.col("begin_ns").min().alias("first"), pl.col("done_ns").max().alias("last"),
+            (pl.min_horizontal("done_ns", pl.lit(end)) - pl.max_horizontal("begin_ns", pl.lit(begin)))
+            .filter(pl.col("waits")).clip(lower_bound=0).sum().alias("parked"),
+        ).filter((pl.col("first") < begin) & (pl.col("last") >= end))  # fmt: skip
+        still = (others["parked"] >= PARKED * (end - begin)).sum()
+        if still < others.height:
+            continue
+        found.append(
+            {
+                **{c: wait[c] for c in PLACE},
+                "pid": wait["pid"],
+                "waiter_lwp": wait["lwp"],
+                "helper_lwp": wake["lwp"],
+                "helper_comm": wake["comm"],
+                "wait_s": (end - begin) / 1e9,
+                "silent_s": silent / 1e9,
+                "n_parked": still,
+                "line_wait": wait["line_no"],
+                "line_wake": wake["line_no"],
+                "t_from": begin / 1e9,
+                "t_to": end / 1e9,
+            }
+        )
+    return found
+
+
+def build(case: CaseTables) -> pl.DataFrame:
+    """Return `stop_waits` for all traces of the case."""
+    rows: list[dict[str, Any]] = []
+    timed = pl.col("t_local").is_not_null() & pl.col("lwp").is_not_null() & pl.col("dur_hi_s").is_not_null()
+    for where in batches(case, timed & pl.col("name").is_in(LOCKS)):
+        # Whole processes: a thread that works shows other calls than locks, or none.
+        calls = case.table("syscalls", COLUMNS, where & timed).with_columns(
+            nanoseconds(DONE_S).alias("done_ns"),
+            (pl.col("name").is_in(LOCKS) & pl.col("args").str.contains(WAIT)).fill_null(value=False).alias("waits"),
+            (pl.col("name").is_in(LOCKS) & pl.col("args").str.contains(WAKE)).fill_null(value=False).alias("wakes"),
+        ).with_columns((pl.col("done_ns") - nanoseconds(pl.col("dur_hi_s"))).alias("begin_ns"))  # fmt: skip
+        for process in calls.partition_by([*PLACE_COLUMNS, "pid"], maintain_order=True):
+            rows += stops(process)
+    return TABLE.shape(pl.DataFrame(rows, infer_schema_length=None)) if rows else TABLE.rows([])
