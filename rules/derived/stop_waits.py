@@ -53,17 +53,21 @@ SLACK_NS: Final = 2_000_000
 LATE: Final = 10
 """The helper may have been woken a tenth of the wait before it: a loaded host runs the asking thread late."""
 
+SHORT_S: Final = 0.001
+"""Shorter calls are no part of a wait worth naming."""
+
 SILENT, PARKED = 0.8, 0.9
+PROCESS = [*PLACE_COLUMNS, "pid"]
 WAIT = r"FUTEX_WAIT|UMTX_OP_WAIT"
 WAKE = r"FUTEX_WAKE|UMTX_OP_WAKE"
 COLUMNS = [*PLACE, "name", "pid", "lwp", "comm", "line_no", "t_local", "stamp", "dur_hi_s", "arg_addr", "args", "err", "state", "contiguous"]  # fmt: skip
 
 
-def stops(calls: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of one process from its calls: begin_ns, done_ns, `waits`, `wakes` (bool) beside the columns read."""
+def stops(calls: pl.DataFrame, spans: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of one process from its calls (begin_ns, done_ns; bool `waits`, `wakes`, `limited`) and its threads' `first`, `last` (ns)."""
     parked = calls.filter(
         pl.col("waits")
-        & ~pl.col("args").str.contains(r"\{")
+        & ~pl.col("limited")
         & pl.col("err").is_null()
         & (pl.col("state").fill_null("done") == "done")
         & (pl.col("contiguous").fill_null("assumed") != "broken")
@@ -99,12 +103,14 @@ def stops(calls: pl.DataFrame) -> list[dict[str, Any]]:
         silent = end - begin - (inside or 0)
         if asked.is_empty() or silent < SILENT * (end - begin):
             continue
-        others = calls.filter(~pl.col("lwp").is_in([wait["lwp"], wake["lwp"]])).group_by("lwp").agg(
-            pl.col("begin_ns").min().alias("first"), pl.col("done_ns").max().alias("last"),
+        covered = calls.filter("waits").group_by("lwp").agg(
             (pl.min_horizontal("done_ns", pl.lit(end)) - pl.max_horizontal("begin_ns", pl.lit(begin)))
-            .filter(pl.col("waits")).clip(lower_bound=0).sum().alias("parked"),
-        ).filter((pl.col("first") < begin) & (pl.col("last") >= end))  # fmt: skip
-        still = (others["parked"] >= PARKED * (end - begin)).sum()
+            .clip(lower_bound=0).sum().alias("parked")
+        )  # fmt: skip
+        others = spans.filter(
+            ~pl.col("lwp").is_in([wait["lwp"], wake["lwp"]]) & (pl.col("first") < begin) & (pl.col("last") >= end)
+        ).join(covered, on="lwp", how="left")
+        still = int((others["parked"].fill_null(0) >= PARKED * (end - begin)).sum())
         if still < others.height:
             continue
         found.append(
@@ -128,15 +134,37 @@ def stops(calls: pl.DataFrame) -> list[dict[str, Any]]:
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `stop_waits` for all traces of the case."""
-    rows: list[dict[str, Any]] = []
+    lock = pl.col("name").is_in(LOCKS)
     timed = pl.col("t_local").is_not_null() & pl.col("lwp").is_not_null() & pl.col("dur_hi_s").is_not_null()
-    for where in batches(case, timed & pl.col("name").is_in(LOCKS)):
-        # Whole processes: a thread that works shows other calls than locks, or none.
-        calls = case.table("syscalls", COLUMNS, where & timed).with_columns(
-            nanoseconds(DONE_S).alias("done_ns"),
-            (pl.col("name").is_in(LOCKS) & pl.col("args").str.contains(WAIT)).fill_null(value=False).alias("waits"),
-            (pl.col("name").is_in(LOCKS) & pl.col("args").str.contains(WAKE)).fill_null(value=False).alias("wakes"),
-        ).with_columns((pl.col("done_ns") - nanoseconds(pl.col("dur_hi_s"))).alias("begin_ns"))  # fmt: skip
-        for process in calls.partition_by([*PLACE_COLUMNS, "pid"], maintain_order=True):
-            rows += stops(process)
+    long = timed & lock & (pl.col("dur_hi_s") >= LEAST_NS / 1e9)
+    pids = case.scan("syscalls", ["pid"], long).unique().collect(engine="streaming")["pid"].drop_nulls().to_list()
+    if not pids:
+        return TABLE.rows([])
+    timed &= pl.col("pid").is_in(pids)
+    done = nanoseconds(DONE_S)
+    begin = done - nanoseconds(pl.col("dur_hi_s"))
+    spans = (
+        case.scan("syscalls", [*PROCESS, "lwp", "t_local", "stamp", "dur_hi_s"], timed)
+        .group_by(*PROCESS, "lwp")
+        .agg(begin.min().alias("first"), done.max().alias("last"))
+        .collect(engine="streaming")
+    )
+    # Of the many short calls only waits and wakes matter here.
+    told = timed & (lock | (pl.col("dur_hi_s") >= SHORT_S))
+    rows: list[dict[str, Any]] = []
+    for where in batches(case, told):
+        calls = (
+            case.scan("syscalls", COLUMNS, where & told)
+            .with_columns(
+                done.alias("done_ns"),
+                begin.alias("begin_ns"),
+                (lock & pl.col("args").str.contains(WAIT)).fill_null(value=False).alias("waits"),
+                (lock & pl.col("args").str.contains(WAKE)).fill_null(value=False).alias("wakes"),
+                pl.col("args").str.contains(r"\{").fill_null(value=False).alias("limited"),
+            )
+            .drop("args", "name")
+            .collect()
+        )
+        for process in calls.partition_by(PROCESS, maintain_order=True):
+            rows += stops(process, spans.join(process.select(PROCESS).head(1), on=PROCESS, nulls_equal=True))
     return TABLE.shape(pl.DataFrame(rows, infer_schema_length=None)) if rows else TABLE.rows([])

@@ -79,3 +79,9 @@ def test_stop_waits_timer_and_lines_missing() -> None:
     assert found(changed(5, args="0x10, FUTEX_WAIT_PRIVATE, 0, {tv_sec=9, tv_nsec=0}")) == []
     assert found(changed(5, contiguous="broken")) == []
     assert found(changed(5, dur_hi_s=0.049)) == []
+
+
+def test_stop_waits_thread_of_short_calls_runs() -> None:
+    # thread 5 makes a short call now and then and works in between: it is not parked
+    busy = [call(10 + i, 5, 0.6 + i / 10, 0.0001, 0xF, WAKE) for i in range(10)]
+    assert found(STOP + busy) == []
