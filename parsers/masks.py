@@ -5,6 +5,7 @@ holds the rest.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ class Masks:
         self._in_line: dict[int, set[str]] = {}
         self._plain: dict[int, set[str]] = {}
         """Ordinary words that are a secret of their line and stand in it elsewhere too, such as the login `oracle`."""
+        self._short: dict[int, str] = {}
+        """Lines with a secret too short to be looked for by itself: what surrounds it tells it in what a format carries on."""
 
     def __bool__(self) -> bool:
         return bool(self.spans)
@@ -86,6 +89,8 @@ class Masks:
         self.spans.append((line_no, begin, end, kind))
         if not secret:
             return
+        if len(secret) < SHORT:
+            self._short[line_no] = line
         for form in forms_of(secret):
             if everywhere and distinctive(form):
                 self._everywhere[form] = "*" * len(form)
@@ -160,25 +165,37 @@ class Masks:
         return frame
 
     def apply_json(self, value: Any) -> Any:
-        """Mask the secrets in all texts of a JSON value (a format's state, facts): a line may be carried in it.
+        """Mask the secrets in all texts of a JSON value (a format's state, facts), keys too: a line may be carried in it.
 
         What is an ordinary word stays where it is all of a text: a word of the format's own.
         """
         bound = {s for secrets in self._in_line.values() for s in secrets if len(s) >= SHORT}
-        return _without(value, set(self._everywhere), bound) if self._everywhere or bound else value
+        told = dict(filter(None, (self._surrounded(number, line) for number, line in self._short.items())))
+        return _without(value, set(self._everywhere), bound, told) if self._everywhere or bound or told else value
+
+    def _surrounded(self, number: int, line: str) -> tuple[str, str] | None:
+        """The words of a line from its first to its last secret, and the same masked."""
+        spans = [(begin, end) for n, begin, end, _ in self.spans if n == number]
+        first, last = min(b for b, _ in spans), max(e for _, e in spans)
+        before, behind = line[:first].split(" ")[-1], line[last:].split(" ", 1)[0]
+        piece = f"{before}{line[first:last]}{behind}"
+        masked = _starred(piece, self._in_line[number]) or ""
+        return (piece, masked) if len(piece) >= SHORT else None
 
     def frame(self) -> pl.DataFrame:
         single = pl.DataFrame(self.spans, schema=SECRETS, orient="row").unique(maintain_order=True)
         return pl.concat([single, *self._places], rechunk=False)
 
 
-def _without(value: Any, secrets: set[str], bound: set[str]) -> Any:
+def _without(value: Any, secrets: set[str], bound: set[str], told: Mapping[str, str]) -> Any:
     if isinstance(value, str):
+        for piece, masked in told.items():
+            value = value.replace(piece, masked)
         return _starred(value, secrets if value in bound else secrets | bound)
     if isinstance(value, list):
-        return [_without(v, secrets, bound) for v in value]
+        return [_without(v, secrets, bound, told) for v in value]
     if isinstance(value, dict):
-        return {k: _without(v, secrets, bound) for k, v in value.items()}
+        return {_without(k, secrets, bound, told): _without(v, secrets, bound, told) for k, v in value.items()}
     return value
 
 

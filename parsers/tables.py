@@ -36,8 +36,6 @@ _PROMPTS = 2000
 _NO_ROWS = {"notes", "hosts", "profile_meta"}
 """Tables that headings alone may fill."""
 
-_HEADING = 240
-"""A line of so many characters that gave no row is no heading: rows were joined to it."""
 
 _PASTE = 256 * 1024
 """A part up to this size is looked at as a paste: wrapped, or on one line."""
@@ -131,6 +129,10 @@ def line_span(rows: pl.DataFrame) -> tuple[int, int]:
     """
     last = rows["line_end" if "line_end" in rows.columns else "line_no"]
     return int(rows["line_no"].to_numpy().min()), int(last.to_numpy().max())
+
+
+_RECORDS = {"sqlnet", "logs"}
+"""Tables of records whose formats tell themselves whether a last one is torn; elsewhere nobody can tell whether a number lacks digits."""
 
 
 class Tables:
@@ -391,9 +393,6 @@ class Tables:
         source = self._source
         read = np.flatnonzero(codes == _CODE["read"])
         if source.whole and len(read) and source.hints.kind != "hostinfo" and not self.rows.keys() - _NO_ROWS:
-            texts = dict(source.texts(read[:_PROMPTS] + source.first_line))
-            joined = [n - source.first_line for n, text in texts.items() if len(text) > _HEADING]
-            codes[joined] = _CODE["unknown"]
             first, last = int(read[0]) + source.first_line, int(read[-1]) + source.first_line
             self._single.append(Note(first, last, "remark", "headings only: no row was read below them"))
         if source.is_small(_PASTE):
@@ -403,7 +402,7 @@ class Tables:
             for number in numbers[codes[numbers - source.first_line] != _CODE["elided"]]:
                 self.note(int(number), int(number), "elided", source.text_of(int(number)).strip())
         ends = source.last and source.end == source.text.size and len(codes) and codes[-1] == _CODE["read"]
-        if ends and source.text.open_end():
+        if ends and self.rows.keys() - _RECORDS and source.text.open_end():
             self.note(source.next_line - 1, source.next_line - 1, "remark", "the last line has no end: it may be cut")
         return codes
 

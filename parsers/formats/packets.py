@@ -269,13 +269,16 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         return rows.with_columns(t_local=pl.lit(None, pl.Float64))
     if kind.endswith("delta"):
         # Whole nanoseconds: sums must not depend on where a run began.
-        total = ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64).cum_sum() + state.get("ns", 0)) / 1e9
+        total = (
+            ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64).cum_sum() + state.get("ns", 0)) / 1e9
+        ).round(9)
     elif kind == "clock":
         # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.
         before = pl.col("t").forward_fill().shift().fill_null(state.get("t", filled[0]))
         step = pl.col("t") - before
         total = pl.col("t") + 86400.0 * ((step < -43200).cum_sum() + state.get("days", 0))
-        for line_no, back in rows.filter(step.is_between(-43200, -60)).select("line_no", -step).iter_rows():
+        falls = rows.select("line_no", (-step).alias("back")).filter(pl.col("back").is_between(60, 43200))
+        for line_no, back in falls.iter_rows():
             text = f"the clock goes back by {back:g} s: it was set (the end of daylight saving time?), or another capture begins"
             out.note(line_no, line_no, "remark", text)
     else:
