@@ -59,6 +59,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--test", nargs="*", metavar="ID", help="run the rules' own tests")
     parser.add_argument("--score", metavar="DIR", help="judge all cases under DIR and compare each with its truth.yaml")
     parser.add_argument(
+        "--texts", metavar="DIR", help="with --score: where published texts lie that a truth.yaml names"
+    )
+    parser.add_argument(
         "--docs", metavar="FILE", help="write the documentation of the rules; with --score that of their accuracy"
     )
     return parser
@@ -180,7 +183,7 @@ def _score(options: argparse.Namespace, library: Library, parser: argparse.Argum
     if not folder.is_dir():
         parser.error(f"{folder} is no folder")
     cases, left_out = [], []
-    for made in truth.score(folder, library):
+    for made in truth.score(folder, library, Path(options.texts) if options.texts else truth.SEEDS):
         if isinstance(made, str):
             left_out.append(made)
         else:

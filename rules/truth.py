@@ -6,7 +6,6 @@ different things: *silent* is a library that does not reach, *wrong blame* one t
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
@@ -31,7 +30,7 @@ FAIR = 10
 """From here on (dB) a finding has fair support: what it says then is blame."""
 
 SEEDS = Path(__file__).resolve().parents[1].parent / "shared" / "seeds"
-"""Where published texts lie that are not in the repository, unless EXHIBIT_SEEDS names another folder."""
+"""Where published texts lie that are not in the repository, unless somebody names another folder."""
 
 TRUTH, CASE, FIRST = "truth.yaml", "case.yaml", "first.yaml"
 
@@ -237,13 +236,7 @@ def _same(want: Any, got: Any) -> bool:
 # --- a folder of cases ------------------------------------------------------------------------------------------------
 
 
-def seeds() -> Path | None:
-    """Return the folder of the published texts, None where it is not present."""
-    folder = Path(os.environ.get("EXHIBIT_SEEDS") or SEEDS)
-    return folder if folder.is_dir() else None
-
-
-def score(folder: Path, rules: Sequence[Rule] | Library | None = None) -> Iterator[Scored | str]:
+def score(folder: Path, rules: Sequence[Rule] | Library | None = None, texts: Path = SEEDS) -> Iterator[Scored | str]:
     """Yield each case under a folder, by name; a text instead for one that cannot be judged here, saying why.
 
     The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again.
@@ -252,22 +245,21 @@ def score(folder: Path, rules: Sequence[Rule] | Library | None = None) -> Iterat
         name = path.parent.relative_to(folder).as_posix()
         truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
         given = (
-            _outside(truth.evidence, path.parent / CASE, name)
+            _outside(truth.evidence, path.parent / CASE, name, texts)
             if truth.evidence
             else (path.parent, path.parent / CASE, name)
         )
         yield given if isinstance(given, str) else _scored(given[2], truth, given[0], given[1], path.parent, rules)
         if truth.whole:
-            given = _outside(truth.whole.evidence, path.parent / truth.whole.case, f"{name} whole")
+            given = _outside(truth.whole.evidence, path.parent / truth.whole.case, f"{name} whole", texts)
             yield given if isinstance(given, str) else _scored(given[2], truth, given[0], given[1], path.parent, rules)
 
 
-def _outside(evidence: str, case: Path, name: str) -> tuple[Path, Path, str] | str:
+def _outside(evidence: str, case: Path, name: str, texts: Path) -> tuple[Path, Path, str] | str:
     """The file of a published text (a pattern is allowed), or why it cannot be read."""
-    folder = seeds()
-    found = sorted(folder.glob(evidence.removeprefix("seeds/"))) if folder else []
+    found = sorted(texts.glob(evidence.removeprefix("seeds/"))) if texts.is_dir() else []
     if not found:
-        return f"{name}: {evidence} is not present (EXHIBIT_SEEDS names its folder)"
+        return f"{name}: {evidence} is not present (--texts names its folder)"
     return found[0], case, name
 
 

@@ -85,6 +85,7 @@ class Scene:
             check=False,
             timeout=LONGEST_S,
             env=plain(),
+            cwd=self.work,
             **more,
         )
 
@@ -114,7 +115,8 @@ class Scene:
 
 def plain() -> Mapping[str, str]:
     """An environment in which tools print as the manuals show."""
-    return {**os.environ, "LC_ALL": "C", "TZ": "UTC", "S_TIME_FORMAT": "ISO", "S_COLORS": "never"}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {"PATH": path, "HOME": "/", "LC_ALL": "C", "TZ": "UTC", "S_TIME_FORMAT": "ISO", "S_COLORS": "never"}
 
 
 @contextlib.contextmanager

@@ -208,7 +208,7 @@ def test_no_page_of_a_room_shows_a_planted_secret(planted_room, caplog):
     address = reverse("original", args=[room.incident.slug, number])
     assert client_of(viewer).get(address).status_code == 403
     answer = client_of(room).get(address)
-    assert secrets[-1] in b"".join(answer.streaming_content).decode()
+    assert secrets[-1] in answer.getvalue().decode()
     searches(room, secrets)
 
 

@@ -13,6 +13,7 @@ from parsers.lines import LineReader
 from parsers.masks import Masks
 from parsers.reading import read
 from parsers.secret_scan import Scanner, spans
+from parsers.secret_views import ESCAPED_WORDS
 from parsers.source import Hints, Limits
 from tests.parsers.evidence import all_tables
 
@@ -187,12 +188,12 @@ def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
     looks = [secret_scan._HEADS, secret_scan.GROUPED, secret_scan.QUOTED, secret_scan.LITERAL]
     each = (
         line.str.contains_any(secret_scan._words(names), ascii_case_insensitive=True)
-        | line.str.contains_any(secret_scan.ESCAPED_WORDS)
+        | line.str.contains_any(ESCAPED_WORDS)
         | line.str.contains("@", literal=True)
         | pl.any_horizontal([line.str.contains(pattern) for pattern in looks])
     )
     texts = [text for path in sorted(CORPUS.glob("*/*.txt")) for text in path.read_text(errors="replace").split("\n")]
-    words = [f"a{w.upper()}b" for w in secret_scan._words(names)] + [f"x{w}y" for w in secret_scan.ESCAPED_WORDS]
+    words = [f"a{w.upper()}b" for w in secret_scan._words(names)] + [f"x{w}y" for w in ESCAPED_WORDS]
     lines = pl.DataFrame({"line": [*texts, *words, *(planted for planted, _ in PLANTED)]})
     found = lines.select(each=each, once=line.str.contains(secret_scan._any_of(names)))
     assert found["each"].to_list() == found["once"].to_list()

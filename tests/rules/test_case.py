@@ -240,7 +240,12 @@ def test_rows_of_the_case_itself(spec: CaseSpec) -> None:
     assert case.table("artifacts").filter(pl.col("kind") == "pmap")["os"].to_list() == ["solaris"]
     assert case.table("hosts").select("host", "mem_kb").rows() == [("db1", 1048576)]
     assert case.table("markers")["t"].to_list() == [None, None, 60.0]
-    assert case.table("statements")["name"].to_list() == ["symptom_bad", "symptom_normal", "work_rate", "same_connection"]
+    assert case.table("statements")["name"].to_list() == [
+        "symptom_bad",
+        "symptom_normal",
+        "work_rate",
+        "same_connection",
+    ]
 
 
 def test_sql_views_show_the_same_rows(spec: CaseSpec, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from rules.queueing import waits
 
-
 WAITED, BEFORE, AFTER = 3.9227, 0.2962, 0.2012  # s: an observed wait, the service then, and after a change
 
 

@@ -263,7 +263,7 @@ def test_nothing_wrong_seen_needs_a_measured_layer_and_the_symptom_in_reach() ->
     assert state(slow) == "cannot tell"
     assert state(slow, conn_times=[{"line_no": 1, "elapsed_s": 3.5}]) == "nothing wrong seen"
     assert state(CaseSpec(symptom=Symptom(text="rate", unit="1/s", bad=3.0))) == "cannot tell"
-    timed = {"ps": ROWS, "conn_times": [{"line_no": 1, "elapsed_s": 3.5}]}
+    timed: dict[str, Any] = {"ps": ROWS, "conn_times": [{"line_no": 1, "elapsed_s": 3.5}]}
     made = judge(Case.of_tables(timed, slow), [silent])
     assert made.verdict.sentence == "Nothing wrong seen in what was measured: os kernel."
     assert judge(Case.of_tables(timed, slow), [rule()]).verdict.state == "cannot tell"

@@ -338,8 +338,10 @@ def test_a_case_as_json_gives_the_same_report(tmp_path: Path, spec: CaseSpec, re
 def test_cached_results_give_the_same_report(tmp_path: Path, spec: CaseSpec, report: Report) -> None:
     first = evaluate(spec, tmp_path)
     kept = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
-    assert 7 <= len([p for p in kept if p.parent.name == "rules"]) <= len(
-        [r for r in load_library() if r.file.status in RUNS]
+    assert (
+        7
+        <= len([p for p in kept if p.parent.name == "rules"])
+        <= len([r for r in load_library() if r.file.status in RUNS])
     )
     again = evaluate(spec, tmp_path)
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == kept

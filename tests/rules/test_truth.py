@@ -157,8 +157,8 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 """
 
 
-def test_a_folder_of_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EXHIBIT_SEEDS", str(tmp_path / "seeds"))
+def test_a_folder_of_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["--texts", str(tmp_path / "seeds")]
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds" / "009_abc.txt").write_text(HEALTHY)
     for name, told in {
@@ -173,7 +173,7 @@ def test_a_folder_of_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
         if "evidence" not in told or name == "both":
             (folder / "vmstat.txt").write_text(HEALTHY)
     (tmp_path / "cases" / "both" / "whole.yaml").write_text("statements: [{name: sessions, num: 3}]\n")
-    assert main(["--score", str(tmp_path / "cases")]) == 0
+    assert main(["--score", str(tmp_path / "cases"), *texts]) == 0
     out = capsys.readouterr().out
     assert "idle          right   right   -                   " in out
     assert "told/outside  right" in out
@@ -185,14 +185,14 @@ def test_a_folder_of_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     first = tmp_path / "cases" / "both" / "first.yaml"
     written = first.read_text()
     first.write_text(written.replace("result: silent", "result: partly", 1))
-    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "accuracy.md")]) == 0
+    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "accuracy.md"), *texts]) == 0
     page = (tmp_path / "accuracy.md").read_text()
     assert "| both | - | cause (storage) | cannot tell | silent | partly | - | 0 / 1 |" in page
     assert "| idle | a machine that does nothing | healthy |" in page
     assert "## Admitted exceptions: 2" in page
     assert "## Wrong blame\n\nNone." in page
     assert first.read_text().count("result: partly") == 1, "a first result is never written again"
-    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "again.md")]) == 0
+    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "again.md"), *texts]) == 0
     assert (tmp_path / "again.md").read_text() == page
     with pytest.raises(SystemExit):
         main(["--score", str(tmp_path / "seeds")])

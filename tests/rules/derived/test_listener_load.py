@@ -44,7 +44,8 @@ def test_traces_without_an_accept_or_with_nothing_else_give_nothing():
     assert load(traces.truss("001", *traces.TRUSS_001)) == []
 
 
-POLL, ACCEPT, CLOSE = ("poll", 1.0, {}), ("accept", 0.0, {"fd": 12, "ret": 5}), ("close", 0.0, {"fd": 5, "ret": 0})
+POLL: tuple[str, float, dict[str, int]] = ("poll", 1.0, {})
+ACCEPT, CLOSE = ("accept", 0.0, {"fd": 12, "ret": 5}), ("close", 0.0, {"fd": 5, "ret": 0})
 
 
 def test_work_between_idle_polls_is_busy():

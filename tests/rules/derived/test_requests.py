@@ -84,7 +84,11 @@ def test_a_wait_is_followed_into_the_child(command: Case) -> None:
     (wait,) = [p for p in parts if p["followed"]]
     assert (wait["kind"], wait["to_pid"], round(wait["dur_s"], 6)) == ("child", 8, 0.26)
     inner = {p["kind"]: round(p["dur_s"], 6) for p in parts if p["level"] == 1}
-    assert inner == {"sleep": 0.25, "own code": 0.006, "process": 0.0015}  # an exit has no end of its own: its gap bounds it
+    assert inner == {
+        "sleep": 0.25,
+        "own code": 0.006,
+        "process": 0.0015,
+    }  # an exit has no end of its own: its gap bounds it
     (rest,) = [p for p in parts if p["kind"] == "child" and not p["followed"]]
     assert round(rest["dur_s"], 6) == 0.0025  # from 0.861 + 0.0005 to 0.864, and nothing of the 0.25 twice
     assert [(e["from_pid"], e["to_pid"], e["kind"], e["wait_s"]) for e in of(command, "wait_edges")] == [
