@@ -122,6 +122,7 @@ def plain() -> Mapping[str, str]:
 @contextlib.contextmanager
 def scene(out: Path, *, bad: bool) -> Iterator[Scene]:
     """Open a scene; whatever happens, nothing of it runs on."""
+    out = out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="incident-") as work:
         made = Scene(out, bad, Path(work))

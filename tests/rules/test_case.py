@@ -240,12 +240,9 @@ def test_rows_of_the_case_itself(spec: CaseSpec) -> None:
     assert case.table("artifacts").filter(pl.col("kind") == "pmap")["os"].to_list() == ["solaris"]
     assert case.table("hosts").select("host", "mem_kb").rows() == [("db1", 1048576)]
     assert case.table("markers")["t"].to_list() == [None, None, 60.0]
-    assert case.table("statements")["name"].to_list() == [
-        "symptom_bad",
-        "symptom_normal",
-        "work_rate",
-        "same_connection",
-    ]
+    names = case.table("statements")["name"].to_list()
+    assert names[:3] == ["symptom_bad", "symptom_normal", "work_rate"]
+    assert {"same_connection", "SHM-001.address", "CMP-001.after_mean"} <= set(names)
 
 
 def test_sql_views_show_the_same_rows(spec: CaseSpec, tmp_path: Path) -> None:
