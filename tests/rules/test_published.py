@@ -111,7 +111,10 @@ def test_board_of_seed_001(whole: bool, folder: Path) -> None:
     assert {c: scores[c] for c in ("H-OS-SHM", "H-CLIENT", "H-LISTENER", "H-NSS", "H-CONN-CHURN", "H-SERVER-SLOW", "H-CFG-DISM", "H-NET-LOSS")} == {
         "H-OS-SHM": 25, "H-CLIENT": -10, "H-LISTENER": -3, "H-NSS": -6, "H-CONN-CHURN": 16, "H-SERVER-SLOW": 15, "H-CFG-DISM": 6, "H-NET-LOSS": -3,
     }  # fmt: skip
-    assert (scores["H-NET"], scores["H-DB-SQL"]) == (-16, -10)  # with the word of a person that SQL is fast once connected
+    assert (scores["H-NET"], scores["H-DB-SQL"]) == (
+        -16,
+        -10,
+    )  # with the word of a person that SQL is fast once connected
     assert (made.verdict.state, made.verdict.hypothesis, made.verdict.layer, made.verdict.margin) == (
         "cause",
         "H-OS-SHM",
