@@ -402,7 +402,8 @@ class Tables:
             for number in numbers[codes[numbers - source.first_line] != _CODE["elided"]]:
                 self.note(int(number), int(number), "elided", source.text_of(int(number)).strip())
         ends = source.last and source.end == source.text.size and len(codes) and codes[-1] == _CODE["read"]
-        if ends and self.rows.keys() - _RECORDS and source.text.open_end():
+        told = any(note.line_to == source.next_line - 1 for note in self._single)
+        if ends and not told and self.rows.keys() - _RECORDS and source.text.open_end():
             self.note(source.next_line - 1, source.next_line - 1, "remark", "the last line has no end: it may be cut")
         return codes
 

@@ -50,7 +50,7 @@ def test_no_secret_planted_into_a_sample_is_shown_anywhere(kind, tmp_path, caplo
             assert not given, f"{path.name}: {one} is shown in {given}"
         assert places["lines"].count("\n") == content.decode().rstrip("\n").count("\n")
         count += len(plants)
-    assert count > 5
+    assert count >= 5
 
 
 class Blind(Scanner):
