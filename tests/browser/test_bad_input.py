@@ -106,7 +106,7 @@ def test_pasted_html_is_kept_as_text_and_nothing_of_it_runs(ada: Page, exhibit: 
     ada.locator("#paste-name").fill("<b>page.html")
     ada.get_by_role("button", name="Keep it as evidence").click()
     words = ada.locator("#sending [data-words]")
-    expect(words).to_contain_text("not read: The file is empty", timeout=A_MINUTE)  # a page without any text
+    expect(words).to_contain_text("not read: The page holds no text", timeout=A_MINUTE)  # a page without any text
     ada.locator("#sending a").click()
     expect(ada.locator("h1").first).to_have_text("<b>page.html")
     expect(ada.locator("#main")).to_contain_text("The file is kept as it is")
