@@ -33,16 +33,16 @@ def test_what_a_finding_clears_on_its_way_leads_to_that_finding():
     assert storage.key == reports.CAUSE_KEY
 
 
-def test_each_missing_command_is_asked_for_once_most_worth_first():
+def test_each_missing_command_is_asked_for_once_what_bears_on_causes_first():
     report = reports.report()
     report["not_evaluable"].append(report["not_evaluable"][0] | {"rule": "CPU-002", "worth": 1})
     asks = outlook(report).asks
     assert [ask.command for ask in asks] == [
+        "truss -f -d -D -E -o FILE -p 22626; pmap -xs PID",  # bears on the cause found
         "vmstat 5 12",
-        "truss -f -d -D -E -o FILE -p 22626; pmap -xs PID",
         "pmap -x $(pgrep ora_dism)",
     ]
-    assert [ask.worth for ask in asks] == [6, 5, 3]
+    assert [ask.worth for ask in asks] == [5, 6, 3]
 
 
 def test_every_claim_stands_in_exactly_one_group():
