@@ -20,7 +20,7 @@ import yaml
 
 import benchmarks.incidents
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Missing, scene
+from benchmarks.incidents.scene import Missing, installed_paths, scene
 
 ALL_LAYERS = (
     "client_app",
@@ -78,6 +78,9 @@ def record(incident: Incident, folder: Path) -> None:
             old.unlink()
         with scene(out, bad=bad) as stage:
             incident.play(stage)
+        shown = installed_paths(out)
+        if shown:
+            raise Missing(f"{', '.join(shown)} would show a path of this machine")
         said = {**(incident.said if bad else incident.said_healthy), **stage.said}
         evidence = sorted(p.name for p in out.glob("*.txt") if p.stat().st_size)
         for empty in (p for p in out.glob("*.txt") if not p.stat().st_size):

@@ -44,7 +44,7 @@ def processes(stage: Scene) -> None:
     )
     stage.work.chmod(0o755)
     as_nobody = ["setpriv", "--reuid=65534", "--clear-groups", "prlimit", f"--nproc={12 if stage.bad else 4000}"]
-    stage.traced("strace.txt", [*as_nobody, "/usr/bin/env", "python3", program[-1]])
+    stage.traced("strace.txt", [*as_nobody, *program])
 
 
 INCIDENTS = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Missing, Scene, needs
+from benchmarks.incidents.scene import Scene, control_group, needs
 
 SEGMENTS = """
     import ctypes, sys, mmap
@@ -47,12 +45,7 @@ def fat_fork(stage: Scene) -> None:
 
 def small_group(stage: Scene) -> None:
     needs("vmstat")
-    group = Path("/sys/fs/cgroup/memory/exhibit-incident")
-    if not os.access("/sys/fs/cgroup/memory", os.W_OK):
-        raise Missing("no writable memory controller")
-    group.mkdir(exist_ok=True)
-    try:
-        (group / "memory.limit_in_bytes").write_text("67108864" if stage.bad else "-1", encoding="ascii")
+    with control_group("memory", "memory.limit_in_bytes", "67108864" if stage.bad else "-1") as group:
         data = stage.work / "big.dat"
         data.write_bytes(b"\0" * (192 << 20))
         program = stage.script(
@@ -76,9 +69,6 @@ def small_group(stage: Scene) -> None:
         stage.print("meminfo.txt", ["cat", "/proc/meminfo"])
         stage.finish()
         stage.end()
-    finally:
-        time.sleep(0.5)
-        group.rmdir()
 
 
 INCIDENTS = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Missing, Scene, needs
+from benchmarks.incidents.scene import Scene, control_group, needs
 
 BURN = """
     import time, sys
@@ -66,12 +64,7 @@ def fork_storm(stage: Scene) -> None:
 
 
 def quota(stage: Scene) -> None:
-    group = Path("/sys/fs/cgroup/cpu/exhibit-incident")
-    if not os.access("/sys/fs/cgroup/cpu", os.W_OK):
-        raise Missing("no writable cpu controller")
-    group.mkdir(exist_ok=True)
-    try:
-        (group / "cpu.cfs_quota_us").write_text("20000" if stage.bad else "-1", encoding="ascii")
+    with control_group("cpu", "cpu.cfs_quota_us", "20000" if stage.bad else "-1") as group:
         burn = stage.script("burn.py", BURN)
         process = stage.start([*burn, "12"] if stage.bad else ["sleep", "12"])
         (group / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
@@ -90,9 +83,6 @@ def quota(stage: Scene) -> None:
             )
             time.sleep(2)
         stage.end()
-    finally:
-        time.sleep(0.5)
-        group.rmdir()
 
 
 def signal_storm(stage: Scene) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.incidents.scene import installed_paths
 from rules.case import Case
 from rules.evaluate import judge
 from rules.model import Report
@@ -58,3 +59,9 @@ def test_every_layer_has_three_rules_that_convict(layer: str) -> None:
         if layer == r.file.layer and any(c in CONVICTS for c in map(str, r.file.confidence.values()))
     ]  # fmt: skip
     assert len(able) >= 3, able
+
+
+def test_no_recording_shows_where_it_was_made() -> None:
+    folders = [p.parent for p in PRODUCED.glob("*/truth.yaml")]
+    assert len(folders) > 50
+    assert {f.name: shown for f in folders if (shown := installed_paths(f))} == {}
