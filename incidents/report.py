@@ -261,7 +261,7 @@ class Claim:
 
     @property
     def clears(self) -> bool:
-        return self.raw.get("kind") == "clear"
+        return self.raw.get("kind") == "clear" and self.raw.get("group", "cleared") == "cleared"
 
     @property
     def group(self) -> str:

@@ -200,3 +200,11 @@ def test_a_copy_says_what_is_not_said():
     assert "ab" * 32 in text
     statement = citations.claim_text(outlook(report).claims[2], LINK)
     assert "Leans on a statement" in statement
+
+
+def test_a_row_that_clears_nobody_stands_as_no_clearing():
+    report = reports.report()
+    clear = next(f for f in report["findings"] if f["kind"] == "clear")
+    report["findings"].append(clear | {"key": "f" * 16, "rule": "NET-004", "group": "contributing", "clears": []})
+    (weak,) = [claim for claim in outlook(report).claims if claim.rule == "NET-004"]
+    assert (weak.clears, weak.group) == (False, "contributing")
