@@ -87,16 +87,18 @@ class Checked:
 
 
 def check(sql: str, tables: frozenset[str] | set[str]) -> Checked:
-    """Return what a statement uses, or raise Refused. `tables` are the names it may read; nothing is executed."""
+    """Return what a statement uses, or raise Refused or MemoryError. `tables` are the names it may read; nothing is executed."""
     if len(sql) > MAX_CHARS:
         raise Refused("the statement is longer than 64 KiB")
     if "\0" in sql:
         raise Refused("the statement holds a NUL character")
-    with duckdb.connect(config={"python_enable_replacements": "false"}) as connection:
+    with duckdb.connect(config={"python_enable_replacements": "false", "threads": "1"}) as connection:
         row = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchone()
     tree: dict[str, Any] = json.loads(row[0] if row else '{"error": true}')
     if tree.get("error"):
         kind = tree.get("error_type")
+        if kind == "out of memory":
+            raise MemoryError
         raise Refused(
             f"the parser says: {tree.get('error_message')}" if kind == "parser" else "only a SELECT is allowed"
         )

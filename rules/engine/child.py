@@ -50,8 +50,8 @@ class Engine:
         self.memory_mb = int(memory_mb)
         if self.connection is not None:
             self.connection.close()
-        self.connection = duckdb.connect(config={"python_enable_replacements": "false"})
-        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'; set threads = 1")
+        self.connection = duckdb.connect(config={"python_enable_replacements": "false", "threads": "1"})
+        self.connection.execute(f"set memory_limit = '{int(memory_mb)}MB'")
         self.connection.execute("set temp_directory = $folder", {"folder": spill})
         if spill:
             self.connection.execute(f"set max_temp_directory_size = '{SPILL_MB}MB'")

@@ -136,7 +136,7 @@ LONG = {
     "join t c on c.args = a.args",
     "a slow pattern on long texts": "with a as (select string_agg(x.args, 'a') as s from t x join t y on x.args = y.args) "
     "select count(*) from a join t u on length(u.args) < length(a.s) join t v on v.args = u.args join t w on w.args = u.args "
-    "where regexp_matches(a.s, '(a|a)*(a|a)*(a|a)*b')",
+    "where regexp_matches(a.s || u.pid || v.pid, '(a|a)*(a|a)*(a|a)*b')",
 }  # fmt: skip
 
 SMALL = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=1.0, max_rows=50)
