@@ -73,8 +73,12 @@ class FindingVersion(models.Model):
         return f"version {self.number} of {self.finding_id}"
 
 
+#: A dispute that is neither answered nor withdrawn: what it objects to is under dispute.
+OPEN_DISPUTE = Q(withdrawn_at__isnull=True, answered_at__isnull=True)
+
+
 class Dispute(models.Model):
-    """A member's objection to a finding, with its reason."""
+    """A member's objection to a finding, with its reason. Answered or withdrawn, it stays visible beside the finding."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="disputes")
     finding = models.ForeignKey(Finding, on_delete=models.PROTECT, related_name="disputes")
@@ -82,15 +86,38 @@ class Dispute(models.Model):
     reason = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    answer = models.TextField(null=True, blank=True)
+    answered_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    answered_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("created_at",)
         constraints = (
             models.UniqueConstraint(
-                name="dispute_one_open", fields=("finding", "author"), condition=Q(withdrawn_at__isnull=True)
+                name="dispute_one_open",
+                fields=("finding", "author"),
+                condition=Q(withdrawn_at__isnull=True, answered_at__isnull=True),
             ),
             models.CheckConstraint(name="dispute_has_reason", condition=~Q(reason="")),
+            models.CheckConstraint(
+                name="dispute_answer_complete",
+                condition=Q(answer__isnull=True, answered_by__isnull=True, answered_at__isnull=True)
+                | Q(answer__isnull=False, answered_by__isnull=False, answered_at__isnull=False) & ~Q(answer=""),
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("incident", "finding"),
+                name="dispute_open",
+                condition=Q(withdrawn_at__isnull=True, answered_at__isnull=True),
+            ),
         )
 
     def __str__(self) -> str:
         return f"dispute of {self.finding_id} by {self.author_id}"
+
+    @property
+    def open(self) -> bool:
+        return self.withdrawn_at is None and self.answered_at is None
