@@ -10,6 +10,7 @@ from django.db.models import F, Q
 class Status(models.TextChoices):
     OPEN = "open", "open"
     MITIGATED = "mitigated", "mitigated"
+    RESOLVED = "resolved", "resolved"
     CLOSED = "closed", "closed"
 
 
@@ -36,6 +37,16 @@ class Incident(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="rooms_created")
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    # A lead wants it closed as soon as uploads and jobs under way are through.
+    closing_at = models.DateTimeField(null=True, blank=True)
+    closing_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    archived_at = models.DateTimeField(null=True, blank=True)
+    archived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    next_update_at = models.DateTimeField(null=True, blank=True)  # when the next word on it is promised
+    next_update_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    standing_version = models.PositiveIntegerField(default=1)  # counts changes of the status and of these times
 
     class Meta:
         ordering = ("-created_at",)
@@ -46,6 +57,10 @@ class Incident(models.Model):
                 condition=Q(status=Status.CLOSED, closed_at__isnull=False)
                 | (~Q(status=Status.CLOSED) & Q(closed_at__isnull=True)),
             ),
+            models.CheckConstraint(
+                name="incident_archived_is_closed",
+                condition=Q(archived_at__isnull=True) | Q(status=Status.CLOSED),
+            ),
         )
         indexes = (models.Index(fields=("status", "-created_at"), name="incident_by_status"),)
 
@@ -55,6 +70,10 @@ class Incident(models.Model):
     @property
     def closed(self) -> bool:
         return self.status == Status.CLOSED
+
+    @property
+    def archived(self) -> bool:
+        return self.archived_at is not None
 
 
 class RoomCounter(models.Model):
