@@ -2,8 +2,10 @@
 
 python -m benchmarks.incidents --out DIR [NAME ...]    (root on Linux for some; each tells what it lacks)
 python -m benchmarks.incidents --truth DIR             (write the truths only, before anything is recorded)
+python -m benchmarks.incidents --healthy ...           (the same for programs that do well, of which there is no incident)
 
 A case is a folder: raw output of the tools, case.yaml, truth.yaml. `DIR/<name>` has the cause, `DIR/<name>-healthy` has not.
+Healthy programs play in process and network namespaces of their own, so that a recording shows nothing else of the machine.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,8 +22,17 @@ from typing import Any
 import yaml
 
 import benchmarks.incidents
-from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Missing, installed_paths, scene
+from benchmarks.incidents.incident import Healthy, Incident
+from benchmarks.incidents.scene import (
+    CALM_PCT,
+    LARGEST,
+    Missing,
+    await_calm,
+    idle_pct,
+    installed_paths,
+    processor_ticks,
+    scene,
+)
 
 ALL_LAYERS = (
     "client_app",
@@ -35,14 +47,26 @@ ALL_LAYERS = (
 )
 
 
+INSIDE = "--inside"
+"""The recorder calls itself with this: it is in namespaces of its own then."""
+
+
 def incidents() -> dict[str, Incident]:
     """Return every incident of the modules in this folder, by name."""
-    found: dict[str, Incident] = {}
+    return {i.name: i for i in _all("INCIDENTS")}
+
+
+def healthy() -> dict[str, Healthy]:
+    """Return every healthy recording of the modules in this folder, by name."""
+    return {h.name: h for h in _all("HEALTHY")}
+
+
+def _all(kind: str) -> list[Any]:
+    found: list[Any] = []
     for module in pkgutil.iter_modules(benchmarks.incidents.__path__):
-        if module.name not in ("__main__", "scene", "incident"):
-            made = importlib.import_module(f"benchmarks.incidents.{module.name}")
-            found |= {i.name: i for i in made.INCIDENTS}
-    return dict(sorted(found.items()))
+        if module.name != "__main__":
+            found += getattr(importlib.import_module(f"benchmarks.incidents.{module.name}"), kind, ())
+    return sorted(found, key=lambda made: str(made.name))
 
 
 def write(path: Path, data: Mapping[str, Any], head: str) -> None:
@@ -70,49 +94,93 @@ def write_truth(incident: Incident, folder: Path) -> None:
     )
 
 
+def write_healthy_truth(made: Healthy, folder: Path) -> None:
+    """Write that nobody may be blamed, before anything is recorded."""
+    said = f"recorded by python -m benchmarks.incidents --healthy {made.name}, on a machine that others used too"
+    write(folder / made.name / "truth.yaml", {"source": said, "healthy": True}, made.about)
+
+
 def record(incident: Incident, folder: Path) -> None:
     """Play an incident and its twin."""
     for bad in (True, False):
         out = folder / (incident.name if bad else f"{incident.name}-healthy")
-        for old in out.glob("*.txt"):
-            old.unlink()
+        _emptied(out)
         with scene(out, bad=bad) as stage:
             incident.play(stage)
-        shown = installed_paths(out)
-        if shown:
-            raise Missing(f"{', '.join(shown)} would show a path of this machine")
         said = {**(incident.said if bad else incident.said_healthy), **stage.said}
-        evidence = sorted(p.name for p in out.glob("*.txt") if p.stat().st_size)
-        for empty in (p for p in out.glob("*.txt") if not p.stat().st_size):
-            empty.unlink()
-        host = {"hosts": {"box": {"os": "linux", **said.get("host", {})}}}
-        entries = {"artifacts": [{"file": name, "host": "box"} for name in evidence]}
-        write(
-            out / "case.yaml",
-            {"title": incident.about.rstrip("."), **{k: v for k, v in said.items() if k != "host"}, **host, **entries},
-            "As recorded.",
-        )
+        _keep(out, incident.about, said, "As recorded.")
+
+
+def record_healthy(made: Healthy, folder: Path, patience_s: float) -> None:
+    """Play programs that do well. Missing if the machine was not calm where the recording shows it."""
+    out = folder / made.name
+    if made.calm:
+        await_calm(patience_s)
+    since = processor_ticks()
+    _emptied(out)
+    with scene(out, bad=False) as stage:
+        made.play(stage)
+    idle = idle_pct(since)
+    if made.calm and idle < CALM_PCT:
+        _emptied(out)
+        raise Missing(f"others used the processors meanwhile: {idle:.0f} % idle")
+    large = [p.name for p in out.glob("*.txt") if p.stat().st_size > LARGEST]
+    if large:
+        raise Missing(f"{', '.join(large)} is larger than {LARGEST} bytes")
+    _keep(out, made.about, {**made.said, **stage.said}, f"As recorded; the processors were {idle:.0f} % idle.")
+
+
+def _emptied(out: Path) -> None:
+    for old in out.glob("*.txt"):
+        old.unlink()
+
+
+def _keep(out: Path, about: str, said: Mapping[str, Any], head: str) -> None:
+    """Write the case.yaml beside a recording. Missing if it shows where it was made."""
+    shown = installed_paths(out)
+    if shown:
+        raise Missing(f"{', '.join(shown)} would show a path of this machine")
+    for empty in (p for p in out.glob("*.txt") if not p.stat().st_size):
+        empty.unlink()
+    evidence = sorted(p.name for p in out.glob("*.txt"))
+    host = {"hosts": {"box": {"os": "linux", **said.get("host", {})}}}
+    entries = {"artifacts": [{"file": name, "host": "box"} for name in evidence]}
+    said = {k: v for k, v in said.items() if k != "host"}
+    write(out / "case.yaml", {"title": about.rstrip("."), **said, **host, **entries}, head)
+
+
+def _alone(name: str, out: Path, patience_s: float) -> int:
+    """Record one healthy case in new process, mount and network namespaces; they end with it, and so does all that it started."""
+    own = f"ip link set lo up; exec {sys.executable} -m benchmarks.incidents {INSIDE} --healthy --patience {patience_s} --out {out} {name}"
+    argv = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--net", "sh", "-c", own]
+    return subprocess.run(argv, check=False, timeout=patience_s + 150).returncode
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Return 0, or 1 if an incident could not be produced here."""
+    """Return 0, or 1 if something could not be produced here."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.incidents", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--truth", type=Path)
+    parser.add_argument("--healthy", action="store_true", help="programs that do well instead of incidents")
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds to wait for a calm machine")
+    parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    found = incidents()
+    found: Mapping[str, Any] = healthy() if options.healthy else incidents()
     chosen = [found[name] for name in options.names] if options.names else list(found.values())
-    for incident in chosen if options.truth else ():
-        write_truth(incident, options.truth)
+    for made in chosen if options.truth else ():
+        (write_healthy_truth if options.healthy else write_truth)(made, options.truth)
     failed = 0
-    for incident in chosen if options.out else ():
+    for made in chosen if options.out else ():
+        if options.healthy and not options.inside:
+            failed |= _alone(made.name, options.out.resolve(), options.patience)
+            continue
         try:
-            record(incident, options.out)
-            print(f"{incident.name}: recorded")
+            record_healthy(made, options.out, options.patience) if options.healthy else record(made, options.out)
+            print(f"{made.name}: recorded")
         except (Missing, PermissionError) as error:
             failed = 1
-            print(f"{incident.name}: not possible here: {error}", file=sys.stderr)
+            print(f"{made.name}: not possible here: {error}", file=sys.stderr)
     if not options.out and not options.truth:
         print("\n".join(f"{i.name:24} {i.about}" for i in found.values()))
     return failed

@@ -23,3 +23,18 @@ class Incident:
     truth: Mapping[str, Any]
     said: Mapping[str, Any] = field(default_factory=dict)
     said_healthy: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """Programs that do well, idle or busy: the library must blame nobody. Recorded in a network and process namespace of their own.
+
+    `calm`: the recording holds counters of the whole machine. It is made only while the machine has processors to spare, and thrown
+    away if others took them meanwhile: what it shows would not be healthy. `said`: keys of its case.yaml.
+    """
+
+    name: str
+    about: str
+    play: Callable[[Scene], None]
+    calm: bool = False
+    said: Mapping[str, Any] = field(default_factory=dict)

@@ -29,6 +29,13 @@ PYTHON = next((p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if Path
 STRACE = ("strace", "-f", "-ttt", "-T")
 
 
+LARGEST = 60_000
+"""Bytes of one file of a healthy recording: the time is cut, never the text."""
+
+CALM_PCT = 40.0
+"""A machine whose processors idle for this share of the time is not short of them."""
+
+
 class Missing(RuntimeError):
     """A program or a right that this machine does not give."""
 
@@ -112,6 +119,29 @@ class Scene:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL) if process in self._started else process.kill()
             process.wait(timeout=10)
+
+
+def processor_ticks() -> tuple[int, int]:
+    """Return the processors' idle ticks and all their ticks since boot (proc_stat(5); steal counts, guests count as user)."""
+    ticks = [int(n) for n in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
+
+
+def idle_pct(since: tuple[int, int]) -> float:
+    """Return the share of the processors' time that was idle since `since`."""
+    idle, total = processor_ticks()
+    return 100.0 * (idle - since[0]) / max(total - since[1], 1)
+
+
+def await_calm(longest_s: float) -> None:
+    """Wait until the processors idle enough for two seconds. Missing after `longest_s`."""
+    until = time.monotonic() + longest_s
+    while time.monotonic() < until:
+        since = processor_ticks()
+        time.sleep(2.0)
+        if idle_pct(since) >= CALM_PCT + 15:
+            return
+    raise Missing("others use the processors")
 
 
 def plain() -> Mapping[str, str]:
