@@ -5,7 +5,7 @@ Views name files, so nothing is loaded that a query does not touch. One object s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from parsers import parquet, schema
+from rules import registry
 from rules.case import FROM_CASE, Case
 from rules.engine import views
 from rules.model import CaseSpec
@@ -22,11 +23,17 @@ THREADS = 2
 
 
 class ReadOnly:
-    """The named evidence tables of a case as views. Use as a context manager; KeyError for a name that is no table of files."""
+    """The named tables of a case as views. Use as a context manager; KeyError for a name that is no table of files.
 
-    def __init__(self, spec: CaseSpec, tables: Iterable[str]) -> None:
-        self._case = Case(spec)
-        wanted = tuple(tables)
+    Derived tables are those that the last judgement left in `cache`; nothing is computed here, so one that is missing there has
+    no rows.
+    """
+
+    def __init__(self, spec: CaseSpec, tables: Iterable[str], cache: Path | None = None) -> None:
+        self._case = Case(spec, cache)
+        named = tuple(tables)
+        derived = [name for name in named if name in registry.derived()]
+        wanted = tuple(name for name in named if name not in derived)
         if unknown := [name for name in wanted if name not in schema.TABLES or name in FROM_CASE]:
             raise KeyError(f"no evidence table: {', '.join(unknown)}")
         self._filled = {
@@ -46,6 +53,17 @@ class ReadOnly:
         # None of these tables is made of the case description or derived, so nothing is ever written to a scratch folder.
         for name, select in views.build(self._case, wanted, Path()).items():
             self._connection.execute(f'create view "{name}" as {select}')
+        for name in derived:
+            if (kept := self._case.kept(name)) is not None:
+                self._connection.execute(
+                    f"create view \"{name}\" as select * from read_parquet({views.text(str(kept))})"
+                )
+                self._filled.add(name)
+
+    @property
+    def case(self) -> Case:
+        """The case behind the views: its stretches, clocks and manifests."""
+        return self._case
 
     def __enter__(self) -> ReadOnly:
         return self
@@ -64,3 +82,17 @@ class ReadOnly:
         cursor = self._connection.execute(sql, dict(params) if params else None)
         names = [column[0] for column in cursor.description or []]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def copy(self, sql: str, file: Path, group_rows: int = 120_000, params: Mapping[str, Any] | None = None) -> None:
+        """Write the rows of one SELECT of ours as a Parquet file, in the query's order."""
+        options = f"format parquet, compression zstd, row_group_size {int(group_rows)}"
+        self._connection.execute(
+            f"copy ({sql}) to {views.text(str(file))} ({options})", dict(params) if params else None
+        )
+
+    def rows(self, sql: str, size: int = 10_000) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
+        """Run one SELECT of ours and give its rows piece by piece, each with the names of the columns."""
+        cursor = self._connection.execute(sql)
+        names = [column[0] for column in cursor.description or []]
+        while piece := cursor.fetchmany(size):
+            yield names, piece

@@ -316,7 +316,12 @@ class Runner:
         return {need.text: self._count(rule, need) for need in needs}
 
     def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
-        if need.text not in self._counts:
+        if need.text in self._counts:
+            return self._counts[need.text]
+        self._view([need.table])
+        if views.is_empty(self._views[need.table]):  # most tables of most cases: not worth a query
+            self._counts[need.text] = {}
+        else:
             where = [condition(*c) for c in need.where]
             if need.column:
                 where.append(f'"{need.column}" is not null')
@@ -341,13 +346,16 @@ class Runner:
         return self._ask(rule.id, rule.sql, params, tables_of(rule))
 
     def _ask(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
-        missing = [t for t in tables if t not in self._views]
-        if missing:
-            self._views.update(views.build(self.case, missing, self.scratch))
+        self._view(tables)
         if not self._opened >= set(tables):
             self.sandbox.open(self._views, self.scratch)
             self._opened = set(self._views)
         return self.sandbox.query(name, sql, params)
+
+    def _view(self, tables: Iterable[str]) -> None:
+        missing = [t for t in tables if t not in self._views]
+        if missing:
+            self._views.update(views.build(self.case, missing, self.scratch))
 
     def _kept(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Path | None:
         values = sorted((k, v.value) for k, v in params.items())

@@ -15,6 +15,7 @@ from rules import findings_table, registry
 from rules.case import FROM_CASE, Case, columns_of
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
+NOTHING = " where false"
 _SQL: dict[object, str] = {
     pl.Int64(): "BIGINT",
     pl.Int32(): "INTEGER",
@@ -53,9 +54,8 @@ def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
     made: dict[str, str] = {}
     for name in wanted:
         if name in WITHOUT_FIRST:
-            made[name] = (
-                f"select * from ({_select(case, WITHOUT_FIRST[name], scratch)}) where coalesce(not first, true)"
-            )
+            whole = _select(case, WITHOUT_FIRST[name], scratch)
+            made[name] = whole if is_empty(whole) else f"select * from ({whole}) where coalesce(not first, true)"
         else:
             made[name] = _select(case, name, scratch)
     return made
@@ -91,9 +91,14 @@ def _findings(case: Case, scratch: Path) -> str | None:
     return f"select * replace (map_from_entries(facts) as facts) from read_parquet({text(str(file))})"
 
 
+def is_empty(select: str) -> bool:
+    """Tell whether a SELECT of `build` is that of a table which nothing filled; one over a file without rows does not count."""
+    return select.endswith(NOTHING)
+
+
 def _empty(columns: dict[str, pl.DataType]) -> str:
     listed = ", ".join(f'null::{sql_type(kind)} as "{name}"' for name, kind in columns.items())
-    return f"select {listed} where false"
+    return f"select {listed}{NOTHING}"
 
 
 def _artifact(case: Case, artifact: int, reading: Path, name: str, columns: dict[str, pl.DataType]) -> list[str]:
