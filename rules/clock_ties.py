@@ -17,7 +17,7 @@ import polars as pl
 
 from rules.clock_bounds import Bounds, Step, fit
 from rules.clock_readings import WALL, absolute
-from rules.model import Clock, Offset
+from rules.model import Clock, ClockCheck, ClockPair, Offset
 from rules.statistics import Interval
 
 SAME_EVENT_S = 0.020  # one event, printed by two programs of one host
@@ -27,12 +27,13 @@ MOST_ACCIDENTS = 0.01
 ZONE_STEP_S, ZONE_SLACK_S = 900.0, 90.0
 SAME_HOST_S = 0.001
 DIGITS = 6
+MOST_PAIRS = 20
 
 
 @dataclass(frozen=True)
 class Tie:
     """One row of the clock map. `first`, `last`: readings of `ref` between which the evidence lies; None: it holds
-    for ever."""
+    for ever. `pairs`: the first of what bounds it."""
 
     clock: str
     ref: str
@@ -44,23 +45,11 @@ class Tie:
     drift: Interval | None = None
     first: float | None = None
     last: float | None = None
+    pairs: tuple[ClockPair, ...] = ()
 
     @property
     def width(self) -> float:
         return math.inf if self.off is None else self.off.hi - self.off.lo
-
-
-@dataclass(frozen=True)
-class Check:
-    """A row of `clock_checks`: a step of the offset at `t_at` (s, reading of `ref`), or a zone that seems to be
-    meant."""
-
-    clock: str
-    ref: str
-    test: str
-    t_at: float | None
-    size_s: float
-    n_anchors: int
 
 
 def of_statements(offsets: Iterable[Offset]) -> list[Tie]:
@@ -79,14 +68,14 @@ def of_statements(offsets: Iterable[Offset]) -> list[Tie]:
     ]
 
 
-def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[Check]]:
+def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[ClockCheck]]:
     """Tie server clocks to client clocks by their covered waits: one pair gives its interval, several a line with
     drift.
 
     Only pairs whose identity something ties and whose server wait is residence time bound anything.
     """
     ties: list[Tie] = []
-    checks: list[Check] = []
+    checks: list[ClockCheck] = []
     usable = covers.filter(
         (pl.col("same_conn") != "none")
         & (pl.col("residence") != "none")
@@ -96,31 +85,40 @@ def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[Check]]:
     )
     for (server, client), pairs in usable.group_by("server_clock", "client_clock", maintain_order=True):
         clock, ref, n = str(server), str(client), pairs.height
+        cited = tuple(
+            ClockPair((s0, s1), (c0, c1), lo, hi)
+            for s0, s1, c0, c1, lo, hi in pairs.select(
+                "server_from", "server_to", "client_from", "client_to", "off_lo", "off_hi"
+            )
+            .head(MOST_PAIRS)
+            .iter_rows()
+        )
         said = " (same connection by statement)" if (pairs["same_conn"] == "statement").any() else ""
         first, last = _number(pairs["c0"].min()), _number(pairs["c1"].max())
         method = "request/response"
         if n == 1:
             off = Interval(_number(pairs["off_lo"][0]), _number(pairs["off_hi"][0]))
-            ties.append(Tie(clock, ref, off, method, True, 1, f"from 1 request/response pair{said}", None, first, last))
+            reason = f"from 1 request/response pair{said}"
+            ties.append(Tie(clock, ref, off, method, True, 1, reason, None, first, last, cited))
             continue
         bounds = Bounds.of(pairs.select("c0", "off_hi").rows(), pairs.select("c1", "off_lo").rows())
         line = fit(bounds)
         if line is None:
             reason = f"the {n} request/response pairs contradict each other for every offset and drift up to 500 ppm"
-            ties.append(Tie(clock, ref, None, method, False, n, reason))
+            ties.append(Tie(clock, ref, None, method, False, n, reason, pairs=cited))
         elif line.step is not None:
             checks.append(_step(clock, ref, line.step, n))
             reason = f"a clock was set: the offset moves by {line.step.size_s:.3f} s between the {n} pairs"
-            ties.append(Tie(clock, ref, None, method, False, n, reason))
+            ties.append(Tie(clock, ref, None, method, False, n, reason, pairs=cited))
         else:
             left = f", {line.dropped} bounds left out" if line.dropped else ""
             reason = f"from {n} request/response pairs{said}{left}"
-            ties.append(Tie(clock, ref, line.offset, method, True, n, reason, line.slope, line.first, line.last))
+            ties.append(Tie(clock, ref, line.offset, method, True, n, reason, line.slope, line.first, line.last, cited))
     return ties, checks
 
 
-def _step(clock: str, ref: str, step: Step, n: int) -> Check:
-    return Check(clock, ref, "step", step.at, round(step.size_s, DIGITS), n)
+def _step(clock: str, ref: str, step: Step, n: int) -> ClockCheck:
+    return ClockCheck(clock, ref, "step", step.at, round(step.size_s, DIGITS), n)
 
 
 def of_anchors(anchors: pl.DataFrame) -> list[Tie]:
@@ -137,15 +135,20 @@ def of_anchors(anchors: pl.DataFrame) -> list[Tie]:
         off = Interval(max(lows), min(lows) + SAME_EVENT_S)
         names = ", ".join(f"{m} {t}" for m, t in rows.select("method", "token").head(3).iter_rows())
         times = _number(rows["t_b"].min()), _number(rows["t_b"].max())
+        cited = tuple(
+            ClockPair((x, x), (y, y), round(t_a - t_b, DIGITS), round(t_a - t_b + SAME_EVENT_S, DIGITS))
+            for x, y, t_a, t_b in rows.select("line_a", "line_b", "t_a", "t_b").head(MOST_PAIRS).iter_rows()
+        )
         if off.lo <= off.hi:
+            reason = f"both show {names}"
             ties.append(
-                Tie(str(a), str(b), off, "shared identifier", True, rows.height, f"both show {names}", None, *times)
+                Tie(str(a), str(b), off, "shared identifier", True, rows.height, reason, None, *times, pairs=cited)
             )
         else:
             reason = (
                 f"{rows.height} shared identifiers ({names}) give offsets {off.lo - off.hi + SAME_EVENT_S:.3f} s apart"
             )
-            ties.append(Tie(str(a), str(b), None, "shared identifier", False, rows.height, reason))
+            ties.append(Tie(str(a), str(b), None, "shared identifier", False, rows.height, reason, pairs=cited))
     return ties
 
 
@@ -176,12 +179,13 @@ def tolerance(interval_s: float) -> float:
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a server process as one clock saw it: `length` s, ended at reading `end`."""
+    """The start of a server process as one clock saw it: `length` s, ended at reading `end`, on these lines."""
 
     clock: str
     host: str | None
     length: float
     end: float
+    lines: tuple[int, int] | None = None
 
 
 def of_starts(traced: Sequence[Start], awaited: Sequence[Start], tied: set[frozenset[str]]) -> list[Tie]:
@@ -205,7 +209,8 @@ def of_starts(traced: Sequence[Start], awaited: Sequence[Start], tied: set[froze
                 f"the listener's wait {y.length:.3f} s; "
                 f"they differ by {abs(x.length - y.length):.4f} s, tolerance {tolerance(x.length):.3f} s"
             )
-            ties.append(Tie(a, b, Interval(x.end - y.end, x.end - y.end), "process start", False, 1, reason))
+            off = Interval(x.end - y.end, x.end - y.end)
+            ties.append(Tie(a, b, off, "process start", False, 1, reason, pairs=_pairs([(x, y)], 0.0)))
             continue
         chosen = _one_offset(fitting)
         offsets = [x.end - y.end for x, y in chosen]
@@ -226,6 +231,7 @@ def of_starts(traced: Sequence[Start], awaited: Sequence[Start], tied: set[froze
                     None,
                     min(y.end for _, y in chosen),
                     max(y.end for _, y in chosen),
+                    _pairs(chosen, SAME_EVENT_S),
                 )
             )
         else:
@@ -233,8 +239,17 @@ def of_starts(traced: Sequence[Start], awaited: Sequence[Start], tied: set[froze
                 f"{len(chosen)} process start(s) of equal length agree, {LEAST_ANCHORS} are needed; "
                 "or a base line of the trace, the process number or a port in both"
             )
-            ties.append(Tie(a, b, off, "process start", False, len(chosen), reason))
+            cited = _pairs(chosen, SAME_EVENT_S)
+            ties.append(Tie(a, b, off, "process start", False, len(chosen), reason, pairs=cited))
     return ties
+
+
+def _pairs(chosen: Sequence[tuple[Start, Start]], slack: float) -> tuple[ClockPair, ...]:
+    return tuple(
+        ClockPair(x.lines, y.lines, round(x.end - y.end - slack, DIGITS), round(x.end - y.end + slack, DIGITS))
+        for x, y in chosen[:MOST_PAIRS]
+        if x.lines and y.lines
+    )
 
 
 def _by_clock(starts: Sequence[Start]) -> dict[str, list[Start]]:
@@ -280,7 +295,7 @@ def zone_guess(pairs: Sequence[tuple[float, float]]) -> float | None:
     return shift if shift and near else None
 
 
-def zone_checks(anchors: pl.DataFrame, clocks: Sequence[Clock]) -> list[Check]:
+def zone_checks(anchors: pl.DataFrame, clocks: Sequence[Clock]) -> list[ClockCheck]:
     """Propose zone shifts between wall clocks that share anchors."""
     wall = {c.clock for c in clocks if c.kind in WALL or absolute(c)}
     found = []
@@ -289,7 +304,7 @@ def zone_checks(anchors: pl.DataFrame, clocks: Sequence[Clock]) -> list[Check]:
         if a in wall and b in wall:
             shift = zone_guess(pairs.select("t_a", "t_b").rows())
             if shift is not None:
-                found.append(Check(str(a), str(b), "zone", None, shift, pairs.height))
+                found.append(ClockCheck(str(a), str(b), "zone", None, shift, pairs.height))
     return found
 
 

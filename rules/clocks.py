@@ -22,8 +22,8 @@ import polars as pl
 from rules.case import Alignment, Case
 from rules.clock_bounds import MAX_DRIFT
 from rules.clock_readings import absolute, bases_of, epoch
-from rules.clock_ties import Check, Start, Tie, of_anchors, of_covers, of_hosts, of_starts, of_statements, zone_checks
-from rules.model import Clock
+from rules.clock_ties import Start, Tie, of_anchors, of_covers, of_hosts, of_starts, of_statements, zone_checks
+from rules.model import Clock, ClockCheck, ClockRow
 from rules.statistics import Interval
 
 CLOCK_MAP: Mapping[str, pl.DataType] = {
@@ -70,7 +70,7 @@ class ClockMap:
     axis."""
 
     ties: tuple[Tie, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[ClockCheck, ...]
     places: Mapping[str, Place]
     main: str | None
 
@@ -93,6 +93,23 @@ class ClockMap:
             ],
             schema=dict(CLOCK_MAP),
             orient="row",
+        )
+
+    def reported(self) -> tuple[ClockRow, ...]:
+        """Return the map as a report holds it: with the lines that bound each offset."""
+        return tuple(
+            ClockRow(
+                t.clock,
+                t.ref,
+                *_ends(t.off),
+                t.accepted,
+                t.method,
+                t.reason,
+                t.n_pairs,
+                *_ends(t.drift),
+                tuple(replace(p, off_lo=round(p.off_lo, DIGITS), off_hi=round(p.off_hi, DIGITS)) for p in t.pairs),
+            )
+            for t in self.ties
         )
 
     def check_rows(self) -> pl.DataFrame:
@@ -244,8 +261,10 @@ def starts_of(case: Case) -> tuple[list[Start], list[Start]]:
     base = bases_of(case.clocks)
     pipes = case.derived("pipe_pairs").filter(pl.col("spawn_s").is_not_null() & pl.col("clock").is_not_null())
     traced = [
-        Start(clock, host, spawn, at + base.get(clock, 0.0))
-        for clock, host, spawn, at in pipes.select("clock", "host", "spawn_s", "t_read").iter_rows()
+        Start(clock, host, spawn, at + base.get(clock, 0.0), (min(fork or read, read), read))
+        for clock, host, spawn, at, fork, read in pipes.select(
+            "clock", "host", "spawn_s", "t_read", "line_fork", "line_read"
+        ).iter_rows()
     ]
     waits = case.derived("sqlnet_waits").filter(
         (pl.col("kind") == "spawn")
@@ -260,8 +279,10 @@ def starts_of(case: Case) -> tuple[list[Start], list[Start]]:
     )
     ended = waits.join(at, on=["artifact_id", "line_to"], how="inner").filter(pl.col("t_local").is_not_null())
     awaited = [
-        Start(clock, host, length, end + base.get(clock, 0.0))
-        for clock, host, length, end in ended.select("clock", "host", "wait_s", "t_local").iter_rows()
+        Start(clock, host, length, end + base.get(clock, 0.0), (first, last))
+        for clock, host, length, end, first, last in ended.select(
+            "clock", "host", "wait_s", "t_local", "line_from", "line_to"
+        ).iter_rows()
     ]
     return traced, awaited
 

@@ -27,7 +27,6 @@ from rules.model import (
     Citation,
     Clear,
     Cleared,
-    ClockRow,
     Compared,
     Failed,
     Finding,
@@ -115,7 +114,8 @@ def judge(
     failed += uncompared
     return Report(
         artifacts=tuple(_artifacts(case)),
-        clock_map=tuple(_clock_rows(case)) if clock_map else (),
+        clock_map=clock_map.reported() if clock_map else (),
+        clock_checks=clock_map.checks if clock_map else (),
         clocks=clocks,
         verdict=verdict,
         whose_seconds=judged.whose,
@@ -395,11 +395,6 @@ def _artifacts(case: Case) -> Iterable[ReportArtifact]:
 def _error(manifest: Mapping[str, Any]) -> str | None:
     error = manifest.get("error")
     return None if error is None else str(error)
-
-
-def _clock_rows(case: Case) -> Iterable[ClockRow]:
-    for r in case.derived("clock_map").iter_rows(named=True):
-        yield ClockRow(r["clock"], r["ref_clock"], r["off_lo"], r["off_hi"], r["accepted"], r["method"], r["reason"])
 
 
 def _compared(case: Case) -> Iterable[Compared]:

@@ -383,8 +383,21 @@ class WhoseSeconds:
 
 
 @dataclass(frozen=True)
+class ClockPair:
+    """Two places that bound an offset together: line ranges on either side, and the offsets (s) that they leave."""
+
+    clock_lines: tuple[int, int]
+    ref_lines: tuple[int, int]
+    off_lo: float
+    off_hi: float
+
+
+@dataclass(frozen=True)
 class ClockRow:
-    """One line of the clock map as reported. `off_lo..off_hi`: how much more `clock` shows than `ref`."""
+    """One line of the clock map as reported. `off_lo..off_hi`: how much more `clock` shows than `ref`.
+
+    `pairs` are the first twenty of the `n_pairs` that bound the offset; drift is in seconds per second.
+    """
 
     clock: str
     ref: str
@@ -393,6 +406,22 @@ class ClockRow:
     accepted: bool
     method: str
     reason: str | None
+    n_pairs: int = 0
+    drift_lo: float | None = None
+    drift_hi: float | None = None
+    pairs: tuple[ClockPair, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClockCheck:
+    """A `step` of the offset at `t_at` (reading of `ref`, s), or a `zone` that seems to be meant, `size_s` apart."""
+
+    clock: str
+    ref: str
+    test: str
+    t_at: float | None
+    size_s: float
+    n_anchors: int
 
 
 @dataclass(frozen=True)
@@ -456,6 +485,7 @@ class Report:
     failed: tuple[Failed, ...]
     seconds: float
     hidden: tuple[Hidden, ...] = ()
+    clock_checks: tuple[ClockCheck, ...] = ()
     schema: Literal[1] = 1
 
     def as_json(self) -> dict[str, Any]:

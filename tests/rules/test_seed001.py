@@ -136,6 +136,11 @@ def test_clocks(report: Report) -> None:
     (refused,) = [c for c in report.clock_map if not c.accepted]
     assert refused.reason is not None
     assert "1.5406" in refused.reason
+    (pair,) = accepted[0].pairs
+    assert (accepted[0].n_pairs, pair.off_lo, pair.off_hi) == (1, 0.157, 0.237)
+    assert pair.clock_lines[0] < pair.clock_lines[1]
+    assert pair.ref_lines[0] < pair.ref_lines[1]
+    assert [p.ref_lines for p in refused.pairs] == [pair.clock_lines], "the same wait of the listener"
     frames = {c.clock: c.frame for c in report.clocks}
     assert frames["1.1:1"] == frames["2.1:1"] != frames["3.1:1"]
 
