@@ -1,64 +1,132 @@
-"""Write, edit, delete and restore notes."""
+"""Write, edit, delete and restore notes; answer, resolve and reopen threads."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 
 from incidents.access import Right, Room
+from incidents.actions import notices
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
-from incidents.models.note import Note
+from incidents.models.note import Note, NoteVersion
+from incidents.naming import known_as
 
-LONGEST = 20_000
+LONGEST = 10_000
+LONGEST_CLIENT_ID = 36
+
+
+class Conflict(Refused):
+    """Somebody changed the text meanwhile: all three texts, for a merge that the second writer decides."""
+
+    status = 409
+
+    def __init__(self, note: Note, base: str, name: str) -> None:
+        super().__init__(f"{name} changed this note while you wrote.")
+        self.note = note
+        self.base = base
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a thread hangs: a finding, lines of an artifact or all of it, a stretch of a clock, a lane; all empty: the room."""
+
+    finding_key: str | None = None
+    artifact: int | None = None
+    lines: tuple[int, int] | None = None
+    clock: str | None = None
+    times: tuple[float, float] | None = None
+    lane: str | None = None
+    lane_label: str | None = None
+
+    def check(self) -> None:
+        if self.lines is not None and self.artifact is None:
+            raise Refused("A note on lines names their artifact.")
+        if self.times is not None and self.clock is None:
+            raise Refused("A note on a time names its clock.")
+        if self.lines and not 1 <= self.lines[0] <= self.lines[1]:
+            raise Refused("The lines must be first to last, from 1.")
+        if self.times and not (math.isfinite(self.times[0]) and self.times[0] <= self.times[1] < math.inf):
+            raise Refused("The times must be from first to last.")
+        if self.lane is not None and (not self.lane.strip() or len(self.lane) > 200 or set(self.lane) & set("()\n\0")):
+            raise Refused("A lane is named by at most 200 characters on one line, without brackets.")
 
 
 def add(
     room: Room,
     text: str,
     *,
-    finding_key: str | None = None,
-    artifact: int | None = None,
-    lines: tuple[int, int] | None = None,
-    clock: str | None = None,
-    times: tuple[float, float] | None = None,
+    client_id: str | None = None,
+    again: bool = False,
+    **place: Any,
 ) -> Note:
-    """Write a note on a finding, on lines of an artifact, on a stretch of a clock, or on the room as a whole."""
-    if (artifact is None) != (lines is None) or (clock is None) != (times is None):
-        raise Refused("A note on lines names artifact and lines; one on a time names clock and times.")
-    if lines and not 1 <= lines[0] <= lines[1]:
-        raise Refused("The lines must be first to last, from 1.")
-    if times and not (math.isfinite(times[0]) and math.isfinite(times[1]) and times[0] <= times[1]):
-        raise Refused("The times must be from first to last.")
-    text = _checked(text)
+    """Begin a thread at a `Place` (its fields by name).
+
+    `client_id` is what the writer's page calls the note: a post repeated with the same words answers with the note that
+    is there. `again` says that it *is* a repetition, so other words are that note's newer text.
+    """
+    where = Place(**place)
+    where.check()
+    text = checked(text)
     with deed(room, Right.NOTE) as doing:
-        note = Note(incident=doing.incident, author=doing.room.user, text=text, clock=clock)
-        if finding_key is not None:
-            if not doing.incident.findings.filter(key=finding_key).exists():
+        sent = _sent_before(doing, text, client_id, again)
+        if sent is not None:
+            return sent
+        note = Note(incident=doing.incident, author=doing.room.user, text=text)
+        note.client_id = _unused(doing, client_id)
+        note.clock, note.lane, note.lane_label = where.clock, where.lane, (where.lane_label or None)
+        if where.lane_label:
+            note.lane_label = where.lane_label[:200]
+        if where.finding_key is not None:
+            if not doing.incident.findings.filter(key=where.finding_key).exists():
                 raise Refused("There is no such finding.", 404)
-            note.finding_key = finding_key
-        if artifact is not None and lines is not None:
-            cited = doing.incident.artifacts.filter(number=artifact).first()
+            note.finding_key = where.finding_key
+        if where.artifact is not None:
+            cited = doing.incident.artifacts.filter(number=where.artifact).first()
             if cited is None or cited.purged:
                 raise Refused("There is no such artifact.", 404)
-            note.sha256, (note.line_from, note.line_to) = cited.sha256, lines
-        if times is not None:
-            note.t_from, note.t_to = times
-        note.save()
-        _told(doing, "wrote", note)
-        return note
+            note.sha256 = cited.sha256
+            note.line_from, note.line_to = where.lines or (None, None)
+        if where.times is not None:
+            note.t_from, note.t_to = where.times
+        return _written(doing, note)
 
 
-def edit(room: Room, id: int, text: str) -> Note:
-    """Change a note's text. Members edit their own notes, leads all; who and when is kept."""
-    text = _checked(text)
+def reply(room: Room, id: int, text: str, *, client_id: str | None = None, again: bool = False) -> Note:
+    """Write under a note. A reply to a reply belongs to the same thread."""
+    text = checked(text)
+    with deed(room, Right.NOTE) as doing:
+        sent = _sent_before(doing, text, client_id, again)
+        if sent is not None:
+            return sent
+        root = _one(doing, id)
+        root = root.reply_to or root
+        note = Note(incident=doing.incident, author=doing.room.user, text=text, reply_to=root)
+        note.client_id = _unused(doing, client_id)
+        return _written(doing, note)
+
+
+def edit(room: Room, id: int, text: str, version: int | None = None) -> Note:
+    """Change a note's text. Members edit their own notes, leads all; every text it had is kept.
+
+    `version` is the one that the writer began from; `Conflict` if the text is another one by now.
+    """
+    text = checked(text)
     with deed(room, Right.NOTE) as doing:
         note = _own(doing, id)
         if note.deleted_at is not None:
             raise Refused("This note was deleted. Restore it first.", 409)
-        note.text, note.edited_by, note.edited_at = text, doing.room.user, timezone.now()
-        _told(doing, "edited", note)
+        if text == note.text:
+            return note  # said already: an answer that got lost, or nothing to say
+        newest = note.versions.order_by("-number").first()
+        if version is not None and newest is not None and version < newest.number:
+            began = note.versions.filter(number__lte=version).order_by("-number").first()
+            raise Conflict(note, began.text if began else "", known_as(newest.author))
+        _reworded(doing, note, text)
         return note
 
 
@@ -66,20 +134,42 @@ def delete(room: Room, id: int) -> Note:
     """Take a note away; `restore` brings it back."""
     with deed(room, Right.NOTE) as doing:
         note = _own(doing, id)
-        note.deleted_by, note.deleted_at = doing.room.user, timezone.now()
-        _told(doing, "deleted", note)
+        if note.deleted_at is None:
+            note.deleted_by, note.deleted_at = doing.room.user, timezone.now()
+            _told(doing, "deleted", note)
         return note
 
 
 def restore(room: Room, id: int) -> Note:
     with deed(room, Right.NOTE) as doing:
         note = _own(doing, id)
-        note.deleted_by, note.deleted_at = None, None
-        _told(doing, "restored", note)
+        if note.deleted_at is not None:
+            note.deleted_by, note.deleted_at = None, None
+            _told(doing, "restored", note)
         return note
 
 
-def _checked(text: str) -> str:
+def resolve(room: Room, id: int) -> Note:
+    """Say that a thread needs no more words. Every member who may write may, and may reopen it."""
+    with deed(room, Right.NOTE) as doing:
+        note = _root(doing, id)
+        if note.resolved_at is None:
+            note.resolved_by, note.resolved_at = doing.room.user, timezone.now()
+            _told(doing, "resolved", note)
+        return note
+
+
+def reopen(room: Room, id: int) -> Note:
+    with deed(room, Right.NOTE) as doing:
+        note = _root(doing, id)
+        if note.resolved_at is not None:
+            note.resolved_by, note.resolved_at = None, None
+            _told(doing, "reopened", note)
+        return note
+
+
+def checked(text: str) -> str:
+    """Return a text as it is stored; `Refused` if it is empty or too long."""
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     if not text:
         raise Refused("The note is empty.")
@@ -88,12 +178,63 @@ def _checked(text: str) -> str:
     return text
 
 
-def _own(doing: Deed, id: int) -> Note:
-    note = doing.incident.notes.filter(pk=id).first()
+def _sent_before(doing: Deed, text: str, client_id: str | None, again: bool) -> Note | None:
+    """Find the note of an earlier try whose answer got lost on the way."""
+    if not client_id:
+        return None
+    note = doing.incident.notes.filter(author=doing.room.user, client_id=client_id).first()
+    if note is None or (text != note.text and not (again and note.version == 1)):
+        return None
+    if text != note.text:
+        _reworded(doing, note, text)
+    return note
+
+
+def _unused(doing: Deed, client_id: str | None) -> str | None:
+    """Drop a page's name for a note that it has given to another one, as a page taken from the history does."""
+    if not client_id or len(client_id) > LONGEST_CLIENT_ID:
+        return None
+    return None if doing.incident.notes.filter(author=doing.room.user, client_id=client_id).exists() else client_id
+
+
+def _written(doing: Deed, note: Note) -> Note:
+    note.save()
+    NoteVersion.objects.create(
+        note=note, number=note.version, text=note.text, author=note.author, made_at=note.created_at
+    )
+    notices.of_note(doing, note)
+    _told(doing, "wrote", note)
+    return note
+
+
+def _reworded(doing: Deed, note: Note, text: str) -> None:
+    before, note.text = note.text, text
+    note.edited_by, note.edited_at = doing.room.user, timezone.now()
+    _told(doing, "edited", note)
+    NoteVersion.objects.create(
+        note=note, number=note.version, text=text, author=doing.room.user, made_at=note.edited_at
+    )
+    notices.of_note(doing, note, before)
+
+
+def _one(doing: Deed, id: int) -> Note:
+    note = doing.incident.notes.select_related("reply_to").filter(pk=id).first()
     if note is None:
         raise Refused("There is no such note.", 404)
+    return note
+
+
+def _own(doing: Deed, id: int) -> Note:
+    note = _one(doing, id)
     if note.author_id != doing.room.user.pk:
         doing.room.require(Right.PEOPLE)
+    return note
+
+
+def _root(doing: Deed, id: int) -> Note:
+    note = _one(doing, id)
+    if note.reply_to_id is not None:
+        raise Refused("A thread is resolved as a whole, at its first note.")
     return note
 
 

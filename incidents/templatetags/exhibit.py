@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from django import template
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from incidents.inbox import MOST_COUNTED, unread_count
+from incidents.naming import known_as, letters_of
 from incidents.report import layer_name
 from incidents.visible import visible
 
@@ -56,15 +58,20 @@ def layer(code: object) -> str:
 @register.filter
 def initials(user: User) -> str:
     """Return two letters for an avatar, of the full name where there is one."""
-    words = (user.get_full_name() or user.get_username()).replace(".", " ").replace("_", " ").replace("-", " ").split()
-    letters = "".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]
-    return visible(letters.upper())
+    return letters_of(user)
 
 
 @register.filter
 def person(user: User | None) -> str:
     """Name a person as pages do: the full name, else the user name; the program itself is Exhibit."""
-    return visible(user.get_full_name() or user.get_username()) if user else "Exhibit"
+    return known_as(user)
+
+
+@register.simple_tag
+def unread(user: User | AnonymousUser) -> str:
+    """Say how many notifications a person has not read, for the bell; nothing where there are none."""
+    count = unread_count(user)
+    return "" if not count else "99+" if count >= MOST_COUNTED else str(count)
 
 
 @register.simple_tag
