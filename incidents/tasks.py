@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents import analysis, ingest, live, store
+from incidents import analysis, ingest, live, mails, store
 from incidents.errors import IncidentError, StoreError
 from incidents.models.artifact import Artifact
 from incidents.models.database import AWAY
@@ -26,6 +26,7 @@ from incidents.models.upload import Upload
 log = structlog.get_logger(__name__)
 
 ABANDONED_S = 24 * 3600
+MAILS = "mails"  # no queue of jobs: its rows are the notifications
 _PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
@@ -54,12 +55,15 @@ def load_parsers(**_: object) -> None:
 
 
 def hint(queue: str) -> None:
-    """Tell the workers that a job may wait. If the broker is away, `sweep` says it again."""
+    """Tell the workers that a job may wait, or a mail (`MAILS`). If the broker is away, `sweep` says it again."""
     try:
         # Not from Celery's pool: those connections wait without end for a broker that stands still, and a request with
         # them.
         with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
-            work.apply_async((queue,), queue=queue, connection=connection)
+            if queue == MAILS:
+                mail.apply_async(queue=Queue.SMALL.value, connection=connection)
+            else:
+                work.apply_async((queue,), queue=queue, connection=connection)
     except (BrokerAway, OSError) as error:
         log.warning("tasks.broker_away", queue=queue, error=str(error))
 
@@ -96,6 +100,14 @@ def work(queue: str) -> None:
             hint(waiting)
 
 
+@shared_task(name="incidents.tasks.mail")  # type: ignore[untyped-decorator]  # as above
+def mail() -> None:
+    """Send the mails that wait, some at a time: readings must not wait behind a slow mail server."""
+    mails.send_waiting()
+    if mails.waiting():
+        hint(MAILS)
+
+
 @shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]  # as above
 def sweep() -> None:
     """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
@@ -104,6 +116,8 @@ def sweep() -> None:
     for queue in Queue.values:
         for _ in range(min(Job.objects.waiting(queue), 4)):
             hint(queue)
+    if mails.waiting():
+        hint(MAILS)
     for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
         store.purge(artifact)  # once more: the process that should have done it may have died after its commit
     _forget()
