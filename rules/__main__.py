@@ -62,6 +62,9 @@ def _arguments() -> argparse.ArgumentParser:
         "--texts", metavar="DIR", help="with --score: where published texts lie that a truth.yaml names"
     )
     parser.add_argument(
+        "--jobs", metavar="N", type=int, help="with --score: processes side by side (default: one per processor)"
+    )
+    parser.add_argument(
         "--docs", metavar="FILE", help="write the documentation of the rules; with --score that of their accuracy"
     )
     return parser
@@ -183,7 +186,9 @@ def _score(options: argparse.Namespace, library: Library, parser: argparse.Argum
     if not folder.is_dir():
         parser.error(f"{folder} is no folder")
     cases, left_out = [], []
-    for made in truth.score(folder, library, Path(options.texts) if options.texts else truth.SEEDS):
+    if options.jobs is not None and options.jobs < 1:
+        parser.error("--jobs must be at least 1")
+    for made in truth.score(folder, library, Path(options.texts) if options.texts else truth.SEEDS, options.jobs):
         if isinstance(made, str):
             left_out.append(made)
         else:

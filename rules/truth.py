@@ -6,8 +6,11 @@ different things: *silent* is a library that does not reach, *wrong blame* one t
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from io import StringIO
@@ -236,47 +239,98 @@ def _same(want: Any, got: Any) -> bool:
 # --- a folder of cases ------------------------------------------------------------------------------------------------
 
 
-def score(folder: Path, rules: Sequence[Rule] | Library | None = None, texts: Path = SEEDS) -> Iterator[Scored | str]:
+@dataclass(frozen=True)
+class _Given:
+    """A case that can be judged here: its evidence, its case file, and the folder that keeps its first result."""
+
+    name: str
+    truth: Truth
+    evidence: Path
+    case: Path
+    home: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes of evidence: about how long it takes."""
+        files = self.evidence.rglob("*") if self.evidence.is_dir() else (self.evidence,)
+        return sum(f.stat().st_size for f in files if f.is_file())
+
+
+def score(
+    folder: Path, rules: Sequence[Rule] | Library | None = None, texts: Path = SEEDS, jobs: int | None = None
+) -> Iterator[Scored | str]:
     """Yield each case under a folder, by name; a text instead for one that cannot be judged here, saying why.
 
-    The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again.
+    The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again. `jobs`:
+    processes that judge side by side, one per processor if not given; the result does not depend on it.
     """
-    for path in sorted(folder.rglob(TRUTH)):
-        name = path.parent.relative_to(folder).as_posix()
-        truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
-        given = (
-            _outside(truth.evidence, path.parent / CASE, name, texts)
-            if truth.evidence
-            else (path.parent, path.parent / CASE, name)
-        )
-        yield given if isinstance(given, str) else _scored(given[2], truth, given[0], given[1], path.parent, rules)
-        if truth.whole:
-            given = _outside(truth.whole.evidence, path.parent / truth.whole.case, f"{name} whole", texts)
-            yield given if isinstance(given, str) else _scored(given[2], truth, given[0], given[1], path.parent, rules)
+    from rules.packs import open_library
+
+    listed = [g for path in sorted(folder.rglob(TRUTH)) for g in _given(folder, path, texts)]
+    cases = [g for g in listed if isinstance(g, _Given)]
+    several = min(jobs or len(os.sched_getaffinity(0)), len(cases))
+    library = open_library() if rules is None else rules
+    if several <= 1:
+        for given in listed:
+            yield given if isinstance(given, str) else _scored(given, *_judged(given, library))
+        return
+    # Not forked: Polars has threads, and a fork may keep their locks for ever.
+    with ProcessPoolExecutor(several, multiprocessing.get_context("spawn"), _take, (library,)) as pool:
+        waiting = {g.name: pool.submit(_judged, g) for g in sorted(cases, key=lambda g: -g.size)}
+        for given in listed:
+            yield given if isinstance(given, str) else _scored(given, *waiting[given.name].result())
 
 
-def _outside(evidence: str, case: Path, name: str, texts: Path) -> tuple[Path, Path, str] | str:
-    """The file of a published text (a pattern is allowed), or why it cannot be read."""
+def _given(folder: Path, path: Path, texts: Path) -> Iterator[_Given | str]:
+    """What a truth file speaks of: the case, and the same incident as one published text where it names one."""
+    home = path.parent
+    name = home.relative_to(folder).as_posix()
+    truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
+    if truth.evidence:
+        yield _outside(truth, truth.evidence, home / CASE, name, texts)
+    elif any(p.is_file() and p.suffix not in (".yaml", ".yml") for p in home.rglob("*")):
+        yield _Given(name, truth, home, home / CASE, home)
+    else:
+        yield f"{name}: nothing has been recorded yet"
+    if truth.whole:
+        yield _outside(truth, truth.whole.evidence, home / truth.whole.case, f"{name} whole", texts)
+
+
+def _outside(truth: Truth, evidence: str, case: Path, name: str, texts: Path) -> _Given | str:
+    """A published text (a pattern is allowed), or why it cannot be read."""
     found = sorted(texts.glob(evidence.removeprefix("seeds/"))) if texts.is_dir() else []
     if not found:
         return f"{name}: {evidence} is not present (--texts names its folder)"
-    return found[0], case, name
+    return _Given(name, truth, found[0], case, case.parent)
 
 
-def _scored(
-    name: str, truth: Truth, evidence: Path, case: Path, home: Path, rules: Sequence[Rule] | Library | None
-) -> Scored:
+_library: Sequence[Rule] | Library = ()
+"""The rules of a process that judges beside others."""
+
+
+def _take(library: Sequence[Rule] | Library) -> None:
+    global _library
+    _library = library
+
+
+def _judged(given: _Given, library: Sequence[Rule] | Library | None = None) -> tuple[Compared, Compared | None]:
+    """Judge one case, and once more without what people stated."""
     from rules.evaluate import evaluate
     from rules.reading import open_paths
 
+    rules = _library if library is None else library
     with tempfile.TemporaryDirectory(prefix="exhibit-score-") as out, redirect_stderr(StringIO()):
-        spec: CaseSpec = open_paths([evidence], case if case.is_file() else None, Path(out))[0]
-        now = compare(truth, evaluate(spec, Path(out), rules=rules))
+        spec: CaseSpec = open_paths([given.evidence], given.case if given.case.is_file() else None, Path(out))[0]
+        now = compare(given.truth, evaluate(spec, Path(out), rules=rules))
         unstated = None
         if spec.statements:
-            unstated = compare(truth, evaluate(replace(spec, statements=()), Path(out), rules=rules))
-    which = "whole" if name.endswith(" whole") else "case"
-    return Scored(name, truth, now, unstated, truth.first or _first(home / FIRST, which, now))
+            unstated = compare(given.truth, evaluate(replace(spec, statements=()), Path(out), rules=rules))
+    return now, unstated
+
+
+def _scored(given: _Given, now: Compared, unstated: Compared | None) -> Scored:
+    which = "whole" if given.name.endswith(" whole") else "case"
+    return Scored(given.name, given.truth, now, unstated, given.truth.first or _first(given.home / FIRST, which, now))
 
 
 def _first(path: Path, which: str, now: Compared) -> Result | None:

@@ -126,6 +126,7 @@ def record_healthy(made: Healthy, folder: Path, patience_s: float) -> None:
         raise Missing(f"others used the processors meanwhile: {idle:.0f} % idle")
     large = [p.name for p in out.glob("*.txt") if p.stat().st_size > LARGEST]
     if large:
+        _emptied(out)
         raise Missing(f"{', '.join(large)} is larger than {LARGEST} bytes")
     _keep(out, made.about, {**made.said, **stage.said}, f"As recorded; the processors were {idle:.0f} % idle.")
 
@@ -178,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             record_healthy(made, options.out, options.patience) if options.healthy else record(made, options.out)
             print(f"{made.name}: recorded")
-        except (Missing, PermissionError) as error:
+        except (Missing, PermissionError, subprocess.TimeoutExpired) as error:
             failed = 1
             print(f"{made.name}: not possible here: {error}", file=sys.stderr)
     if not options.out and not options.truth:

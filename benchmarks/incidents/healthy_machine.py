@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.incidents.incident import Healthy
+from benchmarks.incidents.incident import ELSEWHERE, Healthy
 from benchmarks.incidents.scene import Scene, needs
 from benchmarks.incidents.servers import as_user, run
 
@@ -123,6 +123,7 @@ def settings(stage: Scene) -> None:
 
 def processes(stage: Scene) -> None:
     needs("top", "ps")
+    stage.work.chmod(0o755)
     for name in ("batch", "cron", "agent"):
         stage.start([*as_user("nobody"), *stage.script(f"{name}.py", BURN), "20", "0.2"])
     time.sleep(1)
@@ -207,10 +208,10 @@ HEALTHY = (
     Healthy("machine-disk-writer", "A program writes 24 MB and flushes it, twice a second.", writer, calm=True),
     Healthy("machine-memory", "Memory tables of a machine with plenty of it.", memory),
     Healthy("machine-page-cache", "Reading a file has filled the page cache: less is free, nothing is short.", page_cache),
-    Healthy("machine-network-idle", "Counters of a network nobody uses, twice.", network_idle),
+    Healthy("machine-network-idle", "Counters of a network nobody uses, twice.", network_idle, said=ELSEWHERE),
     Healthy("machine-ping", "Twenty echoes on the loopback.", loopback),
     Healthy("machine-settings", "Settings as the distribution made them.", settings),
-    Healthy("machine-processes", "A list of processes that mostly sleep.", processes),
+    Healthy("machine-processes", "A list of processes that mostly sleep.", processes, calm=True),
     Healthy("machine-cache-warm", "A program has filled its cache and does not grow any more.", growing_a_little),
     Healthy("machine-few-forks", "A shell starts a small program ten times a second.", forks_now_and_then, calm=True),
     Healthy("machine-ipc", "Some semaphores, a shared segment and a queue that nobody fights over.", semaphores),

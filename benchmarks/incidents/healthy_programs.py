@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.incidents.incident import Healthy
+from benchmarks.incidents.incident import ELSEWHERE, Healthy
 from benchmarks.incidents.scene import Scene, needs
 from benchmarks.incidents.servers import BROWSER, children, java, nginx, run
 
@@ -63,7 +63,11 @@ def web_packets(stage: Scene) -> None:
 
 def web_client(stage: Scene) -> None:
     nginx(stage)
-    stage.traced("strace.txt", [*stage.script("browser.py", BROWSER), "6", "0.02", "keep"])
+    stage.traced(
+        "strace.txt",
+        [*stage.script("browser.py", BROWSER), "6", "0.02", "keep"],
+        ("-e", "trace=%network,close,clock_nanosleep"),
+    )
 
 
 POOL = """
@@ -174,7 +178,7 @@ def quiet_server(stage: Scene) -> None:
             c, _ = s.accept(); c.sendall(c.recv(16)); c.close()
     """,
     )
-    stage.traced("strace.txt", program)
+    stage.traced("strace.txt", program, ("-e", "trace=%network,poll,clone,clone3,clock_nanosleep,exit_group"))
 
 
 def both_families(stage: Scene) -> None:
@@ -253,20 +257,12 @@ def takes_turns(stage: Scene) -> None:
             os._exit(0)
     """,
     )
-    stage.traced("strace.txt", program, ("-e", "trace=semget,semop,semctl,fork,clone,wait4,exit_group"))
+    stage.traced("strace.txt", program, ("-e", "trace=semget,semop,semtimedop,semctl,fork,clone,wait4,exit_group"))
 
 
 def looks_up(stage: Scene) -> None:
     """Names that the machine knows itself: files are asked and answer."""
-    program = stage.script(
-        "names.py",
-        """
-        import pwd, socket
-        for _ in range(3):
-            socket.getaddrinfo("localhost", 80); pwd.getpwnam("nobody")
-    """,
-    )
-    stage.traced("strace.txt", program)
+    stage.traced("strace.txt", ["sh", "-c", "getent ahosts localhost; getent passwd nobody; getent services http"])
 
 
 def searches(stage: Scene) -> None:
@@ -326,25 +322,25 @@ def alarms(stage: Scene) -> None:
 
 
 HEALTHY = (
-    Healthy("nginx-idle", "nginx without visitors.", web_idle),
-    Healthy("nginx-asked", "A worker of nginx serves a page now and then.", web_worker),
+    Healthy("nginx-idle", "nginx without visitors.", web_idle, said=ELSEWHERE),
+    Healthy("nginx-asked", "A worker of nginx serves a page now and then.", web_worker, said=ELSEWHERE),
     Healthy("nginx-at-work", "nginx serves some two hundred pages a second.", web_counters, calm=True),
     Healthy("nginx-sockets", "A connection for each page: many in TIME-WAIT, none refused.", web_sockets),
-    Healthy("nginx-packets", "A dozen visits on the wire.", web_packets),
+    Healthy("nginx-packets", "A dozen visits on the wire.", web_packets, said=ELSEWHERE),
     Healthy("nginx-client", "A client fetches six pages over one connection.", web_client),
-    Healthy("java-pool", "Four threads of a Java program work twice a second and wait in between.", java_pool),
+    Healthy("java-pool", "Four threads of a Java program work twice a second and wait in between.", java_pool, said=ELSEWHERE),
     Healthy("java-tables", "Stacks, memory and threads of a Java program that mostly waits.", java_tables),
     Healthy("java-starts", "Totals of a short Java program.", java_starts),
     Healthy("python-starts", "Python looks for its modules.", python_starts),
     Healthy("python-pool", "Four threads take work from a queue.", python_pool),
     Healthy("shell-pipeline", "Three programs in a pipe.", pipeline),
     Healthy("python-heartbeat", "A daemon that has something to do every second.", heartbeat),
-    Healthy("python-quiet-server", "A server whose clients come every two seconds.", quiet_server),
+    Healthy("python-quiet-server", "A server whose clients come every two seconds.", quiet_server, said=ELSEWHERE),
     Healthy("python-both-families", "IPv6 refused at once, IPv4 answers.", both_families),
     Healthy("python-workers", "A parent waits for four workers that compute.", workers),
     Healthy("python-segments", "Two shared segments are attached and detached.", shared_memory),
     Healthy("python-semaphores", "Two processes pass a semaphore to each other.", takes_turns),
-    Healthy("python-names", "Names and users that the machine knows itself.", looks_up),
+    Healthy("python-names", "Names, users and services that the machine knows itself.", looks_up),
     Healthy("grep-files", "grep reads some files.", searches),
     Healthy("tar-packs", "tar packs two folders through gzip.", packs),
     Healthy("gcc-builds", "A compiler starts its parts one after the other.", builds),

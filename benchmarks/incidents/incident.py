@@ -9,6 +9,12 @@ from typing import Any
 from benchmarks.incidents.scene import Scene
 
 
+COMPLAINT: Mapping[str, Any] = {"symptom": {"text": "users say that everything is slow"}}
+ELSEWHERE: Mapping[str, Any] = {
+    "symptom": {"text": "some logins take three seconds", "unit": "s", "bad": 3.0, "normal": 0.1}
+}
+
+
 @dataclass(frozen=True)
 class Incident:
     """A cause that can be produced here. `truth` is written before anything judges the recording.
@@ -30,11 +36,12 @@ class Healthy:
     """Programs that do well, idle or busy: the library must blame nobody. Recorded in a network and process namespace of their own.
 
     `calm`: the recording holds counters of the whole machine. It is made only while the machine has processors to spare, and thrown
-    away if others took them meanwhile: what it shows would not be healthy. `said`: keys of its case.yaml.
+    away if others took them meanwhile: what it shows would not be healthy. `said`: keys of its case.yaml; as in a real room somebody
+    complains (`COMPLAINT`), or complains of seconds that are not in this evidence (`ELSEWHERE`).
     """
 
     name: str
     about: str
     play: Callable[[Scene], None]
     calm: bool = False
-    said: Mapping[str, Any] = field(default_factory=dict)
+    said: Mapping[str, Any] = field(default_factory=lambda: COMPLAINT)

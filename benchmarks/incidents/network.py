@@ -193,7 +193,7 @@ def syn_ladder(stage: Scene) -> None:
             time.sleep(0.01 if n % 8 < 3 else 0.6)
         for t in threads:
             t.join()
-        open({str(times)!r}, "w").write("".join(f"time elapsed : {{times[n]:.3f}}\\\\n" for n in sorted(times)))
+        open({str(times)!r}, "w").write("".join(f"time elapsed : {{times[n]:.3f}}\\n" for n in sorted(times)))
     """,
     )
     stage.start(clients).wait(timeout=55)
