@@ -169,6 +169,11 @@ MATRIX: dict[str, list[Row]] = {
         Row("lead", "post", (302,), data={"form": "status", "status": "closed"}),
     ],
     "case-yaml": [Row("viewer")],
+    "clocks": [
+        Row("viewer"),
+        Row("investigator", "post", (422,)),
+        Row("investigator", "post", (404,), data={"do": "remove"}),
+    ],
     "members": [
         Row("viewer"),
         Row("lead", "post", (404,), data={"do": "remove", "member": 0}),

@@ -1,0 +1,148 @@
+"""The clocks of a room: what each is, what ties it to the others, what was refused; people may state an offset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from incidents import access, clock_words
+from incidents.access import Right, Room
+from incidents.actions import case as actions
+from incidents.clock_words import FAR_S, is_wall
+from incidents.errors import Refused
+from incidents.views.questions import open_questions
+from incidents.views.shell import shell
+from incidents.views.timeline import newest_report
+from rules.clock_readings import epoch
+
+MOST_S = 100 * 366 * FAR_S
+
+
+class OffsetForm(forms.Form):
+    """How far one clock is ahead of another, or when a trace's zero was on a clock that shows times of day."""
+
+    clock = forms.ChoiceField(label="This clock")
+    ref = forms.ChoiceField(label="against this one")
+    ahead = forms.CharField(
+        label="is ahead by",
+        max_length=40,
+        help_text="Seconds, negative if it is behind. For a trace that counts its own seconds: when its zero was on the other clock, as 2016-04-14 05:58:29.3",
+    )
+    err = forms.FloatField(label="give or take, s", min_value=0, max_value=MOST_S, initial=1.0)
+    text = forms.CharField(
+        label="How is that known?", max_length=2000, widget=forms.Textarea(attrs={"rows": 2, "class": "wide"})
+    )
+    far = forms.BooleanField(label="Yes, more than a day apart", required=False)
+
+    def __init__(self, report: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.clocks = {clock["clock"]: clock for clock in reversed(report.get("clocks", ()))}
+        choices = [(d.clock, d.name) for d in clock_words.tellers(report)]
+        for name in ("clock", "ref"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = choices
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or {}
+        if not {"clock", "ref", "ahead", "err"} <= said.keys():
+            return said
+        if said["clock"] == said["ref"]:
+            self.add_error("ref", "Choose another clock than the first.")
+            return said
+        ours, theirs = self.clocks[said["clock"]], self.clocks[said["ref"]]
+        middle = self._seconds(said["ahead"].strip(), ours, theirs)
+        if middle is None:
+            return said
+        said["lo"], said["hi"] = middle - said["err"], middle + said["err"]
+        if is_wall(ours) == is_wall(theirs) and abs(middle) > FAR_S and not said.get("far"):
+            days = abs(middle) / FAR_S
+            self.add_error("far", f"That is {days:.1f} days. Tick this if it is meant.")
+        return said
+
+    def _seconds(self, text: str, ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
+        """Read an offset in seconds; with one clock of day times, the time of the other's zero as well."""
+        try:
+            middle = float(text.replace(",", "."))
+        except ValueError:
+            middle = float("nan")
+        zero = epoch(text)
+        if zero is not None and is_wall(ours) != is_wall(theirs):
+            middle = zero if is_wall(ours) else -zero
+        elif is_wall(ours) != is_wall(theirs):
+            self.add_error(
+                "ahead", "One of them counts seconds of its own: say when its zero was, as 2016-04-14 05:58:29.3"
+            )
+            return None
+        if not abs(middle) <= MOST_S:
+            self.add_error("ahead", "Write seconds as a number, such as 0.2 or -3600.")
+            return None
+        return middle
+
+
+@require_http_methods(["GET", "POST"])
+def clocks(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show clocks, offsets, jumps; a POST checks or states an offset, or takes one back."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident) or {}
+    form, contradicted, checked = OffsetForm(report), list[str](), False
+    if request.method == "POST":
+        room.require(Right.CASE)
+        if request.POST.get("do") == "remove":
+            actions.remove_offset(room, _id(request))
+            return redirect("clocks", slug)
+        form = OffsetForm(report, request.POST)
+        if form.is_valid():
+            said = form.cleaned_data
+            if request.POST.get("do") != "check":
+                actions.put_offset(room, said["clock"], said["ref"], said["lo"], said["hi"], said["text"])
+                return redirect("clocks", slug)
+            contradicted = clock_words.against(report, said["clock"], said["ref"], said["lo"], said["hi"])
+            checked = True
+    found = clock_words.domains(report)
+    context = shell(room, "clocks") | {
+        "frames": clock_words.frames_of(found),
+        "offsets": clock_words.offsets(report),
+        "checks": clock_words.checks(report),
+        "undecidable": clock_words.undecidable(report),
+        "stated": _stated(room, report),
+        "zones": len(open_questions(room).zones),
+        "form": form,
+        "enough": len(clock_words.tellers(report)) > 1,
+        "contradicted": contradicted,
+        "checked": checked,
+    }
+    return render(request, "incidents/clocks.html", context, status=422 if form.errors else 200)
+
+
+def _stated(room: Room, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """List the offsets that people stated, in words, with what became of them."""
+    names = clock_words.named(report)
+    by_id = {clock["clock"]: clock for clock in report.get("clocks", ())}
+    refused = {
+        (row["clock"], row["ref"]): row["reason"]
+        for row in report.get("clock_map", ())
+        if row["method"] == "statement" and not row["accepted"]
+    }
+    return [
+        {
+            "row": row,
+            "clock": names.get(row.clock, row.clock),
+            "ref": names.get(row.ref, row.ref),
+            "says": clock_words.says(by_id.get(row.clock), by_id.get(row.ref), row.lo, row.hi),
+            "gone": row.clock not in by_id or row.ref not in by_id,
+            "refused": refused.get((row.clock, row.ref), ""),
+        }
+        for row in room.incident.clock_offsets.select_related("author")
+    ]
+
+
+def _id(request: HttpRequest) -> int:
+    text = request.POST.get("offset", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Refused("There is no such offset.", 404)
+    return int(text)

@@ -1,0 +1,135 @@
+"""The page of clocks: what each is, what ties them, what a person may state, and what the lines say against that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from incidents.models.case import ClockOffset
+from incidents.models.job import Job, JobKind
+from tests.incidents.views.conftest import Judged, client_of
+
+PLACE = {"base": None, "zone": None, "add": 0.0, "err": 0.0, "part": 1}
+WALL = {"kind": "wall-local", "lines": [[1, 4]]}
+SHIFT = {"add": -0.197, "err": 0.04}
+CLOCKS: list[dict[str, Any]] = [
+    PLACE | WALL | {"clock": "2.1:1", "artifact": 2, "host": "gateway", "frame": "A", "t_begin": 1460613519.329, "t_end": 1460613521.201},
+    PLACE | WALL | {"clock": "3.1:1", "artifact": 3, "host": "db1", "frame": "A", "t_begin": 1460613519.566, "t_end": 1460613521.358} | SHIFT,
+    PLACE | {"kind": "trace-relative", "clock": "1.1:1", "artifact": 1, "host": "db1", "frame": "B", "lines": [[1, 12]], "t_begin": 8.6926, "t_end": 12.0252},
+    PLACE | {"kind": "none", "clock": "4.1:1", "artifact": 4, "host": "db1", "frame": "C", "lines": [[1, 5]], "t_begin": None, "t_end": None},
+]  # fmt: skip
+PAIR = {"clock_lines": [1, 2], "ref_lines": [2, 3], "off_lo": 0.157, "off_hi": 0.237}
+MAP: list[dict[str, Any]] = [
+    {"clock": "3.1:1", "ref": "2.1:1", "off_lo": 0.157, "off_hi": 0.237, "accepted": True, "method": "request/response",
+     "reason": "from 1 request/response pair", "n_pairs": 1, "drift_lo": None, "drift_hi": None, "pairs": [PAIR]},
+    {"clock": "1.1:1", "ref": "3.1:1", "off_lo": -1460613509.3328, "off_hi": -1460613509.3328, "accepted": False, "method": "process start",
+     "reason": "interval mismatch, a different connection", "n_pairs": 1, "drift_lo": None, "drift_hi": None, "pairs": []},
+]  # fmt: skip
+STEP = {"clock": "3.1:1", "ref": "2.1:1", "test": "step", "t_at": 40.1, "size_s": 3600.0, "n_anchors": 4}
+
+
+@pytest.fixture
+def clocked(judged: Judged) -> Judged:
+    """The judged room, its report with two clocks tied, one refused and one that tells no time."""
+    evaluation = judged.lead.incident.evaluations.get()
+    evaluation.report = evaluation.report | {"clocks": CLOCKS, "clock_map": MAP, "clock_checks": [STEP]}
+    evaluation.save()
+    return judged
+
+
+def page(room: Judged) -> str:
+    return client_of(room.viewer).get(reverse("clocks", args=[room.slug])).content.decode()
+
+
+def post(room: Judged, **fields: Any) -> Any:
+    data = {"clock": "3.1:1", "ref": "2.1:1", "ahead": "0.2", "err": "0.05", "text": "both were set by hand"} | fields
+    return client_of(room.investigator).post(reverse("clocks", args=[room.slug]), data)
+
+
+def test_each_clock_says_what_it_is_and_raw_stamps_stay(clocked: Judged) -> None:
+    text = page(clocked)
+    assert "Frame A: 2 clocks on one axis" in text
+    assert "2016-04-14 05:58:39.566" in text, "the stamp as the listener printed it, not shifted"
+    assert "-0.197 s ± 0.040 s" in text
+    assert "8.6926 s" in text
+    assert "seconds since the trace began" in text
+    assert "Without a place in time" in text
+
+
+def test_what_ties_them_is_cited_and_what_was_refused_says_why(clocked: Judged) -> None:
+    text = page(clocked)
+    assert "0.197 s ± 0.040 s ahead" in text
+    assert f"{reverse('lines', args=[clocked.slug, 3])}#L1-L2" in text
+    assert f"{reverse('lines', args=[clocked.slug, 2])}#L2-L3" in text
+    assert "+0.157 s to +0.237 s" in text
+    assert "interval mismatch, a different connection" in text
+    assert "its zero would be 2016-04-14 05:58:29.333" in text
+    assert "the offset moves by +3600.000 s" in text
+
+
+def test_order_within_the_uncertainty_is_called_undecidable(clocked: Judged) -> None:
+    assert "less than <b>0.040 s</b> apart" in page(clocked)
+
+
+def test_a_stated_offset_is_kept_marked_and_judged(clocked: Judged) -> None:
+    assert post(clocked).status_code == 302
+    row = ClockOffset.objects.get()
+    assert (row.clock, row.ref, round(row.lo, 6), round(row.hi, 6)) == ("3.1:1", "2.1:1", 0.15, 0.25)
+    assert Job.objects.filter(kind=JobKind.JUDGE, state="queued").count() == 1
+    text = page(clocked)
+    assert "Stated by people" in text
+    assert "both were set by hand" in text
+    taken = client_of(clocked.investigator).post(
+        reverse("clocks", args=[clocked.slug]), {"do": "remove", "offset": row.pk}
+    )
+    assert (taken.status_code, ClockOffset.objects.count()) == (302, 0)
+
+
+def test_the_zero_of_a_trace_is_said_as_a_time(clocked: Judged) -> None:
+    assert post(clocked, clock="1.1:1", ahead="2016-04-14 05:58:29.5", err="0.5").status_code == 302
+    row = ClockOffset.objects.get()
+    assert (row.lo, row.hi) == (-1460613510.0, -1460613509.0)
+    assert "its zero would be 2016-04-14 05:58:29.500 ± 0.500 s there" in page(clocked)
+
+
+def test_a_check_says_what_contradicts_and_states_nothing(clocked: Judged) -> None:
+    answer = post(clocked, ahead="5", do="check")
+    assert "yours misses it by 4.713 s" in answer.content.decode()
+    assert "both were set by hand" in answer.content.decode()
+    assert "No line contradicts it" in post(clocked, ahead="0.2", do="check").content.decode()
+    turned = post(clocked, clock="2.1:1", ref="3.1:1", ahead="-0.2", do="check")
+    assert "No line contradicts it" in turned.content.decode(), "said the other way round it is the same"
+    assert not ClockOffset.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"ahead": "31622400"}, "That is 366.0 days"),
+        ({"ahead": "much"}, "Write seconds as a number"),
+        ({"ahead": "nan"}, "Write seconds as a number"),
+        ({"ahead": "1e300"}, "Write seconds as a number"),
+        ({"ref": "3.1:1"}, "Choose another clock"),
+        ({"clock": "1.1:1", "ahead": "12"}, "say when its zero was"),
+        ({"text": ""}, "This field is required"),
+        ({"err": "-1"}, "greater than or equal to 0"),
+        ({"clock": "4.1:1"}, "not one of the available choices"),
+    ],
+)
+def test_a_bad_offset_is_refused_in_words_and_stays_typed(clocked: Judged, fields: dict[str, str], words: str) -> None:
+    answer = post(clocked, **fields)
+    text = answer.content.decode()
+    assert answer.status_code == 422
+    assert words in text
+    assert f'value="{fields.get("ahead", "0.2")}"' in text
+    assert not ClockOffset.objects.exists()
+
+
+def test_a_year_is_taken_when_it_is_meant(clocked: Judged) -> None:
+    assert post(clocked, ahead="31622400", far="on").status_code == 302
+
+
+def test_an_empty_room_says_what_to_do(judged: Judged) -> None:
+    assert "No clocks yet" in page(judged)
