@@ -51,7 +51,8 @@ def all_of(host: str, port: int) -> dict[str, list[str]]:
     """Name every process. Large files have a worker of their own, so that a paste is read and judged beside them."""
     return {
         "web": web(host, port),
-        "worker": worker("worker", ["small", "judge"], 2),
+        # Webhooks go with the small files: a receiver that hangs costs ten seconds, and one at a time.
+        "worker": worker("worker", ["small", "judge", "hooks"], 2),
         "worker-large": worker("worker-large", ["large"], 1),
         "beat": beat(),
     }

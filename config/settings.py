@@ -185,7 +185,7 @@ CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
 # Reading small files, reading large files, judging rooms: the large ones have a worker of their own
 # (config/processes.py).
 CELERY_TASK_DEFAULT_QUEUE = "small"
-CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge")}
+CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge", "hooks")}
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"expires": 25}}}
 # Files from this size on are read by the worker for large files.
@@ -201,6 +201,8 @@ EXHIBIT_RULES = [Path(folder).expanduser().absolute() for folder in env_list("EX
 EXHIBIT_MAX_UPLOAD_BYTES = env_int("EXHIBIT_MAX_UPLOAD_BYTES", 20 * 2**30, minimum=1)
 # Uploads are refused when they would leave less than this on the disk of EVIDENCE_ROOT.
 EXHIBIT_MIN_FREE_BYTES = env_int("EXHIBIT_MIN_FREE_BYTES", 2**30)
+# Tests send webhooks to a server of their own on the loopback. Not from the environment: nobody else may.
+WEBHOOK_TEST_HOSTS: frozenset[str] = frozenset()
 # A form with its pasted text.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("EXHIBIT_MAX_PASTE_BYTES", 8 * 2**20, minimum=2**16)
 

@@ -27,22 +27,28 @@ class Right(StrEnum):
     NOTE = "write notes"
     DISPUTE = "dispute findings"
     CASE = "edit the case"
+    PLAN = "set the status, decide and act"
     PEOPLE = "manage members, invitations and upload tokens"
     ORIGINAL = "download originals"
     PURGE = "purge evidence"
     UNMASK = "lift the masks of secrets"
-    CLOSE = "close and open the room"
+    CLOSE = "close, open and archive the room"
+    HOOKS = "send news of the room to other systems"
 
 
 _VIEWER = frozenset({Right.READ})
-_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE}
+_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE, Right.PLAN}
 RIGHTS: dict[str, frozenset[Right]] = {
     Role.VIEWER: _VIEWER,
     Role.INVESTIGATOR: _INVESTIGATOR,
     Role.LEAD: frozenset(Right),
 }
 # What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
-_WHEN_CLOSED = frozenset({Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.UNMASK, Right.CLOSE})
+_WHEN_CLOSED = frozenset(
+    {Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.UNMASK, Right.CLOSE, Right.HOOKS}
+)
+# An archived one is for reading; purging what must not lie there is still allowed.
+_WHEN_ARCHIVED = frozenset({Right.READ, Right.ORIGINAL, Right.PURGE, Right.CLOSE})
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 
@@ -62,6 +68,8 @@ class Room:
         return f"{name} (token {self.token.label})" if self.token else name
 
     def may(self, right: Right) -> bool:
+        if self.incident.archived:
+            return right in self.rights and right in _WHEN_ARCHIVED
         return right in self.rights and (not self.incident.closed or right in _WHEN_CLOSED)
 
     def require(self, right: Right) -> None:
@@ -69,7 +77,15 @@ class Room:
         if right not in self.rights:
             raise NotAllowed(_NEEDED[right])
         if not self.may(right):
+            if self.incident.archived:
+                raise RoomClosed("This room is archived: it can be read. A lead can take it out of the archive.")
             raise RoomClosed
+
+    def require_more_evidence(self) -> None:
+        """Raise `RoomClosed` when no new upload may begin: the room closes as soon as those under way are through."""
+        self.require(Right.UPLOAD)
+        if self.incident.closing_at is not None:
+            raise RoomClosed("This room is being closed: uploads under way are finished, new ones are not begun.")
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:

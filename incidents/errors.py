@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class IncidentError(Exception):
     """The root of this app's errors."""
@@ -43,8 +45,18 @@ class AlreadyHere(Refused):
 class RoomClosed(Refused):
     status = 409
 
-    def __init__(self) -> None:
-        super().__init__("This room is closed. A lead can open it again.")
+    def __init__(self, words: str = "This room is closed. A lead can open it again.") -> None:
+        super().__init__(words)
+
+
+class Overtaken(Refused):
+    """Somebody else changed the same fields since this person saw them. `now` has what stands there; nothing was written."""
+
+    status = 409
+
+    def __init__(self, now: Mapping[str, object]) -> None:
+        super().__init__("Somebody changed it meanwhile. Nothing of yours was saved over it.")
+        self.now = dict(now)
 
 
 class NotAMember(Refused):

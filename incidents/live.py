@@ -12,7 +12,7 @@ import json
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -31,6 +31,7 @@ from redis.backoff import NoBackoff
 
 from incidents.models.event import Event
 from incidents.models.incident import RoomCounter
+from incidents.models.webhook import Delivery
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +59,7 @@ def tell(incident_id: int, kind: str, object: str | int = "", version: int = 1) 
     RoomCounter.lock(incident_id)
     seq = RoomCounter.next_number(incident_id, "event_seq")
     event = Event.objects.create(incident_id=incident_id, seq=seq, kind=kind, object=str(object), version=version)
+    event.leaves = Delivery.objects.ask(incident_id, kind, event.object)
     said = {"room": incident_id, "seq": seq, "kind": kind, "object": event.object, "version": version}
     transaction.on_commit(partial(_publish, said))
     return event
@@ -82,12 +84,21 @@ def _publish(message: dict[str, Any]) -> None:
         log.warning("live.broker_away", error=str(error))
 
 
+@dataclass(frozen=True)
+class Here:
+    """Somebody whose page of the room is open; `path` is the page they look at, empty while it is not known."""
+
+    user_id: int
+    path: str
+
+
 def come(incident_id: int, user_id: int, stream: str) -> None:
     """Note that somebody's page is open, or still is."""
-    key = f"exhibit:present:{int(incident_id)}"
+    key = _present(incident_id)
     try:
         added = _broker().zadd(key, {f"{int(user_id)}:{stream}": time.time()})
         _broker().expire(key, PRESENT_S * 2)
+        _broker().expire(f"{key}:pages", PRESENT_S * 2)
     except _BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return
@@ -96,8 +107,38 @@ def come(incident_id: int, user_id: int, stream: str) -> None:
 
 
 def leave(incident_id: int, user_id: int, stream: str) -> None:
+    _gone(incident_id, user_id, [f"{int(user_id)}:{stream}"])
+
+
+def look_at(incident_id: int, user_id: int, path: str) -> None:
+    """Note which page of the room somebody looks at. It is forgotten with the last of their streams."""
+    key = f"{_present(incident_id)}:pages"
     try:
-        _broker().zrem(f"exhibit:present:{int(incident_id)}", f"{int(user_id)}:{stream}")
+        before = _broker().hget(key, str(int(user_id)))
+        _broker().hset(key, str(int(user_id)), path[:200])
+        _broker().expire(key, PRESENT_S * 2)
+    except _BROKER_AWAY as error:
+        log.warning("live.broker_away", error=str(error))
+        return
+    if before != path[:200].encode():
+        _publish({"room": incident_id, "kind": "presence", "data": {}})
+
+
+def forget(incident_id: int, user_id: int) -> None:
+    """Have a person vanish from the room on commit, whatever becomes of their streams."""
+    transaction.on_commit(partial(_gone, incident_id, user_id, None))
+
+
+def _gone(incident_id: int, user_id: int, streams: list[str] | None) -> None:
+    """Take away some of a person's streams, None for all; with the last of them the page that they looked at."""
+    key, mark = _present(incident_id), f"{int(user_id)}:"
+    try:
+        theirs = [name for name in _names(_broker().zrange(key, 0, -1)) if name.startswith(mark)]
+        ended = theirs if streams is None else streams
+        if ended:
+            _broker().zrem(key, *ended)
+        if set(theirs) <= set(ended):
+            _broker().hdel(f"{key}:pages", str(int(user_id)))
     except _BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
         return
@@ -106,12 +147,36 @@ def leave(incident_id: int, user_id: int, stream: str) -> None:
 
 def present(incident_id: int) -> list[int]:
     """Return the ids of the people whose pages are open now, in ascending order; empty while the broker is away."""
+    return [here.user_id for here in present_in([incident_id])[incident_id]]
+
+
+def present_in(incident_ids: Sequence[int]) -> dict[int, list[Here]]:
+    """Return who is in each of these rooms now, in one trip to the broker."""
+    found: dict[int, list[Here]] = {id: [] for id in incident_ids}
+    if not found:
+        return found
+    asked = _broker().pipeline(transaction=False)
+    for id in found:
+        asked.zrangebyscore(_present(id), time.time() - PRESENT_S, "+inf")
+        asked.hgetall(f"{_present(id)}:pages")
     try:
-        members = _broker().zrangebyscore(f"exhibit:present:{int(incident_id)}", time.time() - PRESENT_S, "+inf")
+        answers = asked.execute()
     except _BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))
-        return []
-    return sorted({int(member.split(b":")[0]) for member in members if isinstance(member, bytes)})
+        return found
+    for id, names, pages in zip(found, answers[::2], answers[1::2], strict=True):
+        paths = {int(user): path.decode(errors="replace") for user, path in pages.items()}
+        users = sorted({int(name.split(":")[0]) for name in _names(names)})
+        found[id] = [Here(user, paths.get(user, "")) for user in users]
+    return found
+
+
+def _present(incident_id: int) -> str:
+    return f"exhibit:present:{int(incident_id)}"
+
+
+def _names(members: Any) -> list[str]:
+    return [member.decode() for member in members if isinstance(member, bytes)]
 
 
 def forget_old() -> int:

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents import analysis, ingest, live, mails, store
+from incidents import analysis, closing, deliveries, ingest, live, mails, store
 from incidents.errors import IncidentError, StoreError
 from incidents.models.artifact import Artifact
 from incidents.models.database import AWAY
@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 ABANDONED_S = 24 * 3600
 MAILS = "mails"  # no queue of jobs: its rows are the notifications
+HOOKS = "hooks"
 _PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
@@ -72,6 +73,30 @@ def hint_on_commit(queue: str) -> None:
     transaction.on_commit(lambda: hint(queue))
 
 
+def hint_hooks() -> None:
+    """Tell the workers that something waits to be sent outside. If the broker is away, `sweep` says it again."""
+    try:
+        with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
+            deliver.apply_async((), queue=HOOKS, connection=connection)
+    except (BrokerAway, OSError) as error:
+        log.warning("tasks.broker_away", queue=HOOKS, error=str(error))
+
+
+def hint_hooks_on_commit() -> None:
+    transaction.on_commit(lambda: hint_hooks())
+
+
+@shared_task(name="incidents.tasks.deliver")  # type: ignore[untyped-decorator]  # Celery has no types
+def deliver() -> None:
+    """Send a few of the messages that wait for one address outside."""
+    try:
+        if deliveries.send_due():
+            hint_hooks()
+    except AWAY as error:  # the lease of the address runs out, and `sweep` finds what waits
+        log.warning("hooks.database_away", error=str(error))
+        connection.close()
+
+
 @shared_task(name="incidents.tasks.work")  # type: ignore[untyped-decorator]  # Celery has no types
 def work(queue: str) -> None:
     """Do the next job of a queue, if there is one."""
@@ -94,6 +119,9 @@ def work(queue: str) -> None:
     except Exception as error:  # recorded, shown in the room with "try again"
         log.exception("job.failed", job=job.pk)
         _fail(job, OUR_FAULT.format(error=type(error).__name__))
+    closing.close_what_waits()
+    if deliveries.any_due():
+        hint_hooks()
     # The next one: a judgement after a reading, and the judgement that waited behind this one.
     for waiting in {queue, Queue.JUDGE.value}:
         if Job.objects.waiting(waiting):
@@ -116,6 +144,9 @@ def sweep() -> None:
     for queue in Queue.values:
         for _ in range(min(Job.objects.waiting(queue), 4)):
             hint(queue)
+    closing.close_what_waits()
+    if deliveries.any_due():
+        hint_hooks()
     if mails.waiting():
         hint(MAILS)
     for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
@@ -130,6 +161,7 @@ def _forget() -> None:
     for reading in replaced.filter(finished_at__gt=now - timedelta(days=7)).select_related("artifact"):
         store.drop_reading(reading)
     live.forget_old()
+    deliveries.forget_old()
     store.forget_incoming(ABANDONED_S)
     Upload.objects.filter(created_at__lt=now - timedelta(days=7)).delete()
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from incidents import live
 from incidents.access import Right, Room
+from incidents.actions import handover
 from incidents.actions.limits import count_try
 from incidents.actions.record import deed
 from incidents.errors import NotAMember, Refused
@@ -101,6 +102,7 @@ def change(room: Room, user_id: int, role: str, team: str) -> None:
         doing.record("changed", f"member {member.user.get_username()}", role=role, team=team, before=before)
         doing.tell("members")
         if before != role:
+            handover.end_with(doing.incident.pk, user_id)
             # Pages of the old role must not go on: the stream ends, and the page that opens anew is the new role's.
             live.end_streams(user_id, doing.incident.pk)
 
@@ -113,9 +115,11 @@ def remove(room: Room, user_id: int) -> None:
         if member.role == Role.LEAD:
             _keep_a_lead(doing.incident, member)
         member.delete()
+        handover.end_with(doing.incident.pk, user_id)
         doing.record("left" if own else "removed", f"member {member.user.get_username()}")
         doing.tell("members")
         live.end_streams(user_id, doing.incident.pk)
+        live.forget(doing.incident.pk, user_id)
 
 
 def revoke(room: Room, invitation_id: int) -> None:

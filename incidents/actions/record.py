@@ -27,7 +27,8 @@ class Deed:
         Activity.objects.append(room.incident.pk, room.user.pk, room.actor_name, verb, str(object), **detail)
 
     def tell(self, kind: str, object: str | int = "", version: int = 1) -> None:
-        live.tell(self.room.incident.pk, kind, object, version)
+        if live.tell(self.room.incident.pk, kind, object, version).leaves:
+            tasks.hint_hooks_on_commit()
 
     def rejudge(self) -> None:
         """Have the room judged again, since what the rules see has changed."""

@@ -13,14 +13,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from incidents import analysis
-from incidents.access import Right, Room
-from incidents.actions.record import deed
+from incidents import analysis, closing, tasks
+from incidents.access import Right, Room, again
+from incidents.actions import standing
+from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
 from incidents.models.activity import Activity
 from incidents.models.case import Host
 from incidents.models.incident import Incident, RoomCounter, Status
 from incidents.models.membership import Membership, Role, Team
+from incidents.models.standing import Moment
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that are mistaken for another when read aloud
 SYMPTOM = frozenset(
@@ -116,19 +118,120 @@ def edit(room: Room, fields: Mapping[str, Any]) -> Incident:
 
 
 def set_status(room: Room, status: str) -> Incident:
-    """Open, mitigated or closed. Only a lead closes a room and opens a closed one."""
+    """Open, mitigated, resolved or closed. Only a lead closes a room and opens a closed one."""
     if status not in Status.values:
         raise ValueError(f"no such status: {status}")
-    with deed(room, Right.READ) as doing:
+    if status == Status.CLOSED:
+        return close(room)
+    room = again(room)
+    if room.incident.closed:
+        return reopen(room, status)
+    now = timezone.now()
+    values = standing.values_of(room.incident)
+    wanted: dict[str, datetime | None] = {Moment.MITIGATED.value: None, Moment.RESOLVED.value: None}
+    if status != Status.OPEN:
+        wanted[status] = values[status] or now
+    if status == Status.RESOLVED:
+        wanted[Moment.MITIGATED] = values[Moment.MITIGATED]
+    return standing.put(room, wanted)
+
+
+def close(room: Room, wait: bool = False) -> Incident:
+    """Close the room at once or, with `wait`, when uploads and jobs under way are through.
+
+    At once: an upload under way is kept where it stands and goes on when the room is opened again; files are read to
+    their end, and what is judged from now on waits for a lead's word.
+    """
+    with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
-        doing.room.require(Right.CLOSE if incident.closed or status == Status.CLOSED else Right.CASE)
-        if incident.status != status:
-            before, incident.status = incident.status, status
-            incident.closed_at = timezone.now() if incident.closed else None
-            incident.save(update_fields=("status", "closed_at"))
-            doing.record("set status", status, before=before)
-            doing.tell("room")
+        if incident.closed:
+            raise Refused(_closed_already(incident, doing.room.user), 409)
+        if wait and closing.under_way(incident.pk):
+            if incident.closing_at is not None and incident.closing_by is not None:
+                name = incident.closing_by.get_full_name() or incident.closing_by.get_username()
+                raise Refused(f"{name} has it closed already, as soon as what is under way is through.", 409)
+            incident.closing_at, incident.closing_by = timezone.now(), doing.room.user
+            incident.standing_version += 1
+            incident.save(update_fields=("closing_at", "closing_by", "standing_version"))
+            doing.record("set status", "closing")
+            doing.tell("room", "", incident.standing_version)
+            return incident
+        closing.close(incident, doing.room.user.pk, doing.room.actor_name)
+        tasks.hint_hooks_on_commit()
         return incident
+
+
+def keep_open(room: Room) -> Incident:
+    """Take back a closing that still waits."""
+    with deed(room, Right.CLOSE) as doing:
+        incident = doing.incident
+        if incident.closed:
+            raise Refused("The room is closed already. Open it again.", 409)
+        if incident.closing_at is None:
+            raise Refused("Nobody is closing this room.", 409)
+        incident.closing_at, incident.closing_by = None, None
+        incident.standing_version += 1
+        incident.save(update_fields=("closing_at", "closing_by", "standing_version"))
+        doing.record("set status", incident.status, before="closing")
+        doing.tell("room", "", incident.standing_version)
+        return incident
+
+
+def reopen(room: Room, status: str | None = None) -> Incident:
+    """Open a closed room again, in the state that its times say unless another is named."""
+    with deed(room, Right.CLOSE) as doing:
+        incident = doing.incident
+        if not incident.closed:
+            raise Refused("The room is open.", 409)
+        if incident.archived:
+            raise Refused("Take the room out of the archive first.", 409)
+        incident.status = status or standing.status_of(standing.values_of(incident))
+        incident.closed_at, incident.closed_by = None, None
+        incident.standing_version += 1
+        incident.save(update_fields=("status", "closed_at", "closed_by", "standing_version"))
+        doing.record("set status", incident.status, before=Status.CLOSED.value)
+        doing.tell("room", "", incident.standing_version)
+        return incident
+
+
+def archive(room: Room) -> Incident:
+    """Put a closed room away: it leaves the list of rooms and is for reading only."""
+    with deed(room, Right.CLOSE) as doing:
+        incident = doing.incident
+        if not incident.closed:
+            raise Refused("Close the room before you archive it.", 409)
+        if not incident.archived:
+            incident.archived_at, incident.archived_by = timezone.now(), doing.room.user
+            _archived(doing, "archived")
+        return incident
+
+
+def unarchive(room: Room) -> Incident:
+    """Take a room out of the archive; it is closed still."""
+    with deed(room, Right.CLOSE) as doing:
+        incident = doing.incident
+        if incident.archived:
+            incident.archived_at, incident.archived_by = None, None
+            _archived(doing, "took out of the archive")
+        return incident
+
+
+def _archived(doing: Deed, verb: str) -> None:
+    incident = doing.incident
+    incident.standing_version += 1
+    incident.save(update_fields=("archived_at", "archived_by", "standing_version"))
+    doing.record(verb, "room")
+    doing.tell("room", "", incident.standing_version)
+
+
+def _closed_already(incident: Incident, user: User) -> str:
+    when = f"{incident.closed_at:%Y-%m-%d %H:%M:%S} UTC" if incident.closed_at else ""
+    if incident.closed_by is None:
+        return f"The room was closed already, {when}."
+    if incident.closed_by_id == user.pk:
+        return f"You closed this room already, {when}."
+    name = incident.closed_by.get_full_name() or incident.closed_by.get_username()
+    return f"{name} closed this room before you, {when}. There is nothing more to do."
 
 
 def accept_evaluation(room: Room) -> None:

@@ -46,10 +46,12 @@ class Action(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     deleted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
+    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
 
     class Meta:
         ordering = ("id",)
         constraints = (
+            models.UniqueConstraint(name="action_sent_once", fields=("incident", "author", "client_id")),
             models.CheckConstraint(name="action_has_text", condition=~Q(text="")),
             models.CheckConstraint(name="action_state_known", condition=Q(state__in=ActionState.values)),
             models.CheckConstraint(

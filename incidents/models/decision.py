@@ -31,10 +31,12 @@ class Decision(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     deleted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
+    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
 
     class Meta:
         ordering = ("id",)
         constraints = (
+            models.UniqueConstraint(name="decision_sent_once", fields=("incident", "author", "client_id")),
             models.CheckConstraint(name="decision_has_question", condition=~Q(question="")),
             models.CheckConstraint(
                 name="decision_outcome_has_author",

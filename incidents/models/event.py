@@ -16,6 +16,7 @@ class Event(models.Model):
     object = models.CharField(max_length=40)
     version = models.PositiveIntegerField(default=1)
     made_at = models.DateTimeField(auto_now_add=True)
+    leaves = False  # no column: whether an address outside waits to hear of it
 
     class Meta:
         ordering = ("incident", "seq")

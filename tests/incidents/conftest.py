@@ -77,6 +77,7 @@ def hints(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> li
     given: list[str] = []
     if "broker" not in request.fixturenames:
         monkeypatch.setattr(tasks, "hint", given.append)
+        monkeypatch.setattr(tasks, "hint_hooks", lambda: given.append("hooks"))
     return given
 
 

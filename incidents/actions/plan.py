@@ -1,0 +1,296 @@
+"""Decisions and actions: ask, decide, plan, do, drop, take away and bring back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from incidents.access import Right, Room
+from incidents.actions import case
+from incidents.actions.record import Deed, deed
+from incidents.actions.revise import settled
+from incidents.errors import Refused
+from incidents.models.action import Action, ActionState
+from incidents.models.case import Marker, MarkerKind
+from incidents.models.decision import Decision
+
+LONGEST = 5_000
+DECISION = frozenset(("question", "needed_by", "finding_key", "outcome", "decided_by", "decided_at"))
+ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
+_TEXTS = {"question", "outcome", "text", "expected"}
+_AHEAD = timedelta(minutes=5)
+
+
+def decision_values(row: Decision) -> dict[str, Any]:
+    """Return the fields as forms know them: people by id, times to the second."""
+    return {
+        "question": row.question,
+        "needed_by": row.needed_by,
+        "finding_key": row.finding_key,
+        "outcome": row.outcome,
+        "decided_by": row.decided_by_id,
+        "decided_at": row.decided_at,
+    }
+
+
+def action_values(row: Action) -> dict[str, Any]:
+    return {
+        "text": row.text,
+        "owner": row.owner_id,
+        "due_at": row.due_at,
+        "state": row.state,
+        "finding_key": row.finding_key,
+        "decision": row.decision_id,
+        "expected": row.expected,
+    }
+
+
+# --- decisions ----------------------------------------------------------------------------------------------------
+
+
+def put_decision(
+    room: Room,
+    said: Mapping[str, Any],
+    id: int | None = None,
+    seen: Mapping[str, Any] | None = None,
+    client_id: uuid.UUID | None = None,
+) -> Decision:
+    """Ask for a decision, or change one; with an `outcome` it is decided, by this person now unless somebody else is named.
+
+    `seen`: what the person had before them (`revise.settled`). `client_id`: a form sent twice is entered once.
+    """
+    said = _checked(said, DECISION)
+    with deed(room, Right.PLAN) as doing:
+        sent = doing.incident.decisions.filter(author=doing.room.user, client_id=client_id) if client_id else None
+        if sent is not None and id is None and (before := sent.first()):
+            return before
+        new = Decision(incident=doing.incident, author=doing.room.user, client_id=client_id)
+        row = _decision(doing, id) if id else new
+        changed = settled(decision_values(row), said, seen)
+        if id and not changed:
+            return row
+        after = decision_values(row) | changed
+        if not after["question"]:
+            raise Refused("Say what must be decided.")
+        if after["outcome"]:
+            after["decided_by"] = after["decided_by"] or doing.room.user.pk
+            after["decided_at"] = after["decided_at"] or _now()
+            if after["decided_at"] > timezone.now() + _AHEAD:
+                raise Refused("A decision cannot be taken in the future.")
+        else:
+            after |= {"outcome": None, "decided_by": None, "decided_at": None}
+        _member(doing, after["decided_by"], row.decided_by_id, "Whoever decided")
+        _finding(doing, after["finding_key"], row.finding_key)
+        row.question, row.needed_by, row.finding_key = after["question"], after["needed_by"], after["finding_key"]
+        verb = "decided" if after["outcome"] and not row.outcome else "edited" if id else "asked"
+        row.outcome, row.decided_by_id, row.decided_at = after["outcome"], after["decided_by"], after["decided_at"]
+        _written(doing, verb, row, new=id is None)
+        return row
+
+
+def delete_decision(room: Room, id: int) -> Decision:
+    """Take a decision away; `restore_decision` brings it back. Authors take away their own, leads all."""
+    with deed(room, Right.PLAN) as doing:
+        row = _decision(doing, id, gone=True)
+        _take_away(doing, row)
+        return row
+
+
+def restore_decision(room: Room, id: int) -> Decision:
+    with deed(room, Right.PLAN) as doing:
+        row = _decision(doing, id, gone=True)
+        _bring_back(doing, row)
+        return row
+
+
+# --- actions ------------------------------------------------------------------------------------------------------
+
+
+def put_action(
+    room: Room,
+    said: Mapping[str, Any],
+    id: int | None = None,
+    seen: Mapping[str, Any] | None = None,
+    client_id: uuid.UUID | None = None,
+) -> Action:
+    """Plan an action or change one. `done` is for `finish_action`, which knows the time and what changed."""
+    said = _checked(said, ACTION)
+    with deed(room, Right.PLAN) as doing:
+        sent = doing.incident.actions.filter(author=doing.room.user, client_id=client_id) if client_id else None
+        if sent is not None and id is None and (before := sent.first()):
+            return before
+        new = Action(incident=doing.incident, author=doing.room.user, client_id=client_id)
+        row = _action(doing, id) if id else new
+        changed = settled(action_values(row), said, seen)
+        if id and not changed:
+            return row
+        after = action_values(row) | changed
+        if not after["text"]:
+            raise Refused("Say what is to be done.")
+        if after["state"] not in ActionState.values:
+            raise Refused("Choose a state from the list.")
+        if after["state"] == ActionState.DONE and row.state != ActionState.DONE:
+            raise Refused("Say when it was done and what it changed: use “Done”.")
+        _member(doing, after["owner"], row.owner_id, "The owner")
+        _finding(doing, after["finding_key"], row.finding_key)
+        if after["decision"] not in (None, row.decision_id):
+            _decision(doing, after["decision"])
+        if row.state == ActionState.DONE and after["state"] != ActionState.DONE:
+            _not_done(doing, row)
+        row.text, row.owner_id, row.due_at, row.state = after["text"], after["owner"], after["due_at"], after["state"]
+        row.finding_key, row.decision_id, row.expected = after["finding_key"], after["decision"], after["expected"]
+        _written(doing, "edited" if id else "planned", row, new=id is None)
+        return row
+
+
+def set_state(room: Room, id: int, state: str) -> Action:
+    """Begin it, drop it, or open it again; taking back "done" takes its marker out of the case."""
+    return put_action(room, {"state": state}, id)
+
+
+def finish_action(
+    room: Room,
+    id: int,
+    at: datetime | None = None,
+    changed: list[str] | None = None,
+    phases: tuple[str, str] | None = None,
+    hypothesis: str | None = None,
+) -> Action:
+    """Mark an action as done and, if it changed something, put a marker into the case that lists all of it.
+
+    With `phases` the marker also lies between those two: that is what before-and-after comparisons go by. Doing it twice
+    changes nothing.
+    """
+    at = (at or _now()).replace(microsecond=0)
+    if at > timezone.now() + _AHEAD:
+        raise Refused(f"It cannot be done in the future. Times are in UTC; it is {timezone.now():%Y-%m-%d %H:%M} now.")
+    texts = [text.strip()[:300] for text in changed or [] if text.strip()]
+    with deed(room, Right.PLAN) as doing:
+        row = _action(doing, id)
+        if row.state == ActionState.DONE:
+            return row
+        if texts:
+            fields: dict[str, Any] = {"at": at, "kind": MarkerKind.CHANGE, "label": _first_line(row.text)}
+            fields |= {"changed": texts, "hypothesis": hypothesis or None}
+            if phases:
+                fields |= {"from_phase": phases[0], "to_phase": phases[1]}
+            row.marker = case.put_marker(room, fields)
+        row.state, row.done_at, row.done_by = ActionState.DONE, at, doing.room.user
+        row.owner_id = row.owner_id or doing.room.user.pk
+        _written(doing, "finished", row, changed=texts, at=at.isoformat())
+        return row
+
+
+def delete_action(room: Room, id: int) -> Action:
+    """Take an action away; `restore_action` brings it back. Its marker stays: what was changed was changed."""
+    with deed(room, Right.PLAN) as doing:
+        row = _action(doing, id, gone=True)
+        _take_away(doing, row)
+        return row
+
+
+def restore_action(room: Room, id: int) -> Action:
+    with deed(room, Right.PLAN) as doing:
+        row = _action(doing, id, gone=True)
+        _bring_back(doing, row)
+        return row
+
+
+# --- what both need -----------------------------------------------------------------------------------------------
+
+
+def _checked(said: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+    unknown = set(said) - known
+    if unknown:
+        raise ValueError(f"no such fields: {sorted(unknown)}")
+    checked = dict(said)
+    for name in _TEXTS & set(said):
+        text = str(said[name] or "").replace("\r\n", "\n").replace("\x00", "").strip()
+        if len(text) > LONGEST:
+            raise Refused(f"At most {LONGEST} characters; upload longer texts as evidence.", 413)
+        checked[name] = text or None
+    return {
+        name: value.replace(microsecond=0) if isinstance(value, datetime) else value for name, value in checked.items()
+    }
+
+
+def _now() -> datetime:
+    return timezone.now().replace(microsecond=0)
+
+
+def _first_line(text: str) -> str:
+    return text.split("\n", 1)[0][:300]
+
+
+def _decision(doing: Deed, id: int, gone: bool = False) -> Decision:
+    row = doing.incident.decisions.filter(pk=id).first()
+    if row is None:
+        raise Refused("There is no such decision.", 404)
+    if row.deleted_at is not None and not gone:
+        raise Refused("This decision was taken away. Bring it back first.", 409)
+    return row
+
+
+def _action(doing: Deed, id: int, gone: bool = False) -> Action:
+    row = doing.incident.actions.filter(pk=id).first()
+    if row is None:
+        raise Refused("There is no such action.", 404)
+    if row.deleted_at is not None and not gone:
+        raise Refused("This action was taken away. Bring it back first.", 409)
+    return row
+
+
+def _member(doing: Deed, user_id: int | None, before: int | None, who: str) -> None:
+    """Check a newly named person; one who has left since stays named."""
+    if user_id in (None, before) or user_id == doing.room.user.pk:
+        return
+    if not doing.incident.memberships.filter(user_id=user_id, user__is_active=True).exists():
+        raise Refused(f"{who} must be a member of the room.")
+
+
+def _finding(doing: Deed, key: str | None, before: str | None) -> None:
+    if key not in (None, before) and not doing.incident.findings.filter(key=key).exists():
+        raise Refused("There is no such finding.", 404)
+
+
+def _not_done(doing: Deed, row: Action) -> None:
+    """Take back that it was done, with the marker that said so: nothing was changed after all."""
+    row.done_at = row.done_by = None
+    if row.marker_id is not None and Marker.objects.filter(pk=row.marker_id).exists():
+        marker, row.marker = row.marker_id, None
+        row.save(update_fields=("marker",))
+        case.remove_marker(doing.room, marker)
+
+
+def _take_away(doing: Deed, row: Decision | Action) -> None:
+    if row.author_id != doing.room.user.pk:
+        doing.room.require(Right.PEOPLE)
+    if row.deleted_at is not None:
+        return
+    row.deleted_by, row.deleted_at = doing.room.user, timezone.now()
+    _written(doing, "deleted", row)
+
+
+def _bring_back(doing: Deed, row: Decision | Action) -> None:
+    if row.author_id != doing.room.user.pk and row.deleted_by_id != doing.room.user.pk:
+        doing.room.require(Right.PEOPLE)
+    if row.deleted_at is None:
+        return
+    row.deleted_by, row.deleted_at = None, None
+    _written(doing, "restored", row)
+
+
+def _written(doing: Deed, verb: str, row: Decision | Action, new: bool = False, **detail: Any) -> None:
+    if not new:
+        row.version += 1
+        if verb == "edited":
+            row.edited_by, row.edited_at = doing.room.user, timezone.now()
+    row.save()
+    what = "decision" if isinstance(row, Decision) else "action"
+    # Not the words: the record cannot be changed, and what was taken away must not live on in it.
+    doing.record(verb, f"{what} {row.pk}", **detail)
+    doing.tell(what, row.pk, row.version)

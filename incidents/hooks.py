@@ -1,0 +1,188 @@
+"""Send one message to an address outside, without being led inside.
+
+A webhook's address is typed by a person, and the server stands where that person does not: a name that leads to the
+loopback, to a private network or to a cloud's metadata service must not be reached with our hands. So the name is
+resolved once, every address it has is judged, and the connection goes to the judged address itself: what the name says a
+moment later (DNS rebinding) does not matter. Redirects are not followed, and a proxy named in the environment is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+
+from incidents.errors import Refused
+
+PATIENCE_S = 10.0
+MOST_READ = 4096
+PRIVATE = "This address leads into a private network or to this server itself. A webhook goes to public addresses only."
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class NotSent(Exception):
+    """The message did not arrive, or nobody said that it did; the words are for the log that leads see."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What the receiver answered: HTTP status, the beginning of its words, how long it took."""
+
+    status: int
+    words: str
+    took_ms: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """An address that was judged. `host` is for the certificate and the Host header, `address` is what is connected to."""
+
+    url: SplitResult
+    host: str
+    port: int
+    address: str
+
+
+def signature(secret: str, body: bytes, at: int) -> str:
+    """Return the value of `Exhibit-Signature`: the time and HMAC-SHA256 of time, a dot and the body.
+
+    >>> signature("k", b"{}", 1)
+    't=1,v1=3dd49b2593d0f9a349e9e71c4bde3e2b862c2be4003fe9b4ba81332029310158'
+    """
+    digest = hmac.new(secret.encode(), b"%d." % at + body, hashlib.sha256).hexdigest()
+    return f"t={at},v1={digest}"
+
+
+def split(url: str) -> SplitResult:
+    """Judge what can be judged of an address without asking the network; `Refused` says what is wrong."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Refused("This is no web address.") from None
+    loopback = settings.WEBHOOK_TEST_HOSTS
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.netloc in loopback):
+        raise Refused("A webhook needs an https:// address: what it carries is about an incident.")
+    if parts.username is not None or parts.password is not None:
+        raise Refused("Leave user name and password out of the address.")
+    if not parts.hostname or any(ord(letter) < 33 or ord(letter) > 126 for letter in url):
+        raise Refused("This is no web address.")
+    if parts.fragment:
+        raise Refused("Leave out what follows the # sign: it is never sent.")
+    if port == 0:
+        raise Refused("Port 0 is no port.")
+    try:
+        literal = ipaddress.ip_address(parts.hostname)
+    except ValueError:
+        if parts.hostname.replace(".", "").isdigit() or parts.hostname.lower().startswith("0x"):
+            raise Refused("Write the address as a name.") from None  # 2130706433, 0x7f000001, 127.1: the loopback
+    else:
+        if parts.netloc not in loopback and not is_public(literal):
+            raise Refused(PRIVATE)
+    return parts
+
+
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Tell whether an address may be connected to. Addresses that carry another inside are judged by that one too.
+
+    >>> [is_public(ipaddress.ip_address(text)) for text in ("127.0.0.1", "10.0.0.1", "::ffff:169.254.169.254", "8.8.8.8")]
+    [False, False, False, True]
+    """
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = address.ipv4_mapped
+        if inside is None and address in _NAT64:
+            inside = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inside is not None:
+            return is_public(inside)
+        if address.sixtofour or address.teredo or address.is_site_local or int(address) >> 32 == 0:
+            return False  # tunnels and forms long out of use: nobody's web server, but a way round this check
+    return (
+        address.is_global
+        and not address.is_multicast
+        and not address.is_reserved
+        and not address.is_unspecified
+        and not address.is_loopback
+        and not address.is_link_local
+    )
+
+
+def target(url: str) -> Target:
+    """Resolve an address once. One private answer among several refuses all: a mixture is a trick."""
+    parts = split(url)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise NotSent(f"The name {host} could not be resolved: {error}") from None
+    addresses = [str(entry[4][0]).split("%")[0] for entry in found]
+    if parts.netloc not in settings.WEBHOOK_TEST_HOSTS:
+        for address in addresses:
+            if not is_public(ipaddress.ip_address(address)):
+                raise NotSent(PRIVATE)
+    return Target(parts, host, port, addresses[0])
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Receipt:
+    """Send once and read the beginning of the answer, all within `PATIENCE_S`. Raises `NotSent`."""
+    began = time.monotonic()
+    to = target(url)
+    connection = _Pinned(to)
+    # A receiver that sends a byte now and then would never run into a time-out of the socket.
+    watch = threading.Timer(PATIENCE_S, connection.cut)
+    watch.daemon = True
+    watch.start()
+    try:
+        path = (to.url.path or "/") + (f"?{to.url.query}" if to.url.query else "")
+        connection.request("POST", path, body, {**headers, "Content-Type": "application/json", "Connection": "close"})
+        answer = connection.getresponse()
+        words = answer.read(MOST_READ).decode("utf-8", "replace")
+        status = answer.status
+    except ssl.SSLError as error:
+        raise NotSent(f"The certificate of {to.host} was not accepted: {error.reason or error}") from None
+    except TimeoutError:
+        raise NotSent(f"{to.host} did not answer within {PATIENCE_S:.0f} s.") from None
+    except (OSError, http.client.HTTPException) as error:
+        if connection.was_cut:
+            raise NotSent(f"{to.host} did not answer within {PATIENCE_S:.0f} s.") from None
+        raise NotSent(f"{to.host} could not be reached: {error or type(error).__name__}") from None
+    finally:
+        watch.cancel()
+        connection.close()
+    if connection.was_cut:
+        raise NotSent(f"{to.host} did not answer within {PATIENCE_S:.0f} s.")
+    return Receipt(status, words, round((time.monotonic() - began) * 1000))
+
+
+class _Pinned(http.client.HTTPConnection):
+    """A connection to the address that was judged, whatever the name resolves to by now."""
+
+    def __init__(self, to: Target) -> None:
+        # The port stands in the Host header only where it is not the scheme's own.
+        self.default_port = 443 if to.url.scheme == "https" else 80
+        super().__init__(to.host, to.port, timeout=PATIENCE_S)
+        self._to = to
+        self.was_cut = False
+
+    def connect(self) -> None:
+        raw = socket.create_connection((self._to.address, self._to.port), PATIENCE_S)
+        self.sock = raw
+        if self._to.url.scheme == "https":
+            self.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=self._to.host)
+
+    def cut(self) -> None:
+        self.was_cut = True
+        if self.sock is not None:
+            with suppress(OSError):  # it is closed already
+                self.sock.shutdown(socket.SHUT_RDWR)
