@@ -282,6 +282,15 @@ class Case:
             return not self.scan(name, ["line_no"]).head(1).collect().is_empty()
         return not self.derived(name).is_empty()
 
+    def may_have(self, name: str) -> bool:
+        """Tell whether a table may have rows, as far as can be said without reading or building anything."""
+        if name not in schema.TABLES:
+            return True
+        if self._frames is not None:
+            given = self._frames.get(name)
+            return name in FROM_CASE or (given is not None and not given.is_empty())
+        return name in FROM_CASE or any(self._counted(a.id, name) for a in self.spec.artifacts)
+
     def derived(self, name: str) -> pl.DataFrame:
         """Return a derived table, built once; KeyError for a name that is none. With a cache folder it is kept there by its inputs."""
         if name not in self._derived:
@@ -291,13 +300,19 @@ class Case:
                 self._derived[name] = self._build(name)
         return self._derived[name]
 
+    def kept(self, name: str) -> Path | None:
+        """Return the file in which the cache holds a derived table as it is now; None where nobody has built it yet."""
+        file = self._kept(name)
+        return file if file and file.exists() else None
+
+    def _kept(self, name: str) -> Path | None:
+        if self.cache is None or self.in_memory:
+            return None
+        return self.cache / "derived" / f"{name}-{self.hash_of(name)}.parquet"
+
     def _build(self, name: str) -> pl.DataFrame:
         module = registry.derived()[name]
-        kept = (
-            self.cache / "derived" / f"{name}-{self.hash_of(name)}.parquet"
-            if self.cache and not self.in_memory
-            else None
-        )
+        kept = self._kept(name)
         if kept and kept.exists():
             return pl.read_parquet(kept)
         frame = self._of_parts(name) if self._by_artifact(name) else module.build(self)

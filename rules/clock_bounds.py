@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
 
 from rules.statistics import Interval
 
@@ -93,6 +92,8 @@ def _solve(
         limits = np.hstack([limits, -np.eye(n + m)])
         free += [(0, None)] * (n + m)
         cost = np.concatenate([[0.0, 0.0], np.ones(n + m)])
+    from scipy.optimize import linprog  # half a second to import: only where it is needed
+
     answer = linprog(cost, A_ub=limits, b_ub=values, bounds=free, method="highs")
     if answer.status == 2:
         return None

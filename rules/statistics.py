@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 Array = npt.NDArray[np.float64]
 
@@ -113,6 +112,8 @@ def u_test(before: Array, after: Array) -> float | None:
     """Return the two-sided Mann-Whitney p, tie-corrected with continuity; None when every value is the same."""
     if before.min() == before.max() == after.min() == after.max():
         return None
+    from scipy import stats  # half a second to import: only where it is needed
+
     return float(stats.mannwhitneyu(after, before, method="asymptotic", use_continuity=True).pvalue)
 
 
@@ -160,6 +161,8 @@ def tail_limit(values: Array) -> float:
 
 def tail(before: Sequence[float] | Array, after: Sequence[float] | Array) -> Tail:
     """Split off the first sample's tail and ask whether the second, judged by the same limit, has lost it."""
+    from scipy import stats  # half a second to import: only where it is needed
+
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     limit = tail_limit(x)
     k1, k2, n1, n2 = int((x > limit).sum()), int((y > limit).sum()), int(x.size), int(y.size)
@@ -247,6 +250,8 @@ def change_points(values: Sequence[float] | Array) -> list[int]:
     n = series.size
     if n < 2 * MIN_SEGMENT or series.min() == series.max():
         return []
+    from scipy import stats  # half a second to import: only where it is needed
+
     ranks = stats.rankdata(series)
     found = pelt((ranks - ranks.mean()) / ranks.std(), 2 * math.log(n))
     edges = [0, *found, n]

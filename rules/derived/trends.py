@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
 
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
@@ -62,6 +61,8 @@ def line(t: Array, y: Array) -> dict[str, float | None]:
     >>> made["slope_ps"], made["late_slope_ps"], made["first_value"], made["doubling_s"]
     (10.0, 10.0, 15.0, 1.5)
     """
+    from scipy import stats  # half a second to import: only where it is needed
+
     if t.size > MOST:
         keep = np.linspace(0, t.size - 1, MOST).round().astype(np.int64)
         t, y = t[keep], y[keep]

@@ -55,9 +55,7 @@ class ReadOnly:
             self._connection.execute(f'create view "{name}" as {select}')
         for name in derived:
             if (kept := self._case.kept(name)) is not None:
-                self._connection.execute(
-                    f"create view \"{name}\" as select * from read_parquet({views.text(str(kept))})"
-                )
+                self._connection.execute(f'create view "{name}" as select * from read_parquet({views.text(str(kept))})')
                 self._filled.add(name)
 
     @property

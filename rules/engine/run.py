@@ -316,29 +316,29 @@ class Runner:
         return {need.text: self._count(rule, need) for need in needs}
 
     def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
-        if need.text in self._counts:
-            return self._counts[need.text]
-        self._view([need.table])
-        if views.is_empty(self._views[need.table]):  # most tables of most cases: not worth a query
-            self._counts[need.text] = {}
-        else:
-            where = [condition(*c) for c in need.where]
-            if need.column:
-                where.append(f'"{need.column}" is not null')
-            if need.statement:
-                where.append(f"name = {literal(need.statement)}")
-            owned = (
-                "host" in columns_of(need.table.removesuffix("_i")) and not need.statement and not _of_room(need.table)
-            )
-            key = "host" if owned else literal(ROOM)
-            sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-            kept = self._file("counts", "need", (sql, self._inputs([need.table])))
-            found = _read(kept)
-            if found is None:
-                found = [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
-                _write(kept, found)
-            self._counts[need.text] = dict(map(tuple, found))
+        if need.text not in self._counts:
+            table = views.WITHOUT_FIRST.get(need.table, need.table)
+            # Most tables of most cases are empty: those need neither a query nor a view.
+            self._counts[need.text] = self._rows_by_host(rule, need) if self.case.may_have(table) else {}
         return self._counts[need.text]
+
+    def _rows_by_host(self, rule: Rule, need: Need) -> dict[str | None, int]:
+        where = [condition(*c) for c in need.where]
+        if need.column:
+            where.append(f'"{need.column}" is not null')
+        if need.statement:
+            where.append(f"name = {literal(need.statement)}")
+        owned = "host" in columns_of(need.table.removesuffix("_i")) and not need.statement and not _of_room(need.table)
+        key = "host" if owned else literal(ROOM)
+        sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
+        kept = self._file("counts", "need", (sql, self._inputs([need.table])))
+        found = _read(kept)
+        if found is None:
+            self._view([need.table])
+            empty = views.is_empty(self._views[need.table])
+            found = [] if empty else [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
+            _write(kept, found)
+        return dict(map(tuple, found))
 
     # --- the query ---------------------------------------------------------------------------------------------------
 
