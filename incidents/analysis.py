@@ -42,6 +42,8 @@ log = structlog.get_logger(__name__)
 # (a room with 5,000,000 syscall rows did not fit into 4 GiB).
 CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
 CHILD_SECONDS = 600
+# Bytes of an artifact that may have enough rows for an overview.
+LARGE = 4_000_000
 _LIBC = ctypes.CDLL(None)
 # Exit statuses that come with a report: evaluated; some file of unknown kind; some rule failed.
 _WITH_REPORT = (0, 3, 6)
@@ -235,6 +237,7 @@ def analyze(job: Job) -> None:
     incident = patiently(lambda: Incident.objects.get(pk=job.incident_id))
     spec = patiently(lambda: case_of(incident))
     report = judge(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
+    overlook(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
     patiently(lambda: save(job, incident, spec, report))
 
 
@@ -273,6 +276,40 @@ def judge(
     raise JudgingFailed(
         f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
     )
+
+
+def overlook(spec: rules.CaseSpec, each_second: Callable[[], None] | None, cache: Path) -> None:
+    """Make the overviews of large artifacts that the timeline draws from, in a child like that of the rules.
+
+    Without them the timeline draws from the rows, only slower: a fault is written down and the judgement stands.
+    """
+    if not any(os.path.exists(a.original or "") and os.path.getsize(a.original or "") > LARGE for a in spec.artifacts):
+        return
+    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+        case = os.path.join(folder, "case.json")
+        with open(case, "w", encoding="utf-8") as file:
+            json.dump(spec.as_json(), file)
+        with open(os.path.join(folder, "err"), "w+b") as err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "incidents.overviews", case, str(cache)],
+                stdin=subprocess.DEVNULL,
+                stdout=err,
+                stderr=err,
+                cwd=settings.BASE_DIR,
+                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+                start_new_session=True,
+                preexec_fn=_fences,
+            )
+            try:
+                status = _wait(child, each_second)
+            except JudgingFailed as slow:
+                log.error("analysis.overviews_too_slow", error=str(slow))
+                return
+            if status:
+                err.seek(0)
+                log.error(
+                    "analysis.overviews_failed", status=status, stderr=err.read()[-4000:].decode(errors="replace")
+                )
 
 
 def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None) -> int:

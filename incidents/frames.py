@@ -1,16 +1,19 @@
 """Frames of the timeline: which clocks share an axis, what lies on it, and the lanes' drawings for a window.
 
 A frame holds one clock domain, or several whose offset was accepted; a clock's `add` puts its seconds on the frame's axis.
-What is not aligned stands in a frame of its own and says why.
+What is not aligned stands in a frame of its own and says why. Series without a clock share the last frame, in their order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from incidents.lanes.drawing import Drawing, Window
+from incidents import windows
+from incidents.lanes.drawing import Drawing, Lane, Window
 from incidents.lanes.registry import lanes
 from rules.engine.read import ReadOnly
 
@@ -19,8 +22,12 @@ Json = Mapping[str, Any]
 #: A frame shows so many strips: of a storm's three thousand threads those with the longest calls.
 MOST_LANES = 40
 MOST_REASONS = 3
+#: Counters of one table in the chooser.
+MOST_OFFERED = 400
 
 WALL = ("wall-utc", "wall-local")
+#: The frame of series without a clock.
+ORDER = "order"
 
 KINDS = {
     "truss": "system calls",
@@ -40,9 +47,32 @@ class Frame:
     t1: float
 
     @property
+    def ordered(self) -> bool:
+        """Tell whether its axis is an order, with no seconds on it."""
+        return self.name == ORDER
+
+    @property
     def axis(self) -> str:
-        """Say how to write times: `clock` as a time of day, `seconds` as seconds since the trace began."""
+        """Say how to write times: `clock` as a time of day, `seconds` as seconds since the trace began, `order` as a number."""
+        if self.ordered:
+            return "order"
         return "clock" if self.clocks[0]["kind"] in WALL else "seconds"
+
+    @property
+    def laid(self) -> windows.Axis:
+        """The axis as queries need it."""
+        shifts = {c["clock"]: 0.0 if self.ordered else float(c.get("add") or 0.0) for c in self.clocks}
+        ends = {c["clock"]: float(c["t_end"]) for c in self.clocks if c["t_end"] is not None}
+        return windows.Axis(shifts, ends, self.ordered)
+
+    @property
+    def epoch(self) -> float | None:
+        """Seconds since 1970 UTC at 0 of the axis; None where the clock's zone is not UTC."""
+        first = self.clocks[0]
+        if self.ordered or first["kind"] != "wall-utc":
+            return None
+        base = datetime.fromisoformat(first.get("base") or "1970-01-01T00:00:00")
+        return (base.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - float(first.get("add") or 0.0)
 
     def add(self, clock: str | None) -> float | None:
         """Seconds to put on a time of `clock` to stand on this axis; None if the clock is not one of the frame."""
@@ -72,6 +102,8 @@ def title(frame: Frame, report: Json) -> str:
     >>> title(Frame("A", (clock,), 0.0, 1.0), report)
     'db1, system calls'
     """
+    if frame.ordered:
+        return "In their order, no clock"
     kinds = {artifact["id"]: artifact["kind"] for artifact in report["artifacts"]}
     named = []
     for clock in frame.clocks:
@@ -85,6 +117,8 @@ def title(frame: Frame, report: Json) -> str:
 
 def why(frame: Frame, report: Json) -> str:
     """Say why these clocks share an axis, or why this one stands alone; empty if nothing was tried."""
+    if frame.ordered:
+        return "places in each list; nothing says which of them were at the same time"
     ours = {clock["clock"]: clock["host"] or clock["clock"] for clock in frame.clocks}
     tied, refused = [], []
     for row in report.get("clock_map", ()):
@@ -107,23 +141,109 @@ def why(frame: Frame, report: Json) -> str:
 
 
 def tables() -> list[str]:
-    """Return the evidence tables that lanes draw."""
-    return sorted({lane.table for lane, _ in lanes().values()})
+    """Return the tables that lanes draw, and the waits between them."""
+    return sorted({lane.table for lane, _ in lanes().values()} | {"wait_edges"})
 
 
-def draw(frame: Frame, source: ReadOnly, window: Window) -> tuple[list[Drawing], int]:
-    """Draw all lanes of a frame for a window; return the strips, the earliest first, and how many there are in all."""
-    strips: list[Drawing] = []
-    values = ", ".join(f"($clock{n}, $add{n})" for n in range(len(frame.clocks)))
-    params: dict[str, Any] = {"start": window.start, "end": window.end, "pixel": window.pixel}
-    for n, clock in enumerate(frame.clocks):
-        params |= {f"clock{n}": clock["clock"], f"add{n}": float(clock.get("add") or 0.0)}
-    for lane, paint in lanes().values():
-        if source.has(lane.table):
-            sql = f"with clocks(clock, shift) as (values {values}), {lane.query}"
-            strips += paint(source.query(sql, params), window)
-    longest = sorted(strips, key=lambda strip: -max(span.worst_s for span in strip.spans))[:MOST_LANES]
-    return sorted(longest, key=lambda strip: min(span.start for span in strip.spans)), len(strips)
+def in_order(report: Json, source: ReadOnly) -> Frame | None:
+    """Return the frame of series without a clock, as long as the longest of those that it shows; None where there are none."""
+    clocks = tuple(c for c in report.get("clocks", ()) if c["t_begin"] is None)
+    if not clocks:
+        return None
+    laid = Frame(ORDER, clocks, 0.0, 1.0).laid
+    shown = {(lane.table, lane.order) for lane, _ in lanes().values() if lane.order and lane.shown}
+    longest = 0.0
+    for table, order in sorted(shown):
+        if source.has(table):
+            found = source.query(f"select max({order}) as n from {table} s where {laid.clocks()}")[0]["n"]
+            longest = max(longest, float(found or 0))
+    return Frame(ORDER, clocks, 0.0, longest + 0.5) if longest else None
+
+
+def draw(
+    frame: Frame,
+    source: ReadOnly,
+    window: Window,
+    cache: Path | None = None,
+    add: Iterable[str] = (),
+    hide: Iterable[str] = (),
+) -> tuple[list[Drawing], int]:
+    """Draw the lanes of a frame for a window: those shown anyway and those added, without the hidden ones.
+
+    Returns the strips by host and process, and how many there are in all: of too many those with the longest calls are drawn.
+    """
+    hidden = set(hide)
+    names = [name for name, (lane, _) in lanes().items() if lane.shown]
+    chosen = [windows.choice(name) for name in dict.fromkeys([*names, *add]) if name not in hidden]
+    strips, in_all = windows.draw([one for one in chosen if one], frame.laid, window, source, cache)
+    longest = sorted(strips, key=lambda strip: (strip.kind == "span", -strip.worst))[:MOST_LANES]
+    return in_groups(longest), in_all
+
+
+def in_groups(strips: Sequence[Drawing]) -> list[Drawing]:
+    """Order strips by host, then counters, then process (the earliest first) with its threads, then events.
+
+    >>> pids = [Drawing("syscalls", "1.1:1", "db1", f"{pid}", "s", process=pid) for pid in (8, 7)]
+    >>> [strip.label for strip in in_groups([*pids, Drawing("cpu", "1.1:1", "db1", "CPU", "%", kind="counter")])]
+    ['CPU', '7', '8']
+    """
+    began: dict[tuple[str, str, int], float] = {}
+    for strip in strips:
+        if strip.process is not None:
+            group = (strip.host or "", strip.clock, strip.process)
+            began[group] = min(began.get(group, strip.start), strip.start)
+    first = {"counter": 0, "span": 1, "event": 2}
+
+    def key(strip: Drawing) -> tuple[Any, ...]:
+        process = strip.process if strip.kind == "span" else None
+        start = began.get((strip.host or "", strip.clock, process), strip.start) if process is not None else strip.start
+        return (
+            strip.host or "~",
+            first[strip.kind],
+            start,
+            process or 0,
+            strip.lane != "processes",
+            strip.start,
+            strip.label,
+        )
+
+    return sorted(strips, key=key)
+
+
+def offered(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
+    """Return the lanes that have rows in a frame: what the chooser lists, by group. Names with `args` once for each value."""
+    laid = frame.laid
+    found: list[dict[str, Any]] = []
+    by_table: dict[str, list[tuple[str, Lane]]] = {}
+    for name, (lane, _) in lanes().items():
+        if source.has(lane.table) and (lane.order if frame.ordered else lane.timed):
+            by_table.setdefault(lane.table, []).append((name, lane))
+    for table, offers in by_table.items():
+        columns = {name: name.partition(".")[2] for name, lane in offers if "." in name}
+        counts = "".join(f", count(s.{column}) as c{n}" for n, column in enumerate(columns.values()))
+        row = source.query(f"select count(*) as n{counts} from {table} s where {laid.clocks()}")[0]
+        filled = {name: row[f"c{n}"] for n, name in enumerate(columns)}
+        for name, lane in offers:
+            if not filled.get(name, row["n"]):
+                continue
+            if not lane.args:
+                found.append({"name": name, "title": lane.title, "group": lane.group, "shown": lane.shown})
+                continue
+            listed = ", ".join(f"coalesce(s.{key}, '') as {key}" for key in lane.args)
+            values = source.query(
+                f"select distinct {listed} from {table} s where {laid.clocks()} order by all limit {MOST_OFFERED}"
+            )
+            for value in values:
+                words = [str(value[key]) for key in lane.args]
+                found.append(
+                    {
+                        "name": f"{name}:{'|'.join(words)}",
+                        "title": " ".join(filter(None, words)),
+                        "group": lane.group,
+                        "shown": False,
+                    }
+                )
+    return sorted(found, key=lambda offer: (offer["group"], not offer["shown"], offer["title"]))
 
 
 def bands(frame: Frame, findings: Iterable[Json]) -> list[dict[str, Any]]:
@@ -166,3 +286,10 @@ def notes(frame: Frame, rows: Sequence[Json]) -> list[dict[str, Any]]:
                 {"id": row["id"], "text": row["text"], "start": row["t_from"] + add, "end": row["t_to"] + add}
             )
     return placed
+
+
+def markers(frame: Frame, rows: Sequence[Json]) -> list[dict[str, Any]]:
+    """Place typed instants on an axis whose clock is known to be UTC; rows: id, label, kind, at."""
+    if (epoch := frame.epoch) is None:
+        return []
+    return [{"id": row["id"], "label": row["label"], "kind": row["kind"], "at": row["at"].timestamp() - epoch} for row in rows]  # fmt: skip

@@ -63,6 +63,7 @@ urlpatterns = [
     path(_ROOM + "verdict/copy/<form:form>/", page(findings.verdict_copy), name="verdict-copy"),
     path(_ROOM + "verdict/take-over/", page(findings.take_over), name="take-over"),
     path(_ROOM + "timeline/data", page(timeline.data), name="timeline-data"),
+    path(_ROOM + "timeline/lanes", page(timeline.offered), name="timeline-lanes"),
     path(_ROOM + "connect-times", page(timeline.connect_times), name="figure-conn-times"),
     path(_ROOM + "evidence/", page(evidence.evidence), name="evidence"),
     path(_ROOM + "evidence/add/", page(artifacts.add), name="evidence-add"),

@@ -1,4 +1,4 @@
-"""Find the lanes: every module of this folder that has a `LANE` is one."""
+"""Find the lanes: every module of this folder that has a `LANE`, or `LANES` by the rest of their name, holds some."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from incidents.lanes.drawing import Draw, Lane
 @cache
 def lanes() -> dict[str, tuple[Lane, Draw]]:
     """Return name -> (lane, its draw function), sorted by name."""
-    modules = (
-        import_module(f"incidents.lanes.{entry.name}") for entry in pkgutil.iter_modules(incidents.lanes.__path__)
-    )
-    return {
-        module.__name__.rpartition(".")[2]: (module.LANE, module.draw) for module in modules if hasattr(module, "LANE")
-    }
+    found: dict[str, tuple[Lane, Draw]] = {}
+    for entry in pkgutil.iter_modules(incidents.lanes.__path__):
+        module = import_module(f"incidents.lanes.{entry.name}")
+        if hasattr(module, "LANE"):
+            found[entry.name] = (module.LANE, module.draw)
+        for name, lane in getattr(module, "LANES", {}).items():
+            found[name] = (lane, module.drawer(name))
+    return found

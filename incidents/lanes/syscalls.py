@@ -1,34 +1,31 @@
 """System calls, one strip for each thread (LWP) of a process.
 
 A stamp of truss is that of the return, so a bar ends there and begins at most `dur_hi_s` before: user time of the same
-thread may lie in it. Where lines are missing before a call (`contiguous` broken) the bar is drawn as not traced.
+thread may lie in it. A stamp of strace is that of the call, and the bar begins there. Where lines are missing before a call
+(`contiguous` broken) the bar is drawn as not traced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 
-from incidents.lanes.drawing import Drawing, Lane, Row, Span, Window
+from incidents.lanes.drawing import Drawing, Lane, Row, Span, Window, counted, strips
+from incidents.lanes.drawing import span as bar
 
+BEGINS = "(s.t_local - case when s.stamp = 'start' then 0 else coalesce(s.dur_hi_s, 0) end)"
 LANE = Lane(
     title="System calls",
+    group="Calls",
     table="syscalls",
     unit="s",
-    query="""
-      calls as (
-        select s.clock, s.host, s.pid, s.lwp, s.artifact_id, s.line_no, coalesce(s.prev_line, s.line_no) as line_from,
-               s.name, s.contiguous, s.dur_kind, coalesce(s.dur_hi_s, 0) as dur, s.t_local + c.shift as t_end
-        from syscalls s join clocks c on c.clock = s.clock
-        where s.t_local + c.shift >= $start and s.t_local + c.shift - coalesce(s.dur_hi_s, 0) <= $end)
-      select clock, host, pid, lwp, artifact_id,
-             case when dur >= 2 * $pixel then -line_no else floor((t_end - $start) / $pixel) end as pixel,
-             min(t_end - dur) as t0, max(t_end) as t1, count(*) as n, sum(dur) as total_s, max(dur) as worst_s,
-             arg_max(name, dur) as name, arg_max(line_from, dur) as line_from, arg_max(line_no, dur) as line_to,
-             arg_max(contiguous, dur) as contiguous, arg_max(dur_kind, dur) as dur_kind
-      from calls group by all
-      order by host nulls last, clock, pid nulls first, lwp nulls first, t0, t1
-    """,
+    kind="span",
+    keys=("pid", "lwp"),
+    fields=("name", "contiguous", "dur_kind", "err"),
+    rows=f"""
+      select s.clock, s.host, s.artifact_id, s.pid, s.lwp, {BEGINS} as t0,
+             s.t_local + case when s.stamp = 'start' then coalesce(s.dur_hi_s, 0) else 0 end as t1,
+             coalesce(s.prev_line, s.line_no) as line_from, s.line_no as line_to, s.name, s.contiguous, s.dur_kind, s.err
+      from syscalls s where {{here}}""",
 )
 
 #: Calls that wait for somebody else: time in them is not work of the thread.
@@ -36,24 +33,26 @@ WAITS = frozenset(
     """accept accept4 connect door_call doorfs epoll_pwait epoll_wait fcntl flock futex getmsg io_getevents kaio lwp_cond_wait
     lwp_park lwp_sema_timedwait lwp_wait msgrcv nanosleep pause poll pollsys port_get port_getn ppoll pselect read readv recv
     recvfrom recvmsg select semop semsys semtimedop sigsuspend sigtimedwait sleep wait wait4 waitid waitpid waitsys yield
+    clock_nanosleep
     """.split()
 )
 
 
 def draw(rows: Sequence[Row], window: Window) -> list[Drawing]:
-    """Draw one strip for each thread; rows as `LANE.query` orders them."""
+    """Draw one strip for each thread."""
     return [
         Drawing(
             lane="syscalls",
-            clock=clock,
-            host=host,
-            label=thread(pid, lwp),
+            clock=first["clock"],
+            host=first["host"],
+            label=thread(first["pid"], first["lwp"]),
             unit=LANE.unit,
             spans=[span(row) for row in strip],
-            rows=sum(row["n"] for row in strip),
+            rows=counted(strip),
+            process=first["pid"],
+            lwp=first["lwp"],
         )
-        for (host, clock, pid, lwp), group in groupby(rows, key=lambda r: (r["host"], r["clock"], r["pid"], r["lwp"]))
-        if (strip := list(group))
+        for first, strip in strips(rows, LANE.keys)
     ]
 
 
@@ -70,16 +69,9 @@ def thread(pid: int | None, lwp: int | None) -> str:
 def span(row: Row) -> Span:
     name = row["name"] or "call with a lost name"
     missing = row["contiguous"] == "broken" and row["total_s"] > 0
-    return Span(
-        start=row["t0"],
-        end=row["t1"],
-        label="not traced" if missing and row["n"] == 1 else name,
-        cls="untraced" if missing else "wait" if name in WAITS else "rest",
-        artifact=row["artifact_id"],
-        line_from=row["line_from"],
-        line_to=row["line_to"],
-        at_most=row["dur_kind"] == "gap",
-        n=row["n"],
-        total_s=row["total_s"],
-        worst_s=row["worst_s"],
+    return bar(
+        row,
+        "not traced" if missing and row["n"] == 1 else name,
+        "untraced" if missing else "wait" if name in WAITS else "rest",
+        row["dur_kind"] == "gap",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -11,14 +12,21 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
-from incidents import access, analysis, figures, frames
+from incidents import access, analysis, figures, frames, store
+from incidents.access import Room
 from incidents.errors import Refused
+from incidents.frames import Frame
 from incidents.lanes.drawing import Window
+from incidents.models.finding import Evaluation
 from incidents.models.incident import Incident
 from incidents.visible import visible
 from rules.engine.read import ReadOnly
 
 LEAST_PX, MOST_PX = 100, 4000
+#: Lanes that one address may add.
+MOST_ADDED = 30
+
+Json = dict[str, Any]
 
 
 @require_GET
@@ -29,41 +37,53 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     px = int(number(request, "px", 1000, LEAST_PX, MOST_PX))
     report = newest_report(room.incident)
-    wanted = request.GET.get("frame")
-    shown = [frame for frame in frames.frames_of(report or {}) if wanted in (None, frame.name)]
-    answer: list[dict[str, Any]] = []
-    if shown and report:
+    answer: list[Json] = []
+    if report:
         noted = list(
             room.incident.notes.filter(deleted_at=None, clock__isnull=False).values(
                 "id", "text", "clock", "t_from", "t_to"
             )
         )
-        with ReadOnly(analysis.case_of(room.incident), frames.tables()) as source:
-            for frame in shown:
-                start = number(request, "from", frame.t0, -math.inf, math.inf)
-                end = number(request, "to", frame.t1, -math.inf, math.inf)
-                if end <= start:
-                    raise Refused("The end of the window must come after its beginning.", 400)
-                strips, in_all = frames.draw(frame, source, Window(start, end, px))
+        marked = list(room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"))
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                window = asked_window(request, frame, px)
+                add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
+                strips, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
                 answer.append(
                     {
                         "frame": frame.name,
                         "title": visible(frames.title(frame, report)),
                         "why": visible(frames.why(frame, report)),
                         "axis": frame.axis,
-                        "unit": "s",
+                        "unit": "" if frame.ordered else "s",
                         "t0": frame.t0,
                         "t1": frame.t1,
-                        "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0)} for c in frame.clocks],
+                        "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
                         "lanes": [strip.as_json() for strip in strips],
                         "more": max(0, in_all - len(strips)),
                         "bands": frames.bands(frame, report["findings"]),
                         "culprits": frames.culprits(report["findings"]),
                         "notes": frames.notes(frame, noted),
+                        "markers": frames.markers(frame, marked),
                     }
-                )
+                )  # fmt: skip
     rows = sum(lane["rows"] for frame in answer for lane in frame["lanes"])
     return JsonResponse({"frames": answer, "rows": rows})
+
+
+@require_GET
+@never_cache
+def offered(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with the lanes that one frame could show: name, title, group, whether it is shown anyway."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident)
+    found: list[Json] = []
+    if report:
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                found += frames.offered(frame, source)
+    return JsonResponse({"lanes": [offer | {"title": visible(offer["title"])} for offer in found]})
 
 
 @require_GET
@@ -82,9 +102,39 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
     return JsonResponse({"figure": figure, "lines": reverse("lines", args=[slug, 0])})
 
 
-def newest_report(incident: Incident) -> dict[str, Any] | None:
-    evaluation = incident.evaluations.filter(accepted=True).order_by("-number").first()
-    return evaluation.report if evaluation else None
+def opened(room: Room) -> ReadOnly:
+    """Open the tables that lanes draw, evidence and what the last judgement derived."""
+    incident = room.incident
+    return ReadOnly(analysis.case_of(incident), frames.tables(), store.cache_dir(incident.pk))
+
+
+def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:
+    """Return the frame that the address names, or all of them; none for a name that is no frame."""
+    wanted = request.GET.get("frame")
+    found = [frame for frame in frames.frames_of(report) if wanted in (None, frame.name)]
+    if wanted in (None, frames.ORDER) and (ordered := frames.in_order(report, source)):
+        found.append(ordered)
+    return found
+
+
+def asked_window(request: HttpRequest, frame: Frame, px: int = 1000) -> Window:
+    start = number(request, "from", frame.t0, -math.inf, math.inf)
+    end = number(request, "to", frame.t1, -math.inf, math.inf)
+    if end <= start:
+        raise Refused("The end of the window must come after its beginning.", 400)
+    return Window(start, end, px)
+
+
+def newest_report(incident: Incident) -> Json | None:
+    pk = incident.evaluations.filter(accepted=True).order_by("-number").values_list("pk", flat=True).first()
+    return None if pk is None else _report(pk)
+
+
+@lru_cache(maxsize=16)
+def _report(pk: int) -> Json:
+    """The report of an evaluation, which never changes: every zoom asks for it."""
+    report: Json = Evaluation.objects.values_list("report", flat=True).get(pk=pk)
+    return report
 
 
 def number(request: HttpRequest, name: str, default: float, least: float, most: float) -> float:

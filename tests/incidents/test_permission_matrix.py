@@ -123,6 +123,7 @@ MATRIX: dict[str, list[Row]] = {
     "verdict-copy": [Row("viewer", args=in_room("text")), Row("viewer", args=in_room("markdown"))],
     "take-over": [Row("lead", "post", (409,))],
     "timeline-data": [Row("viewer")],
+    "timeline-lanes": [Row("viewer")],
     "figure-conn-times": [Row("viewer")],
     "evidence": [Row("viewer")],
     "evidence-add": [
@@ -274,7 +275,8 @@ def test_who_may_call(name, judged):  # noqa: F811
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    "name", sorted(name for name in MATRIX if name not in ("stream", "figure-conn-times", "timeline-data"))
+    "name",
+    sorted(name for name in MATRIX if name not in ("stream", "figure-conn-times", "timeline-data", "timeline-lanes")),
 )
 def test_a_stranger_cannot_tell_a_room_from_nonsense(name, judged):  # noqa: F811
     row = next((row for row in MATRIX[name] if row.least not in (None, "open")), None)

@@ -1,35 +1,87 @@
-"""Every lane has a drawing beside it, and what is thinned keeps its extremes."""
+"""Every lane module has drawings beside it, and what is thinned keeps its extremes."""
 
 from __future__ import annotations
 
 import json
+import random
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 
-from incidents.lanes.drawing import Window
+import incidents.lanes
+from incidents import windows
+from incidents.lanes.drawing import Drawing, Window
 from incidents.lanes.registry import lanes
+from rules.case import columns_of
+from rules.engine import views
 
 HERE = Path(__file__).parent
+MODULES = sorted(
+    entry.name
+    for entry in iter_modules(incidents.lanes.__path__)
+    if any(hasattr(import_module(f"incidents.lanes.{entry.name}"), name) for name in ("LANE", "LANES"))
+)
 
 
-@pytest.mark.parametrize("name", sorted(lanes()))
-def test_a_lane_draws_what_stands_beside_it(name: str) -> None:
-    case = json.loads((HERE / f"{name}.json").read_text())
-    _, draw = lanes()[name]
-    assert [drawing.as_json() for drawing in draw(case["rows"], Window(**case["window"]))] == case["drawings"]
+class Tables:
+    """Tables in memory, as the page's queries see them."""
+
+    def __init__(self, **tables: pl.DataFrame) -> None:
+        self._connection = duckdb.connect()
+        self._names = set(tables)
+        self.case = SimpleNamespace(manifests={})
+        for name, frame in tables.items():
+            have = set(frame.columns)
+            listed = ", ".join(
+                f'{c if c in have else "null"}::{views.sql_type(kind)} as "{c}"' for c, kind in columns_of(name).items()
+            )
+            self._connection.register(f"given_{name}", frame)
+            self._connection.execute(f"create view {name} as select {listed} from given_{name}")
+
+    def has(self, name: str) -> bool:
+        return name in self._names
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        cursor = self._connection.execute(sql)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
-def query(name: str, table: pl.DataFrame, window: Window) -> list[dict]:
-    lane, _ = lanes()[name]
-    connection = duckdb.connect()
-    connection.register(lane.table, table)
-    sql = f"with clocks(clock, shift) as (values ('1.1:1', 0.0)), {lane.query}"
-    cursor = connection.execute(sql, {"start": window.start, "end": window.end, "pixel": window.pixel})
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+def drawn(name: str, window: Window, ordered: bool = False, **tables: pl.DataFrame) -> list[Drawing]:
+    clocks = {c for frame in tables.values() for c in frame["clock"].to_list()}
+    axis = windows.Axis(dict.fromkeys(sorted(clocks), 0.0), dict.fromkeys(clocks, window.end), ordered)
+    chosen = windows.choice(name)
+    assert chosen is not None
+    strips, in_all = windows.draw([chosen], axis, window, Tables(**tables), None)  # type: ignore[arg-type]
+    assert in_all == len(strips)
+    return strips
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_lane_draws_what_stands_beside_it(module: str) -> None:
+    for case in json.loads((HERE / f"{module}.json").read_text()):
+        (table, rows), *_ = case["tables"].items()
+        frame = pl.DataFrame(rows, schema={c: k for c, k in columns_of(table).items() if any(c in row for row in rows)})
+        strips = drawn(case["lane"], Window(**case["window"]), case.get("ordered", False), **{table: frame})
+        assert [strip.as_json() for strip in strips] == case["drawings"], case["lane"]
+
+
+def test_every_query_of_every_lane_runs() -> None:
+    """Also of those that no case stands beside: each over an empty table of its columns."""
+    for name, (lane, _) in lanes().items():
+        empty = pl.DataFrame(schema=columns_of(lane.table))
+        axis = windows.Axis({"1.1:1": 0.0}, {"1.1:1": 9.0})
+        chosen = windows.choice(f"{name}:x|y|z" if lane.args else name)
+        assert chosen is not None
+        for ordered in [False] * lane.timed + [True] * bool(lane.order):
+            laid = windows.Axis(axis.shifts, axis.ends, ordered)
+            assert windows.query(chosen, laid, Window(0, 9, 100), Tables(**{lane.table: empty}), None) == ([], 0)  # type: ignore[arg-type]
 
 
 def calls(durations: list[float]) -> pl.DataFrame:
@@ -53,22 +105,51 @@ def test_no_spike_is_thinned_away() -> None:
     durations = [0.00001] * 50_000
     durations[33_333] = 0.00031  # one call, a seventh of a pixel longer than nothing
     durations[44_444] = 0.2
-    table = calls(durations)
     window = Window(0.0, sum(durations), 300)
-    rows = query("syscalls", table, window)
-    assert len(rows) < 2 * window.px
-    assert sum(row["n"] for row in rows) == len(durations)
-    assert sum(row["total_s"] for row in rows) == pytest.approx(sum(durations))
-    by_worst = {row["line_to"]: row for row in rows}
-    assert by_worst[33_334]["worst_s"] == pytest.approx(0.00031), "the longest of its pixel, with its line"
-    assert by_worst[44_445]["n"] == 1, "wider than a pixel: drawn alone"
-    assert (by_worst[44_445]["t0"], by_worst[44_445]["t1"]) == pytest.approx((0.44475, 0.64475), abs=1e-3)
+    (strip,) = drawn("syscalls", window, syscalls=calls(durations))
+    assert len(strip.spans) < 2 * window.px
+    assert sum(span.n for span in strip.spans) == len(durations) == strip.rows
+    assert sum(span.total_s for span in strip.spans) == pytest.approx(sum(durations))
+    by_worst = {span.line_to: span for span in strip.spans}
+    assert by_worst[33_334].worst_s == pytest.approx(0.00031), "the longest of its pixel, with its line"
+    assert by_worst[44_445].n == 1, "wider than a pixel: drawn alone"
+    assert (by_worst[44_445].start, by_worst[44_445].end) == pytest.approx((0.44475, 0.64475), abs=1e-3)
+    assert by_worst[44_445].at_most, "a gap before a completion stamp is an upper bound"
+
+
+def test_the_extremes_of_a_thinned_counter_are_those_of_its_rows() -> None:
+    chance = random.Random(6)
+    values = [chance.gauss(10, 1) for _ in range(20_000)]
+    values[777], values[15_001] = 99.0, -50.0
+    table = pl.DataFrame({"r": values}).with_columns(
+        pl.lit("1.1:1").alias("clock"),
+        pl.lit(1).alias("artifact_id"),
+        pl.int_range(1, pl.len() + 1).alias("line_no"),
+        pl.int_range(1, pl.len() + 1).cast(pl.Float64).alias("t_local"),
+        pl.lit(1.0).alias("interval_s"),
+    )
+    window = Window(0, 20_000, 400)
+    (strip,) = drawn("vmstat.r", window, vmstat=table)
+    assert len(strip.samples) <= window.px + 1
+    assert max(s.high for s in strip.samples) == 99.0
+    assert min(s.low for s in strip.samples) == -50.0
+    assert next(s.line for s in strip.samples if s.high == 99.0) == 778
+    for s in strip.samples:
+        own = values[round(s.start) : round(s.end)]
+        assert (s.low, s.high) == (min(own), max(own)), "of every pixel"
+        assert s.mean == pytest.approx(sum(own) / len(own))
 
 
 def test_a_window_holds_what_reaches_into_it_and_nothing_else() -> None:
     table = calls([1.0, 2.0, 4.0])  # [0,1] [1,3] [3,7]
-    rows = query("syscalls", table, Window(2.5, 2.9, 100))
-    assert [row["line_to"] for row in rows] == [2]
+    (strip,) = drawn("syscalls", Window(2.5, 2.9, 100), syscalls=table)
+    assert [span.line_to for span in strip.spans] == [2]
+
+
+def test_a_stamp_of_the_call_draws_its_length_after_it() -> None:
+    table = calls([1.0, 2.0]).with_columns(pl.lit("start").alias("stamp"))  # called at 1 and 3
+    (strip,) = drawn("syscalls", Window(0, 9, 100), syscalls=table)
+    assert [(span.start, span.end) for span in strip.spans] == [(1.0, 2.0), (3.0, 5.0)]
 
 
 def test_a_waiting_record_bears_the_function_that_waited() -> None:
@@ -77,7 +158,6 @@ def test_a_waiting_record_bears_the_function_that_waited() -> None:
             "clock": ["1.1:1"] * 2,
             "host": ["gw"] * 2,
             "side": ["client"] * 2,
-            "thread": pl.Series([None, None], dtype=pl.Int64),
             "artifact_id": [1, 1],
             "line_no": [3, 4],
             "prev_line": [None, 3],
@@ -87,5 +167,18 @@ def test_a_waiting_record_bears_the_function_that_waited() -> None:
             "func": ["nttrd", "nttfoo"],
         }
     )
-    rows = query("sqlnet", table, Window(39.0, 42.0, 100))
-    assert [(row["func"], row["line_from"], row["line_to"]) for row in rows] == [("nttrd", 3, 3), ("nttrd", 3, 4)]
+    (strip,) = drawn("sqlnet", Window(39.0, 42.0, 100), sqlnet=table)
+    assert [(span.label, span.line_from, span.line_to) for span in strip.spans] == [
+        ("nttrd waits", 3, 3),
+        ("nttrd waits", 3, 4),
+    ]
+
+
+def test_of_too_many_strips_those_with_the_longest_calls_are_drawn() -> None:
+    many = pl.concat([calls([0.001 * n]).with_columns(pl.lit(n, pl.Int64).alias("pid")) for n in range(1, 101)])
+    axis = windows.Axis({"1.1:1": 0.0}, {})
+    chosen = windows.choice("syscalls")
+    assert chosen is not None
+    strips, in_all = windows.draw([chosen], axis, Window(0, 1, 500), Tables(syscalls=many), None)  # type: ignore[arg-type]
+    assert in_all == 100
+    assert sorted(strip.process or 0 for strip in strips) == list(range(61, 101))
