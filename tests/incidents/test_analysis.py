@@ -16,14 +16,17 @@ from django.core.management import call_command
 
 from incidents import access, analysis, store, tasks
 from incidents.access import Room
-from incidents.actions import artifacts, case, notes, purge, rooms
+from incidents.actions import artifacts, case, notes, purge, rooms, sample
 from incidents.actions.sample import FOLDER, open_sample
 from incidents.models.artifact import Artifact
 from incidents.models.event import Event
 from incidents.models.finding import Evaluation, Finding, FindingVersion
 from incidents.models.incident import Incident
 from incidents.models.job import Job
+from rules.case_yaml import load_case_yaml
+from rules.evaluate import evaluate
 from rules.model import CaseSpec
+from rules.reading import open_paths
 from tests.incidents.conftest import CONNECT_TIMES, make_artifact, make_room, make_user, run_jobs
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +92,30 @@ def test_the_sample_room_is_the_published_case() -> None:
     verdict = Evaluation.objects.latest("number").report["verdict"]
     assert (verdict["state"], verdict["hypothesis"]) == ("cause", "H-OS-SHM")
     assert Finding.objects.filter(gone_since=None, group="cause").exists()
+
+
+@pytest.mark.parametrize("number", ["000", "002", "003", "004"])
+def test_a_published_case_uploaded_piece_by_piece_gives_the_report_of_its_folder(
+    number: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each output an artifact of its own in a room, words and phases typed in: the report is that of the files in a folder."""
+    published = Path(settings.BASE_DIR) / "tests" / "cases" / number
+    monkeypatch.setattr(sample, "FOLDER", published)
+    room = sample_room()
+    told = load_case_yaml((published / "case.yaml").read_text(encoding="utf-8"))
+    numbers = {a.name: a.number for a in room.incident.artifacts.all()}
+    assert list(numbers) == [entry.file for entry in told.artifacts]
+    for stretch in told.phases:
+        first, last = map(int, stretch.lines.split("-"))
+        case.add_phase(room, numbers[stretch.file], first, last, stretch.phase)
+    run_jobs("small")
+    run_jobs()
+    newest = Evaluation.objects.get().report
+    spec, status = open_paths([published], None, tmp_path / "read")
+    assert status == 0
+    folder = json.loads(json.dumps(evaluate(spec).as_json()))
+    assert newest["findings"]
+    assert lasting(newest) == lasting(folder)
 
 
 def test_the_sample_room_is_opened_once_and_completed() -> None:
