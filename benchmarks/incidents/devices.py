@@ -101,6 +101,8 @@ def slow_disk(stage: Scene) -> None:
 
 LOADER = """
     import os, sys, time
+    with open("pid", "w") as own:
+        own.write(str(os.getpid()))
     fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
     began = time.monotonic()
     for n in range(int(sys.argv[2])):
@@ -124,7 +126,7 @@ def dirty_pages(stage: Scene) -> None:
             (share / "max_bytes").write_text(str(8 << 20), encoding="ascii")
             disk.limit(bytes_ps=(4 << 20) if stage.bad else 0)
             stage.watch("meminfo.txt", _looks("cat /proc/meminfo"))
-            stage.watch("ps.txt", _looks("ps -eo pid,ppid,s,rss,vsz,args | grep -e PID -e loader.py | grep -v grep"))
+            stage.watch("ps.txt", _looks(f"ps -o pid,ppid,s,rss,vsz,args -p $(cat {stage.work}/pid || echo 1)"))
             loader = [PYTHON, *stage.script("loader.py", LOADER)[1:], str(at / "table.dat"), "120"]
             stage.traced("strace.txt", loader, ["-y", "-e", "trace=openat,write,fsync"])
             disk.limit()
