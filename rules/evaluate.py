@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from parsers.lines import LineReader
-from rules import collect, scoring, statements
+from rules import collect, scoring, statements, wait_path
 from rules.case import Case
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
@@ -108,7 +108,10 @@ def judge(
     )
     not_evaluable = _not_evaluable(outcomes, runner)
     judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests)
-    verdict = judgement.verdict(not_evaluable)
+    nobody: tuple[wait_path.Wait, ...] = ()
+    waits, unfollowed = _attempt("WAITS", lambda: wait_path.waits_for(case, judgement.best), nobody)
+    verdict = judgement.verdict(not_evaluable, waits)
+    failed += unfollowed
     none: tuple[Compared, ...] = ()
     compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)
     failed += uncompared

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from rules import scoring
+from rules import scoring, wait_path
 from rules.case import Case
 from rules.engine.run import Outcome
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, Verdict, WhoseSeconds
@@ -56,8 +56,16 @@ class Judgement:
         self.together = self._together()
         self.leader = self.together[0] if self.together else self.first.code if self.first else None
 
-    def verdict(self, not_evaluable: Sequence[NotEvaluable]) -> Verdict:
-        """Return the verdict; `missing` has what would raise a finding and what rules lack, most decibans first."""
+    @property
+    def best(self) -> Finding | None:
+        """The strongest finding for the leader, if any."""
+        return next(iter(self._speaking(self.leader)), None)
+
+    def verdict(self, not_evaluable: Sequence[NotEvaluable], waits: tuple[wait_path.Wait, ...] = ()) -> Verdict:
+        """Return the verdict; `missing` has what would raise a finding and what rules lack, most decibans first.
+
+        `waits` lead to the best finding and are told before it.
+        """
         missing = _missing(self.findings, not_evaluable)
         speaking = self._speaking(self.leader)
         share = self._share(speaking)
@@ -85,7 +93,7 @@ class Judgement:
             layer or None,
             self.leader,
             standing.support,
-            self._sentence(state, best, beside, share),
+            self._sentence(state, best, beside, share, waits),
             missing,
             standing.margin,
             share,
@@ -213,16 +221,30 @@ class Judgement:
         )
         return f"Nothing wrong seen in what was measured: {', '.join(layers)}."
 
-    def _sentence(self, state: str, best: Finding, beside: Sequence[Finding], share: float | None) -> str:
+    def _sentence(
+        self,
+        state: str,
+        best: Finding,
+        beside: Sequence[Finding],
+        share: float | None,
+        waits: tuple[wait_path.Wait, ...],
+    ) -> str:
         told = best.headline
         if share is not None and best.group == "cause" and self.whose is not None:
             blamed = self._blamed_s()
             if blamed:
                 told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
-        told += "".join(f"; in other seconds of the same request: {f.headline}" for f in beside)
+        if best.evidence_group == "before-after" and (tested := scoring.CAUSES.get(self.leader or "")):
+            told = f"{tested.text}, by a change that was aimed at it: {told}"
+        led = wait_path.told(waits, best.host)
+        if led:
+            told = f"{led}, because {_within(told)}"
+        told += "".join(f"; in other seconds of the same request: {_within(f.headline)}" for f in beside)
         if state == "undecided":
             return f"Undecided between {' and '.join(self._tied())}: {told}."
-        return f"Suspected: {told}." if state == "suspect" else f"{told}."
+        if state == "suspect":
+            return f"Suspected: {told}."
+        return f"{told.replace('as the', 'As the', 1) if led.startswith('as the') else told}."
 
     def _tied(self) -> list[str]:
         """The leader's words, then those of every rival within the margin that has anything for it."""
@@ -243,6 +265,12 @@ def _seconds(finding: Finding) -> float:
     if finding.unit == "s":
         return finding.magnitude
     return 0.0 if finding.t_from is None or finding.t_to is None else finding.t_to - finding.t_from
+
+
+def _within(headline: str) -> str:
+    """A headline inside a sentence: its first word in small letters, unless it is a name (`CPU`, `H2`, `__ticket_spin_lock`)."""
+    word = headline.split(" ", 1)[0]
+    return f"{word.lower()}{headline[len(word) :]}" if word.istitle() and word.isalpha() else headline
 
 
 def _missing(findings: Sequence[Finding], not_evaluable: Sequence[NotEvaluable]) -> tuple[str, ...]:
