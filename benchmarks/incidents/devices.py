@@ -7,9 +7,10 @@ slow as a bad disk is: its own queue and its own times grow. Nobody else's devic
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +37,28 @@ class Device:
             (LIMITS / f"blkio.throttle.{name}_device").write_text(f"{self.below} {value}", encoding="ascii")
 
 
+def _own_mounts() -> None:
+    """Leave everybody else's mounts: a namespace that is made meanwhile would keep ours, and their devices, in use."""
+    if ctypes.CDLL(None, use_errno=True).unshare(0x00020000):
+        raise Missing("no mount namespace of its own")
+    _run("mount", "--make-rprivate", "/")
+
+
+def _insist(line: Sequence[str]) -> None:
+    """Undo something that may be in use for a moment longer: what was written has to reach the device first."""
+    for _ in range(40):
+        if not subprocess.run(line, check=False, capture_output=True, timeout=30).returncode:
+            return
+        time.sleep(0.5)
+
+
 @contextlib.contextmanager
 def device(stage: Scene) -> Iterator[Device]:
     """Make a device of 160 MB that can be slowed."""
     needs("losetup", "mkfs.ext4", "mount")
     if not (LIMITS / "blkio.throttle.write_iops_device").exists():
         raise Missing("no writable blkio controller")
+    _own_mounts()
     lower, upper, below = stage.work / "lower.img", stage.work / "below" / "upper.img", stage.work / "below"
     _run("truncate", "-s", "256M", str(lower))
     _run("mkfs.ext4", "-q", "-F", str(lower))
@@ -63,7 +80,7 @@ def device(stage: Scene) -> Iterator[Device]:
             made.limit()
         stage.end()
         for line in undo:
-            subprocess.run(line, check=False, timeout=30)
+            _insist(line)
 
 
 WRITERS = """
@@ -133,7 +150,7 @@ def dirty_pages(stage: Scene) -> None:
             stage.finish()
         finally:
             disk.limit()
-            subprocess.run(["umount", str(at)], check=False, timeout=50)
+            _insist(["umount", str(at)])
 
 
 def _looks(command: str) -> list[str]:
