@@ -70,11 +70,12 @@ def verdict_text(outlook: Outlook, title: str, link: str) -> str:
         *_wrap(title),
         *_wrap(f"{verdict.state.upper()}: {verdict.sentence or 'No sentence: nothing was judged yet.'}"),
     ]
+    out += _wrap(f"UNDER DISPUTE: {disputed_words(outlook)}", "         ") if verdict.disputed else []
     out += _wrap(f"Support: {verdict.support}{f', {verdict.basis}' if verdict.basis else ''}", "         ")
     if outlook.seconds:
         out += ["", *_wrap(f"WHOSE SECONDS ({outlook.seconds.title}, {outlook.seconds.total_text})")]
         out += [f"  {piece.amount:>12}  {visible(piece.share.label)[:62]}" for piece in outlook.seconds.pieces]
-    for claim in _carriers(outlook):
+    for claim in outlook.carriers:
         out += ["", *_wrap(f"{claim.rule}: {claim.headline}"), *_quoted_text(claim.citations)]
     out += ["", "CLEARED", *_bullets(_cleared(outlook) or ["nothing"])]
     out += ["", "WHAT IT DOES NOT SAY", *_bullets(_untold(outlook))]
@@ -90,6 +91,7 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
         f"**{verdict.state.capitalize()}:** {_escape(verdict.sentence or 'nothing was judged yet')}",
         "",
     ]
+    out += [f"**Under dispute:** {_escape(disputed_words(outlook))}", ""] if verdict.disputed else []
     out += [f"**Support:** {_escape(verdict.support)}{f', {_escape(verdict.basis)}' if verdict.basis else ''}", ""]
     if outlook.seconds:
         out += [
@@ -99,7 +101,7 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
             "| --- | --- |",
         ]
         out += [f"| {_escape(piece.share.label)} | {piece.amount} |" for piece in outlook.seconds.pieces] + [""]
-    for claim in _carriers(outlook):
+    for claim in outlook.carriers:
         out += [f"**{_escape(claim.rule)}** {_escape(claim.headline)}", "", *_quoted_markdown(claim.citations)]
     out += ["**Cleared**", "", *[f"- {_escape(text)}" for text in _cleared(outlook) or ["nothing"]], ""]
     out += ["**What it does not say**", "", *[f"- {_escape(text)}" for text in _untold(outlook)]]
@@ -118,14 +120,18 @@ def _bound(claim: Claim) -> str:
 
 def _unsaid(claim: Claim) -> list[str]:
     said = [*claim.against, *claim.cautions, *[f"Could also be: {text}" for text in claim.mistaken_for]]
+    if claim.disputes:
+        said.append(
+            f"It is under dispute: {claim.disputes} open objection{'s' if claim.disputes > 1 else ''} in the room."
+        )
     if claim.withdrawn:
         said.append("Evidence that it cites was withdrawn.")
     return said or ["Nothing was noted against it; it speaks only for the lines above."]
 
 
-def _carriers(outlook: Outlook) -> list[Claim]:
-    rules = set((outlook.report.get("verdict") or {}).get("rules") or [])
-    return [claim for claim in outlook.claims if claim.rule in rules]
+def disputed_words(outlook: Outlook) -> str:
+    """Say which of the claims that carry the verdict somebody objects to."""
+    return "; ".join(f"{claim.rule} {claim.headline}" for claim in outlook.verdict.disputed)
 
 
 def _cleared(outlook: Outlook) -> list[str]:

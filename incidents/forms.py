@@ -276,14 +276,46 @@ class CorrectForm(SaidForm):
         }
 
 
+class WrittenField(forms.CharField):
+    """A text that people write. Too long is said, never cut: a browser's own `maxlength` drops the end of what is pasted."""
+
+    def __init__(self, label: str, rows: int) -> None:
+        attrs = {"rows": rows, "data-most": LONGEST_NOTE, "data-complete": ""}
+        super().__init__(label=label, widget=forms.Textarea(attrs=attrs))
+
+    def to_python(self, value: Any) -> str:
+        return (super().to_python(value) or "").replace("\r\n", "\n").strip()
+
+    def validate(self, value: str) -> None:
+        super().validate(value)
+        if len(value) > LONGEST_NOTE:
+            raise forms.ValidationError(
+                f"This has {len(value):,} characters, {LONGEST_NOTE:,} are the most. Add longer texts as evidence and link to them.",
+                code="max_length",
+            )
+
+
 class ReasonForm(UnknownIsNone):
-    reason = forms.CharField(max_length=LONGEST_NOTE, label="Why", widget=forms.Textarea(attrs={"rows": 3}))
+    reason = WrittenField("Why", 3)
 
 
-class NoteForm(UnknownIsNone):
-    """A note with its place: a finding, lines of an artifact, a stretch of a clock, or the room itself."""
+class AnswerForm(UnknownIsNone):
+    answer = WrittenField("Answer", 3)
 
-    text = forms.CharField(max_length=LONGEST_NOTE, label="Note", widget=forms.Textarea(attrs={"rows": 2}))
+
+class ReplyForm(UnknownIsNone):
+    """A text alone. `client`: what the page calls it, so that a post sent twice writes once; `again`: it is sent again."""
+
+    text = WrittenField("Note", 2)
+    client = forms.CharField(max_length=36, required=False, widget=forms.HiddenInput)
+    again = forms.BooleanField(required=False, widget=forms.HiddenInput)
+
+
+class NoteForm(ReplyForm):
+    """A note with its place: a finding, lines of an artifact, a stretch of a clock, a lane, or the room itself."""
+
+    lane = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
+    lane_label = forms.CharField(max_length=200, required=False, widget=forms.HiddenInput)
     finding_key = forms.RegexField("^[0-9a-f]{16}$", required=False, widget=forms.HiddenInput)
     artifact = forms.IntegerField(min_value=1, max_value=2**31 - 1, required=False, widget=forms.HiddenInput)
     line_from = forms.IntegerField(min_value=1, max_value=2**53, required=False, widget=forms.HiddenInput)
@@ -297,7 +329,10 @@ class NoteForm(UnknownIsNone):
         lines = [cleaned.get(name) for name in ("artifact", "line_from", "line_to")]
         times = [cleaned.get(name) for name in ("clock", "t_from", "t_to")]
         for group, what in ((lines, "lines"), (times, "times")):
-            if any(value is not None for value in group) and any(value is None for value in group):
+            # An artifact or, on a lane, a clock may stand alone; half a range may not.
+            alone = group[0] is not None and (what == "lines" or cleaned.get("lane") is not None)
+            whole = group[1:] == [None, None] if alone else all(value is None for value in group)
+            if not whole and any(value is None for value in group):
                 raise forms.ValidationError(f"The {what} of the note are incomplete.")
             if group[1] is not None and group[2] is not None and group[1] > group[2]:
                 raise forms.ValidationError(f"The {what} of the note end before they begin.")
@@ -305,7 +340,8 @@ class NoteForm(UnknownIsNone):
 
 
 class NoteEditForm(UnknownIsNone):
-    text = forms.CharField(max_length=LONGEST_NOTE, label="Note", widget=forms.Textarea(attrs={"rows": 3}))
+    text = WrittenField("Note", 4)
+    merged = forms.BooleanField(required=False, widget=forms.HiddenInput)  # it is the proposal of a merge
     version = forms.IntegerField(min_value=1, required=False, widget=forms.HiddenInput)
 
 

@@ -439,6 +439,7 @@ class Verdict:
     missing: list[str]
     cleared: list[Claim]
     next: Ask | None
+    disputed: list[Claim] = field(default_factory=list)  # of the claims that carry it, those under dispute
 
     @property
     def steps(self) -> list[bool]:
@@ -530,7 +531,14 @@ class Outlook:
             missing=[str(text) for text in raw.get("missing") or []],
             cleared=cleared,
             next=self.asks[0] if self.asks else None,
+            disputed=[claim for claim in self.carriers if claim.disputes],
         )
+
+    @property
+    def carriers(self) -> list[Claim]:
+        """List the claims that the verdict stands on."""
+        rules = set((self.report.get("verdict") or {}).get("rules") or [])
+        return [claim for claim in self.claims if claim.rule in rules]
 
     @cached_property
     def seconds(self) -> Seconds | None:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from incidents import access
 from incidents.api.answers import resource
 from incidents.errors import Refused
+from incidents.models.finding import OPEN_DISPUTE
 
 
 @resource
@@ -21,6 +22,11 @@ def report(request: HttpRequest, slug: str) -> HttpResponse:
         raise Refused("This room was not judged yet.", 409)
     answer = JsonResponse(newest.report)
     answer["Exhibit-Evaluation"] = str(newest.number)
+    # Beside the report, not in it: the report is what `python -m rules` makes of the same evidence, to the letter.
+    disputed = (
+        room.incident.disputes.filter(OPEN_DISPUTE).order_by("finding__key").values_list("finding__key", flat=True)
+    )
+    answer["Exhibit-Disputed"] = ",".join(disputed.distinct())
     return answer
 
 

@@ -12,7 +12,7 @@ from incidents.access import Right
 from incidents.actions import findings as actions
 from incidents.actions import rooms
 from incidents.errors import Refused
-from incidents.forms import ReasonForm
+from incidents.forms import AnswerForm, ReasonForm
 from incidents.views.room import claim_of, drawer, judged, middle, newest
 from incidents.views.shell import is_part
 
@@ -54,6 +54,35 @@ def dispute(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     context = judged(room)
     claim, row = claim_of(room, context["outlook"], key)
     return render(request, "incidents/_finding.html", context | drawer(room, claim, row))
+
+
+@require_POST
+def answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
+    """Answer somebody's dispute; errors keep what was typed."""
+    room = access.enter(request.user, slug, Right.DISPUTE)
+    row = room.incident.disputes.select_related("finding").filter(pk=id).first()
+    if row is None:
+        raise Refused("There is no such dispute.", 404)
+    form = AnswerForm(request.POST, auto_id="answer_%s")
+    if form.is_valid():
+        try:
+            actions.answer(room, id, form.cleaned_data["answer"])
+        except Refused as refused:
+            if is_part(request) or refused.status == 404:
+                raise
+            form.add_error(None, refused.message)
+        else:
+            if not is_part(request):
+                return redirect("finding", slug, row.finding.key)
+    context = judged(room)
+    claim, finding = claim_of(room, context["outlook"], row.finding.key)
+    context |= drawer(room, claim, finding)
+    if form.errors:
+        context |= {"answer_form": form, "answering": id}
+    status = 422 if form.errors else 200
+    if is_part(request):
+        return render(request, "incidents/_finding.html", context, status=status)
+    return render(request, "incidents/room.html", context | middle(room, context) | {"selected": True}, status=status)
 
 
 @require_GET

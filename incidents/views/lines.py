@@ -14,14 +14,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from incidents import access, analysis, store
+from incidents import access, analysis, store, threads
 from incidents.access import Right
 from incidents.errors import Refused
 from incidents.glosses import words_of
 from incidents.models.artifact import Artifact, ArtifactState, LiftedMask
+from incidents.naming import known_as
 from incidents.report import Outlook
 from incidents.views.evidence import A_PAGE, Prose, artifact_of, artifact_row, part_of
-from incidents.views.notes import line_notes, placed
+from incidents.views.notes import lines_section
 from incidents.views.room import newest
 from incidents.views.shell import shell
 from incidents.visible import visible
@@ -110,8 +111,8 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         first = max(1, (at - 1) // LINES_A_PAGE * LINES_A_PAGE + 1)
         last = min(first + LINES_A_PAGE - 1, reader.count)
         cited = cited_ranges(outlook, artifact.number)
-        notes = placed(room, line_notes(room, artifact.sha256))
-        noted = [(note.line_from or 0, note.line_to or 0) for note in notes]
+        notes = lines_section(room, artifact.number, artifact.sha256)
+        noted = [(seen.first.note.line_from or 0, seen.first.note.line_to or 0) for seen in notes["line_notes"]]
         listed = request.GET.get("notes", "")
         unread, counts = unread_lines(artifact, MOST_NOTES, listed, part)
         context |= {
@@ -124,7 +125,7 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             "after": last + 1 if last < reader.count else None,
             "lines": _shown(reader, artifact, first, last, cited, noted),
             "cited": cited,
-            "line_notes": notes,
+            **notes,
             "part": part,
             "listed": listed,
             "unread": [{"from": u.first, "to": u.last, "kind": u.kind, "text": u.text} for u in unread],
@@ -161,7 +162,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     first = _whole(request.GET.get("from"), 1, 1, max(reader.count, 1))
     last = _whole(request.GET.get("to"), first + LINES_A_PAGE - 1, first, first + MOST_LINES - 1)
     outlook, _, _ = newest(room)
-    shown = line_notes(room, artifact.sha256).filter(deleted_at__isnull=True)
+    shown = threads.on_lines(room, artifact.sha256).filter(deleted_at__isnull=True)
     notes = list(shown.filter(line_from__lte=last, line_to__gte=first))
     lifted = lifted_masks(artifact, first, last)
     found = reader.lines(first, last, lifted)
@@ -198,7 +199,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                     "from": note.line_from,
                     "to": note.line_to,
                     "text": visible(note.text, keep="\n"),
-                    "author": visible(note.author.get_full_name() or note.author.get_username()),
+                    "author": known_as(note.author),
                     "at": timezone.localtime(note.created_at).strftime("%Y-%m-%d %H:%M UTC"),
                 }
                 for note in notes

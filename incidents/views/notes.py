@@ -1,140 +1,147 @@
-"""Notes on findings, lines, times and the room: written, edited, deleted, brought back."""
+"""Notes on findings, lines, times, lanes and the room: listed, written, edited, deleted, brought back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from incidents import access
+from incidents import access, merging, threads
 from incidents.access import Right, Room
 from incidents.actions import notes as actions
 from incidents.errors import Refused
 from incidents.forms import NoteEditForm, NoteForm
 from incidents.models.note import Note
+from incidents.models.notification import Told
 from incidents.views.shell import is_part, shell
 
-UNDO_FOR = timedelta(minutes=10)
+A_PAGE = 30
+MOST_ON_LINES = 100
+STATES = {"": "all", "open": "open", "resolved": "resolved"}
+WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a note hangs: an address and words for it."""
-
-    href: str
-    text: str
+def room_section(room: Room) -> dict[str, Any]:
+    """Return the notes that stand on the room's own page: the newest, and how many came before them."""
+    shown, earlier = threads.last_of(threads.roots(room))
+    return {"notes": threads.threads(room, shown), "notes_earlier": earlier, "notes_count": earlier + len(shown)}
 
 
-def room_notes(room: Room) -> list[Note]:
-    """Return all notes of the room, oldest first, each with its place."""
-    return placed(room, _living(room))
+def finding_section(room: Room, key: str) -> dict[str, Any]:
+    """Return the notes that stand beside a finding."""
+    shown, earlier = threads.last_of(threads.on_finding(room, key))
+    listed = threads.threads(room, shown)
+    return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(shown), "key": key}
 
 
-def finding_notes(room: Room, key: str) -> QuerySet[Note]:
-    return _living(room).filter(finding_key=key)
-
-
-def line_notes(room: Room, sha256: str) -> QuerySet[Note]:
-    return _living(room).filter(sha256=sha256).order_by("line_from", "created_at")
-
-
-def placed(room: Room, notes: QuerySet[Note]) -> list[Note]:
-    """Give each note its `place` (None: the room) and `mine` (this person may edit it), in one more query at most."""
-    found = list(notes)
-    hashes = {note.sha256 for note in found if note.sha256}
-    held = (
-        {
-            sha256: (number, name)
-            for sha256, number, name in room.incident.artifacts.filter(sha256__in=hashes).values_list(
-                "sha256", "number", "name"
-            )
-        }
-        if hashes
-        else {}
-    )
-    for note in found:
-        own = note.author_id == room.user.pk or room.may(Right.PEOPLE)
-        # For the template alone: what this reader may do with it, and where it stands.
-        note.mine = own  # type: ignore[attr-defined]  # no column of the model
-        note.place = _place(room, note, held)  # type: ignore[attr-defined]  # as above
-    return found
+def lines_section(room: Room, number: int, sha256: str) -> dict[str, Any]:
+    """Return the notes that stand beside the lines of an artifact."""
+    shown, earlier = threads.last_of(threads.on_lines(room, sha256), MOST_ON_LINES)
+    listed = threads.threads(room, shown)
+    return {
+        "line_notes": listed,
+        "lines_earlier": earlier,
+        "lines_count": earlier + len(shown),
+        "artifact_number": number,
+        "line_sha": sha256,
+    }
 
 
 @require_http_methods(["GET", "POST"])
 def notes(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the notes; a POST writes one and answers with the list in which it appears."""
+    """List the threads; a POST begins one and answers with the part in which it appears."""
     room = access.enter(request.user, slug)
     if request.method == "GET":
-        if not is_part(request):
-            return redirect(reverse("room", args=[slug]) + "#notes")
-        return _list(request, room, NoteForm(auto_id="note_%s"))
+        if is_part(request) and "section" in request.GET:
+            return _section(request, room, request.GET["section"], request.GET, NoteForm(auto_id="note_%s"))
+        return _page(request, room)
+    room.require(Right.READ)
     form = NoteForm(request.POST, auto_id="note_%s")
     if form.is_valid():
         said = form.cleaned_data
-        note = actions.add(
-            room,
-            said["text"],
-            finding_key=said["finding_key"],
-            artifact=said["artifact"],
-            lines=(said["line_from"], said["line_to"]) if said["artifact"] is not None else None,
-            clock=said["clock"],
-            times=(said["t_from"], said["t_to"]) if said["clock"] is not None else None,
-        )
-        if not is_part(request):
-            place = _place(room, note, {note.sha256: (said["artifact"], "")} if note.sha256 else {})
-            return redirect(place.href if place else reverse("room", args=[slug]) + f"#note-{note.pk}")
-        form = NoteForm(auto_id="note_%s")
-    return _list(request, room, form, said=NoteForm(request.POST))
+        try:
+            note = actions.add(
+                room,
+                said["text"],
+                client_id=said["client"],
+                again=said["again"],
+                finding_key=said["finding_key"],
+                artifact=said["artifact"],
+                lines=(said["line_from"], said["line_to"]) if said["line_from"] is not None else None,
+                clock=said["clock"],
+                times=(said["t_from"], said["t_to"]) if said["t_from"] is not None else None,
+                lane=said["lane"],
+                lane_label=said["lane_label"],
+            )
+        except Refused as refused:
+            if is_part(request) or refused.status in (403, 404):
+                raise  # htmx leaves the form as it is and says why
+            form.add_error(None, refused.message)
+        else:
+            if not is_part(request):
+                return redirect(_home(room, note))
+            return _section(
+                request, room, request.headers.get("HX-Target", ""), request.POST, NoteForm(auto_id="note_%s")
+            )
+    return _section(request, room, request.headers.get("HX-Target", ""), request.POST, form)
 
 
-def _list(request: HttpRequest, room: Room, form: NoteForm, said: NoteForm | None = None) -> HttpResponse:
-    """Answer with the part in which the note was written: the room's list, the drawer's, or the margin of lines."""
-    status = 422 if form.errors else 200
-    context: dict[str, Any] = shell(room, "room") | {"note_form": form}
-    target = request.headers.get("HX-Target", "")
-    if said is not None and target == "finding-notes" and said.data.get("finding_key"):
-        key = str(said.data["finding_key"])
-        context |= {"finding_notes": placed(room, finding_notes(room, key)), "key": key}
-        return render(request, "incidents/_finding_notes.html", context, status=status)
-    if said is not None and target == "margin-notes" and not form.errors:
-        artifact = room.incident.artifacts.filter(number=said.data["artifact"]).first()
-        sha256 = artifact.sha256 if artifact else ""
-        context |= {"line_notes": placed(room, line_notes(room, sha256))}
-        return render(request, "incidents/_margin_notes.html", context)
-    if not is_part(request):
-        context |= {"part_name": "incidents/_note_new.html"}
-        return render(request, "incidents/one_form.html", context, status=status)
-    return render(request, "incidents/_notes.html", context | {"notes": room_notes(room)}, status=status)
+@require_GET
+def note_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for a note on the place that the address names (docs/interfaces.md 8); the bare form for htmx."""
+    room = access.enter(request.user, slug, Right.NOTE)
+    said = request.GET
+    place = {
+        "clock": said.get("clock"),
+        "t_from": said.get("from"),
+        "t_to": said.get("to"),
+        "lane": said.get("lane"),
+        "lane_label": said.get("label"),
+        "finding_key": said.get("finding"),
+        "artifact": said.get("artifact"),
+        "line_from": said.get("line_from"),
+        "line_to": said.get("line_to") or said.get("line_from"),
+    }
+    given = {name: value for name, value in place.items() if value}
+    tried = NoteForm({"text": "-", **given})
+    if not tried.is_valid():
+        raise Refused(" ".join(str(text) for texts in tried.errors.values() for text in texts))
+    form = NoteForm(initial=given, auto_id="note_%s")
+    context = shell(room, "notes") | {"note_form": form, "place": _words_of(room, tried.cleaned_data)}
+    template = "incidents/_note_new.html" if is_part(request) else "incidents/one_form.html"
+    return render(request, template, context | {"part_name": "incidents/_note_new.html"})
 
 
 @require_http_methods(["GET", "POST"])
 def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show a note's form, or save what was typed into it. Somebody else's change in between is said, not overwritten."""
+    """Show a note's form, or save what was typed into it. Somebody else's change in between is merged, not overwritten."""
     room = access.enter(request.user, slug)
-    row = _one(room, id)
+    row = one(room, id)
     if request.method == "GET":
         if "show" in request.GET:
             return _note(request, room, row)
         room.require(Right.NOTE)
         form = NoteEditForm({"text": row.text, "version": row.version}, auto_id=f"note-{row.pk}-%s")
         return _edit(request, room, row, form)
-    room.require(Right.NOTE)
     form = NoteEditForm(request.POST, auto_id=f"note-{row.pk}-%s")
-    if form.is_valid() and form.cleaned_data["version"] not in (None, row.version):
-        data = request.POST.copy()
-        data["version"] = str(row.version)
-        form = NoteEditForm(data, auto_id=f"note-{row.pk}-%s")
-        form.add_error("text", f"Somebody changed it meanwhile. It now says: {row.text}")
+    if form.is_valid() and form.cleaned_data["merged"] and merging.undecided(form.cleaned_data["text"]):
+        form.add_error("text", "Decide the places marked ⟦ ‖ ⟧ first: keep one side of each, or write your own.")
     if form.is_valid():
-        row = actions.edit(room, id, form.cleaned_data["text"])
-        return _note(request, room, row)
+        text = form.cleaned_data["text"]
+        try:
+            return _note(request, room, actions.edit(room, id, text, form.cleaned_data["version"]))
+        except actions.Conflict as conflict:
+            return _merge(request, room, conflict, text)
+        except Refused as refused:
+            if is_part(request) or refused.status in (403, 404):
+                raise
+            form.add_error(None, refused.message)
+    room.require(Right.READ)
     return _edit(request, room, row, form, 422)
 
 
@@ -151,50 +158,140 @@ def restore(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     return _note(request, room, actions.restore(room, id))
 
 
-def _edit(request: HttpRequest, room: Room, row: Note, form: NoteEditForm, status: int = 200) -> HttpResponse:
-    context = shell(room, "room") | {"note": row, "form": form, "part_name": "incidents/_note_edit.html"}
-    template = "incidents/_note_edit.html" if is_part(request) else "incidents/one_form.html"
-    return render(request, template, context, status=status)
-
-
-def _note(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
-    shown = placed(room, Note.objects.filter(pk=row.pk).select_related("author", "edited_by", "deleted_by"))[0]
-    context = shell(room, "room") | {"note": shown, "part_name": "incidents/_note.html"}
-    if is_part(request):
-        return render(request, "incidents/_note.html", context)
-    if shown.deleted_at is not None:
-        return render(request, "incidents/one_form.html", context)
-    return redirect(reverse("room", args=[room.incident.slug]) + f"#note-{row.pk}")
-
-
-def _one(room: Room, id: int) -> Note:
-    row = room.incident.notes.select_related("author").filter(pk=id).first()
+def one(room: Room, id: int) -> Note:
+    """Return a note of this room with the people in its history; 404 for any other."""
+    row: Note | None = (
+        room.incident.notes.select_related("author", "edited_by", "deleted_by", "resolved_by", "reply_to")
+        .filter(pk=id)
+        .first()
+    )
     if row is None:
         raise Refused("There is no such note.", 404)
     return row
 
 
-def _living(room: Room) -> QuerySet[Note]:
-    """The notes to be shown; who has just deleted one still sees its place, with the undo in it."""
-    just_now = Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
-    shown = room.incident.notes.filter(Q(deleted_at__isnull=True) | just_now)
-    return shown.select_related("author", "edited_by", "deleted_by")
+def _page(request: HttpRequest, room: Room) -> HttpResponse:
+    """All threads of the room, newest first, with a search and filters."""
+    said = request.GET
+    state = said.get("state", "") if said.get("state") in STATES else ""
+    whose = said.get("whose", "") if said.get("whose") in WHOSE else ""
+    q = said.get("q", "").replace("\x00", "").strip()
+    found = threads.roots(room).order_by("-created_at", "-id")
+    if state:
+        found = found.filter(resolved_at__isnull=state == "open")
+    if whose == "mine":
+        found = found.filter(Q(author=room.user) | Q(replies__author=room.user)).distinct()
+    elif whose == "mentions":
+        named = room.user.notifications.filter(kind=Told.MENTION, incident=room.incident, note__isnull=False)
+        found = found.filter(Q(pk__in=named.values("note")) | Q(pk__in=named.values("note__reply_to")))
+    if q:
+        spoken = threads.living(room).filter(text__icontains=q)
+        found = found.filter(Q(pk__in=spoken.values("pk")) | Q(pk__in=spoken.values("reply_to")))
+    if key := said.get("finding", ""):
+        found = found.filter(finding_key=key[:16])
+    number = said.get("artifact", "")
+    if number.isascii() and number.isdigit() and len(number) < 10:
+        hashes = room.incident.artifacts.filter(number=int(number)).values("sha256")
+        found = found.filter(sha256__in=hashes)
+    paged = Paginator(found, A_PAGE).get_page(said.get("page"))
+    query = said.copy()
+    query.pop("page", None)
+    context = shell(room, "notes") | {
+        "paged": paged,
+        "threads": threads.threads(room, list(paged)),
+        "q": q,
+        "state": state,
+        "states": STATES.items(),
+        "whose": whose,
+        "whose_all": WHOSE.items(),
+        "filtered": bool(q or state or whose or key or number),
+        "query": f"{query.urlencode()}&" if query else "",
+    }
+    return render(request, "incidents/notes.html", context)
 
 
-def _place(
-    room: Room, note: Note, held: dict[str | None, tuple[int, str]] | dict[str, tuple[int, str]]
-) -> Place | None:
-    slug = room.incident.slug
-    if note.finding_key:
-        return Place(reverse("finding", args=[slug, note.finding_key]), "on a finding")
-    if note.sha256 and note.sha256 in held:
-        number, name = held[note.sha256]
-        anchor = f"L{note.line_from}" + (f"-L{note.line_to}" if note.line_to != note.line_from else "")
-        where = f"{note.line_from}" + (f"–{note.line_to}" if note.line_to != note.line_from else "")
-        return Place(f"{reverse('lines', args=[slug, number])}?at={note.line_from}#{anchor}", f"{name} {where}")
-    if note.clock:
-        return Place(
-            f"{reverse('room', args=[slug])}#clock={note.clock}&from={note.t_from}&to={note.t_to}",
-            f"clock {note.clock}, {note.t_from:.3f} to {note.t_to:.3f} s",
+def _section(request: HttpRequest, room: Room, name: str, said: Any, form: NoteForm) -> HttpResponse:
+    """Answer with the part in which a note was written: the room's list, the drawer's, or the margin of lines."""
+    status = 422 if form.errors else 200
+    context: dict[str, Any] = shell(room, "room") | {"note_form": form}
+    if not is_part(request):
+        context |= {"part_name": "incidents/_note_new.html", "place": "", "page": "notes"}
+        return render(request, "incidents/one_form.html", context, status=status)
+    if name == "finding-notes" and said.get("finding_key"):
+        context |= finding_section(room, str(said["finding_key"])[:16])
+        return render(request, "incidents/_finding_notes.html", context, status=status)
+    if name == "margin-notes":
+        number = str(said.get("artifact", ""))
+        artifact = room.incident.artifacts.filter(number=int(number)).first() if number.isdigit() else None
+        if artifact is None:
+            raise Refused("There is no such artifact.", 404)
+        context |= lines_section(room, artifact.number, artifact.sha256)
+        return render(request, "incidents/_margin_notes.html", context, status=status)
+    return render(request, "incidents/_notes.html", context | room_section(room), status=status)
+
+
+def _edit(request: HttpRequest, room: Room, row: Note, form: NoteEditForm, status: int = 200) -> HttpResponse:
+    context = shell(room, "notes") | {"note": row, "form": form, "part_name": "incidents/_note_edit.html"}
+    template = "incidents/_note_edit.html" if is_part(request) else "incidents/one_form.html"
+    return render(request, template, context, status=status)
+
+
+def _merge(request: HttpRequest, room: Room, conflict: actions.Conflict, mine: str) -> HttpResponse:
+    """Show the second writer all that there is: what the other made of the text, what they typed, and both together."""
+    theirs = conflict.note.text
+    merged = merging.merge(conflict.base, theirs, mine, conflict.name)
+    said = {"text": merged.text, "version": conflict.note.version, "merged": "1"}
+    context = shell(room, "notes") | {
+        "note": conflict.note,
+        "name": conflict.name,
+        "theirs": merging.differences(conflict.base, theirs),
+        "mine": merging.differences(conflict.base, mine),
+        "mine_text": mine,
+        "conflicts": merged.conflicts,
+        "form": NoteEditForm(said, auto_id=f"note-{conflict.note.pk}-%s"),
+        "part_name": "incidents/_note_merge.html",
+    }
+    template = "incidents/_note_merge.html" if is_part(request) else "incidents/one_form.html"
+    return render(request, template, context, status=422)
+
+
+def _note(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
+    row = one(room, row.pk)
+    thread = threads.whole(room, row, [])
+    context = shell(room, "notes") | {"item": thread.first, "part_name": "incidents/_note.html"}
+    if is_part(request):
+        return render(request, "incidents/_note.html", context)
+    if row.deleted_at is not None:
+        return render(request, "incidents/one_form.html", context)
+    return redirect(reverse("note-thread", args=[room.incident.slug, row.pk]) + f"#note-{row.pk}")
+
+
+def _home(room: Room, note: Note) -> str:
+    """Where a note without scripts leads to once it is written."""
+    held = {}
+    if note.sha256:
+        artifact = room.incident.artifacts.filter(sha256=note.sha256).first()
+        held = {note.sha256: (artifact.number, artifact.name)} if artifact else {}
+    place = threads.place_of(room, note, held)
+    return place.href if place else reverse("room", args=[room.incident.slug]) + f"#note-{note.pk}"
+
+
+def _words_of(room: Room, said: dict[str, Any]) -> str:
+    """Say in words where a note that is about to be written will hang."""
+    if said["finding_key"]:
+        headline = room.incident.findings.filter(key=said["finding_key"]).values_list(
+            "current__content__headline", flat=True
         )
-    return None
+        return f"on the finding “{headline[0]}”" if headline else "on a finding"
+    if said["artifact"] is not None:
+        name = room.incident.artifacts.filter(number=said["artifact"]).values_list("name", flat=True).first()
+        if name is None:
+            raise Refused("There is no such artifact.", 404)
+        first, last = said["line_from"], said["line_to"]
+        return f"on {name}" + (f", line {first}" + (f" to {last}" if last != first else "") if first else "")
+    words = [f"on lane {said['lane_label'] or said['lane']}"] if said["lane"] else []
+    if said["clock"]:
+        words.append(f"on clock {said['clock']}" if not words else f"clock {said['clock']}")
+    if said["t_from"] is not None:
+        words.append(f"{said['t_from']:.3f} to {said['t_to']:.3f} s")
+    return ", ".join(words) or "on the room"

@@ -11,14 +11,16 @@ from django.views.decorators.http import require_GET
 
 from incidents import access
 from incidents.access import Room
+from incidents.actions import notices
 from incidents.errors import Refused
-from incidents.forms import NoteForm, ReasonForm
+from incidents.forms import AnswerForm, NoteForm, ReasonForm
 from incidents.models.artifact import ArtifactState
-from incidents.models.finding import Evaluation, Finding
+from incidents.models.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.models.job import Job, JobKind, JobState
 from incidents.models.membership import Role
 from incidents.report import Claim, Held, Outlook, changes, quantity
-from incidents.views.notes import finding_notes, placed, room_notes
+from incidents.threads import objections
+from incidents.views.notes import finding_section, room_section
 from incidents.views.shell import is_part, shell
 
 COLLECT = {
@@ -56,6 +58,7 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     entered = access.enter(request.user, slug)
     context = judged(entered)
     claim, row = claim_of(entered, context["outlook"], key)
+    notices.seen(entered, finding_key=key)
     context |= drawer(entered, claim, row)
     if is_part(request):
         return render(request, "incidents/_finding.html", context)
@@ -107,7 +110,7 @@ def newest(room: Room) -> tuple[Outlook, Evaluation | None, Outlook]:
         for number, name, sha256, state in incident.artifacts.values_list("number", "name", "sha256", "state")
     ]
     disputes = dict(
-        incident.disputes.filter(withdrawn_at__isnull=True)
+        incident.disputes.filter(OPEN_DISPUTE)
         .values_list("finding__key")
         .annotate(n=Count("pk"))
         .order_by()
@@ -125,19 +128,23 @@ def middle(room: Room, context: dict[str, Any]) -> dict[str, Any]:
         for host in room.incident.hosts.all():
             commands = [{"command": command, "why": why} for command, why in COLLECT.get(host.os or "", ())]
             collect.append({"name": host.name, "os": host.os, "commands": commands})
-    return {"notes": room_notes(room), "collect": [host for host in collect if host["commands"]]}
+    return room_section(room) | {"collect": [host for host in collect if host["commands"]]}
 
 
 def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, Any]:
     """Return what the drawer shows beside the claim itself: disputes and notes, with empty forms."""
-    forms = {"note_form": NoteForm(auto_id="note_%s"), "dispute_form": ReasonForm(auto_id="dispute_%s")}
+    forms = {
+        "note_form": NoteForm(auto_id="note_%s"),
+        "dispute_form": ReasonForm(auto_id="dispute_%s"),
+        "answer_form": AnswerForm(auto_id="answer_%s"),
+    }
     if claim is None or not claim.key:
         return forms | {"claim": None}
-    disputes = room.incident.disputes.filter(finding__key=claim.key, withdrawn_at__isnull=True).select_related("author")
+    disputes = objections(room, claim.key)
     return forms | {
         "claim": claim,
         "gone_since": row.gone_since if row else None,
-        "disputes": list(disputes),
-        "my_dispute": any(dispute.author_id == room.user.pk for dispute in disputes),
-        "finding_notes": placed(room, finding_notes(room, claim.key)),
-    }
+        "disputes": disputes,
+        "open_disputes": sum(seen.dispute.open for seen in disputes),
+        "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
+    } | finding_section(room, claim.key)

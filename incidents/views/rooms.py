@@ -20,11 +20,14 @@ from incidents.errors import Refused
 from incidents.forms import HostForm, SymptomForm, rows_of
 from incidents.models.activity import Activity
 from incidents.models.artifact import ArtifactState
-from incidents.models.finding import Evaluation
+from incidents.models.finding import OPEN_DISPUTE, Dispute, Evaluation
 from incidents.models.incident import Incident, Status
+from incidents.models.standing import Milestone
 from incidents.report import Outlook
+from incidents.views.milestones import standings
 
 A_PAGE = 40
+ARCHIVED = "archived"
 SORTS = {"-last_event": "last event", "-created_at": "newest", "title": "title", "status": "state"}
 
 
@@ -33,6 +36,7 @@ class Row:
     incident: Incident
     outlook: Outlook
     inside: list[User]
+    milestones: list[Milestone]
 
 
 @require_GET
@@ -44,7 +48,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else "-last_event"
     last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
-    found = mine.annotate(
+    found = mine.select_related("next_update_by").annotate(
         artifact_count=Count("artifacts", filter=~Q(artifacts__state=ArtifactState.PURGED), distinct=True),
         last_event=Subquery(last, output_field=DateTimeField()),
     )
@@ -52,6 +56,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
         found = found.filter(
             Q(title__icontains=q) | Q(symptom_text__icontains=q) | Q(hosts__name__icontains=q)
         ).distinct()
+    found = found.filter(archived_at__isnull=status != ARCHIVED)
     if status in Status.values:
         found = found.filter(status=status)
     paged = Paginator(found.order_by(sort, "-pk"), A_PAGE).get_page(request.GET.get("page"))
@@ -63,7 +68,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
         "page_rooms": rows(list(paged)),
         "q": q,
         "status": status,
-        "statuses": Status.choices,
+        "statuses": [*Status.choices, (ARCHIVED, "archived")],
         "sort": sort,
         "sorts": SORTS.items(),
         "query": f"{query.urlencode()}&" if query else "",
@@ -72,20 +77,35 @@ def rooms(request: HttpRequest) -> HttpResponse:
 
 
 def rows(incidents: list[Incident]) -> list[Row]:
-    """Join rooms with the newest verdict and the people inside: two queries for all of them."""
+    """Join rooms with the newest verdict, what of it is disputed and the people inside: three queries for all of them."""
     newest = {
         evaluation.incident_id: evaluation
         for evaluation in Evaluation.objects.filter(incident__in=incidents, accepted=True)
         .order_by("incident_id", "-number")
         .distinct("incident_id")
     }
-    inside = {incident.pk: live.present(incident.pk) for incident in incidents}
+    disputed: dict[int, dict[str, int]] = {}
+    for incident_id, key, count in (
+        Dispute.objects.filter(OPEN_DISPUTE, incident__in=incidents)
+        .values_list("incident_id", "finding__key")
+        .annotate(n=Count("pk"))
+        .order_by()
+    ):
+        disputed.setdefault(incident_id, {})[key] = count
+    present = live.present_in([incident.pk for incident in incidents])
+    inside = {id: [here.user_id for here in people] for id, people in present.items()}
+    milestones = standings(incidents)
     users = User.objects.in_bulk({id for ids in inside.values() for id in ids}) if any(inside.values()) else {}
     return [
         Row(
             incident,
-            Outlook(newest[incident.pk].report if incident.pk in newest else None, incident.slug),
+            Outlook(
+                newest[incident.pk].report if incident.pk in newest else None,
+                incident.slug,
+                disputes=disputed.get(incident.pk),
+            ),
             [users[id] for id in inside[incident.pk] if id in users],
+            milestones[incident.pk],
         )
         for incident in incidents
     ]

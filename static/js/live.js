@@ -4,7 +4,7 @@
   "use strict";
   const { stream, slug, seq } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "presence", "progress", "late", "reload"];
+  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "notice", "presence", "progress", "late", "reload"];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
@@ -27,7 +27,7 @@
     }
   }
   function everything() {
-    for (const kind of KINDS.slice(0, 9)) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
+    for (const kind of KINDS.slice(0, KINDS.indexOf("progress"))) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
   }
   function hear(message) {
     if (message.ask) return;

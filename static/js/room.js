@@ -133,17 +133,4 @@
       if (words) words.textContent = [`${thin(lines)} lines read`, total ? `${size(bytes)} of ${size(total)}, ${Math.floor((100 * bytes) / total)} %` : "", left(artifact, bytes, total)].filter(Boolean).join(", ");
     });
   });
-
-  // A range of the timeline becomes the place of a note.
-  body.addEventListener("timeline:range", (event) => {
-    const box = document.getElementById("note-new");
-    if (!box) return;
-    const { clock, from, to } = event.detail;
-    for (const [name, value] of Object.entries({ clock, t_from: from, t_to: to })) box.querySelector(`[name=${name}]`).value = value;
-    const range = box.querySelector("[data-note-range]");
-    range.textContent = `on ${clock}, ${from.toFixed(3)} to ${to.toFixed(3)} s`;
-    range.hidden = false;
-    box.open = true;
-    box.querySelector("textarea").focus();
-  });
 })();

@@ -73,6 +73,11 @@ def of_note(room: Judged) -> tuple[Any, ...]:
     return (room.slug, room.note.pk)
 
 
+def of_dispute(room: Judged) -> tuple[Any, ...]:
+    """The investigator's own dispute: who made it may not answer it (409)."""
+    return (room.slug, room.lead.incident.disputes.get().pk)
+
+
 def nothing(room: Judged) -> tuple[Any, ...]:
     return ()
 
@@ -155,7 +160,18 @@ MATRIX: dict[str, list[Row]] = {
     "stop": [Row("investigator", "post", (302,), in_room(1))],
     "retry": [Row("investigator", "post", (302,), in_room(1))],
     "purge": [Row("lead", args=in_room(1)), Row("lead", "post", (302,), in_room(1), {"reason": "by mistake"})],
-    "notes": [Row("viewer", ok=(302,)), Row("investigator", "post", (302,), data={"text": "A remark."})],
+    "notes": [Row("viewer"), Row("investigator", "post", (302,), data={"text": "A remark."})],
+    "note-new": [Row("investigator", data={"clock": "1.1:1", "from": "1", "to": "2", "lane": "syscalls"})],
+    "note-thread": [
+        Row("viewer", args=of_note),
+        Row("investigator", "post", (302,), of_note, {"text": "A reply."}),
+    ],
+    "note-history": [Row("viewer", args=of_note)],
+    "note-resolve": [Row("investigator", "post", (302,), of_note)],
+    "note-reopen": [Row("investigator", "post", (302,), of_note)],
+    "complete": [Row("viewer", data={"sign": "#", "q": ""}), Row("viewer", data={"sign": "@", "q": "a"})],
+    "dispute-answer": [Row("investigator", "post", (302, 409), of_dispute, {"answer": "It does not."})],
+    "notifications": [Row(None, args=nothing), Row(None, "post", (302,), nothing, {"do": "all"})],
     # The note is an investigator's own: leads may change it, another investigator may not (test_notes.py).
     "note": [
         Row("investigator", args=of_note),

@@ -1,0 +1,71 @@
+"""A person's notifications from all rooms: the list, the bell, and whether mails are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from incidents import inbox, mails
+from incidents.actions import notices
+from incidents.errors import Refused
+from incidents.models.notification import Notification
+from incidents.targets import short
+from incidents.views.rooms import request_user
+from incidents.views.shell import is_part
+
+A_PAGE = 40
+
+
+@dataclass(frozen=True)
+class Line:
+    row: Notification
+    href: str
+    words: str
+
+
+@require_http_methods(["GET", "POST"])
+def notifications(request: HttpRequest) -> HttpResponse:
+    """List what this person was told, newest first. A POST marks one or all as read, or chooses about mails."""
+    user = request_user(request)
+    if request.method == "POST":
+        match request.POST.get("do"):
+            case "read":
+                id = request.POST.get("id", "")
+                if not (id.isascii() and id.isdigit() and len(id) < 19):
+                    raise Refused("There is no such notification.", 404)
+                notices.mark_read(user, [int(id)])
+            case "all":
+                notices.mark_read(user)
+            case "mail":
+                notices.choose_mail(user, "mentions" in request.POST)
+            case _:
+                raise Refused("There is nothing like that to do here.")
+        return redirect("notifications")
+    if is_part(request) and request.GET.get("part") == "bell":
+        return render(request, "incidents/_bell.html")
+    found = inbox.notifications_of(user)
+    only_unread = request.GET.get("show") == "unread"
+    if only_unread:
+        found = found.filter(read_at__isnull=True)
+    rows = found.select_related("incident", "actor", "note", "dispute__finding")
+    paged = Paginator(rows, A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "paged": paged,
+        "lines": [Line(row, mails.address(row), _words(row)) for row in paged],
+        "only_unread": only_unread,
+        "any_unread": inbox.unread_count(user) > 0,
+        "wants_mail": notices.wants_mail(user),
+        "query": "show=unread&" if only_unread else "",
+    }
+    return render(request, "incidents/notifications.html", context)
+
+
+def _words(row: Notification) -> str:
+    """Quote the beginning of what was written: whoever reads this list may see that room."""
+    if row.note is not None:
+        return short(row.note.text)
+    return short((row.dispute.answer or row.dispute.reason) if row.dispute else "")
