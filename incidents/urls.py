@@ -18,12 +18,16 @@ from incidents.views import (
     live,
     members,
     notes,
+    plan,
+    presence,
     notifications,
     questions,
     room,
     rooms,
+    standing,
     threads,
     timeline,
+    webhooks,
 )
 from incidents.views.shell import open_page, page
 
@@ -40,7 +44,14 @@ class FormConverter(StringConverter):
     regex = "text|markdown"
 
 
+class PlannedConverter(StringConverter):
+    """Which of the two lists of a plan."""
+
+    regex = "decisions|actions"
+
+
 register_converter(KeyConverter, "key")
+register_converter(PlannedConverter, "planned")
 register_converter(FormConverter, "form")
 
 _ROOM = "rooms/<slug:slug>/"
@@ -93,7 +104,22 @@ urlpatterns = [
     path(_ROOM + "case/", page(case.case), name="case"),
     path(_ROOM + "case.yaml", page(case.case_yaml), name="case-yaml"),
     path(_ROOM + "clocks/", page(clocks.clocks), name="clocks"),
+    path(_ROOM + "plan/", page(plan.plan), name="plan"),
+    path(_ROOM + "plan/decisions/new/", page(plan.decision_new), name="decision-new"),
+    path(_ROOM + "plan/decisions/<int:id>/", page(plan.decision), name="decision"),
+    path(_ROOM + "plan/actions/new/", page(plan.action_new), name="action-new"),
+    path(_ROOM + "plan/actions/<int:id>/", page(plan.action), name="action"),
+    path(_ROOM + "plan/actions/<int:id>/done/", page(plan.action_done), name="action-done"),
+    path(_ROOM + "plan/actions/<int:id>/state/", page(plan.action_state), name="action-state"),
+    path(_ROOM + "plan/<planned:what>/<int:id>/delete/", page(plan.delete), name="plan-delete"),
+    path(_ROOM + "plan/<planned:what>/<int:id>/restore/", page(plan.restore), name="plan-restore"),
+    path(_ROOM + "status/", page(standing.status), name="status"),
+    path(_ROOM + "close/", page(standing.close), name="close"),
+    path(_ROOM + "here/", page(presence.here), name="here"),
+    path(_ROOM + "webhooks/", page(webhooks.webhooks), name="webhooks"),
+    path(_ROOM + "webhooks/<int:id>/", page(webhooks.webhook), name="webhook"),
     path(_ROOM + "members/", page(members.members), name="members"),
+    path(_ROOM + "members/lead/", page(members.handover), name="handover"),
     path(_ROOM + "invite/", page(members.invite), name="invite"),
     path(_ROOM + "activity/", page(activity.activity), name="activity"),
     path(_ROOM + "activity/verify/", page(activity.verify), name="activity-verify"),

@@ -287,7 +287,7 @@ def _bring_back(doing: Deed, row: Decision | Action) -> None:
 def _written(doing: Deed, verb: str, row: Decision | Action, new: bool = False, **detail: Any) -> None:
     if not new:
         row.version += 1
-        if verb == "edited":
+        if verb not in ("deleted", "restored"):
             row.edited_by, row.edited_at = doing.room.user, timezone.now()
     row.save()
     what = "decision" if isinstance(row, Decision) else "action"

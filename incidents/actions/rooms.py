@@ -31,6 +31,8 @@ SYMPTOM = frozenset(
         *("measured_how", "since", "ongoing", "affected", "last_change"),
     }
 )
+# Where on the timeline it is seen.
+RANGE = frozenset({"symptom_clock", "symptom_from", "symptom_to"})
 # What the rules see; the other answers are for people.
 _JUDGED = frozenset({"title", "symptom_text", "symptom_unit", "symptom_bad", "symptom_normal", "since"})
 
@@ -94,7 +96,7 @@ def new_slug(title: str) -> str:
 
 def edit(room: Room, fields: Mapping[str, Any]) -> Incident:
     """Change the title or answers about the symptom; what the rules see has the room judged again."""
-    unknown = set(fields) - SYMPTOM
+    unknown = set(fields) - SYMPTOM - RANGE
     if unknown:
         raise ValueError(f"no such answers: {sorted(unknown)}")
     with deed(room, Right.CASE) as doing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from incidents.models.case import Marker
 from incidents.models.decision import Decision
@@ -67,3 +68,11 @@ class Action(models.Model):
 
     def __str__(self) -> str:
         return self.text[:60]
+
+    @property
+    def going(self) -> bool:
+        return self.state in (ActionState.OPEN, ActionState.DOING)
+
+    @property
+    def late(self) -> bool:
+        return self.going and self.due_at is not None and self.due_at < timezone.now()

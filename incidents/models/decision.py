@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from incidents.models.incident import Incident
 
@@ -51,3 +52,7 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return self.question[:60]
+
+    @property
+    def late(self) -> bool:
+        return self.outcome is None and self.needed_by is not None and self.needed_by < timezone.now()

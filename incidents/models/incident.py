@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils import timezone
 
 
 class Status(models.TextChoices):
@@ -26,6 +27,10 @@ class Incident(models.Model):
     symptom_unit = models.CharField(max_length=20, null=True, blank=True)
     symptom_bad = models.FloatField(null=True, blank=True)
     symptom_normal = models.FloatField(null=True, blank=True)
+    # The stretch of time that somebody marked as bad, in seconds of a clock domain.
+    symptom_clock = models.CharField(max_length=60, null=True, blank=True)
+    symptom_from = models.FloatField(null=True, blank=True)
+    symptom_to = models.FloatField(null=True, blank=True)
     measured_how = models.TextField(null=True, blank=True)
     since = models.DateTimeField(null=True, blank=True)
     ongoing = models.BooleanField(null=True, blank=True)
@@ -74,6 +79,12 @@ class Incident(models.Model):
     @property
     def archived(self) -> bool:
         return self.archived_at is not None
+
+    @property
+    def update_late(self) -> bool:
+        """Tell whether the promised word on a living incident is overdue."""
+        live = self.status in (Status.OPEN, Status.MITIGATED)
+        return live and self.next_update_at is not None and self.next_update_at < timezone.now()
 
 
 class RoomCounter(models.Model):

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from incidents import access, live
+from incidents import access
 from incidents.access import Right, Room
+from incidents.actions import handover as handovers
 from incidents.actions import members as actions
 from incidents.errors import Refused
 from incidents.forms import InviteForm, MemberForm
 from incidents.models.membership import Role, Team
+from incidents.plan_forms import OfferForm
+from incidents.views import presence
 from incidents.views.rooms import request_user
-from incidents.views.shell import people_named, shell
+from incidents.views.shell import shell
+from incidents.visible import visible
 
 
 @require_http_methods(["GET", "POST"])
@@ -27,8 +32,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST":
         return _do(request, room)
     if request.GET.get("part") == "people":
-        people = people_named(live.present(room.incident.pk))
-        return render(request, "incidents/_people.html", {"people": people})
+        return render(request, "incidents/_people.html", {"people": presence.people(room)})
     return render(request, "incidents/members.html", _context(room) | {"invite_form": InviteForm()})
 
 
@@ -87,6 +91,36 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "incidents/plain.html", context)
 
 
+@require_POST
+def handover(request: HttpRequest, slug: str) -> HttpResponse:
+    """Offer the lead, take the offer back, accept or decline it."""
+    room = access.enter(request.user, slug)
+    what = request.POST.get("do")
+    if what == "offer":
+        room.require(Right.PEOPLE)
+        form = _offer_form(room, request.POST)
+        if not form.is_valid():
+            context = _context(room) | {"invite_form": InviteForm(), "offer_form": form}
+            return render(request, "incidents/members.html", context, status=422)
+        handovers.offer(room, form.cleaned_data["to"], form.cleaned_data["words"] or "")
+    elif what == "accept":
+        handovers.accept(room)
+        messages.success(request, "You lead this room now.")
+    elif what == "decline":
+        handovers.decline(room)
+    elif what == "withdraw":
+        handovers.withdraw(room)
+    else:
+        raise Refused("There is nothing like that to do here.")
+    return redirect("members", slug)
+
+
+def _offer_form(room: Room, data: Any = None) -> OfferForm:
+    others = room.incident.memberships.select_related("user").exclude(role=Role.LEAD).filter(user__is_active=True)
+    named = [(row.user_id, visible(row.user.get_full_name() or row.user.get_username())) for row in others]
+    return OfferForm(data, people=[one for one in named if one[0] != room.user.pk], auto_id="offer_%s")
+
+
 def _do(request: HttpRequest, room: Room) -> HttpResponse:
     what = request.POST.get("do")
     if what == "revoke":
@@ -110,11 +144,18 @@ def _context(room: Room) -> dict[str, Any]:
     invitations = room.incident.invitations.filter(
         used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=timezone.now()
     ).select_related("created_by")
+    here = {person.user.pk: person for person in presence.people(room)}
+    members = list(room.incident.memberships.select_related("user"))
+    for member in members:
+        # For the template alone: where this person is now.
+        member.here = here.get(member.user_id)  # type: ignore[attr-defined]  # no column of the model
     return shell(room, "members") | {
-        "members": room.incident.memberships.select_related("user"),
+        "members": members,
         "roles": Role.choices,
         "teams": Team.choices,
         "invitations": list(invitations) if room.may(Right.PEOPLE) else [],
+        "offer": room.incident.handovers.select_related("offered_by", "offered_to").filter(answer__isnull=True).first(),
+        "offer_form": _offer_form(room) if room.may(Right.PEOPLE) else None,
     }
 
 

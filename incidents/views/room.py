@@ -21,6 +21,7 @@ from incidents.models.membership import Role
 from incidents.report import Claim, Held, Outlook, changes, quantity
 from incidents.threads import objections
 from incidents.views.notes import finding_section, room_section
+from incidents.views.milestones import standing
 from incidents.views.shell import is_part, shell
 
 COLLECT = {
@@ -96,6 +97,7 @@ def judged(room: Room) -> dict[str, Any]:
         "reading_now": bool(jobs),
         "gone": list(incident.findings.select_related("current").filter(gone_since__isnull=False)),
         "lead": lead.user if lead else None,
+        **standing(incident),
         "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
         "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),
     }

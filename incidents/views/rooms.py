@@ -28,6 +28,7 @@ from incidents.views.milestones import standings
 
 A_PAGE = 40
 ARCHIVED = "archived"
+ARCHIVED = "archived"
 SORTS = {"-last_event": "last event", "-created_at": "newest", "title": "title", "status": "state"}
 
 
@@ -36,6 +37,7 @@ class Row:
     incident: Incident
     outlook: Outlook
     inside: list[User]
+    milestones: list[Milestone]
     milestones: list[Milestone]
 
 
@@ -56,6 +58,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
         found = found.filter(
             Q(title__icontains=q) | Q(symptom_text__icontains=q) | Q(hosts__name__icontains=q)
         ).distinct()
+    found = found.filter(archived_at__isnull=status != ARCHIVED)
     found = found.filter(archived_at__isnull=status != ARCHIVED)
     if status in Status.values:
         found = found.filter(status=status)
@@ -105,6 +108,7 @@ def rows(incidents: list[Incident]) -> list[Row]:
                 disputes=disputed.get(incident.pk),
             ),
             [users[id] for id in inside[incident.pk] if id in users],
+            milestones[incident.pk],
             milestones[incident.pk],
         )
         for incident in incidents

@@ -32,11 +32,13 @@ MAY = {
     "note": Right.NOTE,
     "dispute": Right.DISPUTE,
     "case": Right.CASE,
+    "plan": Right.PLAN,
     "people": Right.PEOPLE,
     "original": Right.ORIGINAL,
     "purge": Right.PURGE,
     "unmask": Right.UNMASK,
     "close": Right.CLOSE,
+    "hooks": Right.HOOKS,
 }
 
 

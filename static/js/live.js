@@ -2,9 +2,9 @@
 // Every event becomes `room:<kind>` on the body, and the parts of the page that hang on it fetch themselves again.
 (() => {
   "use strict";
-  const { stream, slug, seq } = document.body.dataset;
+  const { stream, slug, seq, here } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "case", "members", "room", "notice", "presence", "progress", "late", "reload"];
+  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "decision", "action", "case", "members", "room", "notice", "presence", "progress", "late", "reload"];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
@@ -13,6 +13,7 @@
 
   function show(connected) {
     if (connected) {
+      setTimeout(look, 300, light.dataset.state !== "on");
       clearTimeout(off);
       off = 0;
       light.dataset.state = "on";
@@ -25,6 +26,14 @@
         strip.hidden = false;
       }, 1500);
     }
+  }
+  // Which page this person looks at, for the others: told by the tab in front, anew when the stream begins anew.
+  let told = "";
+  function look(again) {
+    if (!here || document.hidden || (!again && told === location.pathname)) return;
+    told = location.pathname;
+    const headers = { "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "" };
+    fetch(here, { method: "POST", headers, body: new URLSearchParams({ path: told }), credentials: "same-origin" }).catch(() => { told = ""; });
   }
   function everything() {
     for (const kind of KINDS.slice(0, KINDS.indexOf("progress"))) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
@@ -85,5 +94,7 @@
   } else {
     listen();
   }
+  document.addEventListener("visibilitychange", () => look(true));
+  document.body.addEventListener("htmx:pushedIntoHistory", () => look());
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 })();
