@@ -335,7 +335,7 @@ class Claim:
             said.append("Assumes that no line is missing between the quoted ones: the paste carries no mark of it.")
         if self.raw.get("contiguous") in ("broken", "false"):
             said.append("Lines are missing between the quoted ones.")
-        if self.raw.get("tier") == "contradicted":
+        if self.raw.get("tier") == "contradicted" and not any("disagrees" in text for text in self.against):
             said.append("An artifact disagrees with it.")
         return said
 
