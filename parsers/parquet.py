@@ -179,6 +179,11 @@ def files(reading: Path, table: str) -> list[Path]:
     return [f for f in (batch_file(reading, table, n) for n in numbers) if table not in OWN_FOLDERS or f.exists()]
 
 
+def rows(file: Path) -> int:
+    """Count the rows of a Parquet file, of which only the footer is read."""
+    return int(pq.read_metadata(file).num_rows)
+
+
 def scan(reading: Path, table: str) -> pl.LazyFrame:
     """Open a table lazily, rows in file order; an evidence table without rows is an empty frame of its schema."""
     found = files(reading, table)

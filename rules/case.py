@@ -11,7 +11,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,7 +27,7 @@ from parsers import parquet, schema
 from rules import findings_table, registry
 from rules.case_yaml import dump_case_yaml, load_case_yaml
 from rules.errors import CaseInvalid
-from rules.model import ArtifactSpec, CaseSpec, Clock, Marker, PartSpec
+from rules.model import CaseSpec, Clock, Marker, PartSpec
 from rules.shared_clocks import shared
 from rules.statements import usable
 
@@ -105,6 +108,7 @@ class Case:
         self._tables: dict[str, pl.DataFrame] = {}
         self._derived: dict[str, pl.DataFrame] = {}
         self._lazy: dict[tuple[int, str], pl.LazyFrame] = {}
+        self._files: dict[str, list[Path]] = {}
         self._parts: dict[int, Case] = {}
         self._findings = findings_table.TABLE.rows(())
 
@@ -251,16 +255,19 @@ class Case:
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame:
-        """Open an evidence table lazily: some columns (all if not given) of the rows for which `where` holds.
+        """Open an evidence or derived table lazily: some columns (all if not given) of the rows for which `where` holds.
 
         Rows come by artifact in file order, which is that of `table` but for lines that a format put back into place; `where` may
-        name columns that are not asked for. KeyError for a name that is no evidence table. Collect it with
+        name columns that are not asked for. KeyError for a name that is no table. Collect it with
         `collect(engine="streaming")`: only those columns are read, and memory holds what is kept.
         """
         types = columns_of(name)
-        if name not in schema.TABLES:
-            raise KeyError(f"{name} is no evidence table")
-        rows = self._open(name, types)
+        if name in schema.TABLES:
+            rows = self._open(name, types)
+        elif self.in_memory or not self.files(name):
+            rows = self.derived(name).lazy()
+        else:
+            rows = pl.scan_parquet(self.files(name))
         kept = rows if where is None else rows.filter(where)
         return kept.select(list(types) if columns is None else list(dict.fromkeys(columns)))
 
@@ -280,7 +287,7 @@ class Case:
         """Tell whether an evidence or derived table has any row."""
         if name in schema.TABLES:
             return not self.scan(name, ["line_no"]).head(1).collect().is_empty()
-        return not self.derived(name).is_empty()
+        return not self.derived(name).is_empty() if self.in_memory else bool(self.files(name))
 
     def may_have(self, name: str) -> bool:
         """Tell whether a table may have rows, as far as can be said without reading or building anything."""
@@ -292,59 +299,86 @@ class Case:
         return name in FROM_CASE or any(self._counted(a.id, name) for a in self.spec.artifacts)
 
     def derived(self, name: str) -> pl.DataFrame:
-        """Return a derived table, built once; KeyError for a name that is none. With a cache folder it is kept there by its inputs."""
+        """Return a whole derived table, built once; KeyError for a name that is none. What may have millions of rows is asked for by
+        `scan` instead."""
         if name not in self._derived:
             if self._frames is not None and name in self._frames:
                 self._derived[name] = self._frames[name]
+            elif self.in_memory:
+                self._derived[name] = registry.derived()[name].build(self)
             else:
-                self._derived[name] = self._build(name)
+                files = self.files(name)
+                self._derived[name] = pl.read_parquet(files) if files else registry.derived()[name].TABLE.rows(())
         return self._derived[name]
 
-    def kept(self, name: str) -> Path | None:
-        """Return the file in which the cache holds a derived table as it is now; None where nobody has built it yet."""
-        file = self._kept(name)
-        return file if file and file.exists() else None
+    def files(self, name: str) -> list[Path]:
+        """Return the files that hold the rows of a derived table of a case on disk, in order, built where nobody did so before.
 
-    def _kept(self, name: str) -> Path | None:
+        They lie in the cache folder by what they depend on (without one in a folder that goes with this object); a table of scope
+        `artifact` has one for each artifact, so that a further artifact costs only its own.
+        """
+        if name not in self._files:
+            module = registry.derived()[name]
+            if self._by_artifact(name):
+                self._files[name] = [f for part in self._parts_with(name) for f in part.files(name)]
+            else:
+                file = self._file(name)
+                if not file.exists():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    beside = file.with_suffix(f".{os.getpid()}.new")
+                    stream = getattr(module, "stream", None)
+                    if stream is None:
+                        module.build(self).write_parquet(beside)
+                    else:
+                        module.TABLE.write(beside, stream(self))
+                    beside.rename(file)
+                self._files[name] = [file] if parquet.rows(file) else []
+        return self._files[name]
+
+    def kept(self, name: str) -> list[Path] | None:
+        """Return the files in which the cache holds a derived table as it is now; None where nobody has built it yet."""
         if self.cache is None or self.in_memory:
             return None
-        return self.cache / "derived" / f"{name}-{self.hash_of(name)}.parquet"
+        if not self._by_artifact(name):
+            file = self._file(name)
+            return ([file] if parquet.rows(file) else []) if file.exists() else None
+        found: list[Path] = []
+        for part in self._parts_with(name):
+            held = part.kept(name)
+            if held is None:
+                return None
+            found += held
+        return found
 
-    def _build(self, name: str) -> pl.DataFrame:
-        module = registry.derived()[name]
-        kept = self._kept(name)
-        if kept and kept.exists():
-            return pl.read_parquet(kept)
-        frame = self._of_parts(name) if self._by_artifact(name) else module.build(self)
-        if kept:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            beside = kept.with_suffix(f".{os.getpid()}.new")
-            frame.write_parquet(beside)
-            beside.rename(kept)
-        return frame
+    @cached_property
+    def _store(self) -> Path:
+        """Where derived tables are kept."""
+        if self.cache is not None:
+            return self.cache / "derived"
+        folder = tempfile.mkdtemp(prefix="exhibit-derived-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def _file(self, name: str) -> Path:
+        return self._store / f"{name}-{self.hash_of(name)}.parquet"
 
     def _by_artifact(self, name: str) -> bool:
         """Tell whether a derived table says of each artifact only what that artifact holds, so that others need not be read again."""
         module = registry.derived()[name]
         return not self.in_memory and module.SCOPE == "artifact" and not any(n in SAID for n in _base(name)) and len(self.spec.artifacts) > 1  # fmt: skip
 
-    def _of_parts(self, name: str) -> pl.DataFrame:
-        """Build a derived table artifact by artifact: memory holds one at a time, and a cache keeps each."""
+    def _parts_with(self, name: str) -> Iterator[Case]:
+        """The same case with one artifact alone, for each that has what a derived table is made of."""
         base = _base(name)
-        frames = [
-            self._part(artifact).derived(name)
-            for artifact in self.spec.artifacts
-            if artifact.id in self.manifests and any(self._counted(artifact.id, n) for n in base)
-        ]
-        empty = registry.derived()[name].TABLE.rows(())
-        return pl.concat([empty, *frames]) if frames else empty
-
-    def _part(self, artifact: ArtifactSpec) -> Case:
-        """The same case with one artifact alone."""
-        if artifact.id not in self._parts:
-            phases = tuple(p for p in self.spec.phases if p.artifact == artifact.id)
-            self._parts[artifact.id] = Case(replace(self.spec, artifacts=(artifact,), phases=phases), self.cache)
-        return self._parts[artifact.id]
+        for artifact in self.spec.artifacts:
+            if artifact.id in self.manifests and any(self._counted(artifact.id, n) for n in base):
+                if artifact.id not in self._parts:
+                    phases = tuple(p for p in self.spec.phases if p.artifact == artifact.id)
+                    part = Case(replace(self.spec, artifacts=(artifact,), phases=phases), self.cache)
+                    part.manifests = {artifact.id: self.manifests[artifact.id]}
+                    part._store = self._store
+                    self._parts[artifact.id] = part
+                yield self._parts[artifact.id]
 
     def _counted(self, artifact: int, name: str) -> list[tuple[Any, int]]:
         """Batches of an artifact that have rows of an evidence table, with how many."""

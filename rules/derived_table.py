@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import polars as pl
@@ -54,6 +55,16 @@ class DerivedTable:
             (pl.col(column) if column in frame.columns else pl.lit(None)).cast(kind).alias(column)
             for column, kind in self.columns.items()
         )
+
+    def write(self, file: Path, frames: Iterable[pl.DataFrame]) -> None:
+        """Write frames of this table one after the other into one Parquet file: memory holds one at a time."""
+        import pyarrow.parquet as pq  # only the largest tables are written so
+
+        nothing = self.rows(())
+        with pq.ParquetWriter(file, nothing.to_arrow().schema, compression="zstd", compression_level=1) as out:
+            for frame in frames:
+                if frame.height:
+                    out.write_table(frame.to_arrow().cast(out.schema))
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
         """Return a frame of the declared columns from row mappings; keys left out are NULL."""

@@ -43,7 +43,7 @@ from rules.model import (
 )
 from rules.packs import Library, hides, open_library, usable_overrides, usable_suppressions
 from rules.rule import Need, Rule
-from rules.verdict import Judgement, Span, requests_of
+from rules.verdict import Judgement, Requests, requests_of
 from rules.whose_seconds import whose_seconds
 
 T = TypeVar("T")
@@ -211,8 +211,7 @@ class _Judged:
         self.hypotheses = scoring.board(
             [*(m.entry for m in made), *scoring.heard(statements.usable(case.spec.statements))]
         )
-        nothing: list[Span] = []
-        self.requests, broken_requests = _attempt("REQUESTS", lambda: requests_of(case), nothing)
+        self.requests, broken_requests = _attempt("REQUESTS", lambda: requests_of(case), Requests())
         self.failed += broken_requests
         before = Judgement(case, outcomes, [m.finding for m in made], self.hypotheses, None, self.requests)
         leaders = before.together or ((before.leader,) if before.leader else ())

@@ -23,7 +23,8 @@ LIBRARY = Path(__file__).parent / "library"
 class Derived(Protocol):
     """What a module of `rules/derived` offers.
 
-    NEEDS: tables (evidence or derived) it is built of; SCOPE: artifact, host or room; VERSION: raised when results change.
+    NEEDS: tables (evidence or derived) it is built of; SCOPE: artifact, host or room; VERSION: raised when results change. One whose
+    rows may be millions also has `stream(case)`, which yields the same rows in frames, in order.
     """
 
     TABLE: DerivedTable

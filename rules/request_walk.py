@@ -16,7 +16,7 @@ import polars as pl
 from rules.derived.call_profile import intervals
 from rules.derived_table import CaseTables, nanoseconds
 from rules.targets import ACCEPTS, CALL, POLLS, makers, with_targets
-from rules.threads import DONE_S, READ_NAMES, TIMED
+from rules.threads import DONE_S, ENDS, READ_NAMES, TIMED
 
 DEPTH: Final = 8
 """Waits are followed so far: a listener's double fork needs three."""
@@ -54,11 +54,10 @@ class Walker:
         self.case = case
         self.made = makers(case)
         self.births = case.derived("proc_tree")
-        pairs = case.derived("pipe_pairs")
-        self.writers = {
-            (r["artifact_id"], r["clock"], r["line_read"]): (r["writer_pid"], r["t_write"])
-            for r in pairs.iter_rows(named=True)
-        }
+        pairs = case.derived("pipe_pairs").select("artifact_id", "clock", "line_read", "writer_pid", "t_write")
+        self.writers = {(artifact, clock, line): (pid, at) for artifact, clock, line, pid, at in pairs.iter_rows()}
+        begins = case.scan("syscalls", ["dur_hi_s"], ~ENDS).select(pl.col("dur_hi_s").max())
+        self.longest_s: float = begins.collect(engine="streaming").item() or 0.0
 
     def parts(self, window: Window) -> Iterator[dict[str, Any]]:
         """Yield the parts of a request; those with `followed` are waits whose parts come after them and are not to be added."""
@@ -135,7 +134,9 @@ class Walker:
         inside |= (pl.col("t_local") < window.begin / 1e9) & (window.begin / 1e9 - 1e-6 < DONE_S)
         if window.line is not None:
             inside |= pl.col("line_no") == window.line
-        calls = self.case.table("syscalls", COLUMNS, here & inside & pl.col("t_local").is_not_null())
+        # What both say of the time, in a form by which whole runs of rows can be skipped.
+        about = pl.col("t_local").is_between(window.begin / 1e9 - self.longest_s - 1e-6, window.end / 1e9 + 1e-6)
+        calls = self.case.table("syscalls", COLUMNS, here & about & inside)
         if calls.is_empty():
             return calls.with_columns(pl.lit(0).alias("call_ns"), pl.lit(0).alias("rest_ns"))
         calls = with_targets(calls.with_columns(nanoseconds(DONE_S).alias("done_ns")), self.made, self.births).drop(

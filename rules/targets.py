@@ -157,13 +157,18 @@ UNIX_PATH = pl.col("args").str.extract(r'sun_path=@?"([^"]*)"|AF_UNIX\s+name = (
 def makers(case: CaseTables) -> pl.DataFrame:
     """Return what each descriptor was made for: one row per maker, sorted by time; `what` and `of` as in `with_targets`."""
     names = pl.col("name").is_in(MAKERS) & (SUCCEEDED | (pl.col("name") == "connect"))
-    rows = case.table("syscalls", CALL, names & pl.col("t_local").is_not_null())
-    rows = rows.with_columns(nanoseconds(DONE_S).alias("done_ns"), UNIX_PATH.alias("unix"), DOMAIN)
+    rows = (
+        case.scan("syscalls", CALL, names & pl.col("t_local").is_not_null())
+        .select(
+            "artifact_id", DOMAIN, "pid", "name", "line_no", "fd", "fd2", "ret", nanoseconds(DONE_S).alias("done_ns"),
+            pl.coalesce(_address(), UNIX_PATH, "path").alias("of"),
+        )
+        .collect(engine="streaming")
+    )  # fmt: skip
     plain = rows.with_columns(
         pl.when(pl.col("name").is_in(["connect", "pipe", "pipe2", "socketpair"])).then("fd").otherwise("ret").alias("made"),
         pl.when(pl.col("name").is_in(OPENS)).then(pl.lit("file")).when(pl.col("name").str.starts_with("pipe")).then(pl.lit("pipe"))
         .when(pl.col("name").is_in([*ACCEPTS, "connect", "socket", "so_socket", "socketpair"])).then(pl.lit("socket")).otherwise(pl.lit("other")).alias("what"),
-        pl.coalesce(_address(), "unix", "path").alias("of"),
         pl.when(pl.col("name").is_in(ACCEPTS)).then(pl.lit("server")).when(pl.col("name") == "connect").then(pl.lit("client")).alias("side"),
     ).filter(~pl.col("name").is_in(COPIES))  # fmt: skip
     second = plain.filter(

@@ -7,7 +7,7 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -47,20 +47,51 @@ TIMED += ["delta_s", "elapsed_s"]  # what `by_thread` looks at, and all that DON
 BATCH_ROWS = 1_000_000
 
 
-def batches(case: CaseTables, where: pl.Expr | None = None, most: int = BATCH_ROWS) -> Iterator[pl.Expr]:
+def batches(
+    case: CaseTables, where: pl.Expr | None = None, most: int = BATCH_ROWS, split: str | None = None
+) -> Iterator[pl.Expr]:
     """Yield conditions that cut the rows of `syscalls` (for which `where` holds) into whole processes, at most `most`
-    rows each unless one process has more: what looks along threads holds one batch at a time."""
-    sizes = case.scan("syscalls", ["pid"], where).group_by("pid").agg(pl.len()).collect(engine="streaming").sort("pid")
-    group: list[int | None] = []
+    rows each unless one process has more: what looks along threads holds one batch at a time. A process that has more
+    is cut by the values of the column `split`, if one is named."""
+    keys = ["pid"] if split is None else ["pid", split]
+    sizes = (
+        case.scan("syscalls", [*keys, "line_no"], where)
+        .group_by(keys)
+        .agg(pl.len().alias("n"), pl.col("line_no").min().alias("first"), pl.col("line_no").max().alias("last"))
+        .collect(engine="streaming")
+        .sort(keys)
+    )
+    wholes: list[tuple[int | None, int, int, int]] = []
+    for (pid,), rows in sizes.group_by("pid", maintain_order=True):
+        if split is not None and rows["n"].sum() > most:
+            for group, first, last in _packed(rows.select(split, "n", "first", "last").rows(), most):
+                yield (
+                    pl.col("pid").eq_missing(pl.lit(pid))
+                    & pl.col(split).is_in(group, nulls_equal=True)
+                    & pl.col("line_no").is_between(first, last)
+                )
+        else:
+            total = rows.select(pl.col("n").sum(), pl.col("first").min(), pl.col("last").max()).row(0)
+            wholes.append((pid, *total))
+    # Lines let whole runs of rows be skipped where processes come and go.
+    for group, first, last in _packed(wholes, most):
+        yield pl.col("pid").is_in(group, nulls_equal=True) & pl.col("line_no").is_between(first, last)
+
+
+def _packed(
+    sizes: Iterable[tuple[int | None, int, int, int]], most: int
+) -> Iterator[tuple[list[int | None], int, int]]:
+    """Pack (value, rows, first line, last line) into groups of at most `most` rows, or one value: values, first and last line."""
+    group: list[tuple[int | None, int, int, int]] = []
     rows = 0
-    for pid, n in sizes.iter_rows():
-        if group and rows + n > most:
-            yield pl.col("pid").is_in(group, nulls_equal=True)
+    for entry in sizes:
+        if group and rows + entry[1] > most:
+            yield [e[0] for e in group], min(e[2] for e in group), max(e[3] for e in group)
             group, rows = [], 0
-        group.append(pid)
-        rows += n
+        group.append(entry)
+        rows += entry[1]
     if group:
-        yield pl.col("pid").is_in(group, nulls_equal=True)
+        yield [e[0] for e in group], min(e[2] for e in group), max(e[3] for e in group)
 
 
 def by_thread(syscalls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

@@ -19,18 +19,36 @@ FAIR = 10
 """Decibans from which a single finding carries a claim."""
 
 
-Span = tuple[str | None, float, float]
-"""A traced request: its clock, begin and end in the clock's own seconds."""
+class Requests:
+    """The traced requests of a case: complete cycles of a listener, starts of its server processes, and any other.
+
+    There may be millions, so they are looked up where they lie.
+    """
+
+    def __init__(self, *spans: pl.LazyFrame) -> None:
+        """`spans`: frames of clock, first and last (s, of that clock)."""
+        self._spans = spans
+
+    def hold(self, clock: str | None, begin: float, end: float) -> bool:
+        """Tell whether one request of a clock spans these seconds, give or take SLACK_S."""
+        around = (
+            pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+            & (pl.col("first") - SLACK_S <= begin)
+            & (end <= pl.col("last") + SLACK_S)
+        )
+        return any(not s.filter(around).head(1).collect(engine="streaming").is_empty() for s in self._spans)
 
 
-def requests_of(case: Case) -> list[Span]:
-    """Return the traced requests of a case: complete cycles of a listener, starts of its server processes, and any other."""
-    cycles = case.derived("listener_cycles").filter(pl.col("complete"))
-    starts = case.derived("pipe_pairs").filter(pl.col("spawn_s").is_not_null())
-    rows = cycles.select("clock", "t_accept", "t_end").rows()
-    rows += case.derived("requests").filter(~pl.col("idle")).select("clock", "t_from", "t_to").rows()
-    rows += starts.select("clock", (pl.col("t_read") - pl.col("spawn_s")).alias("t_fork"), "t_read").rows()
-    return [(clock, first, last) for clock, first, last in rows if first is not None and last is not None]
+def requests_of(case: Case) -> Requests:
+    """Return the traced requests of a case; the derived tables that hold them are built where nobody did so before."""
+    cycles = case.scan("listener_cycles", where=pl.col("complete"))
+    starts = case.scan("pipe_pairs", where=pl.col("spawn_s").is_not_null())
+    others = case.scan("requests", where=~pl.col("idle"))
+    return Requests(
+        cycles.select("clock", first="t_accept", last="t_end"),
+        others.select("clock", first="t_from", last="t_to"),
+        starts.select("clock", first=pl.col("t_read") - pl.col("spawn_s"), last="t_read"),
+    )
 
 
 class Judgement:
@@ -43,7 +61,7 @@ class Judgement:
         findings: Sequence[Finding],
         hypotheses: Sequence[Hypothesis],
         whose: WhoseSeconds | None,
-        requests: Sequence[Span],
+        requests: Requests,
     ) -> None:
         self.case = case
         self.outcomes = outcomes
@@ -131,10 +149,7 @@ class Judgement:
         begins = [a.t_from if a.t_from is not None else b for a, b in ((one, one.t_to), (other, other.t_to))]
         apart = one.t_to <= begins[1] or other.t_to <= begins[0]
         begin, end = min(begins), max(one.t_to, other.t_to)
-        return apart and any(
-            clock == one.clock and first - SLACK_S <= begin and end <= last + SLACK_S
-            for clock, first, last in self.requests
-        )
+        return apart and self.requests.hold(one.clock, begin, end)
 
     # --- conditions --------------------------------------------------------------------------------------------------
 

@@ -44,25 +44,7 @@ class _Cut:
 
 def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
     """Return the pieces of the traced request that the strongest finding lies in, else of the longest one; None without any trace."""
-    cycles = (
-        case.derived("listener_cycles")
-        .filter("complete")
-        .select("artifact_id", "clock", "pid", "line_accept", "line_end")
-        .rows()
-    )
-    starts = [
-        r
-        for r in case.derived("pipe_pairs")
-        .filter(pl.col("spawn_s").is_not_null())
-        .sort("spawn_s", "line_read", descending=[True, False])
-        .to_dicts()
-        # A start inside a complete cycle is a part of that request, not one of its own.
-        if not any(
-            (artifact, clock, pid) == (r["artifact_id"], r["clock"], r["reader_pid"])
-            and accepted <= r["line_read"] <= ended
-            for artifact, clock, pid, accepted, ended in cycles
-        )
-    ]
+    starts = _starts(case)
     blamed = [f for f in findings if f.group == "cause"]
     ends = _ends(case, blamed)
     for finding in blamed:
@@ -77,6 +59,29 @@ def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseS
         if made:
             return made
     return _of_request(case, blamed, cite) or _of_cover(case, cite)
+
+
+def _starts(case: Case) -> list[dict[str, Any]]:
+    """Return the starts of server processes, longest first; one inside a complete cycle is a part of that request, not one of its own."""
+    domain = pl.col("clock").fill_null("").alias("domain")
+    cycles = (
+        case.scan("listener_cycles", where=pl.col("complete") & pl.col("pid").is_not_null())
+        .select(
+            "artifact_id",
+            domain,
+            pl.col("pid").alias("reader_pid"),
+            pl.col("line_accept").alias("line_read"),
+            "line_end",
+        )
+        .sort("line_read")
+        .with_columns(pl.col("line_end").cum_max().over("artifact_id", "domain", "reader_pid"))
+    )
+    starts = case.scan("pipe_pairs", where=pl.col("spawn_s").is_not_null()).with_columns(domain).sort("line_read")
+    among = starts.join_asof(
+        cycles, on="line_read", by=["artifact_id", "domain", "reader_pid"], strategy="backward", check_sortedness=False
+    )
+    alone = among.filter((pl.col("line_end") < pl.col("line_read")).fill_null(value=True)).drop("domain", "line_end")
+    return alone.sort("spawn_s", "line_read", descending=[True, False]).collect().to_dicts()
 
 
 def _ends(case: Case, blamed: Sequence[Finding]) -> list[tuple[int, str | None, int]]:
@@ -225,9 +230,10 @@ REQUESTS = {
 
 def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
     """The request that holds the lines of the strongest cause, else the one closest to the symptom, else the longest."""
-    requests = case.derived("requests").filter(~pl.col("idle"))
     parts = case.derived("request_parts").filter(~pl.col("followed"))
-    cut = requests.join(parts.select("artifact_id", "request").unique(), on=["artifact_id", "request"], how="semi")
+    known = parts.lazy().select("artifact_id", "request").unique()
+    requests = case.scan("requests", where=~pl.col("idle")).join(known, on=["artifact_id", "request"], how="semi")
+    cut = requests.collect(engine="streaming").sort("artifact_id", "request")
     if cut.is_empty():
         return None
     bad = case.spec.symptom.bad if case.spec.symptom and case.spec.symptom.unit == "s" else None

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rules.derived.requests import TABLE as REQUESTS
 from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds, seconds
 from rules.request_walk import Walker, Window
 
@@ -55,14 +56,20 @@ LONGEST = 5
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `request_parts` for the longest requests of the case."""
-    requests = case.derived("requests")
-    if requests.is_empty():
-        return TABLE.rows([])
+    alike = ["artifact_id", "clock", "kind"]
+    requests = case.scan("requests")
+    least = requests.group_by(alike).agg(pl.col("wall_s").top_k(LONGEST).min().alias("least"))
     longest = (
-        requests.sort("wall_s", "line_from", descending=[True, False])
-        .group_by(["artifact_id", "clock", "kind"], maintain_order=True)
+        requests.join(least, on=alike, nulls_equal=True)
+        .filter(pl.col("wall_s") >= pl.col("least"))
+        .select(list(REQUESTS.columns))
+        .collect(engine="streaming")
+        .sort("wall_s", "line_from", descending=[True, False])
+        .group_by(alike, maintain_order=True)
         .head(LONGEST)
     )
+    if longest.is_empty():
+        return TABLE.rows([])
     walker = Walker(case)
     found = []
     for r in longest.sort("artifact_id", "request").with_columns(

@@ -15,9 +15,12 @@ Cost: n log n in the reads and writes on sockets. Source: response time as resid
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
 from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
+from rules.spill import Spill
 from rules.targets import CALL, makers, with_targets
 from rules.threads import DONE_S, EXEC_NAMES, EXIT_NAMES, READ_NAMES, SUCCEEDED, WRITE_NAMES, batches
 
@@ -49,6 +52,17 @@ STANDARD = (0, 1, 2)
 """Descriptors of a terminal or a log: what passes there is no conversation."""
 
 PROCESS = [*PLACE_COLUMNS, "pid"]
+OF_THREAD = [*PROCESS, "lwp"]
+STAMPS = ["line_no", "t_local", "stamp", "dur_hi_s", "state"]
+STAMPED = pl.col("t_local").is_not_null() & (pl.col("state").fill_null("done") != "child_start")
+ENDED = nanoseconds(DONE_S).alias("done_ns")
+BATCH_ROWS = 400_000
+
+SPILLED = {
+    **{c: t for c, t in TABLE.columns.items() if c not in ("request", "t_from", "t_to", "wall_s", "idle")},
+    "from_ns": pl.Int64(),
+    "to_ns": pl.Int64(),
+}
 
 
 def conversations(rows: pl.DataFrame) -> pl.DataFrame:
@@ -124,48 +138,99 @@ def commands(marks: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
     return runs.join(below, on=PROCESS, how="anti", nulls_equal=True).with_columns(pl.lit("command").alias("kind"))
 
 
-def threads(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a `thread` row for every thread: its first to its last completion."""
-    spans = rows.sort("done_ns", "line_no").group_by([*PROCESS, "lwp"], maintain_order=True).agg(
-        pl.col("line_no").first().alias("line_from"), pl.col("line_no").last().alias("line_to"),
-        pl.col("done_ns").first().alias("from_ns"), pl.col("done_ns").last().alias("to_ns"),
-    )  # fmt: skip
-    return spans.filter(pl.col("to_ns") > pl.col("from_ns")).with_columns(pl.lit("thread").alias("kind"))
+def threads(case: CaseTables, busy: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield a `thread` row for every thread of a process that is not `busy`: its first to its last completion.
+
+    Two looks at the rows, neither of which holds them: when each thread begins and ends, then on which lines.
+    """
+    others = case.scan("syscalls", [*OF_THREAD, *STAMPS], STAMPED).join(
+        busy.lazy(), on=PROCESS, how="anti", nulls_equal=True
+    )
+    done = others.with_columns(ENDED)
+    spans = done.group_by(OF_THREAD).agg(
+        pl.col("done_ns").min().alias("from_ns"), pl.col("done_ns").max().alias("to_ns")
+    )
+    held = spans.collect(engine="streaming").filter(pl.col("to_ns") > pl.col("from_ns"))
+    first, last = (pl.col("done_ns") == pl.col(c) for c in ("from_ns", "to_ns"))
+    lines = done.join(held.lazy(), on=OF_THREAD, nulls_equal=True).filter(first | last)
+    yield (
+        lines.group_by([*OF_THREAD, "from_ns", "to_ns"])
+        .agg(
+            pl.col("line_no").filter(first).min().alias("line_from"),
+            pl.col("line_no").filter(last).max().alias("line_to"),
+        )
+        .collect(engine="streaming")
+        .with_columns(pl.lit("thread").alias("kind"))
+    )
 
 
-def build(case: CaseTables) -> pl.DataFrame:
-    """Return `requests` for all system call traces of the case."""
-    made, births = makers(case), case.derived("proc_tree")
-    stamped = pl.col("t_local").is_not_null() & (pl.col("state").fill_null("done") != "child_start")
-    ends = nanoseconds(DONE_S).alias("done_ns")
-    found: list[pl.DataFrame] = []
-    for where in batches(case, stamped):
-        rows = case.table("syscalls", [*CALL, "bytes"], where & stamped).with_columns(ends)
-        talking = pl.col("name").is_in([*READS, *WRITES])
-        marks = pl.col("name").is_in([*EXEC_NAMES, *EXIT_NAMES]) & (SUCCEEDED | (pl.col("state") == "no_return"))
-        found.append(conversations(with_targets(rows.filter(talking), made, births)))
-        found.append(commands(rows.filter(marks), births))
-        found.append(threads(rows))
+def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield `service` and `exchange` rows, some processes (of one very talkative process some descriptors) at a time."""
+    made = makers(case)
+    talking = STAMPED & pl.col("name").is_in([*READS, *WRITES]) & pl.col("fd").is_not_null()
+    for where in batches(case, talking, BATCH_ROWS, split="fd"):
+        rows = case.scan("syscalls", [*CALL, "bytes"], where & talking).with_columns(
+            ENDED,
+            # Of the arguments only the path of a socket matters here, and no number in them.
+            pl.when(pl.col("args").str.contains("sun_path|AF_UNIX")).then("args").alias("args"),
+            pl.lit(None, pl.Int64).alias("arg_id"),
+            pl.lit(None, pl.UInt64).alias("arg_addr"),
+        )
+        held = rows.collect(engine="streaming")
+        family = _family(held, births)
+        mine = made.join(family, on=["artifact_id", "pid"], how="semi", nulls_equal=True)
+        yield conversations(with_targets(held, mine, births))
+
+
+def _family(rows: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
+    """Return the processes of some rows, and those of whom they have descriptors: parents and their parents."""
+    parents = births.select("artifact_id", "pid", "ppid")
+    level = rows.select("artifact_id", "pid").unique()
+    found = [level]
+    for _ in range(2):
+        level = (
+            level.join(parents, on=["artifact_id", "pid"]).select("artifact_id", pl.col("ppid").alias("pid")).unique()
+        )
+        found.append(level)
+    return pl.concat(found).unique()
+
+
+def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
+    """Yield `requests` for all system call traces of the case, in order; memory holds a part of them at a time."""
+    births = case.derived("proc_tree")
     cycles = case.derived("listener_cycles").filter(pl.col("complete")).select(
         *PLACE_COLUMNS, "pid", "lwp", pl.lit("cycle").alias("kind"), pl.col("line_accept").alias("line_from"), pl.col("line_end").alias("line_to"),
         nanoseconds(pl.col("t_accept")).alias("from_ns"), nanoseconds(pl.col("t_end")).alias("to_ns"),
     )  # fmt: skip
-    if not found:
-        return TABLE.rows([])
-    whole = pl.concat([f for f in [*found, cycles] if f.height] or [cycles], how="diagonal_relaxed")
-    if "kind" not in whole.columns or whole.is_empty():
-        return TABLE.rows([])
-    # A listener's conversation with one client is inside its cycle; a thread is shown only if its process shows nothing better.
-    cycled = whole.filter(pl.col("kind") == "cycle").select(PROCESS).unique()
-    better = whole.filter(~pl.col("kind").is_in(["thread", "exchange"])).select(PROCESS).unique()
-    whole = pl.concat([
-        whole.filter(pl.col("kind").is_in(["cycle", "command", "exchange"])),
-        whole.filter(pl.col("kind") == "service").join(cycled, on=PROCESS, how="anti", nulls_equal=True),
-        whole.filter(pl.col("kind") == "thread").join(better, on=PROCESS, how="anti", nulls_equal=True)
-        .join(births, on=PROCESS, how="anti", nulls_equal=True),
-    ])  # fmt: skip
-    whole = whole.with_columns(
-        seconds(pl.col("from_ns")).alias("t_from"), seconds(pl.col("to_ns")).alias("t_to"),
-        seconds(pl.col("to_ns") - pl.col("from_ns")).alias("wall_s"), (pl.col("kind") == "thread").alias("idle"),
-    ).sort("artifact_id", "clock", "from_ns", "to_ns", "line_from", nulls_last=True)  # fmt: skip
-    return TABLE.shape(whole.with_columns((pl.int_range(pl.len()).over("artifact_id") + 1).alias("request")))
+    cycled = cycles.select(PROCESS).unique()
+    ending = pl.col("name").is_in([*EXEC_NAMES, *EXIT_NAMES]) & (SUCCEEDED | (pl.col("state") == "no_return"))
+    marks = case.scan("syscalls", [*PROCESS, "lwp", "name", *STAMPS], STAMPED & ending).with_columns(ENDED)
+    runs = commands(marks.collect(engine="streaming"), births)
+    better = [births.select(PROCESS).unique(), cycled, runs.select(PROCESS).unique()]
+    with Spill(pl.DataFrame(schema=SPILLED)) as spill:
+        spill.add(cycles)
+        spill.add(runs)
+        for talk in turns(case, births):
+            # A listener's conversation with one client is inside its cycle.
+            served = pl.col("kind") == "service"
+            kept = talk.filter(served).join(cycled, on=PROCESS, how="anti", nulls_equal=True)
+            better.append(talk.filter(served).select(PROCESS).unique())
+            spill.add(pl.concat([talk.filter(~served), kept]))
+        # A thread is shown only if its process shows nothing better.
+        for spans in threads(case, pl.concat(better).unique()):
+            spill.add(spans)
+        numbers: dict[int, int] = {}
+        for rows in spill.sorted(["artifact_id", "clock"], "from_ns", ["to_ns", "line_from"]):
+            artifact = rows["artifact_id"][0]
+            before = numbers.get(artifact, 0)
+            numbers[artifact] = before + rows.height
+            yield TABLE.shape(rows.with_columns(
+                seconds(pl.col("from_ns")).alias("t_from"), seconds(pl.col("to_ns")).alias("t_to"),
+                seconds(pl.col("to_ns") - pl.col("from_ns")).alias("wall_s"), (pl.col("kind") == "thread").alias("idle"),
+                (pl.int_range(pl.len()) + 1 + before).alias("request"),
+            ))  # fmt: skip
+
+
+def build(case: CaseTables) -> pl.DataFrame:
+    """Return `requests` for all system call traces of the case."""
+    return pl.concat([TABLE.rows(()), *stream(case)])

@@ -55,8 +55,10 @@ class ReadOnly:
             self._connection.execute(f'create view "{name}" as {select}')
         for name in derived:
             if (kept := self._case.kept(name)) is not None:
-                self._connection.execute(f'create view "{name}" as select * from read_parquet({views.text(str(kept))})')
-                self._filled.add(name)
+                files = ", ".join(views.text(str(file)) for file in kept)
+                select = f"select * from read_parquet([{files}])" if kept else views.empty(name)
+                self._connection.execute(f'create view "{name}" as {select}')
+                self._filled |= {name} if kept else set()
 
     @property
     def case(self) -> Case:

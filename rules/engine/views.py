@@ -65,6 +65,9 @@ def _select(case: Case, name: str, scratch: Path) -> str:
     columns = columns_of(name)
     if name == findings_table.TABLE.name:
         return _findings(case, scratch) or _empty(columns)
+    if name not in schema.TABLES and not case.in_memory:
+        files = ", ".join(text(str(file)) for file in case.files(name))
+        return f"select * from read_parquet([{files}])" if files else _empty(columns)
     if name not in schema.TABLES or name in FROM_CASE or case.in_memory:
         frame = case.table(name) if name in schema.TABLES else case.derived(name)
         if frame.is_empty():
@@ -94,6 +97,11 @@ def _findings(case: Case, scratch: Path) -> str | None:
 def is_empty(select: str) -> bool:
     """Tell whether a SELECT of `build` is that of a table which nothing filled; one over a file without rows does not count."""
     return select.endswith(NOTHING)
+
+
+def empty(name: str) -> str:
+    """Return the SELECT of a table without rows."""
+    return _empty(columns_of(name))
 
 
 def _empty(columns: dict[str, pl.DataType]) -> str:

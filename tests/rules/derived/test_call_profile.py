@@ -54,7 +54,7 @@ def test_profile_sums(ranges, total, expected):
 def test_batches_of_processes_give_the_profile_of_the_whole(monkeypatch):
     rows = traces.truss("000", *traces.BEFORE_000)
     whole = profile(rows)
-    monkeypatch.setattr(threads.batches, "__defaults__", (None, 10))
+    monkeypatch.setattr(threads.batches, "__defaults__", (None, 10, None))
     parted = profile(rows)
 
     assert sorted(parted, key=repr) == sorted(whole, key=repr)
