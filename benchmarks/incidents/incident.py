@@ -8,7 +8,6 @@ from typing import Any
 
 from benchmarks.incidents.scene import Scene
 
-
 COMPLAINT: Mapping[str, Any] = {"symptom": {"text": "users say that everything is slow"}}
 ELSEWHERE: Mapping[str, Any] = {
     "symptom": {"text": "some logins take three seconds", "unit": "s", "bad": 3.0, "normal": 0.1}

@@ -39,16 +39,19 @@ def run_queue_flood(stage: Scene) -> None:
         import multiprocessing, time, sys
         def work(end):
             while time.monotonic() < end:
-                sum(range(2000)); time.sleep(0.00001)
+                sum(range(100000)); time.sleep(0.0005)
         n, seconds = int(sys.argv[1]), float(sys.argv[2])
         end = time.monotonic() + seconds
         for _ in range(n):
             multiprocessing.Process(target=work, args=(end,)).start()
     """,
     )
-    stage.start([*flood, "60" if stage.bad else "1", "14"] if stage.bad else ["sleep", "14"])
+    parent = stage.start([*flood, "60", "16"] if stage.bad else ["sleep", "16"])
     time.sleep(2)
     _counters(stage)
+    time.sleep(4)
+    own = str(parent.pid)
+    stage.print("ps.txt", ["ps", "-o", "pid,ppid,user,stat,pcpu,pmem,etimes,nlwp,comm", "-p", own, "--ppid", own])
     stage.finish()
 
 
