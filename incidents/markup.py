@@ -27,7 +27,7 @@ from markdown_it.utils import OptionsDict
 from incidents.visible import visible
 
 SCHEMES = frozenset({"http", "https", "mailto"})
-TAGS = frozenset("p br hr strong em s code pre blockquote ul ol li a span h4 h5 h6 table thead tbody tr th td".split())
+TAGS = frozenset("p br strong em s code pre blockquote ul ol li a span h4 h5 h6 table thead tbody tr th td".split())
 ATTRIBUTES = {"a": {"href", "class", "title"}, "span": {"class", "title"}, "ol": {"start"}}
 DEEPEST = 20
 _HEADINGS = {"h1": "h4", "h2": "h5", "h3": "h6", "h4": "h6", "h5": "h6", "h6": "h6"}  # a note is no page of its own
@@ -197,8 +197,8 @@ def _listed_scheme(address: str) -> bool:
 def _make() -> MarkdownIt:
     options = {"html": False, "linkify": True, "breaks": True, "maxNesting": DEEPEST}
     made = MarkdownIt("commonmark", options).enable(["table", "strikethrough", "linkify"])
-    # Out: HTML and pictures; and what makes pasted lines vanish or grow: definitions of links, lines of dashes below a text.
-    made.disable(["image", "html_block", "html_inline", "entity", "reference", "lheading"])
+    # Out: HTML and pictures; and what makes pasted lines vanish or grow: definitions of links, lines of dashes.
+    made.disable(["image", "html_block", "html_inline", "entity", "reference", "lheading", "hr"])
     made.validateLink = _listed_scheme  # type: ignore[method-assign,assignment]  # this is how the library wants it
     made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
     made.inline.ruler.before("emphasis", "reference", _reference)
