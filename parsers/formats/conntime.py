@@ -16,8 +16,9 @@ Samples::
 Tables: conn_times. `series` is the label (without a running number) or the target of tnsping, `seq` counts within it.
 Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share.
 Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives
-no number. `00:00:03.94` has hours in front. Dots are an author's mark of elision: the next value is `contiguous`
-broken. Without a clock the position is all there is; the spacing of the values is unknown. Known gaps: values with a
+no number. `00:00:03.94` has hours in front. A shell's `echo` without -e writes the two signs `\n` instead of ending the
+line: then all values stand in one line, whose number they share. Dots are an author's mark of elision: the next value is
+`contiguous` broken. Without a clock the position is all there is; the spacing of the values is unknown. Known gaps: values with a
 stamp in front of the label; tables with several numbers in a line.
 """
 
@@ -35,6 +36,7 @@ from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_
 
 OWN = (
     r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
+    r"|^(?:[^:=0-9\\][^:=\\]{0,79}?[ \t]*[:=][ \t]*[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\\n){2,}"
     r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact |^OK \([0-9]+ msec\)"
 )
 
@@ -42,7 +44,7 @@ FORMATS = (
     Format(
         kind="conntime",
         variant="list",
-        version="1",
+        version="2",
         systems=("solaris", "linux", "aix", "hpux", "macos", "windows"),
         tables=("conn_times",),
         man="sqlplus SET TIMING, curl(1) -w",
@@ -76,6 +78,9 @@ LINE = (
 )
 """Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
 
+WRITTEN = "\\n"
+"""An end of line that was written out as two signs."""
+
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
 BANNER = (
     r"TNS Ping Utility for ([^:]*): Version ([0-9.]+)"
@@ -93,9 +98,10 @@ def claim(head: Head) -> Claim | None:
     for number, line in enumerate(head.lines if "TNS Ping" in head.text else (), start=1):
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
-    if sum(1 for x in head.spread if re.match(LINE, x)) * 4 < len(head.spread):
+    spread = _apart(head.spread)
+    if sum(1 for x in spread if re.match(LINE, x)) * 4 < len(spread):
         return None
-    lines = [x for x in head.lines if x and not re.match(ELISION, x)]
+    lines = [x for x in _apart(head.lines) if x and not re.match(ELISION, x)]
     found = [m for m in (re.match(LINE, x) for x in lines) if m and not (m[2] and not m[1])]
     if not found or len(found) * 2 < len(lines):
         return None
@@ -114,6 +120,13 @@ def claim(head: Head) -> Claim | None:
     return Claim(strength, f"{same} lines `{common} : number`", "list")
 
 
+def _apart(lines: list[str]) -> list[str]:
+    """Lines whose ends were written out are several."""
+    return [
+        piece for line in lines for piece in (line.split(WRITTEN) if WRITTEN in line else (line,)) if piece or not line
+    ]
+
+
 def _label(text: str) -> str:
     return re.sub(r"[ \t]*#?[0-9]*[ \t]*$", "", text)
 
@@ -130,6 +143,12 @@ def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
     groups = (
         pl.col("line").str.extract_groups(LINE).struct.rename_fields(["label", "hours", "minutes", "number", "unit"])
     )
+    written = pl.col("line").str.contains(WRITTEN, literal=True)
+    if frame.select(written.any()).item():
+        whole = frame.with_columns(
+            pl.when(written).then(pl.col("line").str.strip_suffix(WRITTEN)).otherwise("line").alias("line")
+        )
+        frame = whole.with_columns(pl.col("line").str.split(WRITTEN)).explode("line")
     lines = frame.with_columns(elided=pl.col("line").str.contains(ELISION), g=groups).unnest("g")
     lines = lines.with_columns(marks=pl.col("elided").cum_sum())
     values = lines.filter(pl.col("number").is_not_null() & (pl.col("hours").is_null() | pl.col("label").is_not_null()))
