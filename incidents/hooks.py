@@ -174,15 +174,16 @@ class _Pinned(http.client.HTTPConnection):
         super().__init__(to.host, to.port, timeout=PATIENCE_S)
         self._to = to
         self.was_cut = False
+        self._held: socket.socket | None = None  # http.client forgets its own once the answer begins
 
     def connect(self) -> None:
-        raw = socket.create_connection((self._to.address, self._to.port), PATIENCE_S)
-        self.sock = raw
+        self.sock = self._held = socket.create_connection((self._to.address, self._to.port), PATIENCE_S)
         if self._to.url.scheme == "https":
-            self.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=self._to.host)
+            context = ssl.create_default_context()
+            self.sock = self._held = context.wrap_socket(self.sock, server_hostname=self._to.host)
 
     def cut(self) -> None:
         self.was_cut = True
-        if self.sock is not None:
+        if self._held is not None:
             with suppress(OSError):  # it is closed already
-                self.sock.shutdown(socket.SHUT_RDWR)
+                self._held.shutdown(socket.SHUT_RDWR)

@@ -17,7 +17,7 @@ from django.http import FileResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from incidents.actions import accounts, members, notes, tokens
+from incidents.actions import accounts, members, notes, plan, tokens, webhooks
 from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.artifact import Artifact
 from incidents.models.membership import Role
@@ -41,6 +41,8 @@ SECRETS = (
     "DISM",
     "at most 0.080 s",
     "keeps its connections",
+    "Restart in the night",
+    "T0HOOKPATH",
     "connect time",
 )
 
@@ -102,6 +104,27 @@ def deleted_note(room: Judged) -> tuple[Any, ...]:
     return of_note(room)
 
 
+def decision(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
+    """A decision of the investigator's own; `more` comes before its number."""
+    return lambda room: (room.slug, *more, plan.put_decision(room.investigator, {"question": PLANNED}).pk)
+
+
+def action(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
+    return lambda room: (room.slug, *more, plan.put_action(room.investigator, {"text": PLANNED}).pk)
+
+
+def taken_away(room: Judged) -> tuple[Any, ...]:
+    row = plan.put_action(room.investigator, {"text": PLANNED})
+    return (room.slug, "actions", plan.delete_action(room.lead, row.pk).pk)
+
+
+def hook(room: Judged) -> tuple[Any, ...]:
+    made = webhooks.add(room.lead, "https://chat.example.com/hooks/" + HOOK_PATH, ["verdict"])
+    return (room.slug, made.pk)
+
+
+PLANNED = "Restart in the night?"
+HOOK_PATH = "T0HOOKPATH"
 FIRST = reports.CAUSE_KEY
 NO_ROWS = {
     f"{name}-{field}": n
@@ -190,6 +213,42 @@ MATRIX: dict[str, list[Row]] = {
         Row("viewer"),
         Row("investigator", "post", (422,)),
         Row("investigator", "post", (404,), data={"do": "remove"}),
+    ],
+    "plan": [Row("viewer")],
+    "decision-new": [Row("investigator"), Row("investigator", "post", (302,), data={"question": "Now?"})],
+    "decision": [
+        Row("investigator", args=decision()),
+        Row("investigator", "post", (302,), decision(), {"question": "Now?", "outcome": "Yes."}),
+    ],
+    "action-new": [Row("investigator"), Row("investigator", "post", (302,), data={"text": "Trace it"})],
+    "action": [
+        Row("investigator", args=action()),
+        Row("investigator", "post", (302,), action(), {"text": "Trace it twice"}),
+    ],
+    "action-done": [
+        Row("investigator", args=action()),
+        Row("investigator", "post", (302,), action(), {"at": "2016-04-14T08:00:00", "changed": "sga_target"}),
+    ],
+    "action-state": [Row("investigator", "post", (302,), action(), {"state": "doing"})],
+    # The investigator's own: a lead may take it away, another investigator may not (views/test_plan.py).
+    "plan-delete": [Row("investigator", "post", (302,), action("actions")), Row("investigator", "post", (302,), decision("decisions"))],
+    "plan-restore": [Row("investigator", "post", (302,), taken_away)],
+    "status": [
+        Row("viewer"),
+        Row("investigator", "post", (302,), data={"now": "detected"}),
+        Row("investigator", "post", (302,), data={"mitigated": "2016-04-14T08:10:00"}),
+    ],
+    "close": [Row("lead", "post", (302,), data={"do": "close"}), Row("lead", "post", (409,), data={"do": "reopen"})],
+    "here": [Row("viewer", "post", (400,), data={"path": "/rooms/another/"})],
+    "webhooks": [
+        Row("lead"),
+        Row("lead", "post", data={"url": "https://chat.example.com/hooks/x", "kinds": ["verdict"]}),
+    ],
+    "webhook": [Row("lead", args=hook), Row("lead", "post", (302,), hook, {"do": "pause"})],
+    "handover": [
+        Row("lead", "post", (422,), data={"do": "offer", "to": "0"}),
+        Row("viewer", "post", (409,), data={"do": "accept"}),
+        Row("lead", "post", (409,), data={"do": "withdraw"}),
     ],
     "members": [
         Row("viewer"),
