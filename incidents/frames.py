@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from incidents import windows
 from incidents.lanes.drawing import Drawing, Lane, Window
@@ -187,17 +187,17 @@ def in_groups(strips: Sequence[Drawing]) -> list[Drawing]:
     >>> [strip.label for strip in in_groups([*pids, Drawing("cpu", "1.1:1", "db1", "CPU", "%", kind="counter")])]
     ['CPU', '7', '8']
     """
-    began: dict[tuple[str, str, int], float] = {}
+    began: dict[tuple[Any, ...], float] = {}
     for strip in strips:
-        if strip.process is not None:
-            group = (strip.host or "", strip.clock, strip.process)
+        for group in ((strip.host,), (strip.host, strip.clock, strip.process)):
             began[group] = min(began.get(group, strip.start), strip.start)
     first = {"counter": 0, "span": 1, "event": 2}
 
     def key(strip: Drawing) -> tuple[Any, ...]:
         process = strip.process if strip.kind == "span" else None
-        start = began.get((strip.host or "", strip.clock, process), strip.start) if process is not None else strip.start
+        start = strip.start if process is None else began[strip.host, strip.clock, process]
         return (
+            began[strip.host,],
             strip.host or "~",
             first[strip.kind],
             start,
@@ -293,3 +293,24 @@ def markers(frame: Frame, rows: Sequence[Json]) -> list[dict[str, Any]]:
     if (epoch := frame.epoch) is None:
         return []
     return [{"id": row["id"], "label": row["label"], "kind": row["kind"], "at": row["at"].timestamp() - epoch} for row in rows]  # fmt: skip
+
+
+class Symptom(Protocol):
+    """What is said of the symptom's place in time."""
+
+    symptom_clock: str | None
+    symptom_from: float | None
+    symptom_to: float | None
+    symptom_text: str | None
+
+
+def bad(frame: Frame, said: Symptom) -> dict[str, Any] | None:
+    """Return the stretch that somebody marked as bad, if it lies on a clock of this frame."""
+    add = frame.add(said.symptom_clock)
+    if add is None or said.symptom_from is None or said.symptom_to is None:
+        return None
+    return {
+        "start": said.symptom_from + add,
+        "end": said.symptom_to + add,
+        "label": said.symptom_text or "marked as bad",
+    }

@@ -13,6 +13,7 @@ from incidents.views import (
     complete,
     clocks,
     evidence,
+    exports,
     findings,
     lines,
     live,
@@ -22,6 +23,7 @@ from incidents.views import (
     presence,
     notifications,
     questions,
+    ranges,
     room,
     rooms,
     standing,
@@ -52,7 +54,14 @@ class PlannedConverter(StringConverter):
 
 register_converter(KeyConverter, "key")
 register_converter(PlannedConverter, "planned")
+class RowsConverter(StringConverter):
+    """The form of rows of the timeline."""
+
+    regex = "csv|parquet|trace"
+
+
 register_converter(FormConverter, "form")
+register_converter(RowsConverter, "rows")
 
 _ROOM = "rooms/<slug:slug>/"
 
@@ -74,6 +83,13 @@ urlpatterns = [
     path(_ROOM + "verdict/copy/<form:form>/", page(findings.verdict_copy), name="verdict-copy"),
     path(_ROOM + "verdict/take-over/", page(findings.take_over), name="take-over"),
     path(_ROOM + "timeline/data", page(timeline.data), name="timeline-data"),
+    path(_ROOM + "timeline/waits", page(timeline.waits), name="timeline-waits"),
+    path(_ROOM + "timeline/picture.svg", page(exports.picture), name="timeline-picture"),
+    path(_ROOM + "timeline/rows.<rows:form>", page(exports.rows), name="timeline-rows"),
+    path(_ROOM + "timeline/range", page(ranges.look), name="timeline-range"),
+    path(_ROOM + "timeline/span", page(ranges.span), name="timeline-span"),
+    path(_ROOM + "timeline/bad", page(ranges.bad), name="timeline-bad"),
+    path(_ROOM + "timeline/keep", page(ranges.keep), name="timeline-keep"),
     path(_ROOM + "timeline/lanes", page(timeline.offered), name="timeline-lanes"),
     path(_ROOM + "connect-times", page(timeline.connect_times), name="figure-conn-times"),
     path(_ROOM + "evidence/", page(evidence.evidence), name="evidence"),

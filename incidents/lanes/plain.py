@@ -46,8 +46,8 @@ LANES: dict[str, Lane] = {
         "Processes: fork, exec, exit", "Processes", "proc_tree", ("ppid", "pid"),
         f"""{_PLACE}, s.ppid, s.pid, s.t_fork as t0, coalesce(s.t_exit, {{end}}) as t1, coalesce(s.line_fork, s.line_exec, s.line_exit) as line_from,
             coalesce(s.line_fork, s.line_exec, s.line_exit) as line_to,
-            coalesce(parse_filename(s.path), 'child') || case when s.t_exit is null then ', end not seen' else '' end as label,
-            'rest' as cls, s.t_exit is null as at_most
+            coalesce(parse_filename(s.path), 'child') || case when s.t_exit is null then ' (end not seen)' else '' end as label,
+            'rest' as cls, false as at_most
             from proc_tree s where {{here}} and s.t_fork is not null and line_from is not null""",
         time="coalesce(s.t_exit, {end})",
     ),

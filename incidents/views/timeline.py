@@ -6,13 +6,14 @@ import math
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_GET
 
-from incidents import access, analysis, figures, frames, store
+from incidents import access, analysis, figures, frames, store, strips
 from incidents.access import Room
 from incidents.errors import Refused
 from incidents.frames import Frame
@@ -40,16 +41,16 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     answer: list[Json] = []
     if report:
         noted = list(
-            room.incident.notes.filter(deleted_at=None, clock__isnull=False).values(
-                "id", "text", "clock", "t_from", "t_to"
-            )
+            room.incident.notes.filter(
+                deleted_at=None, reply_to=None, clock__isnull=False, t_from__isnull=False
+            ).values("id", "text", "clock", "t_from", "t_to")
         )
         marked = list(room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"))
         with opened(room) as source:
             for frame in asked_frames(request, report, source):
                 window = asked_window(request, frame, px)
                 add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
-                strips, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
                 answer.append(
                     {
                         "frame": frame.name,
@@ -60,16 +61,25 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
                         "t0": frame.t0,
                         "t1": frame.t1,
                         "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
-                        "lanes": [strip.as_json() for strip in strips],
-                        "more": max(0, in_all - len(strips)),
-                        "bands": frames.bands(frame, report["findings"]),
+                        "lanes": [strip.as_json() for strip in drawn],
+                        "more": max(0, in_all - len(drawn)),
+                        "bands": strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source),
                         "culprits": frames.culprits(report["findings"]),
                         "notes": frames.notes(frame, noted),
                         "markers": frames.markers(frame, marked),
+                        "bad": frames.bad(frame, room.incident),
                     }
                 )  # fmt: skip
     rows = sum(lane["rows"] for frame in answer for lane in frame["lanes"])
-    return JsonResponse({"frames": answer, "rows": rows})
+    layouts = {} if request.GET.get("frame") else kept_lanes(room)
+    return JsonResponse({"frames": answer, "rows": rows} | layouts)
+
+
+def kept_lanes(room: Room) -> Json:
+    """Return the choices of lanes that hold for this person: the own one before the room's."""
+    rows = room.incident.layouts.filter(Q(owner=None) | Q(owner=room.user)).values_list("owner", "lanes")
+    kept = {"room" if owner is None else "mine": lanes for owner, lanes in rows}
+    return {"layouts": kept} if kept else {}
 
 
 @require_GET
@@ -84,6 +94,20 @@ def offered(request: HttpRequest, slug: str) -> HttpResponse:
             for frame in asked_frames(request, report, source):
                 found += frames.offered(frame, source)
     return JsonResponse({"lanes": [offer | {"title": visible(offer["title"])} for offer in found]})
+
+
+@require_GET
+@never_cache
+def waits(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with the waits of a frame that were followed to whoever was waited for: the arrows between its strips."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident)
+    found: list[Json] = []
+    if report:
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                found += strips.waits(frame, source)
+    return JsonResponse({"waits": found})
 
 
 @require_GET

@@ -1,0 +1,120 @@
+"""Which strips of a frame findings cite, and which waits lead from one strip to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from incidents import windows
+from incidents.frames import Frame
+from incidents.lanes.drawing import Window
+from incidents.lanes.registry import lanes
+from incidents.overviews import rows_of
+from rules.engine.read import ReadOnly
+
+Json = Mapping[str, Any]
+Strip = tuple[str, str]
+"""A strip by its lane and label, as `Drawing` names them."""
+
+CALLS = ("syscalls", "sqlnet")
+#: Waits that are drawn at once, the longest.
+MOST_WAITS = 200
+
+
+def at_lines(
+    frame: Frame, source: ReadOnly, lines: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[Strip, float]]:
+    """Return (artifact, line) -> the strip that the row of this line lies on, and where on the axis it ends."""
+    wanted: dict[int, set[int]] = {}
+    for artifact, line in lines:
+        wanted.setdefault(artifact, set()).add(line)
+    if not wanted or frame.ordered:
+        return {}
+    own = " or ".join(
+        f"(s.artifact_id = {int(artifact)} and s.line_no in ({', '.join(str(int(n)) for n in sorted(numbers))}))"
+        for artifact, numbers in wanted.items()
+    )
+    found: dict[tuple[int, int], tuple[Strip, float]] = {}
+    window = Window(frame.t0, frame.t1, 1)
+    for name in CALLS:
+        lane, draw = lanes()[name]
+        if not source.has(lane.table):
+            continue
+        rows = source.query(
+            f"select r.* from ({rows_of(lane, f'{frame.laid.clocks()} and ({own})')}) r where r.t1 is not null"
+        )
+        for row in rows:
+            whole = row | {"n": 1, "total_s": 0.0, "worst_s": 0.0, "func": row.get("ended_by")}
+            strip = draw([whole], window)[0]
+            at = row["t1"] + frame.laid.shifts[row["clock"]]
+            found[row["artifact_id"], row["line_to"]] = ((name, strip.label), at)
+    return found
+
+
+def cited(bands: Sequence[Json], findings: Iterable[Json], frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
+    """Say of each band which strips it lies over: those its finding cites; without `strips` all of its own clock."""
+    ends = {
+        finding["key"]: [(c["artifact"], line) for c in finding["citations"] for line in (c["line_from"], c["line_to"])]
+        for finding in findings
+    }
+    places = at_lines(frame, source, (line for band in bands for line in ends.get(band["finding"], ())))
+    laid = []
+    for band in bands:
+        own = sorted({places[line][0] for line in ends.get(band["finding"], ()) if line in places})
+        laid.append({**band, "strips": own} if own else dict(band))
+    return laid
+
+
+def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
+    """Return the waits of traced requests that were followed, each from the waiting strip to the one that was waited for.
+
+    The table `wait_edges` is put together from what the last judgement left; without that there are none.
+    """
+    if frame.ordered or any(source.case.kept(name) is None for name in ("request_parts", "wait_cover")):
+        return []
+    names = ", ".join(windows.quoted(clock) for clock in frame.laid.shifts)
+    edges = [
+        edge
+        for edge in source.case.derived("wait_edges").sort("wait_s", descending=True).to_dicts()
+        if edge["clock"] is None or edge["clock"] in frame.laid.shifts
+    ][:MOST_WAITS]
+    places = at_lines(frame, source, ((edge["artifact_id"], edge["line_to"]) for edge in edges))
+    known: dict[str, list[tuple[str | None, str, int | None, int | None]]] = {}
+    for name in CALLS:
+        if source.has(name):
+            lane, draw = lanes()[name]
+            keys = ", ".join(("clock", "host", *lane.keys))
+            rows = source.query(f"select distinct {keys} from {name} where clock in ({names})")
+            blank = dict.fromkeys((*lane.fields, "func", "line_from", "line_to", "artifact_id"))
+            blank |= dict.fromkeys(("t0", "t1", "n", "total_s", "worst_s"), 0)
+            drawn = [draw([blank | row], Window(0, 1, 1))[0] for row in rows]
+            known[name] = [(strip.host, strip.label, strip.process, strip.lwp) for strip in drawn]
+    found = []
+    for edge in edges:
+        here = places.get((edge["artifact_id"], edge["line_to"]))
+        if here is None:
+            continue
+        if edge["kind"] == "socket":
+            there = [("sqlnet", label) for host, label, *_ in known.get("sqlnet", []) if host == edge["to_host"]]
+        else:
+            there = [
+                ("syscalls", label)
+                for host, label, pid, lwp in known.get("syscalls", [])
+                if host == edge["to_host"] and pid == edge["to_pid"] and edge["to_lwp"] in (None, lwp)
+            ]
+        there = [strip for strip in there if strip != here[0]]
+        if there:
+            found.append(
+                {
+                    "from": here[0],
+                    "to": there[0],
+                    "end": here[1],
+                    "kind": edge["kind"],
+                    "wait_s": edge["wait_s"],
+                    "share": edge["share"],
+                    "artifact": edge["artifact_id"],
+                    "line_from": edge["line_from"],
+                    "line_to": edge["line_to"],
+                }
+            )
+    return found

@@ -1,0 +1,361 @@
+// One frame: its strips, its canvas, its keys and gestures. What it shows is fetched for the visible window.
+
+import { AXIS, HEIGHT, colours, fitCanvas, overview, paint } from "./paint.js";
+import { saveMenu } from "./saving.js";
+import { C, S, button, debounce, describe, fetchJson, laneKey, lineRange, make, plural, seconds, spanLabel, stamp, text } from "./words.js";
+
+const GUTTER = 8;
+
+export class Frame {
+  // `room` is the timeline around it: state, `lanesOf(frame)`, `remember()`, `choose(frame)`.
+  constructor(box, meta, room) {
+    this.room = room;
+    this.state = room.state;
+    this.section = make("section", "tl-frame");
+    this.section.setAttribute("aria-label", meta.title);
+    this.head = this.section.appendChild(make("header", "tl-head"));
+    const body = this.section.appendChild(make("div", "tl-body"));
+    this.names = body.appendChild(make("ol", "tl-names"));
+    this.canvas = body.appendChild(make("canvas", "tl-canvas"));
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "img");
+    this.overview = this.section.appendChild(make("canvas", "tl-overview"));
+    this.strip = this.section.appendChild(make("p", "tl-strip"));
+    this.strip.hidden = true;
+    this.panel = this.section.appendChild(make("div", "tl-panel"));
+    this.panel.hidden = true;
+    this.tip = this.section.appendChild(make("div", "tl-tip"));
+    this.tip.hidden = true;
+    this.table = this.section.appendChild(make("details", "tl-table"));
+    this.table.append(text("summary", "As a table"));
+    this.table.addEventListener("toggle", () => this.table.open && this.fillTable());
+    const later = debounce(() => this.fetch(), 60);
+    this.refetch = () => (this.busy ? later() : this.fetch());   // a single step is answered at once, a drag when it rests
+    this.repaint = () => { this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.draw(); }); };
+    this.chosen = null;
+    this.mark = null;
+    this.arrows = null;
+    this.section.dataset.frame = meta.frame;
+    box.append(this.section);
+    this.update(meta);
+    this.listen();
+  }
+
+  update(meta) {
+    const follows = !this.meta || (this.view.start === this.meta.t0 && this.view.end === this.meta.t1);
+    this.meta = meta;
+    this.lanes = this.whole = meta.lanes;
+    const left = meta.more ? ` ${plural(meta.more, "more strip")} with shorter calls not drawn.` : "";
+    const choose = button("Lanes", "quiet script-only");
+    choose.setAttribute("aria-haspopup", "dialog");
+    choose.addEventListener("click", () => this.room.choose(this));
+    const parts = [text("h3", meta.title), text("p", `${meta.why}${left}`), choose];
+    if (meta.axis !== "order") {
+      const waits = button(this.arrows ? "Hide waits" : "Show waits", "quiet script-only");
+      waits.setAttribute("aria-pressed", String(Boolean(this.arrows)));
+      waits.addEventListener("click", () => this.toggleArrows(waits));
+      parts.push(waits);
+    }
+    parts.push(saveMenu(this, this.room));
+    this.head.replaceChildren(...parts);
+    if (follows) this.view = { start: meta.t0, end: meta.t1 };
+    else this.refetch();
+    this.canvas.setAttribute("aria-label", `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0)}. Arrow keys move, plus and minus zoom, 0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.`);
+    this.resize();
+  }
+
+  remove() { this.section.remove(); }
+  get pixel() { return (this.view.end - this.view.start) / this.width; }
+  x(t) { return (t - this.view.start) / this.pixel; }
+  t(x) { return this.view.start + x * this.pixel; }
+
+  // The strips that are shown, in this person's order: pinned ones first.
+  arrange() {
+    const choice = this.room.lanesOf(this.meta.frame);
+    const hidden = new Set(choice.hide ?? []), pinned = choice.pin ?? [], order = choice.order ?? [];
+    const place = (key) => (pinned.includes(key) ? pinned.indexOf(key) - 1e6 : order.includes(key) ? order.indexOf(key) - 1e3 : 0);
+    const shown = this.lanes.filter((lane) => !hidden.has(laneKey(lane)) && !hidden.has(lane.lane));
+    const sorted = shown.map((lane, k) => [place(laneKey(lane)), k, lane]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , lane]) => lane);
+    let top = 0;
+    this.rows = sorted.map((lane) => {
+      const row = { lane, top, high: HEIGHT[lane.kind] ?? HEIGHT.span };
+      top += row.high;
+      return row;
+    });
+    this.height = top + AXIS;
+  }
+
+  resize() {
+    this.arrange();
+    const pinned = this.room.lanesOf(this.meta.frame).pin ?? [];
+    let host;
+    this.names.replaceChildren(...this.rows.map(({ lane }) => {
+      const item = text("li", lane.label, lane.kind);
+      item.title = `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}`;
+      if (lane.host && lane.host !== host) item.prepend(text("small", `${lane.host} `));
+      if (pinned.includes(laneKey(lane))) item.classList.add("pinned");
+      host = lane.host;
+      return item;
+    }));
+    this.width = Math.max(160, this.names.parentElement.clientWidth - this.names.offsetWidth - GUTTER);
+    fitCanvas(this.canvas, this.width, this.height);
+    fitCanvas(this.overview, this.width, 14);
+    this.draw();
+  }
+
+  set(start, end, { push = true } = {}) {
+    const whole = this.meta.t1 - this.meta.t0;
+    const length = Math.min(Math.max(end - start, Math.min(1e-4, whole || 1e-4)), whole * 1.2 || 1);
+    const middle = Math.min(Math.max((start + end) / 2, this.meta.t0), this.meta.t1);
+    this.view = length >= whole ? { start: this.meta.t0, end: this.meta.t1 } : { start: middle - length / 2, end: middle + length / 2 };
+    this.repaint();
+    this.refetch();
+    if (push) this.room.remember();
+  }
+
+  fit() { this.set(this.meta.t0, this.meta.t1); }
+  zoom(factor, at = (this.view.start + this.view.end) / 2) { this.set(at - (at - this.view.start) * factor, at + (this.view.end - at) * factor); }
+  pan(share) {
+    const by = (this.view.end - this.view.start) * share;
+    this.set(this.view.start + by, this.view.end + by);
+  }
+
+  async fetch() {
+    const asked = { ...this.view };
+    this.asked = asked;
+    this.busy = true;
+    this.ending?.abort();
+    this.ending = new AbortController();
+    try {
+      const query = this.room.query({ frame: this.meta.frame, from: asked.start, to: asked.end, px: Math.round(this.width) }, this.meta.frame);
+      const data = await fetchJson(`${this.state.url}?${query}`, { signal: this.ending.signal });
+      if (this.asked !== asked || !data.frames.length) return;
+      const fresh = new Map(data.frames[0].lanes.map((lane) => [laneKey(lane), lane]));
+      const known = new Set(this.whole.map(laneKey)), before = this.rows?.length;
+      this.lanes = [...this.whole.map((lane) => fresh.get(laneKey(lane)) ?? { ...lane, spans: [], samples: [] }), ...data.frames[0].lanes.filter((lane) => !known.has(laneKey(lane)))];
+      this.arrange();
+      if (this.rows.length !== before) this.resize();
+      else this.draw();
+      this.section.dataset.fetched = String(Number(this.section.dataset.fetched ?? 0) + 1);
+    } catch (error) {
+      if (error.name !== "AbortError") this.say(`The picture could not be refined: ${error.message}`);
+    } finally {
+      if (this.asked === asked) this.busy = false;
+    }
+  }
+
+  draw() {
+    const ink = colours();
+    const view = { ...this.view, pixel: this.pixel, width: this.width, x: (t) => this.x(t) };
+    paint(this.canvas.getContext("2d"), this, view, this.rows, ink);
+    const zoomed = this.view.end - this.view.start < (this.meta.t1 - this.meta.t0) * 0.999;
+    this.overview.hidden = !zoomed;
+    if (zoomed) overview(this.overview.getContext("2d"), this.meta, this.whole, this.view, this.width, ink);
+  }
+
+  hit(event) {
+    const at = this.canvas.getBoundingClientRect();
+    const x = event.clientX - at.left, y = event.clientY - at.top;
+    const row = this.rows.find((one) => one.top <= y && y < one.top + one.high);
+    if (!row) return null;
+    const marks = row.lane.kind === "counter" ? row.lane.samples : row.lane.spans;
+    const t = this.t(x), slack = this.pixel * 3;
+    let best = null;
+    for (const mark of marks ?? []) {
+      if (mark[S.start] - slack > t || mark[S.end] + slack < t) continue;
+      const inside = mark[S.start] <= t && t <= mark[S.end];
+      if (!best || (inside && mark[S.end] - mark[S.start] < best[S.end] - best[S.start])) best = mark;
+    }
+    return best && { mark: best, lane: row.lane };
+  }
+
+  listen() {
+    let drag = null;
+    const pointers = new Map();
+    this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) { event.preventDefault(); this.pan(event.deltaX / this.width); return; }
+      if (!event.ctrlKey && !event.altKey && document.activeElement !== this.canvas) return;   // the page scrolls until the frame is chosen
+      event.preventDefault();
+      this.zoom(Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)), this.t(event.offsetX));
+    }, { passive: false });
+    this.canvas.addEventListener("pointerdown", (event) => {
+      pointers.set(event.pointerId, event.offsetX);
+      this.canvas.setPointerCapture(event.pointerId);
+      drag = { x: event.offsetX, view: { ...this.view }, range: event.shiftKey, moved: false };
+      if (pointers.size === 2) drag.pinch = Math.abs([...pointers.values()][0] - [...pointers.values()][1]);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (!drag) { this.hover(event); return; }
+      pointers.set(event.pointerId, event.offsetX);
+      const by = (event.offsetX - drag.x) * ((drag.view.end - drag.view.start) / this.width);
+      if (Math.abs(event.offsetX - drag.x) > 3) drag.moved = true;
+      if (drag.pinch && pointers.size === 2) {
+        const [a, b] = [...pointers.values()];
+        const factor = drag.pinch / Math.max(8, Math.abs(a - b)), mid = this.t((a + b) / 2);
+        this.set(mid - (mid - drag.view.start) * factor, mid + (drag.view.end - mid) * factor);
+      } else if (drag.range) {
+        this.mark = { start: this.t(Math.min(drag.x, event.offsetX)), end: this.t(Math.max(drag.x, event.offsetX)) };
+        this.repaint();
+      } else if (drag.moved) this.set(drag.view.start - by, drag.view.end - by);
+    });
+    const up = (event) => {
+      pointers.delete(event.pointerId);
+      if (drag && !drag.moved && !drag.range && event.type === "pointerup") this.pick(this.hit(event));
+      if (drag?.range && drag.moved && this.mark) this.select(this.mark.start, this.mark.end);
+      drag = null;
+    };
+    this.canvas.addEventListener("pointerup", up);
+    this.canvas.addEventListener("pointercancel", up);
+    this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.canvas.addEventListener("dblclick", (event) => this.open(this.hit(event)));
+    this.overview.addEventListener("pointerdown", (event) => {
+      const t = this.meta.t0 + (event.offsetX / this.width) * (this.meta.t1 - this.meta.t0), half = (this.view.end - this.view.start) / 2;
+      this.set(t - half, t + half);
+    });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const act = {
+        ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.fit(),
+        f: () => (this.mark ? this.set(this.mark.start, this.mark.end) : this.chosen && this.set(this.chosen[S.start] - this.pixel * 20, this.chosen[S.end] + this.pixel * 20)),
+        s: () => (this.chosen && this.chosen[S.end] > this.chosen[S.start] ? this.select(this.chosen[S.start], this.chosen[S.end]) : this.select(this.view.start, this.view.end)),
+        ".": () => this.step(1), ",": () => this.step(-1), Enter: () => this.chosen && this.open({ mark: this.chosen, lane: { kind: "span" } }),
+        Escape: () => this.forget(),
+      }[event.key];
+      if (act) { event.preventDefault(); event.stopPropagation(); act(); }
+    });
+  }
+
+  // The spans in order of time, the single ones of those visible: what a keyboard walks through.
+  step(by) {
+    const visible = this.rows.flatMap(({ lane }) => (lane.kind === "counter" ? [] : lane.spans.map((span) => ({ lane, span }))))
+      .filter(({ span }) => span[S.end] >= this.view.start && span[S.start] <= this.view.end && span[S.n] === 1)
+      .sort((a, b) => a.span[S.start] - b.span[S.start] || a.span[S.end] - b.span[S.end]);
+    if (!visible.length) return;
+    const at = visible.findIndex(({ span }) => span === this.chosen);
+    const next = visible[(at + by + visible.length) % visible.length];
+    this.pick({ mark: next.span, lane: next.lane });
+  }
+
+  // A chosen mark shows its exact lines in the panel.
+  pick(found) {
+    if (!found) return;
+    const counter = found.lane.kind === "counter";
+    this.chosen = counter ? null : found.mark;
+    this.mark = null;
+    this.say(describe(found.lane, found.mark));
+    const at = counter ? [found.mark[C.artifact], found.mark[C.line], found.mark[C.line]] : [found.mark[S.artifact], found.mark[S.from], found.mark[S.to]];
+    this.state.span = { frame: this.meta.frame, at };
+    this.state.range = null;
+    this.room.remember();
+    this.show(`${this.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
+    this.draw();
+  }
+
+  select(start, end) {
+    this.mark = { start, end };
+    this.chosen = null;
+    this.state.span = null;
+    this.state.range = { frame: this.meta.frame, start, end };
+    this.room.remember();
+    const length = this.meta.axis === "order" ? plural(Math.max(1, Math.round(end - start)), "place") : seconds(end - start);
+    this.say(`Range ${stamp(this.meta.axis, start, this.pixel)} to ${stamp(this.meta.axis, end, this.pixel)}, ${length}.`);
+    const fit = button("Zoom here"), drop = button("Forget it");
+    fit.addEventListener("click", () => this.set(start, end));
+    drop.addEventListener("click", () => this.forget());
+    this.strip.append(fit, drop);
+    this.show(`${this.state.ranges}?${new URLSearchParams({ frame: this.meta.frame, from: start, to: end })}`);
+    this.draw();
+  }
+
+  forget() {
+    this.mark = null;
+    this.chosen = null;
+    this.strip.hidden = true;
+    this.panel.hidden = true;
+    if (this.state.range?.frame === this.meta.frame) this.state.range = null;
+    if (this.state.span?.frame === this.meta.frame) this.state.span = null;
+    this.room.remember();
+    this.draw();
+  }
+
+  async show(url) {
+    this.shown = url;
+    this.panel.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+      const html = await answer.text();
+      if (this.shown !== url) return;
+      if (answer.ok) this.panel.innerHTML = html;
+      else this.panel.replaceChildren(text("p", answer.status === 409 ? "This artifact is not read yet." : `This could not be looked up: the server answered ${answer.status}.`, "meta"));
+      window.htmx?.process(this.panel);
+      this.panel.hidden = false;
+      this.panel.dataset.shown = String(Number(this.panel.dataset.shown ?? 0) + 1);
+    } catch {
+      if (this.shown === url) { this.panel.replaceChildren(text("p", "This could not be looked up: the connection was lost. Select it again.", "meta")); this.panel.hidden = false; }
+    } finally {
+      this.panel.removeAttribute("aria-busy");
+    }
+  }
+
+  async toggleArrows(control) {
+    if (this.arrows) this.arrows = null;
+    else {
+      try {
+        const data = await fetchJson(`${this.state.waits}?${new URLSearchParams({ frame: this.meta.frame })}`);
+        this.arrows = data.waits;
+        if (!this.arrows.length) this.say("No wait of this frame was followed to whoever was waited for.");
+      } catch (error) { this.say(`The waits could not be fetched: ${error.message}`); }
+    }
+    control.setAttribute("aria-pressed", String(Boolean(this.arrows)));
+    control.textContent = this.arrows ? "Hide waits" : "Show waits";
+    this.draw();
+  }
+
+  hover(event) {
+    const found = this.hit(event);
+    this.canvas.classList.toggle("tl-over", Boolean(found));
+    this.tip.hidden = !found;
+    if (!found) return;
+    this.tip.textContent = describe(found.lane, found.mark);
+    const box = this.section.getBoundingClientRect();
+    const left = Math.min(event.clientX - box.left + 12, box.width - this.tip.offsetWidth - 4);
+    this.tip.style.left = `${Math.max(4, left)}px`;
+    this.tip.style.top = `${event.clientY - box.top + 16}px`;
+  }
+
+  linesUrl(artifact, from, to) { return `${this.state.lines.replace("/0/", `/${artifact}/`)}#${from === to ? `L${to}` : `L${from}-L${to}`}`; }
+
+  open(found) {
+    if (!found) return;
+    const m = found.mark;
+    location.assign(found.lane.kind === "counter" ? this.linesUrl(m[C.artifact], m[C.line], m[C.line]) : this.linesUrl(m[S.artifact], m[S.from], m[S.to]));
+  }
+
+  say(message) {
+    this.strip.hidden = false;
+    this.strip.setAttribute("role", "status");
+    this.strip.replaceChildren(document.createTextNode(`${message} `));
+  }
+
+  fillTable() {
+    const rows = this.rows.flatMap(({ lane }) => (lane.kind === "counter" ? lane.samples.map((mark) => ({ lane, mark, size: 0 })) : lane.spans.map((mark) => ({ lane, mark, size: mark[S.worst] }))));
+    const spans = rows.filter(({ lane }) => lane.kind !== "counter").sort((a, b) => b.size - a.size).slice(0, 50);
+    const counters = this.rows.filter(({ lane }) => lane.kind === "counter" && lane.samples.length).map(({ lane }) => ({ lane, mark: lane.samples.reduce((a, b) => (b[C.high] > a[C.high] ? b : a)) }));
+    const table = make("table");
+    table.append(text("caption", `The ${spans.length} longest of what is drawn${counters.length ? ", and each counter at its highest" : ""}`));
+    const head = table.appendChild(make("thead")).appendChild(make("tr"));
+    for (const name of ["Strip", "What", "Size", "Lines"]) { const th = text("th", name); th.scope = "col"; head.append(th); }
+    const body = table.appendChild(make("tbody"));
+    for (const { lane, mark } of [...spans, ...counters]) {
+      const tr = body.appendChild(make("tr")), counter = lane.kind === "counter";
+      const link = text("a", counter ? `line ${mark[C.line]}` : lineRange(mark));
+      link.href = counter ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line]) : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
+      const cell = make("td");
+      cell.append(link);
+      const what = counter ? "highest" : mark[S.n] > 1 ? `${plural(mark[S.n], "call")}, the longest ${mark[S.label]}` : mark[S.label];
+      const size = counter ? `${Number(mark[C.high].toPrecision(4))} ${lane.unit}` : mark[S.worst] > 0 ? `${mark[S.atMost] ? "at most " : ""}${seconds(mark[S.worst])}` : "";
+      tr.append(text("td", lane.label), text("td", what), text("td", size), cell);
+    }
+    this.table.replaceChildren(text("summary", "As a table"), table);
+  }
+}
