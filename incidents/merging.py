@@ -57,7 +57,7 @@ def merge(base: str, theirs: str, mine: str, name: str = "they") -> Merged:
     >>> merge("one two three", "one 2 three", "one two three four")
     Merged(text='one 2 three four', conflicts=0)
     >>> merge("one two three", "one 2 three", "one zwei three", "Nils").text
-    'one⟦Nils: 2 ‖ you: zwei⟧ three'
+    'one ⟦Nils: 2 ‖ you: zwei⟧ three'
     """
     cut = _words if _cost(_words(base), _words(theirs)) + _cost(_words(base), _words(mine)) < MOST_COMPARED else _lines
     old, left, right = cut(base), cut(theirs), cut(mine)
@@ -74,7 +74,9 @@ def merge(base: str, theirs: str, mine: str, name: str = "they") -> Merged:
             out += b
         else:
             conflicts += 1
-            out.append(f"⟦{name}: {''.join(a).strip()} ‖ you: {''.join(b).strip()}⟧")
+            left_words, right_words = "".join(a), "".join(b)
+            blank = " " if left_words[:1] == right_words[:1] == " " else ""
+            out.append(f"{blank}⟦{name}: {left_words.strip()} ‖ you: {right_words.strip()}⟧")
         at = end
     return Merged("".join([*out, *old[at:]]), conflicts)
 

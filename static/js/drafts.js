@@ -96,12 +96,22 @@
     if (client && !client.value) client.value = name();
     if (form.hasAttribute("data-merge")) { keep(form); count(form); return; } // the proposal is what goes on from here
     const draft = stored(key(form));
-    if (!draft || draft.text === text.value) return void count(form);
+    if (!draft) return void count(form);
     if (form.querySelector(".errorlist")) { keep(form); return void count(form); } // refused just now: newer than what is kept
-    const clean = text.value;
+    if (text.value !== text.defaultValue && text.value !== draft.text) { // somebody types already: nothing is put over that
+      notice(form, `There is also what you typed at ${clock(draft.at)}, not sent yet.`, "Put it below", () => {
+        text.value += `\n${draft.text}`;
+        keep(form);
+      });
+      return void count(form);
+    }
+    const clean = text.defaultValue;
     const fields = hidden(form).map((input) => [input, input.value]);
+    const there = text.value === draft.text; // the browser itself brought it back
     text.value = draft.text;
-    for (const input of hidden(form)) if (draft.fields?.[input.name] !== undefined && input.name !== "merged") input.value = draft.fields[input.name];
+    // The version too: it says from which text this one began.
+    for (const input of hidden(form)) if (draft.fields?.[input.name] !== undefined) input.value = draft.fields[input.name];
+    if (there && clean === draft.text) return void count(form);
     form.hidden = false;
     for (let box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
     form.dispatchEvent(new CustomEvent("draft:restored", { bubbles: true, detail: draft.fields || {} }));
@@ -170,7 +180,7 @@
       form.requestSubmit();
     });
   }
-  const drafted = (event) => event.detail.elt?.closest?.("form[data-draft]");
+  const drafted = (event) => (event.detail.requestConfig?.elt ?? event.detail.elt)?.closest?.("form[data-draft]"); // the target need not be the form
   document.body.addEventListener("htmx:sendError", (event) => { const form = drafted(event); if (form) waits(form); });
   document.body.addEventListener("htmx:timeout", (event) => { const form = drafted(event); if (form) waits(form); });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
