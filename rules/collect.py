@@ -152,6 +152,11 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("counters", "irq"): ({"linux": "mpstat -I ALL 5 12", "solaris": "intrstat 5 12"}, SYSADMIN),
     ("counters", "nr_throttled"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/cpu.*, twice, 60 s apart"}, SYSADMIN),
     ("counters", "load_profile"): ({_EVERY: "an AWR or Statspack report of the bad hour"}, DBA),
+    ("counters", "memory.failcnt"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/memory.*, twice, 60 s apart"}, SYSADMIN),
+    ("counters", "workingset_refault_file"): (
+        {_EVERY: "grep . /sys/fs/cgroup/PATH/memory.stat, twice, 60 s apart"},
+        SYSADMIN,
+    ),
     ("counters", "rbytes"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.*, twice, 60 s apart"}, SYSADMIN),
     ("counters", "iface"): (
         {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
