@@ -139,6 +139,7 @@ CALL = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "t_local", "stamp", "dur_hi_s",
 
 OWNER = ["artifact_id", "domain", "pid"]
 
+WHAT, SIDE = pl.Enum(["file", "pipe", "socket", "other"]), pl.Enum(["server", "client"])
 DOMAIN = pl.col("clock").fill_null("").alias("domain")
 
 
@@ -157,32 +158,27 @@ UNIX_PATH = pl.col("args").str.extract(r'sun_path=@?"([^"]*)"|AF_UNIX\s+name = (
 def makers(case: CaseTables) -> pl.DataFrame:
     """Return what each descriptor was made for: one row per maker, sorted by time; `what` and `of` as in `with_targets`."""
     names = pl.col("name").is_in(MAKERS) & (SUCCEEDED | (pl.col("name") == "connect"))
-    rows = (
-        case.scan("syscalls", CALL, names & pl.col("t_local").is_not_null())
-        .select(
-            "artifact_id", DOMAIN, "pid", "name", "line_no", "fd", "fd2", "ret", nanoseconds(DONE_S).alias("done_ns"),
-            pl.coalesce(_address(), UNIX_PATH, "path").alias("of"),
-        )
-        .collect(engine="streaming")
-    )  # fmt: skip
-    plain = rows.with_columns(
+    rows = case.scan("syscalls", CALL, names & pl.col("t_local").is_not_null()).with_columns(
+        nanoseconds(DONE_S).alias("done_ns"), DOMAIN
+    )
+    plain = rows.filter(~pl.col("name").is_in(COPIES)).select(
+        *OWNER, "done_ns",
         pl.when(pl.col("name").is_in(["connect", "pipe", "pipe2", "socketpair"])).then("fd").otherwise("ret").alias("made"),
         pl.when(pl.col("name").is_in(OPENS)).then(pl.lit("file")).when(pl.col("name").str.starts_with("pipe")).then(pl.lit("pipe"))
-        .when(pl.col("name").is_in([*ACCEPTS, "connect", "socket", "so_socket", "socketpair"])).then(pl.lit("socket")).otherwise(pl.lit("other")).alias("what"),
-        pl.when(pl.col("name").is_in(ACCEPTS)).then(pl.lit("server")).when(pl.col("name") == "connect").then(pl.lit("client")).alias("side"),
-    ).filter(~pl.col("name").is_in(COPIES))  # fmt: skip
-    second = plain.filter(
-        pl.col("fd2").is_not_null() & pl.col("name").is_in(["pipe", "pipe2", "socketpair"])
-    ).with_columns(pl.col("fd2").alias("made"))
-    made = (
-        pl.concat([plain, second])
-        .filter(pl.col("made") >= 0)
-        .select(*OWNER, "done_ns", "made", "what", "of", "side", "line_no")
-        .sort("done_ns", "line_no")
-    )
+        .when(pl.col("name").is_in([*ACCEPTS, "connect", "socket", "so_socket", "socketpair"])).then(pl.lit("socket")).otherwise(pl.lit("other"))
+        .cast(WHAT).alias("what"),
+        pl.coalesce(_address(), UNIX_PATH, "path").alias("of"),
+        pl.when(pl.col("name").is_in(ACCEPTS)).then(pl.lit("server")).when(pl.col("name") == "connect").then(pl.lit("client")).cast(SIDE).alias("side"),
+        "line_no",
+        pl.when(pl.col("name").is_in(["pipe", "pipe2", "socketpair"])).then("fd2").alias("second"),
+    ).collect(engine="streaming")  # fmt: skip
+    second = plain.filter(pl.col("second").is_not_null()).with_columns(pl.col("second").alias("made"))
+    made = pl.concat([plain, second]).filter(pl.col("made") >= 0).drop("second").sort("done_ns", "line_no")
+    del plain, second
     copies = (
         rows.filter(pl.col("name").is_in(COPIES))
         .select(*OWNER, "done_ns", "line_no", pl.col("ret").alias("made"), pl.col("fd").alias("from"))
+        .collect(engine="streaming")
         .sort("done_ns", "line_no")
     )
     if copies.height and made.height:
@@ -203,8 +199,13 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
     rows = rows.with_columns(pl.coalesce("fd", polled).alias("on_fd"), DOMAIN).with_row_index("_row")
     known = _known(rows, made, births)
     rows = rows.join(known, on="_row", how="left", maintain_order="left")
-    name, path = pl.col("name"), pl.coalesce("path", pl.when(pl.col("what") != "socket").then("of"))
-    address = pl.coalesce(_address(), UNIX_PATH, pl.when(pl.col("what") == "socket").then("of"))
+    # Each step is used several times by the next one, so it becomes a column first.
+    rows = rows.with_columns(
+        pl.coalesce("path", pl.when(pl.col("what") != "socket").then("of")).alias("_path"),
+        pl.coalesce(_address(), UNIX_PATH, pl.when(pl.col("what") == "socket").then("of")).alias("_address"),
+        FILE_LOCKS.fill_null(value=False).alias("_locks_file"),
+    )
+    name, path, address, locks_file = pl.col("name"), pl.col("_path"), pl.col("_address"), pl.col("_locks_file")
     looked = (
         address.str.contains(NAME_SERVICE_PATH) | path.str.contains(NAME_SERVICE_PATH) | pl.col("peer_port").is_in(NAME_SERVICE_PORTS)
         | pl.col("of").str.contains(rf":({'|'.join(map(str, NAME_SERVICE_PORTS))})$")
@@ -221,7 +222,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         .when(name == "connect").then(pl.lit("connect"))
         .when(name.is_in(ACCEPTS)).then(pl.lit("accept"))
         .when(name.is_in(CHILDREN)).then(pl.lit("child"))
-        .when(name.is_in(LOCKS) | FILE_LOCKS.fill_null(value=False)).then(pl.lit("lock"))
+        .when(name.is_in(LOCKS) | locks_file).then(pl.lit("lock"))
         .when(name.is_in(SLEEPS) | (several & pl.col("args").str.contains(r"^(NULL|0x0+|0), (0|NULL)\b"))).then(pl.lit("sleep"))
         .when(several).then(pl.lit("poll"))
         .when(name.is_in(SYNCS)).then(pl.lit("sync"))
@@ -234,17 +235,19 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         .when(name.is_in(POLLS)).then(pl.lit("poll"))
         .otherwise(pl.lit("other"))
     )  # fmt: skip
+    rows = rows.with_columns(kind.alias("kind"))
+    kind = pl.col("kind")
     child = pl.coalesce(*(pl.when(pl.col(c) > 0).then(c) for c in ("arg_id", "ret")))
     on_file = pl.format("lock on {}", pl.coalesce(path, pl.lit("a file")))
-    held = pl.when(FILE_LOCKS.fill_null(value=False)).then(on_file).otherwise(address_lock)
+    held = pl.when(locks_file).then(on_file).otherwise(address_lock)
     target = (
         pl.when(kind == "child").then(pl.format("pid {}", child)).when(kind == "lock").then(held)
         .when(kind.is_in(["name service", "socket", "connect", "accept"])).then(pl.coalesce(address, path))
         .when(kind.is_in(["file", "sync", "process"])).then(path)
     )  # fmt: skip
-    return rows.with_columns(
-        kind.alias("kind"), target.alias("target"), child.alias("waited_pid"), pl.col("conv")
-    ).drop("_row", "what", "of", "domain")
+    return rows.with_columns(target.alias("target"), child.alias("waited_pid")).drop(
+        "_row", "what", "of", "domain", "_path", "_address", "_locks_file"
+    )
 
 
 def _known(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
