@@ -103,6 +103,23 @@ def mentions(text: str) -> set[str]:
     return {ref.name for ref in parse(text).refs if ref.kind == "person"}
 
 
+def plain(text: str) -> str:
+    """Return what a note says without its marks, on one line: for lists and titles.
+
+    >>> plain("**Really**: see #artifact-3:91-107\\n\\n- `shmat`, @nils")
+    'Really: see artifact 3, lines 91–107 shmat, @nils'
+    """
+    words = []
+    for token in _flat(parse(text).tokens):
+        if token.type == "ref":
+            words.append("a finding" if token.meta["ref"].kind == "finding" else spoken(token.meta["ref"]))
+        elif token.type in ("text", "code_inline", "fence", "code_block"):
+            words.append(token.content)
+        elif token.type in ("softbreak", "hardbreak") or token.nesting == -1 and token.block:
+            words.append(" ")
+    return " ".join("".join(words).split())
+
+
 def spoken(ref: Ref) -> str:
     """Write a reference in words that need no look-up."""
     if ref.kind == "lines":

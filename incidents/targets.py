@@ -15,7 +15,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 
 from incidents.access import Room
-from incidents.markup import Ref, Target, spoken
+from incidents.markup import Ref, Target, plain, spoken
 from incidents.models.artifact import ArtifactState
 from incidents.models.membership import Membership
 from incidents.models.note import Note
@@ -150,7 +150,7 @@ def things(room: Room, typed: str) -> list[Offer]:
         notes = notes.filter(Q(text__icontains=typed) | same)
     newest: QuerySet[Note] = notes.order_by("-created_at", "-id")
     for id, text in newest.values_list("pk", "text")[:MOST_OFFERED]:
-        offers.append(Offer(f"#note-{id}", short(text), f"note {id}", "note"))
+        offers.append(Offer(f"#note-{id}", short(plain(text)), f"note {id}", "note"))
     lanes = room.incident.notes.filter(lane__isnull=False, deleted_at__isnull=True)
     if typed:
         lanes = lanes.filter(Q(lane__icontains=typed) | Q(lane_label__icontains=typed))

@@ -66,6 +66,11 @@ class Thread:
         return self.first.note.resolved_at is not None
 
     @property
+    def begins(self) -> str:
+        """The first words, for a resolved thread that is folded."""
+        return "This note was deleted." if self.first.deleted else targets.short(markup.plain(self.first.note.text))
+
+    @property
     def count(self) -> int:
         return self.earlier + len(self.replies)
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from incidents import inbox, mails
 from incidents.actions import notices
 from incidents.errors import Refused
+from incidents.markup import plain
 from incidents.models.notification import Notification
 from incidents.targets import short
 from incidents.views.rooms import request_user
@@ -67,5 +68,5 @@ def notifications(request: HttpRequest) -> HttpResponse:
 def _words(row: Notification) -> str:
     """Quote the beginning of what was written: whoever reads this list may see that room."""
     if row.note is not None:
-        return short(row.note.text)
-    return short((row.dispute.answer or row.dispute.reason) if row.dispute else "")
+        return short(plain(row.note.text))
+    return short(plain((row.dispute.answer or row.dispute.reason) if row.dispute else ""))

@@ -172,6 +172,7 @@
     const again = form.querySelector("input[name=again]");
     if (again) again.value = "on";
     keep(form);
+    setTimeout(() => window.exhibit.refuse("")); // what the page says of any lost request would ask for another try by hand
     notice(form, "Not sent: the connection is lost. It is kept here and sent by itself when the connection is back.");
   }
   function retry() {
