@@ -41,6 +41,10 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "mpstat": ({_EVERY: "mpstat 5 12", "linux": "mpstat -P ALL 5 12"}, SYSADMIN),
     "iostat": ({_EVERY: "iostat -xn 5 12", "linux": "iostat -x 5 12"}, SYSADMIN),
     "counters": ({_EVERY: "netstat -s, twice, 60 s apart"}, NETWORK),
+    "counter_growth": (
+        {_EVERY: "date; netstat -s, twice, 60 s apart", "linux": "date; nstat -az, twice, 60 s apart"},
+        NETWORK,
+    ),
     "ps": ({_EVERY: "ps -eo pid,ppid,pcpu,rss,vsz,time,args"}, SYSADMIN),
     "params": ({_EVERY: "show parameter in SQL*Plus; the system's settings file"}, DBA),
     "sqlnet": (
@@ -159,6 +163,10 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ),
     ("counters", "rbytes"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.*, twice, 60 s apart"}, SYSADMIN),
     ("counters", "iface"): (
+        {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
+        NETWORK,
+    ),
+    ("counter_growth", "iface"): (
         {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
         NETWORK,
     ),
