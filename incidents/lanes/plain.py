@@ -147,9 +147,9 @@ def drawer(name: str) -> Draw:
 def label(name: str, keys: Sequence[object]) -> str:
     """
     >>> label("processes", [22626, 3728]), label("cycles", [7, None]), label("packets", ["a", "b"])
-    ('process 3728 of 22626', 'cycles 7', 'packets a to b')
+    ('3728 of 22626', 'cycles 7', 'packets a to b')
     """
     named = [str(key) for key in keys if key is not None]
     if name == "processes":
-        return f"process {named[-1]}" + (f" of {named[0]}" if len(named) > 1 else "")
+        return f"{named[-1]} of {named[0]}" if len(named) > 1 else f"process {named[-1]}"
     return f"{_WORDS[name]} {(' to ' if name == 'packets' else ' ').join(named)}".strip()

@@ -20,8 +20,9 @@ from incidents.models.job import Job, JobKind, JobState
 from incidents.models.membership import Role
 from incidents.report import Claim, Held, Outlook, changes, quantity
 from incidents.threads import objections
-from incidents.views.notes import finding_section, room_section
 from incidents.views.milestones import standing
+from incidents.views.notes import finding_section, room_section
+from incidents.views.planned import on_finding
 from incidents.views.shell import is_part, shell
 
 COLLECT = {
@@ -46,9 +47,11 @@ COLLECT["illumos"] = COLLECT["solaris"]
 
 @require_GET
 def room(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the room; the drawer holds the first claim until another is chosen."""
+    """Show the room; the drawer holds the first claim until another is chosen. `?wall`: in large type, nothing to press."""
     entered = access.enter(request.user, slug)
     context = judged(entered)
+    if "wall" in request.GET:
+        return render(request, "incidents/wall.html", context)
     context |= middle(entered, context) | drawer(entered, context["outlook"].first, None)
     return render(request, "incidents/room.html", context | {"selected": False})
 
@@ -112,10 +115,7 @@ def newest(room: Room) -> tuple[Outlook, Evaluation | None, Outlook]:
         for number, name, sha256, state in incident.artifacts.values_list("number", "name", "sha256", "state")
     ]
     disputes = dict(
-        incident.disputes.filter(OPEN_DISPUTE)
-        .values_list("finding__key")
-        .annotate(n=Count("pk"))
-        .order_by()
+        incident.disputes.filter(OPEN_DISPUTE).values_list("finding__key").annotate(n=Count("pk")).order_by()
     )
     outlooks = [Outlook(evaluation.report, incident.slug, held, disputes) for evaluation in last]
     nothing = Outlook(None, incident.slug, held, disputes)
@@ -143,10 +143,15 @@ def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, An
     if claim is None or not claim.key:
         return forms | {"claim": None}
     disputes = objections(room, claim.key)
-    return forms | {
-        "claim": claim,
-        "gone_since": row.gone_since if row else None,
-        "disputes": disputes,
-        "open_disputes": sum(seen.dispute.open for seen in disputes),
-        "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
-    } | finding_section(room, claim.key)
+    return (
+        forms
+        | {
+            "claim": claim,
+            "gone_since": row.gone_since if row else None,
+            "disputes": disputes,
+            "open_disputes": sum(seen.dispute.open for seen in disputes),
+            "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
+        }
+        | finding_section(room, claim.key)
+        | on_finding(room, claim.key)
+    )

@@ -20,6 +20,7 @@ from incidents.frames import Frame
 from incidents.lanes.drawing import Window
 from incidents.models.finding import Evaluation
 from incidents.models.incident import Incident
+from incidents.views import said
 from incidents.visible import visible
 from rules.engine.read import ReadOnly
 
@@ -71,6 +72,8 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
                     }
                 )  # fmt: skip
     rows = sum(lane["rows"] for frame in answer for lane in frame["lanes"])
+    if request.GET.get("frame") in (None, said.NAME) and (people := said.frame(room)):
+        answer.append(people)
     layouts = {} if request.GET.get("frame") else kept_lanes(room)
     return JsonResponse({"frames": answer, "rows": rows} | layouts)
 

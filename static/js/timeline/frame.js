@@ -50,13 +50,18 @@ export class Frame {
     choose.setAttribute("aria-haspopup", "dialog");
     choose.addEventListener("click", () => this.room.choose(this));
     const parts = [text("h3", meta.title), text("p", `${meta.why}${left}`), choose];
-    if (meta.axis !== "order") {
+    if (meta.frame !== "people") {
+      const all = button("Select what is seen", "quiet script-only");
+      all.addEventListener("click", () => this.select(this.view.start, this.view.end));
+      parts.push(all);
+    }
+    if (meta.lanes.some((lane) => ["syscalls", "sqlnet"].includes(lane.lane))) {
       const waits = button(this.arrows ? "Hide waits" : "Show waits", "quiet script-only");
       waits.setAttribute("aria-pressed", String(Boolean(this.arrows)));
       waits.addEventListener("click", () => this.toggleArrows(waits));
       parts.push(waits);
     }
-    parts.push(saveMenu(this, this.room));
+    if (meta.frame !== "people") parts.push(saveMenu(this, this.room));
     this.head.replaceChildren(...parts);
     if (follows) this.view = { start: meta.t0, end: meta.t1 };
     else this.refetch();
@@ -218,7 +223,7 @@ export class Frame {
         ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.fit(),
         f: () => (this.mark ? this.set(this.mark.start, this.mark.end) : this.chosen && this.set(this.chosen[S.start] - this.pixel * 20, this.chosen[S.end] + this.pixel * 20)),
         s: () => (this.chosen && this.chosen[S.end] > this.chosen[S.start] ? this.select(this.chosen[S.start], this.chosen[S.end]) : this.select(this.view.start, this.view.end)),
-        ".": () => this.step(1), ",": () => this.step(-1), Enter: () => this.chosen && this.open({ mark: this.chosen, lane: { kind: "span" } }),
+        ".": () => this.step(1), ",": () => this.step(-1), Enter: () => this.chosen && this.open({ mark: this.chosen, lane: this.rows.find(({ lane }) => lane.spans.includes(this.chosen))?.lane ?? { kind: "span" } }),
         Escape: () => this.forget(),
       }[event.key];
       if (act) { event.preventDefault(); event.stopPropagation(); act(); }
@@ -243,6 +248,15 @@ export class Frame {
     this.chosen = counter ? null : found.mark;
     this.mark = null;
     this.say(describe(found.lane, found.mark));
+    const said = found.lane.hrefs?.[found.mark[S.from]];       // what people said has its own page
+    if (said) {
+      const link = text("a", "Open");
+      link.href = said;
+      this.strip.append(link);
+      this.panel.hidden = true;
+      this.draw();
+      return;
+    }
     const at = counter ? [found.mark[C.artifact], found.mark[C.line], found.mark[C.line]] : [found.mark[S.artifact], found.mark[S.from], found.mark[S.to]];
     this.state.span = { frame: this.meta.frame, at };
     this.state.range = null;
@@ -281,6 +295,7 @@ export class Frame {
   async show(url) {
     this.shown = url;
     this.panel.setAttribute("aria-busy", "true");
+    if (this.panel.hidden) { this.panel.replaceChildren(text("p", "Looking it up …", "meta")); this.panel.hidden = false; }
     try {
       const answer = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
       const html = await answer.text();
@@ -327,8 +342,8 @@ export class Frame {
 
   open(found) {
     if (!found) return;
-    const m = found.mark;
-    location.assign(found.lane.kind === "counter" ? this.linesUrl(m[C.artifact], m[C.line], m[C.line]) : this.linesUrl(m[S.artifact], m[S.from], m[S.to]));
+    const m = found.mark, said = found.lane.hrefs?.[m[S.from]];
+    location.assign(said ?? (found.lane.kind === "counter" ? this.linesUrl(m[C.artifact], m[C.line], m[C.line]) : this.linesUrl(m[S.artifact], m[S.from], m[S.to])));
   }
 
   say(message) {
@@ -348,8 +363,8 @@ export class Frame {
     const body = table.appendChild(make("tbody"));
     for (const { lane, mark } of [...spans, ...counters]) {
       const tr = body.appendChild(make("tr")), counter = lane.kind === "counter";
-      const link = text("a", counter ? `line ${mark[C.line]}` : lineRange(mark));
-      link.href = counter ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line]) : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
+      const link = text("a", lane.hrefs ? "open" : counter ? `line ${mark[C.line]}` : lineRange(mark));
+      link.href = lane.hrefs ? lane.hrefs[mark[S.from]] : counter ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line]) : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
       const cell = make("td");
       cell.append(link);
       const what = counter ? "highest" : mark[S.n] > 1 ? `${plural(mark[S.n], "call")}, the longest ${mark[S.label]}` : mark[S.label];

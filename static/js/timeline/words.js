@@ -39,7 +39,7 @@ export function describe(lane, mark) {
     const length = mark[S.total] > 0 ? `, together ${seconds(mark[S.total])}; the longest ${mark[S.label]} ${seconds(mark[S.worst])}` : `, the last ${mark[S.label]}`;
     return `${lane.label}: ${plural(mark[S.n], lane.kind === "event" ? "event" : "call")} here${length}, line ${mark[S.to]}`;
   }
-  return `${lane.label}: ${spanLabel(mark)}, ${lineRange(mark)}`;
+  return `${lane.label}: ${spanLabel(mark)}${mark[S.artifact] ? `, ${lineRange(mark)}` : ""}`;
 }
 export function laneKey(lane) { return [lane.lane, lane.clock, lane.label].join("|"); }
 
