@@ -7,7 +7,7 @@ import re
 import tarfile
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.conftest import axe_violations, shot
 from tests.browser.test_story import new_room
@@ -55,6 +55,30 @@ def test_a_border_is_moved_and_moved_back(ada: Page, bring) -> None:
     shot(ada, "evidence-border-moved")
     ada.get_by_role("button", name="Undo the last border").click()
     expect(parts).to_have_count(1, timeout=A_MINUTE)
+
+
+def test_news_during_a_fetch_is_fetched_again(ada: Page, bring) -> None:
+    """The part of a page that is replaced by its own fetch must not take the next event away with it."""
+    room, _ = bring("mail.txt", MAIL.encode(), "read")
+    ada.goto(f"{room}evidence/1/")
+    held: list[Route] = []
+    ada.route(lambda url: url.endswith("/evidence/1/"), held.append)
+
+    def an_event_holds(count: int) -> None:
+        ada.evaluate("document.body.dispatchEvent(new CustomEvent('room:artifact', {detail: {}}))")
+        for _ in range(100):
+            if len(held) == count:
+                return
+            ada.wait_for_timeout(100)
+        raise AssertionError(f"{len(held)} fetches, not {count}")
+
+    an_event_holds(2)  # two parts of the page listen
+    an_event_holds(4)  # while their answers are on the way
+    with ada.expect_response(lambda answer: answer.url.endswith("/evidence/1/")):
+        for route in held[2:]:
+            route.continue_()
+    ada.wait_for_timeout(500)
+    an_event_holds(6)  # and after they were replaced
 
 
 def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> None:
