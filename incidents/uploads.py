@@ -37,7 +37,7 @@ from incidents import access, store
 from incidents.access import Right, Room
 from incidents.actions import artifacts
 from incidents.actions.limits import count_try
-from incidents.errors import AlreadyHere, NotAMember, Refused, StoreError
+from incidents.errors import AlreadyHere, NotAMember, Refused, RoomClosed, StoreError
 from incidents.models.artifact import Artifact, CorrectedField, Way
 from incidents.models.database import AWAY, let_go, patiently
 from incidents.models.upload import Upload
@@ -75,6 +75,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     call = Call(scope, receive)
     try:
         answer = await call.answer()
+    except RoomClosed as error:
+        # Said apart from other conflicts: what arrived stays where it is until the room is opened again.
+        answer = Answer(error.status, {"error": error.message}, (("Exhibit-Closed", "true"),))
     except Refused as error:
         answer = Answer(error.status, {"error": error.message})
     except Gone:
@@ -109,6 +112,7 @@ class Call:
             return Answer(204, None, (*extensions, ("Tus-Max-Size", str(settings.EXHIBIT_MAX_UPLOAD_BYTES))))
         room = await _asked(self._room)
         if self.method == "PUT" and self.tail:
+            room.require_more_evidence()
             return await self._put(room)
         if self.headers.get("tus-resumable") != "1.0.0":
             raise Refused("This address takes tus 1.0 uploads: send Tus-Resumable: 1.0.0.", 412)
@@ -186,6 +190,8 @@ class Call:
                 artifact = await _received(room, incoming, self.tail, Way.PUT, said)
             except AlreadyHere as error:
                 return Answer(409, {"error": error.message, "artifact": error.number})
+            except RoomClosed as error:
+                raise RoomClosed(f"{error.message} The file was on its way meanwhile and was not stored.") from None
         finally:
             await asyncio.to_thread(incoming.discard)
         return Answer(201, _of(artifact))
@@ -193,6 +199,7 @@ class Call:
     # --- tus --------------------------------------------------------------------------------------------------
 
     def _create(self, room: Room) -> Answer:
+        room.require_more_evidence()
         size = self._announced("upload-length")
         if size is None:
             raise Refused("Upload-Length is missing.")
@@ -283,6 +290,8 @@ class Call:
         except AlreadyHere as error:
             number = error.number
             about.append(("Exhibit-Already-Here", "true"))
+        except RoomClosed as error:
+            raise RoomClosed(f"{error.message} What arrived is kept for a day, and goes on from there.") from None
         except Refused:
             await _asked(partial(_give_up, upload))
             raise

@@ -44,6 +44,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
             id = request.POST.get("token", "")
             tokens.revoke(room, int(id) if id.isascii() and id.isdigit() else 0)
             return redirect(reverse("evidence-add", args=[slug]) + "#curl")
+        room.require_more_evidence()
         answer = _file(request, room, forms) if request.FILES else _paste(request, room, forms)
         if answer is not None:
             return answer

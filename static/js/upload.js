@@ -107,8 +107,10 @@
     refused(answer) {
       let words = "";
       try { words = JSON.parse(answer.responseText).error; } catch { words = (answer.responseText || "").trim().slice(0, 300); }
-      localStorage.removeItem(this.memory);
-      this.end(words || `refused: the server answered ${answer.status}`, true);
+      // In a closed room what arrived is kept: the same file, sent again when it is open, goes on from there.
+      const closed = answer.getResponseHeader("Exhibit-Closed");
+      if (!closed) localStorage.removeItem(this.memory);
+      this.end(words || (closed ? "this room is closed; what arrived is kept for a day, and the same file goes on from there when a lead opens the room" : `refused: the server answered ${answer.status}`), true);
     }
     received(answer) {
       localStorage.removeItem(this.memory);
@@ -150,6 +152,7 @@
     async patch() {
       do {
         const answer = await this.send("PATCH", this.url, { "Upload-Offset": String(this.offset), "Content-Type": "application/offset+octet-stream" }, this.blob.slice(this.offset, this.offset + CHUNK));
+        if (answer.getResponseHeader("Exhibit-Closed")) { this.refused(answer); return true; }
         if (answer.status === 409 || answer.status === 423) { await wait(500); return false; } // it stands elsewhere, or is busy: ask where
         if (answer.status >= 500 && answer.status !== 507) throw new Error("away");
         if (answer.status >= 400) { this.refused(answer); return true; }

@@ -200,6 +200,53 @@ class TestPut:
         assert (answer.status, answer.read) == (409, 0)
 
 
+class TestClosing:
+    """A room that is closed while an upload runs: a clear message, and nothing is lost."""
+
+    def test_an_upload_under_way_is_kept_and_goes_on_when_the_room_is_open_again(self) -> None:
+        room = make_room()
+        headers = signed_in(room.user)
+        where = create(room, len(CONNECT_TIMES), headers)
+        patch(where, 0, headers, CONNECT_TIMES[:100])
+        rooms.close(room)
+        answer = patch(where, 100, headers, CONNECT_TIMES[100:])
+        assert (answer.status, answer.headers["exhibit-closed"]) == (409, "true")
+        assert b"closed" in answer.body
+        rooms.reopen(room)
+        assert ask("HEAD", where, headers).headers["upload-offset"] == "100"
+        assert patch(where, 100, headers, CONNECT_TIMES[100:]).headers["exhibit-artifact"] == "1"
+
+    def test_closed_at_the_very_end_it_can_be_entered_later(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        room = make_room()
+        headers = signed_in(room.user)
+        where = create(room, len(CONNECT_TIMES), headers)
+        receive = uploads.artifacts.receive
+
+        def closed_meanwhile(*args: Any, **kwargs: Any) -> Artifact:
+            rooms.close(room)
+            return receive(*args, **kwargs)
+
+        monkeypatch.setattr(uploads.artifacts, "receive", closed_meanwhile)
+        answer = patch(where, 0, headers, CONNECT_TIMES)
+        assert (answer.status, answer.headers["exhibit-closed"]) == (409, "true")
+        assert b"kept" in answer.body
+        monkeypatch.undo()
+        rooms.reopen(room)
+        assert ask("HEAD", where, headers).headers["exhibit-artifact"] == "1"
+
+    def test_while_it_closes_those_under_way_are_finished_and_new_ones_not_begun(self) -> None:
+        room = make_room()
+        headers = signed_in(room.user)
+        where = create(room, len(CONNECT_TIMES), headers)
+        patch(where, 0, headers, CONNECT_TIMES[:100])
+        rooms.close(room, wait=True)
+        new = ask("POST", address(room), {**headers, "upload-length": "5"})
+        assert (new.status, new.headers["exhibit-closed"]) == (409, "true")
+        assert patch(where, 100, headers, CONNECT_TIMES[100:]).headers["exhibit-artifact"] == "1"
+        room.incident.refresh_from_db()
+        assert not room.incident.closed
+
+
 class TestTus:
     def test_a_whole_upload(self) -> None:
         room = make_room()
