@@ -62,23 +62,29 @@ def test_news_during_a_fetch_is_fetched_again(ada: Page, bring) -> None:
     room, _ = bring("mail.txt", MAIL.encode(), "read")
     ada.goto(f"{room}evidence/1/")
     held: list[Route] = []
-    ada.route(lambda url: url.endswith("/evidence/1/"), held.append)
+    ada.route(lambda url: url.endswith("/evidence/1/"), lambda route: held.append(route))
 
-    def an_event_holds(count: int) -> None:
-        ada.evaluate("document.body.dispatchEvent(new CustomEvent('room:artifact', {detail: {}}))")
+    def until(count: int) -> None:
         for _ in range(100):
             if len(held) == count:
                 return
             ada.wait_for_timeout(100)
         raise AssertionError(f"{len(held)} fetches, not {count}")
 
-    an_event_holds(2)  # two parts of the page listen
-    an_event_holds(4)  # while their answers are on the way
-    with ada.expect_response(lambda answer: answer.url.endswith("/evidence/1/")):
-        for route in held[2:]:
-            route.continue_()
-    ada.wait_for_timeout(500)
-    an_event_holds(6)  # and after they were replaced
+    event = "document.body.dispatchEvent(new CustomEvent('room:artifact', {detail: {}}))"
+    ada.evaluate(event)
+    until(2)  # two parts of the page listen
+    ada.evaluate(event)  # while their answers are on the way
+    for route in held[:2]:
+        route.continue_()
+    until(4)
+    for route in held[2:]:
+        route.continue_()
+    ada.wait_for_timeout(1000)
+    ada.evaluate(event)
+    until(6)  # and after they were replaced
+    for route in held[4:]:
+        route.continue_()
 
 
 def test_a_question_is_answered_by_comparing_both_readings(ada: Page, bring) -> None:
