@@ -199,7 +199,8 @@ def _score(options: argparse.Namespace, library: Library, parser: argparse.Argum
     if not cases:
         parser.error(f"{folder} holds no case that can be judged here (a case has a {truth.TRUTH})")
     if options.docs:
-        Path(options.docs).write_text(score_page.page(cases, left_out), encoding="utf-8")
+        page = score_page.page(cases, left_out, truth.fingerprint(folder))
+        Path(options.docs).write_text(page, encoding="utf-8")
     else:
         print(score_page.text(cases, left_out), end="")
     return 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rules.truth import RESULTS, Compared, Result, Scored
+
+FINGERPRINT = "Fingerprint of the truths: `"
+"""What stands before the fingerprint on the page."""
 
 
 def text(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
@@ -25,23 +28,22 @@ def text(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
-    """Return docs/accuracy.md."""
+def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = "") -> str:
+    """Return docs/accuracy.md. `fingerprint`: that of the truths, by which a page that is out of date is known without scoring."""
     lines = [
         "# Accuracy",
         "",
         "Made by `python -m rules --score DIR --docs`; do not edit. What the words mean: `add-a-rule.md`.",
         "A case's truth is written before the library sees it; *first* is what the library said then.",
+        *([f"{FINGERPRINT}{fingerprint}`."] if fingerprint else []),
         "",
-        summary(cases),
+        "| cases | number | right | partly | silent | wrong blame | first right | admitted exceptions | right without statements |",
+        f"|{'---|' * 9}",
+        *(_total(title, chosen) for title, chosen in _sections(cases)),
+        _total("all", cases),
         "",
     ]
-    for title, chosen in (
-        ("Incidents", [c for c in cases if not c.truth.healthy]),
-        ("Healthy evidence", [c for c in cases if c.truth.healthy]),
-    ):
-        if not chosen:
-            continue
+    for title, chosen in _sections(cases):
         lines += [f"## {title}", "", summary(chosen), ""]
         lines += _table(
             ("case", "source", "truth", "verdict", "result", "first", "without statements", "rules right / all"),
@@ -94,6 +96,31 @@ def summary(cases: Sequence[Scored]) -> str:
     first = Counter(c.first for c in cases)
     told = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
     return f"{len(cases)} cases: {told}."
+
+
+def _sections(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
+    """Cases by the folder they lie in, incidents before healthy evidence, in the order of their names."""
+    found: dict[tuple[bool, str], list[Scored]] = {}
+    for c in cases:
+        folder = c.name.partition("/")[0] if "/" in c.name else ""
+        found.setdefault((c.truth.healthy, folder), []).append(c)
+    for (healthy, folder), chosen in sorted(found.items()):
+        yield ("Healthy evidence" if healthy else "Incidents") + (f": {folder}" if folder else ""), chosen
+
+
+def _total(title: str, cases: Sequence[Scored]) -> str:
+    """One row: how many of each result; without statements a case in which nobody stated anything counts as it is."""
+    now = Counter(c.now.result for c in cases)
+    cells = [
+        title,
+        str(len(cases)),
+        f"{now['right']} ({100 * now['right'] / max(len(cases), 1):.0f} %)",
+        *(str(now[r]) for r in RESULTS[1:]),
+        str(sum(c.first == "right" for c in cases)),
+        str(sum(bool(c.truth.exception) and c.now.result != "right" for c in cases)),
+        str(sum((c.unstated or c.now).result == "right" for c in cases)),
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def _by_rule(cases: Iterable[Scored]) -> list[tuple[str, ...]]:

@@ -6,6 +6,7 @@ different things: *silent* is a library that does not reach, *wrong blame* one t
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import tempfile
@@ -24,6 +25,7 @@ from rules.errors import CaseInvalid
 from rules.model import CaseSpec, Finding, Layer, Report, State
 from rules.packs import Library
 from rules.rule import Rule
+from rules.scoring import CAUSES
 from rules.yaml_text import load_yaml
 
 Result = Literal["right", "partly", "silent", "wrong blame"]
@@ -215,13 +217,19 @@ def _verdict(truth: Truth, report: Report) -> Result | None:
         return None
     if truth.state in ("cannot tell", "nothing wrong seen"):
         return "right" if v.state == truth.state else "partly"
-    named = truth.hypothesis is None or v.hypothesis == truth.hypothesis
+    named = truth.hypothesis is None or truth.hypothesis in (v.hypothesis, _whole(v.hypothesis))
     there = truth.layer is None or v.layer == truth.layer
     if named and there and (v.state == truth.state if truth.state else v.state in BLAMES):
         return "right"
     # Neither leader nor layer, or nobody at all: the library did not reach.
     leans = v.hypothesis is not None and (named if truth.hypothesis else there)
     return "partly" if leans or (v.layer is not None and v.layer in (truth.layer, *truth.layers)) else "silent"
+
+
+def _whole(hypothesis: str | None) -> str | None:
+    """The hypothesis of which another is a part: who names the part has named the whole, and more exactly."""
+    cause = CAUSES.get(hypothesis or "")
+    return cause.part_of if cause else None
 
 
 def _same(want: Any, got: Any) -> bool:
@@ -281,27 +289,39 @@ def score(
             yield given if isinstance(given, str) else _scored(given, *waiting[given.name].result())
 
 
+def fingerprint(folder: Path) -> str:
+    """Return a short hash of all truths under a folder with their names: another one means that a page of accuracy is out of date."""
+    made = hashlib.sha256()
+    for path in sorted(folder.rglob(TRUTH)):
+        made.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return made.hexdigest()[:16]
+
+
 def _given(folder: Path, path: Path, texts: Path) -> Iterator[_Given | str]:
     """What a truth file speaks of: the case, and the same incident as one published text where it names one."""
     home = path.parent
     name = home.relative_to(folder).as_posix()
     truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
     if truth.evidence:
-        yield _outside(truth, truth.evidence, home / CASE, name, texts)
+        yield _outside(_Given(name, truth, Path(truth.evidence), home / CASE, home), texts)
     elif any(p.is_file() and p.suffix not in (".yaml", ".yml") for p in home.rglob("*")):
         yield _Given(name, truth, home, home / CASE, home)
     else:
         yield f"{name}: nothing has been recorded yet"
     if truth.whole:
-        yield _outside(truth, truth.whole.evidence, home / truth.whole.case, f"{name} whole", texts)
+        told = home / truth.whole.case
+        yield _outside(_Given(f"{name} whole", truth, Path(truth.whole.evidence), told, home), texts)
 
 
-def _outside(truth: Truth, evidence: str, case: Path, name: str, texts: Path) -> _Given | str:
-    """A published text (a pattern is allowed), or why it cannot be read."""
-    found = sorted(texts.glob(evidence.removeprefix("seeds/"))) if texts.is_dir() else []
-    if not found:
-        return f"{name}: {evidence} is not present (--texts names its folder)"
-    return _Given(name, truth, found[0], case, case.parent)
+def _outside(given: _Given, texts: Path) -> _Given | str:
+    """The case with the published text that it names (a pattern is allowed), or why that cannot be read."""
+    pattern = given.evidence.as_posix()
+    found = sorted(texts.glob(pattern.removeprefix("seeds/"))) if texts.is_dir() else []
+    return (
+        replace(given, evidence=found[0])
+        if found
+        else f"{given.name}: {pattern} is not present (--texts names its folder)"
+    )
 
 
 _library: Sequence[Rule] | Library = ()

@@ -89,7 +89,9 @@ def java_pool(stage: Scene) -> None:
     argv = java(stage, "Pool", POOL)
     process = stage.start([*argv, "15000"])
     time.sleep(3)
-    stage.attach("strace.txt", process.pid, 2)
+    stage.attach(
+        "strace.txt", process.pid, 2, ("-e", "trace=futex,restart_syscall,clock_nanosleep,clone3,madvise,mmap,munmap")
+    )
 
 
 def java_tables(stage: Scene) -> None:

@@ -14,6 +14,7 @@ from rules.case import Case
 from rules.errors import CaseInvalid
 from rules.evaluate import judge
 from rules.model import CaseSpec, Failed, Finding, NotEvaluable, Report, Verdict
+from rules.packs import open_library
 from rules.truth import Expected, Truth, compare, load_truth
 
 EMPTY = judge(Case(CaseSpec()), [])
@@ -36,6 +37,7 @@ def report(state: str, hypothesis: str | None = None, layer: str | None = None, 
         (Truth(layer="storage"), report("cause", "H-STORAGE", "storage"), "right"),
         (Truth("cause", "storage"), report("suspect", "H-STORAGE", "storage"), "partly"),
         (Truth("cause", "storage", hypothesis="H-SINGLE-FILE"), report("cause", "H-STORAGE", "storage"), "partly"),
+        (Truth("cause", "storage", hypothesis="H-STORAGE"), report("cause", "H-SINGLE-FILE", "storage"), "right"),
         (Truth("cause", "storage"), report("undecided", "H-STORAGE", "storage"), "partly"),
         (Truth("cause", "storage"), report("cannot tell"), "silent"),
         (Truth("cause", "storage"), report("nothing wrong seen"), "silent"),
@@ -157,47 +159,83 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 """
 
 
-def test_a_folder_of_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = ["--texts", str(tmp_path / "seeds")]
+QUICK = open_library().only({"IO-002", "CPU-002"})
+"""Whatever a rule says here, comparing and keeping results is the same: two rules are enough."""
+
+
+def made_cases(tmp_path: Path) -> Path:
     (tmp_path / "seeds").mkdir()
     (tmp_path / "seeds" / "009_abc.txt").write_text(HEALTHY)
     for name, told in {
         "idle": "healthy: true\nsource: a machine that does nothing\n",
         "told/outside": "healthy: true\nevidence: seeds/009_*.txt\n",
         "gone": "healthy: true\nevidence: 008_*.txt\n",
-        "both": "state: cause\nlayer: storage\nrules: {IO-002: {}}\nwhole: {evidence: 009_abc.txt, case: whole.yaml}\nexception: the disk was not watched\n",
+        "planned": "healthy: true\n",
+        "both": "state: cause\nlayer: storage\nrules: {IO-002: {}}\nwhole: {evidence: 009_abc.txt, case: ../both.yaml}\nexception: the disk was not watched\n",
     }.items():
         folder = tmp_path / "cases" / name
         folder.mkdir(parents=True)
         (folder / "truth.yaml").write_text(told)
-        if "evidence" not in told or name == "both":
+        if name in ("idle", "both"):
             (folder / "vmstat.txt").write_text(HEALTHY)
-    (tmp_path / "cases" / "both" / "whole.yaml").write_text("statements: [{name: sessions, num: 3}]\n")
-    assert main(["--score", str(tmp_path / "cases"), *texts]) == 0
-    out = capsys.readouterr().out
-    assert "idle          right   right   -                   " in out
-    assert "told/outside  right" in out
+    (tmp_path / "cases" / "both.yaml").write_text("statements: [{name: sessions, num: 3}]\n")
+    return tmp_path / "cases"
+
+
+def test_a_folder_of_cases(tmp_path: Path) -> None:
+    folder, seeds = made_cases(tmp_path), tmp_path / "seeds"
+    listed = list(truth.score(folder, QUICK, seeds, jobs=2))
+    cases, left_out = [c for c in listed if not isinstance(c, str)], [c for c in listed if isinstance(c, str)]
+    out = score_page.text(cases, left_out)
     assert "both          silent  silent  -" in out
     assert "both whole    silent  silent  silent" in out
+    assert "idle          right   right   -                   " in out
+    assert "told/outside  right" in out
     assert "left out: gone: 008_*.txt is not present" in out
+    assert "left out: planned: nothing has been recorded yet" in out
     assert "both: admitted: the disk was not watched" in out
     assert "4 cases: 2 right (first 2), 0 partly (first 0), 2 silent (first 2), 0 wrong blame (first 0)." in out
-    first = tmp_path / "cases" / "both" / "first.yaml"
-    written = first.read_text()
-    first.write_text(written.replace("result: silent", "result: partly", 1))
-    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "accuracy.md"), *texts]) == 0
-    page = (tmp_path / "accuracy.md").read_text()
+    assert not (folder / "planned" / "first.yaml").exists()
+    assert not (folder / "first.yaml").exists(), "both results of a case are kept beside its truth"
+
+    first = folder / "both" / "first.yaml"
+    first.write_text(first.read_text().replace("result: silent", "result: partly", 1))
+    alone = list(truth.score(folder, QUICK, seeds, jobs=1))
+    page = score_page.page([c for c in alone if not isinstance(c, str)], left_out, truth.fingerprint(folder))
+    assert first.read_text().count("result: partly") == 1, "a first result is never written again"
     assert "| both | - | cause (storage) | cannot tell | silent | partly | - | 0 / 1 |" in page
     assert "| idle | a machine that does nothing | healthy |" in page
+    assert "| Incidents | 2 | 0 (0 %) | 0 | 2 | 0 | 0 | 2 | 0 |" in page
+    assert "| all | 4 | 2 (50 %) | 0 | 2 | 0 | 2 | 2 | 2 |" in page
+    assert "## Healthy evidence: told" in page
     assert "## Admitted exceptions: 2" in page
     assert "## Wrong blame\n\nNone." in page
-    assert first.read_text().count("result: partly") == 1, "a first result is never written again"
-    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "again.md"), *texts]) == 0
-    assert (tmp_path / "again.md").read_text() == page
+    assert f"{score_page.FINGERPRINT}{truth.fingerprint(folder)}`" in page
+
+
+def test_the_fingerprint_is_that_of_the_truths(tmp_path: Path) -> None:
+    folder = made_cases(tmp_path)
+    was = truth.fingerprint(folder)
+    (folder / "idle" / "vmstat.txt").write_text("other evidence")
+    assert truth.fingerprint(folder) == was
+    (folder / "idle" / "truth.yaml").write_text("healthy: true\n")
+    assert truth.fingerprint(folder) != was
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = tmp_path / "cases" / "idle"
+    case.mkdir(parents=True)
+    (case / "truth.yaml").write_text("healthy: true\n")
     with pytest.raises(SystemExit):
-        main(["--score", str(tmp_path / "seeds")])
-    with pytest.raises(SystemExit):
-        main(["--score", str(tmp_path / "nowhere")])
+        main(["--score", str(tmp_path / "cases")])
+    assert "no case that can be judged here" in capsys.readouterr().err
+    (case / "vmstat.txt").write_text(HEALTHY)
+    only = ["--only", "IO-002", "--jobs", "1"]
+    assert main(["--score", str(tmp_path / "cases"), "--docs", str(tmp_path / "accuracy.md"), *only]) == 0
+    assert "| idle | - | healthy |" in (tmp_path / "accuracy.md").read_text()
+    for wrong in (["--score", str(tmp_path / "nowhere")], ["--score", str(tmp_path / "cases"), "--jobs", "0"]):
+        with pytest.raises(SystemExit):
+            main(wrong)
 
 
 def test_wrong_blame_stands_on_both_pages() -> None:
