@@ -45,5 +45,5 @@ def process_per_connection(stage: Scene) -> None:
 INCIDENTS = (
     Incident("process-per-connection", "PostgreSQL starts a process for each of sixty statements.", process_per_connection,
              {"layer": "client_app", "hypothesis": "H-CONN-CHURN", "rules": {"SRV-002": {}}, "also": ["configuration"]},
-             {"symptom": {"text": "few statements a minute"}}, {}),
+             {"symptom": {"text": "statements per minute", "unit": "/min"}}, {}),
 )  # fmt: skip

@@ -63,7 +63,7 @@ _SIGNS = re.compile(
 _BELONGS = re.compile(rf"{STACK}|{DUMP}")
 _FOREIGN = re.compile(
     r"Err#[0-9]+|ERR#[0-9]+ '|\(sleeping\.\.\.\)|Base time stamp:|argc[ :=]|0x(?:[0-9A-F]*[A-F][0-9A-F]*|[0-9A-F]{8})\b|^[\t ]*[0-9]*/[0-9]+:"
-    r"|^[\t ]*[0-9]+:[\t ]|= -?[0-9]+ \(0x[0-9a-f]+\)$|\\0\"|^dtrace: |\) \t*\t? = \S+ (?:[0-9]+|Err#-?[0-9]+)$"
+    r"|^[\t ]*[0-9]+:[\t ]|= -?[0-9]+ \(0x[0-9a-f]+\)$|\\0\"(?!\.\.\.)|^dtrace: |\) \t*\t? = \S+ (?:[0-9]+|Err#-?[0-9]+)$"
 )
 
 
