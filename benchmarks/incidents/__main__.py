@@ -1,6 +1,6 @@
 """Produce incidents and their healthy twins on this machine and record them as cases.
 
-python -m benchmarks.incidents --out DIR [NAME ...]    (root on Linux for some; each tells what it lacks)
+python -m benchmarks.incidents --out DIR [NAME ...]    (root on Linux for some; each tells what it lacks; NAME-healthy is the twin alone)
 python -m benchmarks.incidents --truth DIR             (write the truths only, before anything is recorded)
 python -m benchmarks.incidents --healthy ...           (the same for programs that do well, of which there is no incident)
 
@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ ALL_LAYERS = (
 )
 
 
+TWIN = "-healthy"
 INSIDE = "--inside"
 """The recorder calls itself with this: it is in namespaces of its own then."""
 
@@ -88,7 +89,7 @@ def write_truth(incident: Incident, folder: Path) -> None:
     )
     healthy = {"source": source, "healthy": True, "forbidden_layers": list(ALL_LAYERS)}
     write(
-        folder / f"{incident.name}-healthy" / "truth.yaml",
+        folder / f"{incident.name}{TWIN}" / "truth.yaml",
         healthy,
         f"{incident.about} The same programs without the cause.",
     )
@@ -100,15 +101,29 @@ def write_healthy_truth(made: Healthy, folder: Path) -> None:
     write(folder / made.name / "truth.yaml", {"source": said, "healthy": True}, made.about)
 
 
-def record(incident: Incident, folder: Path) -> None:
-    """Play an incident and its twin."""
-    for bad in (True, False):
-        out = folder / (incident.name if bad else f"{incident.name}-healthy")
+def record(incident: Incident, folder: Path, patience_s: float, runs: Sequence[bool] = (True, False)) -> None:
+    """Play an incident and its twin, or one of them. Missing if the machine is not calm where the recording shows it."""
+    for bad in runs:
+        out = folder / (incident.name if bad else f"{incident.name}{TWIN}")
+        if incident.calm:
+            await_calm(patience_s)
+        since = processor_ticks()
         _emptied(out)
         with scene(out, bad=bad) as stage:
             incident.play(stage)
+        if incident.calm and not bad:
+            _still_calm(since, out)
         said = {**(incident.said if bad else incident.said_healthy), **stage.said}
         _keep(out, incident.about, said, "As recorded.")
+
+
+def _still_calm(since: tuple[int, int], out: Path) -> float:
+    """Return how idle the machine was meanwhile. Missing, and nothing is kept, if others used it."""
+    idle = idle_pct(since)
+    if idle < CALM_PCT:
+        _emptied(out)
+        raise Missing(f"others used the processors meanwhile: {idle:.0f} % idle")
+    return idle
 
 
 def record_healthy(made: Healthy, folder: Path, patience_s: float) -> None:
@@ -120,10 +135,7 @@ def record_healthy(made: Healthy, folder: Path, patience_s: float) -> None:
     _emptied(out)
     with scene(out, bad=False) as stage:
         made.play(stage)
-    idle = idle_pct(since)
-    if made.calm and idle < CALM_PCT:
-        _emptied(out)
-        raise Missing(f"others used the processors meanwhile: {idle:.0f} % idle")
+    idle = _still_calm(since, out) if made.calm else idle_pct(since)
     large = [p.name for p in out.glob("*.txt") if p.stat().st_size > LARGEST]
     if large:
         _emptied(out)
@@ -168,7 +180,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(INSIDE, action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     found: Mapping[str, Any] = healthy() if options.healthy else incidents()
-    chosen = [found[name] for name in options.names] if options.names else list(found.values())
+    twins = set() if options.healthy else {name for name in options.names if name not in found}
+    names = [name.removesuffix(TWIN) if name in twins else name for name in options.names]
+    chosen = [found[name] for name in names] if names else list(found.values())
     for made in chosen if options.truth else ():
         (write_healthy_truth if options.healthy else write_truth)(made, options.truth)
     failed = 0
@@ -177,7 +191,12 @@ def main(arguments: list[str] | None = None) -> int:
             failed |= _alone(made.name, options.out.resolve(), options.patience)
             continue
         try:
-            record_healthy(made, options.out, options.patience) if options.healthy else record(made, options.out)
+            if options.healthy:
+                record_healthy(made, options.out, options.patience)
+            else:
+                record(
+                    made, options.out, options.patience, (False,) if f"{made.name}{TWIN}" in twins else (True, False)
+                )
             print(f"{made.name}: recorded")
         except (Missing, PermissionError, subprocess.TimeoutExpired) as error:
             failed = 1

@@ -85,7 +85,7 @@ def caller_swaps(stage: Scene) -> None:
 INCIDENTS = (
     Incident("caller-queues", "The caller's program waits for a processor of its own host.", caller_queues,
              {"layer": "client_host", "hypothesis": "H-CLIENT", "rules": {"CLH-001": {}, "CLH-003": {}}},
-             {"symptom": {"text": "the program is slow"}, "host": {"role": "client"}}, {"host": {"role": "client"}}),
+             {"symptom": {"text": "the program is slow"}, "host": {"role": "client"}}, {"host": {"role": "client"}}, calm=True),
     Incident("caller-swaps", "The caller's program waits for its memory.", caller_swaps,
              {"layer": "client_host", "hypothesis": "H-CLIENT", "rules": {"CLH-002": {}, "MEM-002": {}},
               "also": ["configuration", "os_kernel"]},

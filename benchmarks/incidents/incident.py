@@ -19,7 +19,9 @@ class Incident:
     """A cause that can be produced here. `truth` is written before anything judges the recording.
 
     `truth`: keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said`: keys of its case.yaml
-    (symptom, statements ...) for the bad run; `said_healthy` for the twin, which has the same programs and no cause.
+    (symptom, statements ...) for the bad run; `said_healthy` for the twin, which has the same programs and no cause. `calm`: the
+    recording holds counters of the whole machine; it waits until others leave the processors alone, and a twin in which they did
+    not is thrown away.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Incident:
     truth: Mapping[str, Any]
     said: Mapping[str, Any] = field(default_factory=dict)
     said_healthy: Mapping[str, Any] = field(default_factory=dict)
+    calm: bool = False
 
 
 @dataclass(frozen=True)

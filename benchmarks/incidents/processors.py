@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from benchmarks.incidents.incident import Incident
@@ -21,6 +22,11 @@ def _counters(stage: Scene, seconds: int = 8) -> None:
     stage.watch("vmstat.txt", ["vmstat", "-w", "1", str(seconds + 1)])
 
 
+def _own_processes(stage: Scene) -> None:
+    """List what plays here, and nothing else that runs on this machine."""
+    stage.print("ps.txt", ["ps", "-o", "pid,ppid,user,stat,pcpu,pmem,etimes,nlwp,comm", "--ppid", str(os.getpid())])
+
+
 def cpu_hog(stage: Scene) -> None:
     burn = stage.script("burn.py", BURN)
     for _ in range(8 if stage.bad else 0):
@@ -28,7 +34,7 @@ def cpu_hog(stage: Scene) -> None:
     time.sleep(1.5)
     _counters(stage)
     time.sleep(4)
-    stage.print("ps.txt", ["ps", "-eo", "pid,ppid,user,stat,pcpu,pmem,etimes,nlwp,comm"])
+    _own_processes(stage)
     stage.finish()
 
 
@@ -63,7 +69,7 @@ def fork_storm(stage: Scene) -> None:
     _counters(stage)
     stage.finish()
     stage.print("vmstat-s.txt", ["vmstat", "-s"])
-    stage.print("ps.txt", ["ps", "-eo", "pid,ppid,user,stat,pcpu,pmem,etimes,nlwp,comm"])
+    _own_processes(stage)
 
 
 def quota(stage: Scene) -> None:
@@ -111,13 +117,13 @@ def signal_storm(stage: Scene) -> None:
 INCIDENTS = (
     Incident("cpu-hog", "Eight programs compute on a machine of few processors.", cpu_hog,
              {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {"CPU-001": {}}, "also": ["client_app"]},
-             {"symptom": {"text": "everything on the machine is slow"}}, {}),
+             {"symptom": {"text": "everything on the machine is slow"}}, {}, calm=True),
     Incident("run-queue-flood", "Sixty short-lived bursts fight for the processors.", run_queue_flood,
              {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {"CPU-001": {}}, "also": ["client_app"]},
-             {"symptom": {"text": "everything on the machine is slow"}}, {}),
+             {"symptom": {"text": "everything on the machine is slow"}}, {}, calm=True),
     Incident("fork-storm", "Four shell loops start /bin/true without end.", fork_storm,
              {"layer": "client_app", "hypothesis": "H-FORK-STORM", "rules": {"CPU-006": {}}, "also": ["os_kernel", "configuration"]},
-             {"symptom": {"text": "the machine is busy and nobody knows with what"}}, {}),
+             {"symptom": {"text": "the machine is busy and nobody knows with what"}}, {}, calm=True),
     Incident("cpu-quota", "A program is held at a fifth of a processor by its control group.", quota,
              {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {}, "also": ["configuration"]},
              {"symptom": {"text": "the program takes five times as long as before"}}, {}),
