@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.middleware import csrf
 from django.test import Client
 
@@ -413,8 +413,12 @@ class TestWhoAndFromWhere:
         where = create(room, len(CONNECT_TIMES), headers)
         finish = uploads.Call._finish
 
+        def remove() -> None:
+            members.remove(room, guest.user.pk)
+            connection.close()  # that of the thread, which nobody else closes
+
         async def removed_first(call: Any, *rest: Any) -> Any:
-            await asyncio.to_thread(members.remove, room, guest.user.pk)
+            await asyncio.to_thread(remove)
             return await finish(call, *rest)
 
         monkeypatch.setattr(uploads.Call, "_finish", removed_first)
