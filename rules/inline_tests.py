@@ -1,14 +1,15 @@
 """Runs the tests that stand inside rule files: rows in, findings expected, texts rendered. One runner for command line, pytest and page.
 
 Beside each test it checks what no single test can: every tier's texts render, and each numeric threshold decides something (with the
-parameter at its lowest and at its highest value the same rows give different findings), or says why not (`boundary_waiver`).
+parameter at its lowest and at its highest value the same rows, under the test's other parameters, give different findings), or says why
+not (`boundary_waiver`).
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -170,8 +171,7 @@ def _thresholds(rule: Rule, sandbox: Sandbox) -> Iterator[str]:
         if param.type not in ("number", "int") or param.boundary_waiver:
             continue
         if not any(
-            _decides(rule, replace(t, params={}), name, cast(float, param.min), cast(float, param.max), sandbox)
-            for t in rule.file.tests
+            _decides(rule, t, name, cast(float, param.min), cast(float, param.max), sandbox) for t in rule.file.tests
         ):
             yield f"no test's rows lie on both sides of {name}: at {param.min} and at {param.max} they give the same"
 

@@ -109,7 +109,8 @@ def _leaf(case: Case, finding: Finding) -> dict[str, Any] | None:
 def _edges(case: Case, artifact: int, clock: str | None) -> Iterator[_Edge]:
     here = (pl.col("artifact_id") == artifact) & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
     edges = case.derived("wait_edges").filter(here & pl.col("from_pid").is_not_null() & pl.col("to_pid").is_not_null())
-    walls = dict(case.derived("requests").filter(here).select("request", "wall_s").iter_rows())
+    asked = here & pl.col("request").is_in(edges["request"].unique().to_list())
+    walls = dict(case.scan("requests", ["request", "wall_s"], asked).collect(engine="streaming").iter_rows())
     lines = edges["line_to"].unique().to_list()
     calls = case.table("syscalls", CALL, here & pl.col("line_no").is_in(lines)) if lines else pl.DataFrame()
     at = {r["line_no"]: r for r in calls.iter_rows(named=True) if r["t_local"] is not None}
