@@ -155,11 +155,17 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
         "rows": rows,
         "bytes": trace.stat().st_size,
         "uploaded_read_judged_s": round(judged, 1),
+        "overviews_mb": round(overview_bytes(running.var) / 2**20, 1),
         "median_of": SHOWS,
         **{name: round(statistics.median(one[name] for one in shown), 3) for name in shown[0]},
         **{name: of_steps(times) for name, times in steps.items()},
         "all": shown,
     }
+
+
+def overview_bytes(var: Path) -> int:
+    """Bytes of the overviews that the worker made; 0 would mean that everything was drawn from the rows."""
+    return sum(file.stat().st_size for file in var.glob("evidence/*/cache/overview/*/*.parquet"))
 
 
 def of_steps(times: list[tuple[float, float]]) -> dict[str, float]:

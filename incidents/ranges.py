@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ MOST_DIFFERENCES = 10
 FEW = 8
 #: Of a longer series every k-th sample is compared.
 MOST_SAMPLES = 20_000
+#: Shares of calls shown as different, below which p, and up to how many calls the exact test is made.
+MOST_MIXES = 8
+SURE = 0.05
+MOST_EXACT = 20_000
 #: Pieces of the bar before the rest is one.
 MOST_PIECES = 6
 #: Event lanes whose rows are worth reading one by one.
@@ -65,6 +70,18 @@ class Difference:
     @property
     def few(self) -> bool:
         return min(self.n_inside, self.n_rest) < FEW
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What the calls are: the share (%) of one name, error or process among those inside, and among the rest."""
+
+    label: str
+    inside: float
+    rest: float
+    n_inside: int
+    n_rest: int
+    p: float
 
 
 @dataclass(frozen=True)
@@ -110,6 +127,7 @@ class Range:
     seconds: Seconds | None = None
     differences: list[Difference] = field(default_factory=list)
     compared: int = 0
+    mixes: list[Mix] = field(default_factory=list)
     findings: list[Json] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     lines: list[Lines] = field(default_factory=list)
@@ -135,6 +153,7 @@ def look(frame: Frame, start: float, end: float, source: ReadOnly, report: Json,
         seconds=seconds,
         differences=differences,
         compared=compared,
+        mixes=mixed(frame, window, source, cache),
         findings=findings_in(frame, start, end, report.get("findings", ())),
         told=told_in(frame, window, source, cache),
         lines=lines,
@@ -323,6 +342,70 @@ def holm(differences: Sequence[Difference], compared: int) -> list[Difference]:
     return [
         Difference(d.label, d.unit, d.inside, d.rest, d.n_inside, d.n_rest, d.delta, corrected.get(id(d))) for d in differences
     ]  # fmt: skip
+
+
+def mixed(frame: Frame, window: Window, source: ReadOnly, cache: Path | None) -> list[Mix]:
+    """Return the names, errors and processes of calls that are more or less frequent inside than in the rest, Holm-corrected."""
+    if frame.ordered or not source.has("syscalls"):
+        return []
+    relation = windows.relation(_chosen("syscalls"), frame.laid, window, source, cache, single=True)
+    sets = "grouping sets ((name), (err), (pid))"
+    here = _counts(source, f"select top.name as name, top.err as err, pid from ({relation})", sets)
+    everywhere = _counts(source, f"select name, err, pid from syscalls s where {frame.laid.clocks()}", sets)
+    found: list[Mix] = []
+    tested = 0
+    for word in ("call", "error", "process"):
+        inside, whole = here[word], everywhere[word]
+        own, rest = sum(inside.values()), sum(whole.values()) - sum(inside.values())
+        if min(own, rest) < FEW:
+            continue
+        for value, n in inside.items() | {(v, 0) for v in whole if v not in inside}:
+            if value is None:
+                continue
+            others = max(whole.get(value, 0) - n, 0)
+            tested += 1
+            found.append(
+                Mix(
+                    f"{word} {value}",
+                    100 * n / own,
+                    100 * others / rest,
+                    n,
+                    others,
+                    _p(n, own - n, others, rest - others),
+                )
+            )
+    found.sort(key=lambda one: one.p)
+    kept: list[Mix] = []
+    for place, one in enumerate(found):
+        p = min(1.0, one.p * (tested - place))
+        if p >= SURE:
+            break
+        kept.append(replace(one, p=p))
+    return sorted(kept, key=lambda one: (-abs(one.inside - one.rest), -one.inside))[:MOST_MIXES]
+
+
+def _counts(source: ReadOnly, rows: str, sets: str) -> dict[str, dict[str | None, int]]:
+    """Count the calls of each name, of each error and of each process, in one pass."""
+    found: dict[str, dict[str | None, int]] = {"call": {}, "error": {}, "process": {}}
+    counted = f"select name, err, pid, grouping(name) as no_name, grouping(err) as no_err, count(*) as n from ({rows})"
+    for row in source.query(f"{counted} group by {sets}"):
+        if not row["no_name"]:
+            word, value = "call", row["name"]
+        else:
+            word, value = ("process", row["pid"]) if row["no_err"] else ("error", row["err"])
+        found[word][None if value is None else str(value)] = row["n"]
+    return found
+
+
+def _p(a: int, b: int, c: int, d: int) -> float:
+    """Return the two-sided p of two shares being the same: Fisher's exact test, of many calls its normal limit."""
+    from scipy import stats  # half a second to import: only where it is needed
+
+    if a + b + c + d <= MOST_EXACT:
+        return float(stats.fisher_exact([[a, b], [c, d]]).pvalue)
+    share = (a + c) / (a + b + c + d)
+    spread = math.sqrt(share * (1 - share) * (1 / (a + b) + 1 / (c + d)))
+    return float(2 * stats.norm.sf(abs(a / (a + b) - c / (c + d)) / spread)) if spread else 1.0
 
 
 def findings_in(frame: Frame, start: float, end: float, findings: Iterable[Json]) -> list[Json]:

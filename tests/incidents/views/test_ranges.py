@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,12 +14,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from incidents import ranges
 from incidents.access import Room, enter
 from incidents.actions.sample import open_sample
+from incidents.frames import Frame, tables
 from incidents.models.activity import Activity
 from incidents.models.incident import Incident
 from incidents.models.layout import Layout
 from incidents.models.membership import Role
+from rules.engine.read import ReadOnly
+from rules.reading import open_paths
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.views.conftest import client_of
 
@@ -211,3 +216,32 @@ def test_the_wall_shows_the_room_and_offers_nothing_to_press(room: Room) -> None
     stranger = Client()
     stranger.force_login(make_user())
     assert stranger.get(reverse("room", args=[room.incident.slug]), {"wall": ""}).status_code == 404
+
+
+def test_calls_that_are_more_frequent_here_are_named(tmp_path: Path) -> None:
+    lines, at = [], 0.0
+    for n in range(400):
+        at += 0.001
+        name = "semop(65538, 0x1000, 1)" if 200 <= n < 300 else "read(5, 0x10034, 8192)"
+        lines.append(f"700/1:\t{at:8.4f}\t 0.0010\t 0.0001\t{name}\t= 0")
+    (tmp_path / "a.truss").write_text("\n".join(lines) + "\n")
+    spec, _ = open_paths([tmp_path / "a.truss"], None, tmp_path / "out")
+    with ReadOnly(spec, tables()) as source:
+        clock = source.case.clocks[0]
+        row = {
+            "clock": clock.clock,
+            "artifact": 1,
+            "kind": clock.kind,
+            "host": None,
+            "frame": "A",
+            "t_begin": 0.0,
+            "t_end": 0.4,
+        }
+        frame = Frame("A", (row,), 0.0, 0.4)
+        seen = ranges.look(frame, 0.2005, 0.2995, source, {"findings": []}, None)
+        assert [(one.label, one.n_rest) for one in seen.mixes] == [("call semop", 0), ("call read", 300)]
+        assert seen.mixes[0].inside == 100.0
+        assert seen.mixes[0].p < 1e-6
+        nothing = ranges.look(frame, 0.05, 0.15, source, {"findings": []}, None).mixes
+        assert [one.label for one in nothing] == ["call read", "call semop"], "where they are missing differs, too"
+        assert nothing[1].inside == 0.0
