@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse
@@ -53,47 +54,73 @@ def place_address(
     return f"{reverse('room', args=[room.incident.slug])}#{named}"
 
 
-def look_up(room: Room, refs: Iterable[Ref]) -> dict[Ref, Target]:
-    """Find what references point at; those that point at nothing in this room are not in the answer."""
-    wanted = set(refs)
-    found: dict[Ref, Target] = {}
-    slug = room.incident.slug
-    if keys := {ref.name for ref in wanted if ref.kind == "finding"}:
-        rows = room.incident.findings.filter(key__in=keys)
-        said = {
-            key: (rule, headline)
-            for key, rule, headline in rows.values_list("key", "rule", "current__content__headline")
-        }
-        for ref in wanted:
-            if ref.kind == "finding" and ref.name in said:
-                rule, headline = said[ref.name]
-                found[ref] = Target(short(headline or rule), reverse("finding", args=[slug, ref.name]), rule)
-    if numbers := {int(ref.name) for ref in wanted if ref.kind in ("artifact", "lines")}:
-        held = dict(room.incident.artifacts.filter(number__in=numbers).values_list("number", "name"))
-        for ref in wanted:
-            if ref.kind in ("artifact", "lines") and int(ref.name) in held:
+@dataclass
+class Known:
+    """What is known of a room's things so far: a page that has read some of it already need not ask for that again.
+
+    `artifacts`: number to name and hash; `findings`: key to rule and headline. What is missing is looked up and kept.
+    """
+
+    room: Room
+    artifacts: dict[int, tuple[str, str]] = field(default_factory=dict)
+    findings: dict[str, tuple[str, str]] = field(default_factory=dict)
+    people: dict[str, User | None] = field(default_factory=dict)
+    notes: dict[int, bool] = field(default_factory=dict)
+
+    def learn(self, refs: Iterable[Ref], hashes: Iterable[str] = ()) -> None:
+        """Look up whatever of these is not known yet: at most four queries."""
+        wanted, incident = set(refs), self.room.incident
+        keys = {ref.name for ref in wanted if ref.kind == "finding"} - self.findings.keys()
+        if keys:
+            said = incident.findings.filter(key__in=keys).values_list("key", "rule", "current__content__headline")
+            self.findings |= {key: (rule, headline or rule) for key, rule, headline in said}
+        numbers = {int(ref.name) for ref in wanted if ref.kind in ("artifact", "lines")} - self.artifacts.keys()
+        hashed = set(hashes) - {sha256 for _, sha256 in self.artifacts.values()}
+        if numbers or hashed:
+            held = incident.artifacts.filter(Q(number__in=numbers) | Q(sha256__in=hashed))
+            self.artifacts |= {n: (name, sha) for n, name, sha in held.values_list("number", "name", "sha256")}
+        ids = {int(ref.name) for ref in wanted if ref.kind == "note"} - self.notes.keys()
+        if ids:
+            there = set(incident.notes.filter(pk__in=ids, deleted_at__isnull=True).values_list("pk", flat=True))
+            self.notes |= {id: id in there for id in ids}
+        names = {ref.name for ref in wanted if ref.kind == "person"} - self.people.keys()
+        if names:
+            found = {member.user.get_username().lower(): member.user for member in members_named(self.room, names)}
+            self.people |= {name: found.get(name) for name in names}
+
+    def by_hash(self) -> dict[str, tuple[int, str]]:
+        """Return number and name of the artifacts by what they hold."""
+        return {sha256: (number, name) for number, (name, sha256) in self.artifacts.items()}
+
+    def target(self, ref: Ref) -> Target | None:
+        """Return what a reference points at; None if that is nothing of this room."""
+        slug = self.room.incident.slug
+        match ref.kind:
+            case "finding" if ref.name in self.findings:
+                rule, headline = self.findings[ref.name]
+                return Target(short(headline), reverse("finding", args=[slug, ref.name]), rule)
+            case "artifact" | "lines" if int(ref.name) in self.artifacts:
                 first, last = (int(ref.begin), int(ref.end)) if ref.kind == "lines" else (None, None)
-                text = short(held[int(ref.name)])
+                text = short(self.artifacts[int(ref.name)][0])
                 if first:
                     text += f" {first}" + (f"–{last}" if last != first else "")
-                found[ref] = Target(text, lines_address(room, int(ref.name), first, last), spoken(ref))
-    if ids := {int(ref.name) for ref in wanted if ref.kind == "note"}:
-        there = set(room.incident.notes.filter(pk__in=ids, deleted_at__isnull=True).values_list("pk", flat=True))
-        for ref in wanted:
-            if ref.kind == "note" and int(ref.name) in there:
-                found[ref] = Target(f"note {ref.name}", reverse("note-thread", args=[slug, int(ref.name)]))
-    if names := {ref.name for ref in wanted if ref.kind == "person"}:
-        people = {member.user.get_username().lower(): member.user for member in members_named(room, names)}
-        for ref in wanted:
-            if ref.kind == "person" and ref.name in people:
-                user = people[ref.name]
-                found[ref] = Target(f"@{user.get_username()}", title=user.get_full_name())
-    for ref in wanted:
-        if ref.kind == "time":
-            found[ref] = Target(spoken(ref), place_address(room, ref.name, ref.begin, ref.end))
-        elif ref.kind == "lane":
-            found[ref] = Target(short(spoken(ref)), place_address(room, None, None, None, ref.name), "lane")
-    return found
+                return Target(text, lines_address(self.room, int(ref.name), first, last), spoken(ref))
+            case "note" if self.notes.get(int(ref.name)):
+                return Target(f"note {ref.name}", reverse("note-thread", args=[slug, int(ref.name)]))
+            case "person" if user := self.people.get(ref.name):
+                return Target(f"@{user.get_username()}", title=user.get_full_name())
+            case "time":
+                return Target(spoken(ref), place_address(self.room, ref.name, ref.begin, ref.end))
+            case "lane":
+                return Target(short(spoken(ref)), place_address(self.room, None, None, None, ref.name), "lane")
+        return None
+
+
+def look_up(known: Known, refs: Iterable[Ref], hashes: Iterable[str] = ()) -> dict[Ref, Target]:
+    """Find what references point at; those that point at nothing in this room are not in the answer."""
+    wanted = set(refs)
+    known.learn(wanted, hashes)
+    return {ref: target for ref in wanted if (target := known.target(ref)) is not None}
 
 
 def members_named(room: Room, names: Iterable[str]) -> QuerySet[Membership]:

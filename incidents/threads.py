@@ -19,6 +19,7 @@ from incidents import markup, targets
 from incidents.access import Right, Room
 from incidents.models.finding import Dispute
 from incidents.models.note import Note
+from incidents.targets import Known
 
 UNDO_FOR = timedelta(minutes=10)
 A_PAGE = 20
@@ -104,14 +105,18 @@ def on_lines(room: Room, sha256: str) -> QuerySet[Note]:
     return roots(room).filter(sha256=sha256).order_by("line_from", "created_at", "id")
 
 
-def last_of(notes: QuerySet[Note], most: int = A_PAGE) -> tuple[list[Note], int]:
-    """Return the newest of a list in their order, and how many there are before them."""
-    count = notes.count()
-    return list(notes[max(count - most, 0) :]), max(count - most, 0)
+def newest(notes: QuerySet[Note], most: int = A_PAGE) -> tuple[list[Note], int]:
+    """Return the newest notes of a list, the oldest of them first, and how many there are before them: one query."""
+    counted = list(notes.annotate(of=Window(Count("pk"))).order_by("-created_at", "-id")[:most])
+    before: int = counted[0].of - len(counted) if counted else 0
+    return [*counted[::-1]], before
 
 
-def threads(room: Room, first: Sequence[Note], replies_of: int = REPLIES_SHOWN) -> list[Thread]:
+def threads(
+    room: Room, first: Sequence[Note], known: Known | None = None, replies_of: int = REPLIES_SHOWN
+) -> list[Thread]:
     """Join first notes with their newest replies, places and rendered texts."""
+    known = known or Known(room)
     by_root: dict[int, list[Note]] = {}
     counted: dict[int, int] = {}
     if first:
@@ -125,8 +130,8 @@ def threads(room: Room, first: Sequence[Note], replies_of: int = REPLIES_SHOWN) 
             by_root.setdefault(root_id, []).append(reply)
             counted[root_id] = reply.of
     everyone = [*first, *(reply for replies in by_root.values() for reply in replies)]
-    held = _held(room, everyone)
-    seen = {note.pk: (note, html) for note, html in zip(everyone, rendered(room, everyone), strict=True)}
+    seen = {note.pk: (note, html) for note, html in zip(everyone, rendered(known, everyone), strict=True)}
+    held = known.by_hash()
     return [
         Thread(
             _seen(room, *seen[note.pk], held),
@@ -141,8 +146,10 @@ def whole(room: Room, root: Note, replies: Iterable[Note]) -> Thread:
     """Return one thread with these of its replies."""
     listed = list(replies)
     everyone = [root, *listed]
-    held = _held(room, everyone)
-    seen = [_seen(room, note, html, held) for note, html in zip(everyone, rendered(room, everyone), strict=True)]
+    known = Known(room)
+    texts = rendered(known, everyone)
+    held = known.by_hash()
+    seen = [_seen(room, note, html, held) for note, html in zip(everyone, texts, strict=True)]
     return Thread(seen[0], seen[1:], whole=True)
 
 
@@ -151,15 +158,16 @@ def replies(room: Room, root: Note) -> QuerySet[Note]:
     return _replies(room).filter(reply_to=root).order_by("id")
 
 
-def rendered(room: Room, notes: Sequence[Note]) -> list[SafeString]:
+def rendered(known: Known, notes: Sequence[Note]) -> list[SafeString]:
     """Render the texts of notes with all their references looked up together; a deleted note has no text."""
-    return render(room, [note.text if note.deleted_at is None else "" for note in notes])
+    hashes = [note.sha256 for note in notes if note.sha256]
+    return render(known, [note.text if note.deleted_at is None else "" for note in notes], hashes)
 
 
-def render(room: Room, texts: Sequence[str]) -> list[SafeString]:
+def render(known: Known, texts: Sequence[str], hashes: Sequence[str] = ()) -> list[SafeString]:
     """Render any texts of a room's people as notes are."""
     parsed = [markup.parse(text) for text in texts]
-    found = targets.look_up(room, (ref for text in parsed for ref in text.refs))
+    found = targets.look_up(known, (ref for text in parsed for ref in text.refs), hashes)
     return [text.html(found) for text in parsed]
 
 
@@ -174,13 +182,13 @@ class Objection:
     may_answer: bool
 
 
-def objections(room: Room, key: str) -> list[Objection]:
+def objections(room: Room, key: str, known: Known | None = None) -> list[Objection]:
     """Return the disputes of a finding: open ones first, then answered and withdrawn ones, newest first."""
     rows = list(
         room.incident.disputes.filter(finding__key=key).select_related("author", "answered_by").order_by("-pk")[:100]
     )
     rows.sort(key=lambda row: not row.open)
-    texts = render(room, [text for row in rows for text in (row.reason, row.answer or "")])
+    texts = render(known or Known(room), [text for row in rows for text in (row.reason, row.answer or "")])
     return [
         Objection(
             row,
@@ -219,14 +227,6 @@ def _seen(room: Room, note: Note, html: SafeString, held: dict[str, tuple[int, s
     fresh = note.deleted_at is not None and note.deleted_at > timezone.now() - UNDO_FOR
     undo = fresh and own and note.deleted_by_id == room.user.pk
     return Seen(note, html, own, undo, None if note.reply_to_id else place_of(room, note, held))
-
-
-def _held(room: Room, notes: Sequence[Note]) -> dict[str, tuple[int, str]]:
-    hashes = {note.sha256 for note in notes if note.sha256}
-    if not hashes:
-        return {}
-    rows = room.incident.artifacts.filter(sha256__in=hashes).values_list("sha256", "number", "name")
-    return {sha256: (number, name) for sha256, number, name in rows}
 
 
 def _living_replies(room: Room) -> QuerySet[Note]:

@@ -18,6 +18,7 @@ from incidents.errors import Refused
 from incidents.forms import NoteEditForm, NoteForm
 from incidents.models.note import Note
 from incidents.models.notification import Told
+from incidents.targets import Known
 from incidents.views.shell import is_part, shell
 
 A_PAGE = 30
@@ -26,22 +27,24 @@ STATES = {"": "all", "open": "open", "resolved": "resolved"}
 WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
-def room_section(room: Room) -> dict[str, Any]:
+def room_section(room: Room, known: Known | None = None) -> dict[str, Any]:
     """Return the notes that stand on the room's own page: the newest, and how many came before them."""
-    shown, earlier = threads.last_of(threads.roots(room))
-    return {"notes": threads.threads(room, shown), "notes_earlier": earlier, "notes_count": earlier + len(shown)}
+    shown, earlier = threads.newest(threads.roots(room))
+    listed = threads.threads(room, shown, known)
+    return {"notes": listed, "notes_earlier": earlier, "notes_count": earlier + len(shown)}
 
 
-def finding_section(room: Room, key: str) -> dict[str, Any]:
+def finding_section(room: Room, key: str, known: Known | None = None) -> dict[str, Any]:
     """Return the notes that stand beside a finding."""
-    shown, earlier = threads.last_of(threads.on_finding(room, key))
-    listed = threads.threads(room, shown)
+    shown, earlier = threads.newest(threads.on_finding(room, key))
+    listed = threads.threads(room, shown, known)
     return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(shown), "key": key}
 
 
 def lines_section(room: Room, number: int, sha256: str) -> dict[str, Any]:
-    """Return the notes that stand beside the lines of an artifact."""
-    shown, earlier = threads.last_of(threads.on_lines(room, sha256), MOST_ON_LINES)
+    """Return the notes that stand beside the lines of an artifact, in the order of the lines."""
+    shown, earlier = threads.newest(threads.on_lines(room, sha256), MOST_ON_LINES)
+    shown.sort(key=lambda note: (note.line_from or 0, note.pk))
     listed = threads.threads(room, shown)
     return {
         "line_notes": listed,

@@ -19,6 +19,7 @@ from incidents.models.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.models.job import Job, JobKind, JobState
 from incidents.models.membership import Role
 from incidents.report import Claim, Held, Outlook, changes, quantity
+from incidents.targets import Known
 from incidents.threads import objections
 from incidents.views.milestones import standing
 from incidents.views.notes import finding_section, room_section
@@ -52,7 +53,7 @@ def room(request: HttpRequest, slug: str) -> HttpResponse:
     context = judged(entered)
     if "wall" in request.GET:
         return render(request, "incidents/wall.html", context)
-    context |= middle(entered, context) | drawer(entered, context["outlook"].first, None)
+    context |= middle(entered, context) | drawer(entered, context["outlook"].first, None, context["known"])
     return render(request, "incidents/room.html", context | {"selected": False})
 
 
@@ -63,7 +64,7 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     context = judged(entered)
     claim, row = claim_of(entered, context["outlook"], key)
     notices.seen(entered, finding_key=key)
-    context |= drawer(entered, claim, row)
+    context |= drawer(entered, claim, row, context["known"])
     if is_part(request):
         return render(request, "incidents/_finding.html", context)
     return render(request, "incidents/room.html", context | middle(entered, context) | {"selected": True})
@@ -93,6 +94,7 @@ def judged(room: Room) -> dict[str, Any]:
     lead = incident.memberships.select_related("user").filter(role=Role.LEAD).order_by("joined_at").first()
     return context | {
         "outlook": outlook,
+        "known": known_of(room, outlook),
         "evaluation": evaluation,
         "changed": "; ".join(changes(before, outlook)),
         "pending": incident.evaluations.filter(accepted=False).exists() if incident.closed else False,
@@ -130,10 +132,17 @@ def middle(room: Room, context: dict[str, Any]) -> dict[str, Any]:
         for host in room.incident.hosts.all():
             commands = [{"command": command, "why": why} for command, why in COLLECT.get(host.os or "", ())]
             collect.append({"name": host.name, "os": host.os, "commands": commands})
-    return room_section(room) | {"collect": [host for host in collect if host["commands"]]}
+    return room_section(room, context["known"]) | {"collect": [host for host in collect if host["commands"]]}
 
 
-def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, Any]:
+def known_of(room: Room, outlook: Outlook) -> Known:
+    """What notes may point at, as far as the page has read it already."""
+    held = {number: (artifact.name, artifact.sha256) for number, artifact in outlook.held.items()}
+    findings = {claim.key: (claim.rule, claim.headline) for claim in outlook.claims if claim.key}
+    return Known(room, held, findings)
+
+
+def drawer(room: Room, claim: Claim | None, row: Finding | None, known: Known) -> dict[str, Any]:
     """Return what the drawer shows beside the claim itself: disputes and notes, with empty forms."""
     forms = {
         "note_form": NoteForm(auto_id="note_%s"),
@@ -142,7 +151,7 @@ def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, An
     }
     if claim is None or not claim.key:
         return forms | {"claim": None}
-    disputes = objections(room, claim.key)
+    disputes = objections(room, claim.key, known)
     return (
         forms
         | {
@@ -152,6 +161,6 @@ def drawer(room: Room, claim: Claim | None, row: Finding | None) -> dict[str, An
             "open_disputes": sum(seen.dispute.open for seen in disputes),
             "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
         }
-        | finding_section(room, claim.key)
+        | finding_section(room, claim.key, known)
         | on_finding(room, claim.key)
     )

@@ -120,7 +120,7 @@ def _part(request: HttpRequest, room: Room, root: Note, form: ReplyForm | None =
 
 
 def _page(request: HttpRequest, room: Room, row: Note, root: Note, form: ReplyForm) -> HttpResponse:
-    if not threads.roots(room).filter(pk=root.pk).exists():
+    if root.deleted_at is not None and not threads.roots(room).filter(pk=root.pk).exists():
         raise Refused("This note was deleted.", 410)
     found = threads.replies(room, root)
     paginator = Paginator(found, A_PAGE)
