@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
-from incidents import frames, overviews, windows
+from incidents import analysis, frames, overviews, windows
 from incidents.lanes.drawing import Span, Window
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
@@ -88,3 +89,17 @@ def test_another_host_or_clock_asks_for_a_new_overview(trace: tuple[CaseSpec, Pa
     said["artifacts"][0]["parts"][0]["host"] = "db7"
     with ReadOnly(CaseSpec.from_json(said), ["syscalls"], cache) as source:
         assert overviews.overviews(source.case, cache, windows.lanes()["syscalls"][0]) == []
+
+
+def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(tmp_path: Path) -> None:
+    lines = [f"7/1:\t{n / 1000:8.4f}\t 0.0010\t 0.0001\tread(5, 0x10034, 8192)\t= {n % 512}" for n in range(1, 151_001)]
+    (tmp_path / "big.truss").write_text("\n".join(lines) + "\n", encoding="ascii")
+    spec, _ = open_paths([tmp_path / "big.truss"], None, tmp_path / "out")
+    analysis.overlook(spec, None, tmp_path / "cache")
+    with ReadOnly(spec, ["syscalls"]) as source:
+        (kept,) = overviews.overviews(source.case, tmp_path / "cache", windows.lanes()["syscalls"][0])
+        assert kept.level(0.05) is not None
+    (tmp_path / "a file").write_text("in the way of a folder")
+    with capture_logs() as logs:
+        analysis.overlook(spec, None, tmp_path / "a file")
+    assert [entry["event"] for entry in logs] == ["analysis.overviews_failed"]
