@@ -18,7 +18,7 @@ NAMES, MARGIN, AXIS, HEAD = 150, 8, 24, 40
 HIGH = {"span": 26, "event": 20, "counter": 42}
 BAR = 18
 TOKENS = Path(__file__).resolve().parent.parent / "static" / "css" / "tokens.css"
-FILLS = {"culprit": "h-hot", "wait": "h-wait2", "rest": "h-call", "untraced": "hatch-2", "error": "h-hot"}
+FILLS = {"culprit": "h-hot", "wait": "h-wait2", "rest": "h-call", "error": "h-hot"}
 STACK = ("h-call", "h-hot", "h-wait2", "h-wait")
 FONT = "system-ui, sans-serif"
 
@@ -56,9 +56,11 @@ def svg(pictures: Sequence[Picture], width: int) -> str:
     if not pictures:
         parts.append(_text(MARGIN, 20, "Nothing here has a place in time yet."))
         top = 32
+    lines = f'<rect width="6" height="6" fill="{colours()["hatch-1"]}"/><path d="M0 6L6 0" stroke="{colours()["hatch-2"]}"/>'
+    hatch = f'<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">{lines}</pattern></defs>'
     ground = f'<rect width="{width}" height="{top:.0f}" fill="{colours()["ground"]}"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top:.0f}" viewBox="0 0 {width} {top:.0f}" font-family="{FONT}" font-size="12">'
-    return f"{head}<title>Timeline</title>{ground}{''.join(parts)}</svg>"
+    return f"{head}<title>Timeline</title>{hatch}{ground}{''.join(parts)}</svg>"
 
 
 def _frame(picture: Picture, width: int, top: float) -> tuple[list[str], float]:
@@ -119,7 +121,7 @@ def _span(strip: Drawing, span: Span, y: float, x: Any, causes: set[tuple[int, i
         high = max(3.0, bar * min(1.0, span.total_s / max(span.end - span.start, 1e-12)))
         return f"<g>{told}{_rect(x0, top + bar - high, wide, high, ink['ink-3'])}</g>"
     cls = "culprit" if (span.artifact, span.line_from, span.line_to) in causes else span.cls
-    fill = ink[FILLS[cls]]
+    fill = "url(#hatch)" if cls == "untraced" else ink[FILLS[cls]]
     bound = span.at_most and wide > 6 and cls != "untraced"
     body = _rect(x0, top, wide, bar, fill, 0.62 if bound else 1.0) + (_rect(x1 - 3, top, 3, bar, fill) if bound else "")
     length = f" {'at most ' if span.at_most else ''}{span.worst_s:.3f} s" if span.worst_s >= 0.0005 else ""

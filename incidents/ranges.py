@@ -71,6 +71,11 @@ class Difference:
     def few(self) -> bool:
         return min(self.n_inside, self.n_rest) < FEW
 
+    @property
+    def grey(self) -> bool:
+        """Tell whether nothing can be made of it: too few samples, or as likely by chance."""
+        return self.few or self.p is None or self.p >= SURE
+
 
 @dataclass(frozen=True)
 class Mix:

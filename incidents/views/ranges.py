@@ -61,7 +61,8 @@ def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
             for call in seen.calls
         ],
         "pieces": [(share, kind, f"{share.label} {length(share.amount, at_most)}") for share, kind, at_most in seen.seconds.pieces] if seen.seconds else [],
-        "differences": [(one, quantity(one.inside, one.unit), quantity(one.rest, one.unit)) for one in ranges.holm(seen.differences, seen.compared)],
+        "differences": [compared(one) for one in ranges.holm(seen.differences, seen.compared)],
+        "mixes": [(one, chance(one.p)) for one in seen.mixes],
         "found": [(finding, reverse("finding", args=[slug, finding["key"]])) for finding in seen.findings],
         "told": [(one, stamp(frame, one.at, seen.length), line_url(slug, one.artifact, one.line, one.line)) for one in seen.told],
         "lines": [(one, line_url(slug, one.artifact, one.first, one.last)) for one in seen.lines],
@@ -105,6 +106,22 @@ def length(seconds: float, at_most: bool = False) -> str:
     if seconds >= 1:
         return f"{sign}{seconds:.3f} s"
     return f"{sign}{seconds * 1e3:.1f} ms" if seconds >= 1e-4 else f"{sign}{seconds * 1e6:.0f} µs"
+
+
+def compared(one: ranges.Difference) -> tuple[ranges.Difference, str, str, str]:
+    """Return a counter's comparison with its medians and its p in words."""
+    p = "too few" if one.few else chance(one.p)
+    return one, quantity(one.inside, one.unit), quantity(one.rest, one.unit), p
+
+
+def chance(p: float | None) -> str:
+    """
+    >>> chance(None), chance(0.00000001), chance(0.0312), chance(1.0)
+    ('–', '< 0.0001', '0.0312', '1')
+    """
+    if p is None:
+        return "–"
+    return "< 0.0001" if p < 0.0001 else f"{p:.3g}"
 
 
 def line_url(slug: str, artifact: int, first: int, last: int) -> str:

@@ -266,6 +266,7 @@ export class Frame {
   }
 
   select(start, end) {
+    this.tip.hidden = true;
     this.mark = { start, end };
     this.chosen = null;
     this.state.span = null;

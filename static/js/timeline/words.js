@@ -22,6 +22,7 @@ export function stamp(axis, t, step) {
   const day = new Date(t * 1000);
   const two = (n) => String(n).padStart(2, "0");
   const rest = ((t % 60) + 60) % 60;
+  if (day.getUTCFullYear() > 1970 && (step >= 86400 || (step >= 60 && t % 86400 === 0))) return `${two(day.getUTCMonth() + 1)}-${two(day.getUTCDate())}`;
   return `${two(day.getUTCHours())}:${two(day.getUTCMinutes())}:${rest.toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
 }
 export function spanLabel(span) {
