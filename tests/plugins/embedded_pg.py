@@ -34,9 +34,10 @@ def needs_database(arguments: list[str], root: Path) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
-    if "PYTEST_XDIST_WORKER" in os.environ or known.help or known.version:
-        return  # a worker of xdist inherits the variables below
-    # A short path, because the sockets lie in it; always one of our own, so that no test writes into var/.
+    if known.help or known.version:
+        return
+    # A short path, because the sockets lie in it; always one of our own, so that no test writes into var/. A worker of
+    # xdist has one too, with a broker in it; it inherits the address of the database server and makes its own database.
     var = Path(tempfile.mkdtemp(prefix="exhibit-test-", dir="/tmp"))
     early_config.add_cleanup(lambda: shutil.rmtree(var))
     os.environ["EXHIBIT_VAR"] = str(var)
