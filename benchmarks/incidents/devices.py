@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import PYTHON, Missing, Scene, needs
+from benchmarks.incidents.scene import PYTHON, Missing, Scene, control_group, needs
 
 LIMITS = Path("/sys/fs/cgroup/blkio")
 
@@ -153,6 +153,28 @@ def dirty_pages(stage: Scene) -> None:
             _insist(["umount", str(at)])
 
 
+def io_limit(stage: Scene) -> None:
+    """A writer in a control group that may write so much to its device; its twin may write what it likes."""
+    program = stage.script("writer.py", WRITERS)
+    with device(stage) as disk:
+        numbers = Path(f"/sys/block/{Path(disk.path).name}/dev").read_text(encoding="ascii").strip()
+        most = 1 << 20 if stage.bad else 0
+        with control_group("blkio", "blkio.throttle.write_bps_device", f"{numbers} {most}") as group:
+            stage.start(["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec {' '.join(program)} {disk.path} 30"])
+            time.sleep(1.0)
+            for _ in range(2):
+                stage.print(
+                    "cgroup.txt",
+                    [
+                        "sh",
+                        "-c",
+                        f"date '+zzz ***%a %b %e %H:%M:%S %Z %Y'; grep . {group}/blkio.throttle.io_service_bytes {group}/blkio.throttle.write_bps_device",
+                    ],
+                )
+                time.sleep(10)
+            stage.end()
+
+
 def _looks(command: str) -> list[str]:
     look = f"date '+zzz ***%a %b %e %H:%M:%S %Z %Y'; {command}"
     return ["sh", "-c", f"for n in 1 2 3 4 5 6; do {look}; sleep 1; done"]
@@ -165,4 +187,7 @@ INCIDENTS = (
     Incident("dirty-pages", "A loader waits in plain writes while the kernel empties its dirty pages to a slow device.", dirty_pages,
              {"layer": "storage", "hypothesis": "H-STORAGE", "rules": {"IO-005": {}}, "also": ["os_kernel"]},
              {"symptom": {"text": "loading", "unit": "s", "bad": 7.0, "normal": 0.5}}, {}),
+    Incident("io-limit", "A program writes as much as its control group may.", io_limit,
+             {"layer": "storage", "hypothesis": "H-STORAGE", "rules": {"STO-002": {}}, "also": ["configuration"]},
+             {"symptom": {"text": "writing is slow"}}, {}),
 )  # fmt: skip
