@@ -14,20 +14,6 @@ from incidents.models.incident import Incident
 from incidents.models.membership import Role, Team
 
 LONGEST_NOTE = 10_000
-STATEMENT_NAMES = (
-    "client_start",
-    "sessions",
-    "work_rate",
-    "workers",
-    "connects_per_item",
-    "rss_kb",
-    "defunct",
-    "exiting",
-    "sga_kb",
-    "oradism_mode",
-    "same_connection",
-    "same_host",
-)
 
 
 class UnknownIsNone(forms.Form):

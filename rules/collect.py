@@ -6,6 +6,7 @@ Names in capitals are to be filled in. A command that slows its target says so o
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from rules.model import Request
 from rules.rule import Need
@@ -124,21 +125,31 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
 }
 """Table -> (system or * -> command, who). A derived table is asked for by what it is made of."""
 
-STATEMENTS: Mapping[str, str] = {
-    "work_rate": "say how many items are finished per minute",
-    "workers": "say how many workers do the work",
-    "connects_per_item": "say how many connections one item opens",
-    "same_connection": "say whether both traces show the same connection, and how you know",
-    "client_start": "say when the client started, in the clock of the trace",
-    "rss_kb": "say how large (RSS) the process is, with its pid as subject",
-    "same_host": "say whether the client ran on the database host",
-    "sessions": "say how many sessions end together",
-    "oradism_mode": "ls -l $ORACLE_HOME/bin/oradism, and say its first line",
-    "defunct": "say how many defunct processes ps shows at one time",
-    "exiting": "say how many exiting processes ps shows at one time",
-    "hist_unit_s": "say what one unit of the printed values is, in seconds",
-    "sga_kb": "say how large the instance's shared memory is, in kB",
+
+@dataclass(frozen=True)
+class Said:
+    """What a person may say that no file shows: the unit of the number (None: a count, a word or nothing), and how to ask for it."""
+
+    unit: str | None
+    ask: str
+
+
+STATEMENTS: Mapping[str, Said] = {
+    "work_rate": Said("per minute", "say how many items are finished per minute"),
+    "workers": Said(None, "say how many workers do the work"),
+    "connects_per_item": Said(None, "say how many connections one item opens"),
+    "same_connection": Said(None, "say whether both traces show the same connection, and how you know"),
+    "client_start": Said("s", "say when the client started, in the clock of the trace"),
+    "rss_kb": Said("kB", "say how large (RSS) the process is, with its pid as subject"),
+    "same_host": Said(None, "say whether the client ran on the database host"),
+    "sessions": Said(None, "say how many sessions end together"),
+    "oradism_mode": Said(None, "ls -l $ORACLE_HOME/bin/oradism, and say its first line"),
+    "defunct": Said(None, "say how many defunct processes ps shows at one time"),
+    "exiting": Said(None, "say how many exiting processes ps shows at one time"),
+    "hist_unit_s": Said("s", "say what one unit of the printed values is, in seconds"),
+    "sga_kb": Said("kB", "say how large the instance's shared memory is, in kB"),
 }
+"""Every statement that rules read, by name; the room's form lists them."""
 
 NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("pmap", "%dism%"): ({_EVERY: "pmap -xs of the process ora_dism_SID"}, SYSADMIN),
@@ -184,7 +195,8 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
 def command(need: Need, os: str | None) -> tuple[str, str]:
     """Return the command that brings what is needed on a system, and who runs it."""
     if need.statement:
-        return STATEMENTS.get(need.statement, f"say in the room: {need.statement}"), TEAM
+        known = STATEMENTS.get(need.statement)
+        return known.ask if known else f"say in the room: {need.statement}", TEAM
     commands, who = COMMANDS.get(need.table, ({}, SYSADMIN))
     if need.table == "sqlnet" and any(value == "listener" for _, _, value in need.where):
         return "trace_level_LISTENER = 16 in listener.ora, then reload the listener", DBA

@@ -17,7 +17,6 @@ from incidents.actions import case as actions
 from incidents.actions import rooms
 from incidents.errors import Refused
 from incidents.forms import (
-    STATEMENT_NAMES,
     HostForm,
     MarkerForm,
     PhaseForm,
@@ -31,6 +30,7 @@ from incidents.models.artifact import ArtifactState
 from incidents.models.incident import Status
 from incidents.views.shell import shell
 from incidents.visible import visible
+from rules import collect
 
 Row = dict[str, Any]
 _HOST = ("name", "os", "os_release", "role", "ncpu", "mem_gib", "tz")
@@ -62,7 +62,7 @@ def case(request: HttpRequest, slug: str) -> HttpResponse:
             messages.success(request, "Saved. The room is judged again where it matters.")
             return redirect("case", slug)
     context = (
-        shell(room, "case") | lists | {"form": form, "statement_names": STATEMENT_NAMES, "statuses": Status.choices}
+        shell(room, "case") | lists | {"form": form, "statement_names": collect.STATEMENTS, "statuses": Status.choices}
     )
     return render(request, "incidents/case.html", context, status=422 if form.errors or _wrong(lists, data) else 200)
 

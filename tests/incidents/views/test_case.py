@@ -122,3 +122,9 @@ def test_only_a_lead_closes_and_opens(judged):
     assert save(judged.investigator, title="x").status_code == 409
     assert client.post(address, {"form": "status", "status": "open"}).status_code == 302
     assert client.post(address, {"form": "status", "status": "nonsense"}).status_code == 400
+
+
+def test_the_names_that_rules_read_are_listed_with_unit_and_words(judged):
+    page = client_of(judged.lead).get(reverse("case", args=[judged.slug])).content.decode()
+    assert "<code>hist_unit_s</code> (s)" in page
+    assert "Say what one unit of the printed values is, in seconds." in page
