@@ -18,6 +18,8 @@ from rules.engine.read import ReadOnly
 
 #: A lane shows so many strips of a window: of a storm's three thousand threads those with the longest calls.
 MOST_STRIPS = 40
+#: Many dense strips share pixels two and two, or more: beyond this a page takes longer to paint than to look at.
+MOST_MARKS = 12_000
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,16 @@ def query(
     sizes = ", m.low, m.worst_s as high, m.total_s / m.n as mean" if counter else ""
     sizes += "".join(f", m.s{k}" for k in range(len(lane.stack)))
     order = ", ".join(f"{key} nulls first" for key in ("clock", "host", *lane.keys))
+    pixel = repr(window.pixel)
     sql = f"""
-      with m as materialized ({merged(lane, f"({relation(chosen, axis, window, source, cache)})", repr(window.pixel))}),
-      best as (select {keys}, count(*) over () as strips from m group by {keys}
+      with m as materialized ({merged(lane, f"({relation(chosen, axis, window, source, cache)})", pixel)}),
+      best as materialized (select {keys}, count(*) over () as strips from m group by {keys}
                order by max({"worst_s" if counter else "t1 - t0"}) desc, min(t0) limit {int(most)}),
+      b as materialized (select m.* from m join best on {same}),
+      wide as materialized (select {pixel} * greatest(1, ceil(count(*) / {MOST_MARKS}.0)) as s from b),
+      r as ({merged(lane, "(select b.*, wide.s as bucket_s from b, wide)", "bucket_s")}),
       p as (select m.clock, m.host, m.artifact_id, {"".join(f"m.{key}, " for key in lane.keys)}m.t0, m.t1, m.n, m.total_s, m.worst_s,
-                   {flat}, best.strips{sizes} from m join best on {same})
+                   {flat}, (select max(strips) from best) as strips{sizes} from r m)
       select * from ({lane.finish}) order by {order}, t0, t1, line_to"""
     rows = source.query(sql)
     return rows, rows[0]["strips"] if rows else 0

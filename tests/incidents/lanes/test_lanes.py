@@ -182,3 +182,14 @@ def test_of_too_many_strips_those_with_the_longest_calls_are_drawn() -> None:
     strips, in_all = windows.draw([chosen], axis, Window(0, 1, 500), Tables(syscalls=many), None)  # type: ignore[arg-type]
     assert in_all == 100
     assert sorted(strip.process or 0 for strip in strips) == list(range(61, 101))
+
+
+def test_many_dense_strips_are_drawn_coarser_and_lose_nothing() -> None:
+    durations = [0.001] * 2_000
+    durations[777] = 0.0015
+    many = pl.concat([calls(durations).with_columns(pl.lit(n, pl.Int64).alias("pid")) for n in range(1, 41)])
+    strips = drawn("syscalls", Window(0, 2, 1_000), syscalls=many)
+    assert sum(len(strip.spans) for strip in strips) < 1.2 * windows.MOST_MARKS
+    for strip in strips:
+        assert sum(span.n for span in strip.spans) == len(durations)
+        assert max((span.worst_s, span.line_to) for span in strip.spans) == pytest.approx((0.0015, 778))
