@@ -5,13 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from incidents.actions.closing_accounts import close_account
+from incidents.errors import Refused
 from incidents.models.activity import Activity
 from incidents.models.artifact import Artifact
 from incidents.models.incident import Incident
 from incidents.models.job import Job
 from incidents.models.membership import Membership
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class PeopleAdmin(UserAdmin):  # type: ignore[type-arg]  # as below
+    """Accounts. One that goes is closed, not deleted: what the person wrote must keep an author."""
+
+    actions = ("close_accounts",)
+
+    @admin.action(description="Close the chosen accounts; what these people wrote stays")
+    def close_accounts(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            try:
+                close_account(user)
+            except Refused as refused:
+                self.message_user(request, f"{user}: {refused.message}", level="error")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # Django takes no subscript here

@@ -73,6 +73,7 @@ urlpatterns = [
     path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
     path("api/", include("incidents.api.registry")),
     path("notifications/", page(notifications.notifications), name="notifications"),
+    path("account/close/", page(accounts.close), name="account-close"),
     path("healthz", accounts.healthz, name="healthz"),
     path(_ROOM, page(room.room), name="room"),
     path(_ROOM + "findings/", page(findings.findings), name="findings"),

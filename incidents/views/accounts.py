@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from django import forms
-from django.contrib.auth import login
+from django.contrib.auth import login, logout
 from django.db import DatabaseError, connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from incidents.actions import accounts as actions
+from incidents.actions import closing_accounts
 from incidents.errors import NotAMember, Refused
+from incidents.views.rooms import request_user
 
 
 class FirstAdminForm(forms.Form):
@@ -47,6 +49,45 @@ def first_admin(request: HttpRequest, token: str) -> HttpResponse:
         "words": ["This link works once. Whoever uses it administers this server and can invite the others."],
         "form": form,
         "button": "Make the account and sign in",
+    }
+    return render(request, "incidents/plain.html", context, status=422 if form.errors else 200)
+
+
+class CloseForm(forms.Form):
+    username = forms.CharField(max_length=150, label="Your user name, to be sure")
+
+    def __init__(self, data: QueryDict | None, expected: str) -> None:
+        super().__init__(data)
+        self.expected = expected
+
+    def clean_username(self) -> str:
+        if self.cleaned_data["username"] != self.expected:
+            raise forms.ValidationError("That is not your user name.")
+        return self.expected
+
+
+@require_http_methods(["GET", "POST"])
+def close(request: HttpRequest) -> HttpResponse:
+    """Close one's own account, after typing one's user name; what was written in rooms stays."""
+    user = request_user(request)
+    form = CloseForm(request.POST if request.method == "POST" else None, user.get_username())
+    if request.method == "POST" and form.is_valid():
+        try:
+            closing_accounts.close_account(user)
+        except Refused as refused:
+            form.add_error(None, refused.message)
+        else:
+            logout(request)
+            return redirect("account_login")
+    context = {
+        "heading": "Close my account",
+        "words": [
+            "You leave all rooms and can no longer sign in. Your name and mail address are taken off everything you "
+            "wrote; the texts stay, as those of a former member. The record of activity keeps the name you had.",
+            "This cannot be undone.",
+        ],
+        "form": form,
+        "button": "Close my account",
     }
     return render(request, "incidents/plain.html", context, status=422 if form.errors else 200)
 
