@@ -88,6 +88,20 @@ def test_lanes_are_hidden_added_moved_and_kept(ada: Page, sample_room: str) -> N
     expect(ada.get_by_role("dialog", name=re.compile("Lanes of"))).to_contain_text("Forgotten")
 
 
+def test_lanes_shared_with_the_room_arrive_by_themselves(ada: Page, sample_room: str) -> None:
+    ada.goto(sample_room)
+    frame_of_calls(ada)
+    other = ada.context.new_page()
+    other.goto(sample_room)
+    frame = frame_of_calls(other)
+    frame.get_by_role("button", name="Lanes").click()
+    dialog = other.get_by_role("dialog", name=re.compile("Lanes of"))
+    dialog.get_by_role("checkbox", name="System calls that failed").check()
+    dialog.get_by_role("button", name="Share with the room").click()
+    expect(dialog).to_contain_text("The room sees these lanes now")
+    expect(frame_of_calls(ada).locator(".tl-names")).to_contain_text("failed")
+
+
 def test_the_window_is_saved_as_picture_rows_and_trace(ada: Page, sample_room: str, tmp_path: Path) -> None:
     ada.goto(sample_room)
     frame = frame_of_calls(ada)

@@ -96,7 +96,9 @@ export class Frame {
     let host;
     this.names.replaceChildren(...this.rows.map(({ lane }) => {
       const item = text("li", lane.label, lane.kind);
-      item.title = `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}`;
+      const own = this.meta.clocks.find((one) => one.clock === lane.clock);
+      const moved = own?.shift ? `, drawn ${own.shift > 0 ? "+" : "−"}${Math.abs(own.shift).toFixed(3)} s${own.err ? ` ± ${own.err.toFixed(3)}` : ""}` : "";
+      item.title = `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}; clock ${lane.clock}${moved}`;
       if (lane.host && lane.host !== host) item.prepend(text("small", `${lane.host} `));
       if (pinned.includes(laneKey(lane))) item.classList.add("pinned");
       host = lane.host;

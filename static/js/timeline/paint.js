@@ -100,6 +100,7 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
   g.font = `11.5px ${ink.sans}`;
   g.textBaseline = "middle";
   let free = -Infinity;
+  const err = frame.meta.clocks.find((one) => one.clock === lane.clock)?.err ?? 0, shaky = 2 * err / view.pixel > 3;
   for (const span of lane.spans) {
     const x0 = Math.max(-2, view.x(span[S.start])), x1 = Math.min(view.width + 2, view.x(span[S.end]));
     if (x1 < 0 || x0 > view.width) continue;
@@ -127,6 +128,7 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
       g.setLineDash([]);
     } else g.fillRect(x0, top, width, bar);
     if (cls === "untraced") hatch(g, ink, x0, top, width, bar);
+    if (shaky && width > 6) for (const at of [span[S.start], span[S.end]]) whisker(g, ink, view.x(at - err), view.x(at + err), top + bar / 2);
     if (span === frame.chosen) { g.strokeStyle = ink.ink; g.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, width - 1), bar - 1); }
     if (lane.kind !== "event" && width > 28 && x0 >= free) {
       const label = spanLabel(span);
@@ -145,6 +147,14 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
     g.fillStyle = ink.ink3;
     g.fillText("no evidence here", 6, top + bar / 2);
   }
+}
+
+// How far the end of a span may lie to either side, since the offset of its clock is known no better.
+function whisker(g, ink, x0, x1, y) {
+  g.strokeStyle = ink.ink2;
+  line(g, x0, y, x1, y);
+  line(g, x0, y - 3, x0, y + 3);
+  line(g, x1, y - 3, x1, y + 3);
 }
 
 export function isCited(frame, span) {

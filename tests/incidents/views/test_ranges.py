@@ -12,7 +12,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from incidents import ranges
@@ -100,6 +102,16 @@ def test_everything_about_the_selected_range_and_only_for_members(room: Room) ->
     for query in ({"frame": "nonsense"}, {}):
         assert get(client, room, "timeline-range", **query).status_code == 404
     assert get(client, room, "timeline-range", frame=alone["frame"], **{"from": "5", "to": "1"}).status_code == 400
+
+    for name, args, query in (
+        ("timeline-data", (), {}),
+        ("timeline-range", (), within),
+        ("timeline-rows", ("csv",), within),
+        ("timeline-picture", (), {}),
+    ):
+        with CaptureQueriesContext(connection) as asked:
+            get(client, room, name, *args, **query)
+        assert len(asked) <= 18, (name, len(asked))
 
     # A span shows its own lines.
     quoted = get(client, room, "timeline-span", artifact=3, **{"from": 14, "to": 30})
