@@ -26,15 +26,18 @@ BURNER = "while True: pass"
 
 
 def caller_queues(stage: Scene) -> None:
-    """The caller's program beside twelve others on two processors."""
+    """The caller's program beside twelve others on two processors. Its twin sleeps between two questions and is watched alone:
+    vmstat would show whoever else uses this machine.
+    """
     needs("vmstat", "pidstat", "lscpu")
     caller = stage.start(stage.script("caller.py", CALLER if stage.bad else "import time\nwhile True: time.sleep(0.1)"))
     for _ in range(12 if stage.bad else 0):
         stage.start([PYTHON, "-S", "-c", BURNER])
     time.sleep(2)
-    stage.print("lscpu.txt", ["lscpu"])
     stage.watch("pidstat.txt", ["pidstat", "-u", "-p", str(caller.pid), "2", "5"])
-    stage.watch("vmstat.txt", ["vmstat", "-w", "2", "6"])
+    if stage.bad:
+        stage.print("lscpu.txt", ["lscpu"])
+        stage.watch("vmstat.txt", ["vmstat", "-w", "2", "6"])
     stage.finish()
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks.incidents.incident import Incident
 from benchmarks.incidents.scene import PYTHON, Missing, Scene, control_group, needs
 
+MARK = "date '+zzz ***%a %b %e %H:%M:%S %Z %Y'"
 LIMITS = Path("/sys/fs/cgroup/blkio")
 
 
@@ -159,24 +160,18 @@ def io_limit(stage: Scene) -> None:
     with device(stage) as disk:
         numbers = Path(f"/sys/block/{Path(disk.path).name}/dev").read_text(encoding="ascii").strip()
         most = 1 << 20 if stage.bad else 0
-        with control_group("blkio", "blkio.throttle.write_bps_device", f"{numbers} {most}") as group:
+        use, limit = "blkio.throttle.io_service_bytes", "blkio.throttle.write_bps_device"
+        with control_group("blkio", limit, f"{numbers} {most}") as group:
             stage.start(["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec {' '.join(program)} {disk.path} 30"])
             time.sleep(1.0)
             for _ in range(2):
-                stage.print(
-                    "cgroup.txt",
-                    [
-                        "sh",
-                        "-c",
-                        f"date '+zzz ***%a %b %e %H:%M:%S %Z %Y'; grep . {group}/blkio.throttle.io_service_bytes {group}/blkio.throttle.write_bps_device",
-                    ],
-                )
+                stage.print("cgroup.txt", ["sh", "-c", f"{MARK}; grep . {group}/{use} {group}/{limit}"])
                 time.sleep(10)
             stage.end()
 
 
 def _looks(command: str) -> list[str]:
-    look = f"date '+zzz ***%a %b %e %H:%M:%S %Z %Y'; {command}"
+    look = f"{MARK}; {command}"
     return ["sh", "-c", f"for n in 1 2 3 4 5 6; do {look}; sleep 1; done"]
 
 

@@ -13,9 +13,8 @@ SESSION = """
     libc = ctypes.CDLL(None, use_errno=True)
     libc.shmat.restype = ctypes.c_void_p
     size = int(sys.argv[2])
-    view = (ctypes.c_char * size).from_address(libc.shmat(int(sys.argv[1]), None, 0))
-    for n in range(0, size, 65536):
-        view[n]
+    at = libc.shmat(int(sys.argv[1]), None, 0)
+    libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 22)
     open(sys.argv[3], "w").close()
     time.sleep(200)
 """
@@ -29,7 +28,7 @@ INSTANCE = """
     at = libc.shmat(made, None, 0)
     libc.shmctl(made, 0, None)
     open(sys.argv[2], "w").write(str(made))
-    ctypes.memset(at, 1, size)
+    libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 23)
     open(sys.argv[2] + ".filled", "w").close()
     time.sleep(200)
 """
@@ -45,24 +44,24 @@ def small_pages(stage: Scene) -> None:
     told = stage.work / "segment"
     stage.start([*stage.script("instance.py", INSTANCE), str(size), str(told)])
     _await(stage, f"{told}.filled")
-    for n in range(30):
+    for n in range(27):
         stage.start([*stage.script("session.py", SESSION), told.read_text(encoding="ascii"), str(size), f"{told}.{n}"])
-    for n in range(30):
+    for n in range(27):
         _await(stage, f"{told}.{n}")
     stage.print("meminfo.txt", ["cat", "/proc/meminfo"])
     stage.print("ipcs.txt", ["ipcs", "-m"])
 
 
 def _await(stage: Scene, file: str) -> None:
-    end = time.monotonic() + 2 * LONGEST_S
+    end = time.monotonic() + 5 * LONGEST_S
     while subprocess.run(["test", "-e", file], check=False).returncode:
         if time.monotonic() > end:
-            raise Missing("a machine that fills its memory in two minutes")
+            raise Missing("a machine that fills its memory in five minutes")
         time.sleep(0.2)
 
 
 INCIDENTS = (
-    Incident("small-pages", "Thirty sessions share 9 GiB in pages of 4 KiB.", small_pages,
+    Incident("small-pages", "Twenty-seven sessions share 9 GiB in pages of 4 KiB.", small_pages,
              {"layer": "configuration", "hypothesis": "H-OS-MEM", "rules": {"MEM-003": {}}, "also": ["os_kernel"]},
              {"symptom": {"text": "the host is short of memory"}, "host": {"role": "db"}}, {"host": {"role": "db"}}),
 )  # fmt: skip

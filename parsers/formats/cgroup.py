@@ -2,7 +2,7 @@ r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 an
 
 Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
 .current, *.pressure (v2); cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
-.usage_in_bytes, .failcnt (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
+.usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
 
 Samples::
 
@@ -11,6 +11,8 @@ Samples::
     200000 100000
     8:16 rbytes=1459200 wbytes=314773504 rios=192 wios=353 dbytes=0 dios=0
     8:16 rbps=2097152 wbps=max riops=max wiops=120
+    /sys/fs/cgroup/blkio/db/blkio.throttle.io_service_bytes:8:16 Write 314773504
+    /sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device:8:16 4194304
     some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
 
 Tables: counters (grp cgroup, item = path of the group, with the device behind it for io.stat; names of memory.events and of pressure carry
@@ -36,12 +38,15 @@ from parsers.tables import State, Tables
 _FILE = (
     r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
     r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
-    r"soft_limit_in_bytes|memsw\.[a-z_]+|oom_control|usage|idle)"
+    r"soft_limit_in_bytes|memsw\.[a-z_]+|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
 )
 PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
 MARKED = rf"^==> ((?:[^ \t]*/)?)({_FILE}) <==$"
 KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
 DEVICE = r"^([0-9]+:[0-9]+|[a-z][a-z0-9]*) ((?:[a-z_]+=(?:[0-9.]+|max)[ \t]*)+)$"
+SERVED = r"^([0-9]+:[0-9]+) (Read|Write) ([0-9]+)$"
+SPLIT = r"^(?:[0-9]+:[0-9]+ (?:Sync|Async|Discard|Total) [0-9]+|Total [0-9]+)$"
+HELD = r"^([0-9]+:[0-9]+) ([0-9]+)$"
 PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
 VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
 
@@ -118,7 +123,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             group=_group(pl.coalesce(line.str.extract(PREFIXED, 1), "within")),
             body=pl.coalesce(body, line).str.strip_chars(),
         )
-        rows = [_keyed(frame), _devices(frame), _pressure(frame), _values(frame)]
+        throttled = pl.col("file").str.starts_with("blkio.throttle.io_service").fill_null(False)
+        out.read(
+            frame.filter(pl.col("body").str.contains(SPLIT) & throttled)["line_no"]
+        )  # the same bytes, split otherwise
+        rows = [_keyed(frame), _devices(frame), _served(frame), _pressure(frame), _values(frame)]
         counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
         _params(frame, out)
     return state
@@ -176,6 +185,45 @@ def _devices(frame: pl.DataFrame) -> pl.DataFrame:
         value=pl.col("cell").str.extract(r"=([0-9.]+)$").cast(pl.Float64, strict=False),
         unit=pl.when(pl.col("cell").str.contains("^.bytes=")).then(pl.lit("B")),
         mode=pl.lit("total"),
+    )
+
+
+def _served(frame: pl.DataFrame) -> pl.DataFrame:
+    """What a throttled group moved (v1), under the names of io.stat."""
+    body, file = pl.col("body"), pl.col("file")
+    rows = frame.filter(
+        body.str.contains(SERVED) & file.str.contains(r"^blkio\.throttle\.io_service(?:_bytes|d)$").fill_null(False)
+    )
+    sized = file.str.ends_with("_bytes")
+    name = pl.concat_str(
+        body.str.extract(SERVED, 2).replace({"Read": "r", "Write": "w"}),
+        pl.when(sized).then(pl.lit("bytes")).otherwise(pl.lit("ios")),
+    )
+    return rows.select(
+        "line_no",
+        "t_local",
+        item=pl.concat_str([pl.col("group"), body.str.extract(SERVED, 1)], separator=" ", ignore_nulls=True),
+        name=name,
+        value=body.str.extract(SERVED, 3).cast(pl.Float64),
+        unit=pl.when(sized).then(pl.lit("B")),
+        mode=pl.lit("total"),
+    )
+
+
+def _held(frame: pl.DataFrame) -> pl.DataFrame:
+    """Limits of a group on a device (v1), under the names of io.max."""
+    body, file = pl.col("body"), pl.col("file")
+    kept = r"^blkio\.throttle\.(read|write)_(bps|iops)_device$"
+    rows = frame.filter(body.str.contains(HELD) & file.str.contains(kept).fill_null(False))
+    key = pl.concat_str(file.str.extract(kept, 1).str.head(1), file.str.extract(kept, 2))
+    value = body.str.extract(HELD, 2)
+    return rows.select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=pl.concat_str(pl.lit("io.max"), body.str.extract(HELD, 1), key, separator=" "),
+        value=value,
+        num=value.cast(pl.Float64),
     )
 
 
@@ -246,5 +294,5 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
     devices = pairs.select(
         "line_no", "t_local", entity="group", name=name, value=value, num=value.cast(pl.Float64, strict=False)
     )
-    rows = pl.concat([limits, devices]).sort("line_no", maintain_order=True)
+    rows = pl.concat([limits, devices, _held(frame)]).sort("line_no", maintain_order=True)
     out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

@@ -49,3 +49,22 @@ def test_a_cut_line_is_unknown():
     reading = read_bytes(b"nr_periods 200\nnr_throttled 35\nthrottled_us")
     assert len(reading.table("counters")) == 2
     assert reading.account.account.unknown == 1
+
+
+def test_the_throttle_of_version_1_speaks_as_io_stat_does():
+    at = "/sys/fs/cgroup/blkio/db/blkio.throttle."
+    lines = (
+        f"{at}io_service_bytes:8:16 Read 10\n{at}io_service_bytes:8:16 Write 20\n{at}io_service_bytes:8:16 Total 30\n"
+        f"{at}io_serviced:8:16 Write 2\n{at}io_service_bytes:Total 30\n{at}write_bps_device:8:16 4096\n{at}read_iops_device:8:16 50\n"
+    )
+    reading = read_bytes(lines.encode())
+    assert reading.table("counters").select("item", "name", "value", "unit", "mode").rows() == [
+        ("/db 8:16", "rbytes", 10.0, "B", "total"),
+        ("/db 8:16", "wbytes", 20.0, "B", "total"),
+        ("/db 8:16", "wios", 2.0, None, "total"),
+    ]
+    assert reading.table("params").select("entity", "name", "num").rows() == [
+        ("/db", "io.max 8:16 wbps", 4096.0),
+        ("/db", "io.max 8:16 riops", 50.0),
+    ]
+    assert reading.account.account.unknown == 0
