@@ -5,7 +5,8 @@ Rows get host, phase and clock from the same stretches as `Case.table`; a test h
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -76,12 +77,44 @@ def _select(case: Case, name: str, scratch: Path) -> str:
         if not file.exists():
             frame.write_parquet(file)
         return f"select * from read_parquet({text(str(file))})"
-    parts = [
-        part
-        for artifact in case.spec.artifacts
-        for part in _artifact(case, artifact.id, Path(artifact.reading or ""), name, columns)
-    ]
+    alike: dict[tuple[str, ...], list[_Files]] = {}
+    parts: list[str] = []
+    for artifact in case.spec.artifacts:
+        made = _artifact(case, artifact.id, Path(artifact.reading or ""), name, columns)
+        if isinstance(made, _Files):
+            alike.setdefault(made.have, []).append(made)
+        elif made:
+            parts.append(made)
+    parts += [_together(held, columns) for held in alike.values()]
     return " union all ".join(parts) or _empty(columns)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of an artifact, all of whose rows have one host, phase, clock and place on the axis: SQL texts by column."""
+
+    files: tuple[str, ...]
+    have: tuple[str, ...]
+    placed: Mapping[str, str]
+
+
+def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType]) -> str:
+    """One SELECT over the files of many artifacts: a scan for each would cost as much as its rows where they are few."""
+    places = [(file, h.placed) for h in held for file in h.files]
+    names = list(held[0].placed)
+    rows = ", ".join(f"({file}, {', '.join(placed[n] for n in names)})" for file, placed in places)
+    listed = ", ".join(f'({_of_row(c, names, held[0].have)})::{sql_type(kind)} as "{c}"' for c, kind in columns.items())
+    files = ", ".join(dict.fromkeys(file for file, _ in places))
+    return (
+        f"select {listed} from read_parquet([{files}], filename='_file') r "
+        f"join (values {rows}) p(_file, {', '.join(f'_{n}' for n in names)}) on p._file = r._file"
+    )
+
+
+def _of_row(column: str, placed: Sequence[str], have: Sequence[str]) -> str:
+    if column == "t":
+        return "r.t_local + p._t"
+    return f"p._{column}" if column in placed else f'r."{column}"' if column in have else "null"
 
 
 def _findings(case: Case, scratch: Path) -> str | None:
@@ -109,32 +142,35 @@ def _empty(columns: dict[str, pl.DataType]) -> str:
     return f"select {listed}{NOTHING}"
 
 
-def _artifact(case: Case, artifact: int, reading: Path, name: str, columns: dict[str, pl.DataType]) -> list[str]:
-    """The SELECT over the files of one artifact, with host, phase, clock and time joined by stretch."""
+def _artifact(
+    case: Case, artifact: int, reading: Path, name: str, columns: Mapping[str, pl.DataType]
+) -> _Files | str | None:
+    """The files of one artifact, or where host, phase, clock or time differ within it the SELECT over them, joined by stretch."""
     files = parquet.files(reading, name) if artifact in case.manifests else []
     if not files:
-        return []
-    have = set(pl.read_parquet_schema(files[0]))
+        return None
+    have = tuple(pl.read_parquet_schema(files[0]))
     own = [s for s in case.stretches if s.artifact == artifact]
+    places = [case.alignments.get(s.clock or "") for s in own]
+    values: dict[str, list[str | float | None]] = {
+        "host": [s.host for s in own], "phase": [s.phase for s in own], "clock": [s.clock for s in own],
+        "t": [a.add if a else None for a in places], "t_err": [a.err if a else None for a in places],
+    }  # fmt: skip
+    paths = tuple(text(str(f)) for f in files)
+    if all(len(set(v)) <= 1 for v in values.values()):
+        return _Files(
+            paths, have, {"artifact_id": str(artifact), **{n: text(v[0] if v else None) for n, v in values.items()}}
+        )
     placed = {
-        "artifact_id": str(artifact),
-        "host": _cases([(s.part, s.line_from, s.line_to, s.host) for s in own]),
-        "phase": _cases([(s.part, s.line_from, s.line_to, s.phase) for s in own]),
-        "clock": _cases([(s.part, s.line_from, s.line_to, s.clock) for s in own]),
+        n: _cases([(s.part, s.line_from, s.line_to, v) for s, v in zip(own, vs, strict=True)])
+        for n, vs in values.items()
     }
-    aligned = {c: a for c, a in case.alignments.items() if any(s.clock == c for s in own)}
-    placed["t"] = "t_local + " + _cases(
-        [(s.part, s.line_from, s.line_to, aligned[s.clock].add if s.clock in aligned else None) for s in own]
-    )
-    placed["t_err"] = _cases(
-        [(s.part, s.line_from, s.line_to, aligned[s.clock].err if s.clock in aligned else None) for s in own]
-    )
+    placed |= {"artifact_id": str(artifact), "t": f"t_local + {placed['t']}"}
     listed = [
         f'({placed[c] if c in placed else (chr(34) + c + chr(34) if c in have else "null")})::{sql_type(kind)} as "{c}"'
         for c, kind in columns.items()
     ]
-    paths = ", ".join(text(str(f)) for f in files)
-    return [f"select {', '.join(listed)} from read_parquet([{paths}])"]
+    return f"select {', '.join(listed)} from read_parquet([{', '.join(paths)}])"
 
 
 def _cases(values: list[tuple[int, int, int, str | float | None]]) -> str:

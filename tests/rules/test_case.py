@@ -207,8 +207,8 @@ def test_scans_give_some_columns_of_some_rows(spec: CaseSpec) -> None:
             assert case.table(name, columns, where).equals(expected), name
             assert case.scan(name, columns, where).collect().sort("line_no").equals(expected.sort("line_no")), name
     assert case.table("syscalls", where=pl.col("phase") == "errand").height > 0
-    with pytest.raises(KeyError):
-        case.scan("pipe_pairs")
+    for name in ("pipe_pairs", "proc_tree"):
+        assert case.scan(name).collect().equals(case.derived(name)), "a derived table can be scanned too"
     with pytest.raises(KeyError):
         case.scan("nosuch")
 
