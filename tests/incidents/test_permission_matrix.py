@@ -76,7 +76,7 @@ def of_note(room: Judged) -> tuple[Any, ...]:
 
 
 def of_dispute(room: Judged) -> tuple[Any, ...]:
-    """The investigator's own dispute: who made it may not answer it (409)."""
+    """The investigator's own dispute: who made it is told to take it back (422)."""
     return (room.slug, room.lead.incident.disputes.get().pk)
 
 
@@ -214,7 +214,7 @@ MATRIX: dict[str, list[Row]] = {
     "note-resolve": [Row("investigator", "post", (302,), of_note)],
     "note-reopen": [Row("investigator", "post", (302,), of_note)],
     "complete": [Row("viewer", data={"sign": "#", "q": ""}), Row("viewer", data={"sign": "@", "q": "a"})],
-    "dispute-answer": [Row("investigator", "post", (302, 409), of_dispute, {"answer": "It does not."})],
+    "dispute-answer": [Row("investigator", "post", (302, 422), of_dispute, {"answer": "It does not."})],
     # Typed wrongly, so that nobody's account is closed here (test_former_members.py).
     "account-close": [Row(None, args=nothing), Row(None, "post", (422,), nothing, {"username": "?"})],
     "notifications": [Row(None, args=nothing), Row(None, "post", (302,), nothing, {"do": "all"})],
