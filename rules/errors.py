@@ -4,7 +4,10 @@ from __future__ import annotations
 
 
 class RuleError(Exception):
-    """Base of all."""
+    """Base of all. Each keeps what it was made of under the names of its arguments, so that it can cross to another process."""
+
+    def __reduce__(self) -> tuple[type[RuleError], tuple[object, ...]]:
+        return type(self), tuple(vars(self).values())
 
 
 class RuleInvalid(RuleError):

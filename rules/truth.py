@@ -340,7 +340,10 @@ def _judged(given: _Given, library: Sequence[Rule] | Library | None = None) -> t
 
     rules = _library if library is None else library
     with tempfile.TemporaryDirectory(prefix="exhibit-score-") as out, redirect_stderr(StringIO()):
-        spec: CaseSpec = open_paths([given.evidence], given.case if given.case.is_file() else None, Path(out))[0]
+        try:
+            spec: CaseSpec = open_paths([given.evidence], given.case if given.case.is_file() else None, Path(out))[0]
+        except CaseInvalid as error:
+            raise CaseInvalid(f"{given.name}: {error.where}", error.why) from None
         now = compare(given.truth, evaluate(spec, Path(out), rules=rules))
         unstated = None
         if spec.statements:

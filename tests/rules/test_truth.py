@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from rules import score_page, truth
 from rules.__main__ import main
 from rules.case import Case
-from rules.errors import CaseInvalid
+from rules.errors import CaseInvalid, RuleError, RuleInvalid, RuleTooSlow
 from rules.evaluate import judge
 from rules.model import CaseSpec, Failed, Finding, NotEvaluable, Report, Verdict
 from rules.packs import open_library
@@ -211,6 +212,22 @@ def test_a_folder_of_cases(tmp_path: Path) -> None:
     assert "## Admitted exceptions: 2" in page
     assert "## Wrong blame\n\nNone." in page
     assert f"{score_page.FINGERPRINT}{truth.fingerprint(folder)}`" in page
+
+
+def test_a_broken_case_is_named(tmp_path: Path) -> None:
+    folder = made_cases(tmp_path)
+    (folder / "idle" / "case.yaml").write_text("artefacts: []\n")
+    with pytest.raises(CaseInvalid) as error:
+        list(truth.score(folder, QUICK, tmp_path / "seeds", jobs=1))
+    assert error.value.where == "idle: line 1: artefacts"
+
+
+@pytest.mark.parametrize(
+    "error", [CaseInvalid("a: line 1", "why"), RuleInvalid("f", "k", "why"), RuleTooSlow("R-1", "slow")]
+)
+def test_errors_come_home_from_other_processes(error: RuleError) -> None:
+    home = pickle.loads(pickle.dumps(error))
+    assert (type(home), str(home), vars(home)) == (type(error), str(error), vars(error))
 
 
 def test_the_fingerprint_is_that_of_the_truths(tmp_path: Path) -> None:
