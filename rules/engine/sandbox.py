@@ -35,7 +35,7 @@ START_S = 20.0
 class Fence:
     """Limits of a child. `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` the engine's own, `limit_s` per query."""
 
-    memory_mb: int = 768
+    memory_mb: int = 512
     address_mb: int = 4096
     cpu_s: int = 0
     limit_s: float = 30.0
