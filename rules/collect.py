@@ -187,6 +187,15 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
         {_EVERY: "say in the room which host the client runs on, and how many processors it has"},
         TEAM,
     ),
+    ("counters", "%blocked with no %buf"): ({_EVERY: "vmstat -v, twice, 60 s apart"}, SYSADMIN),
+    ("meminfo", "ZFS%"): ({_EVERY: "echo ::memstat | mdb -k"}, SYSADMIN),
+    ("meminfo", "paging space%used"): ({_EVERY: "lsps -a"}, SYSADMIN),
+    ("meminfo", "pg space inuse"): ({_EVERY: "svmon -G"}, SYSADMIN),
+    ("meminfo", "Writeback"): (
+        {_EVERY: "for n in 1 2 3 4 5 6; do date; cat /proc/meminfo; sleep 1; done, while the writer waits"},
+        SYSADMIN,
+    ),
+    ("logs", "alert"): ({_EVERY: "the alert log of the hour, and that of the cluster"}, DBA),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }
 """(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""
