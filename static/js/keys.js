@@ -37,7 +37,7 @@
       j: () => step(1),
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
-      n: () => document.querySelector('[data-open="note-here"]')?.click() ?? document.querySelector("#note-new > summary")?.click(),
+      n: () => (document.querySelector('[data-open="note-here"]') || document.querySelector("#note-new > summary, a[href$='/notes/new/']"))?.click(),
     };
     if (Object.hasOwn(known, event.key)) { event.preventDefault(); known[event.key](); }
   });
