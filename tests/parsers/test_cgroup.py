@@ -68,3 +68,10 @@ def test_the_throttle_of_version_1_speaks_as_io_stat_does():
         ("/db", "io.max 8:16 riops", 50.0),
     ]
     assert reading.account.account.unknown == 0
+
+
+def test_the_counters_of_the_whole_host_are_no_control_group():
+    reading = read_bytes(
+        b"nr_free_pages 4381\nnr_zone_inactive_anon 7\nanon 3\nfile 4\nkernel_stack 5\noom_kill 0\npgfault 99\n"
+    )
+    assert "counters" not in reading.account.tables
