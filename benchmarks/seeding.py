@@ -104,6 +104,12 @@ def _deed(model: Any, room: int, seq: int, at: datetime, user: Any, head: str) -
     return row
 
 
+def _claim(n: int) -> dict[str, Any]:
+    """The first finding of a room, as its newest report says it."""
+    said = {"kind": "finding", "group": "contributing", "severity": "minor", "headline": "The CPUs are full"}
+    return said | {"rule": "cpu-full", "key": f"{n:06x}{0:010x}", "citations": []}
+
+
 def _spread(rooms: int, rows: int) -> list[int]:
     """Share rows out to rooms; each fiftieth, the first among them, gets ten shares.
 
@@ -126,7 +132,10 @@ def _content(
     from incidents.models.reading import Part, Reading
 
     evaluations = Evaluation.objects.bulk_create(
-        Evaluation(incident=room, number=1, inputs_hash="0" * 64, version="seeded", report=_REPORT) for room in rooms
+        Evaluation(
+            incident=room, number=1, inputs_hash="0" * 64, version="seeded", report=_REPORT | {"findings": [_claim(n)]}
+        )
+        for n, room in enumerate(rooms)
     )
     for n, room in enumerate(rooms):
         user = users[n % len(users)]

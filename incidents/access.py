@@ -97,14 +97,25 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
     return Incident.objects.filter(memberships__user=user)
 
 
+def sees_any(user: User | AnonymousUser) -> bool:
+    """Tell whether there is a room at all that this person may know of."""
+    if isinstance(user, User) and user.is_active and not user.is_superuser:
+        return Membership.objects.filter(user=user).exists()
+    return visible_to(user).exists()
+
+
 def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> Room:
     """Return the room as `user` sees it; `NotAMember` for strangers and for nonsense, `NotAllowed` below the right."""
     if not isinstance(user, User) or not user.is_active:
         raise NotAMember
-    incident = Incident.objects.filter(slug=slug).first()
-    if incident is None:
-        raise NotAMember
-    room = _as_seen_by(user, incident)
+    # One question: every page begins here, and asks for the room's counters next.
+    mine = Membership.objects.filter(user=user, incident__slug=slug)
+    membership = mine.select_related("incident__counter", "incident__next_update_by").first()
+    if membership is not None:
+        room = _as_member(user, membership.incident, membership)
+    else:
+        incident = Incident.objects.select_related("counter").filter(slug=slug).first() if user.is_superuser else None
+        room = _as_member(user, incident, None) if incident is not None else None
     if room is None:
         raise NotAMember
     if right is not Right.READ:
@@ -154,7 +165,10 @@ def _as_seen_with(token: UploadToken) -> Room:
 def _as_seen_by(user: User, incident: Incident) -> Room | None:
     if not user.is_active:
         return None
-    membership = Membership.objects.filter(incident=incident, user=user).first()
+    return _as_member(user, incident, Membership.objects.filter(incident=incident, user=user).first())
+
+
+def _as_member(user: User, incident: Incident, membership: Membership | None) -> Room | None:
     if user.is_superuser:
         return Room(incident, user, membership.role if membership else None, frozenset(Right))
     return Room(incident, user, membership.role, RIGHTS[membership.role]) if membership else None

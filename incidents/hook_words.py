@@ -13,6 +13,7 @@ from incidents.models.finding import Evaluation
 from incidents.models.incident import Incident
 from incidents.models.standing import Moment
 from incidents.models.webhook import Delivery, Webhook
+from incidents.naming import known_as
 from incidents.visible import visible
 from parsers.secret_words import without_secrets
 
@@ -56,7 +57,7 @@ def _masked(value: Any) -> Any:
 
 
 def _name(user: Any) -> str | None:
-    return (user.get_full_name() or user.get_username()) if user else None
+    return known_as(user) if user else None
 
 
 def _moment(value: Any) -> str | None:

@@ -23,6 +23,7 @@ from incidents.models.case import Host
 from incidents.models.incident import Incident, RoomCounter, Status
 from incidents.models.membership import Membership, Role, Team
 from incidents.models.standing import Moment
+from incidents.naming import known_as
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that are mistaken for another when read aloud
 SYMPTOM = frozenset(
@@ -150,7 +151,7 @@ def close(room: Room, wait: bool = False) -> Incident:
             raise Refused(_closed_already(incident, doing.room.user), 409)
         if wait and closing.under_way(incident.pk):
             if incident.closing_at is not None and incident.closing_by is not None:
-                name = incident.closing_by.get_full_name() or incident.closing_by.get_username()
+                name = known_as(incident.closing_by)
                 raise Refused(f"{name} has it closed already, as soon as what is under way is through.", 409)
             incident.closing_at, incident.closing_by = timezone.now(), doing.room.user
             incident.standing_version += 1
@@ -232,8 +233,7 @@ def _closed_already(incident: Incident, user: User) -> str:
         return f"The room was closed already, {when}."
     if incident.closed_by_id == user.pk:
         return f"You closed this room already, {when}."
-    name = incident.closed_by.get_full_name() or incident.closed_by.get_username()
-    return f"{name} closed this room before you, {when}. There is nothing more to do."
+    return f"{known_as(incident.closed_by)} closed this room before you, {when}. There is nothing more to do."
 
 
 def accept_evaluation(room: Room) -> None:

@@ -18,11 +18,11 @@ from incidents.actions import members as actions
 from incidents.errors import Refused
 from incidents.forms import InviteForm, MemberForm
 from incidents.models.membership import Role, Team
+from incidents.naming import known_as
 from incidents.plan_forms import OfferForm
 from incidents.views import presence
 from incidents.views.rooms import request_user
 from incidents.views.shell import shell
-from incidents.visible import visible
 
 
 @require_http_methods(["GET", "POST"])
@@ -117,7 +117,7 @@ def handover(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _offer_form(room: Room, data: Any = None) -> OfferForm:
     others = room.incident.memberships.select_related("user").exclude(role=Role.LEAD).filter(user__is_active=True)
-    named = [(row.user_id, visible(row.user.get_full_name() or row.user.get_username())) for row in others]
+    named = [(row.user_id, known_as(row.user)) for row in others]
     return OfferForm(data, people=[one for one in named if one[0] != room.user.pk], auto_id="offer_%s")
 
 

@@ -24,7 +24,9 @@ from incidents.errors import Overtaken, Refused
 from incidents.models.action import Action, ActionState
 from incidents.models.decision import Decision
 from incidents.models.reading import Part
+from incidents.naming import known_as
 from incidents.plan_forms import ActionForm, Choices, DecisionForm, DoneForm, SeenForm, StateForm
+from incidents.views.planned import on_finding
 from incidents.views.room import newest
 from incidents.views.shell import shell
 from incidents.visible import visible
@@ -56,13 +58,17 @@ class People:
 
 @require_GET
 def plan(request: HttpRequest, slug: str) -> HttpResponse:
-    """List decisions and actions, what is due first at the top."""
+    """List decisions and actions, what is due first at the top; `?finding=`: those that hang on it."""
     room = access.enter(request.user, slug)
+    key = _asked_key(request)
+    if key and request.GET.get("part") == "finding":
+        return render(request, "incidents/_finding_plan.html", {"room": room} | on_finding(room, key))
     show = request.GET.get("show", "")
     show = show if show in SHOWN else ""
     now = timezone.now()
-    decisions = _page(request, _decisions(room, show, now), "decisions")
-    rows = _page(request, _actions(room, show, now), "actions")
+    on = Q(finding_key=key) if key else Q()
+    decisions = _page(request, _decisions(room, show, now).filter(on), "decisions")
+    rows = _page(request, _actions(room, show, now).filter(on), "actions")
     query = request.GET.copy()
     for name in ("decisions", "actions"):
         query.pop(name, None)
@@ -324,4 +330,4 @@ def _short(text: str) -> str:
 
 
 def _name(user: User) -> str:
-    return visible(user.get_full_name() or user.get_username())
+    return known_as(user)

@@ -16,16 +16,15 @@ from incidents.errors import Refused
 from incidents.forms import AnswerForm, NoteForm, ReasonForm
 from incidents.models.artifact import ArtifactState
 from incidents.models.finding import OPEN_DISPUTE, Evaluation, Finding
-from incidents.models.job import Job, JobKind, JobState
-from incidents.models.membership import Role
 from incidents.report import Claim, Held, Outlook, changes, quantity
 from incidents.targets import Known
 from incidents.threads import objections
-from incidents.views.milestones import standing
+from incidents.views.milestones import header
 from incidents.views.notes import finding_section, room_section
-from incidents.views.planned import on_finding
 from incidents.views.shell import is_part, shell
 
+# So many findings that are no longer found are listed; the oldest of many evaluations help nobody.
+MOST_GONE = 100
 COLLECT = {
     "solaris": (
         ("truss -f -d -D -E -o truss.out -p PID", "system calls of the slow process, with gaps"),
@@ -72,9 +71,11 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
 
 def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:
     """Find a claim by its key in the newest report, else what the room kept of it since it was no longer found."""
-    row = room.incident.findings.select_related("current").filter(key=key).first()
     claim = outlook.claim(key)
-    if claim is None and row is not None and row.current is not None:
+    if claim is not None:
+        return claim, None  # it is found now
+    row = room.incident.findings.select_related("current").filter(key=key).first()
+    if row is not None and row.current is not None:
         claim = Claim(row.current.content, room.incident.slug, outlook.held)
     if claim is None:
         raise Refused("There is no such finding.", 404)
@@ -83,39 +84,37 @@ def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | N
 
 def judged(room: Room) -> dict[str, Any]:
     """Return the frame and everything that a new judgement changes: verdict, seconds, findings."""
-    context = shell(room, "room")
-    outlook, evaluation, before = newest(room)
+    held, counts = artifacts_of(room)
+    context = shell(room, "room", counts)
+    outlook, evaluation, before = newest(room, held)
     incident = room.incident
-    jobs = dict(
-        Job.objects.filter(incident=incident, state__in=(JobState.QUEUED, JobState.RUNNING))
-        .values_list("kind")
-        .annotate(n=Count("pk"))
-    )
-    lead = incident.memberships.select_related("user").filter(role=Role.LEAD).order_by("joined_at").first()
     return context | {
         "outlook": outlook,
         "known": known_of(room, outlook),
         "evaluation": evaluation,
         "changed": "; ".join(changes(before, outlook)),
-        "pending": incident.evaluations.filter(accepted=False).exists() if incident.closed else False,
-        "judging": JobKind.JUDGE in jobs,
-        "reading_now": bool(jobs),
-        "gone": list(incident.findings.select_related("current").filter(gone_since__isnull=False)),
-        "lead": lead.user if lead else None,
-        **standing(incident),
+        "gone": list(incident.findings.select_related("current").filter(gone_since__isnull=False)[:MOST_GONE]),
+        **header(incident),
         "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
         "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),
     }
 
 
-def newest(room: Room) -> tuple[Outlook, Evaluation | None, Outlook]:
+def artifacts_of(room: Room) -> tuple[list[Held], dict[str, int]]:
+    """Return all artifacts as reports need them, and the counts that the frame of the room shows."""
+    rows = list(room.incident.artifacts.values_list("number", "name", "sha256", "state", "reading"))
+    held = [Held(number, name, sha256, state == ArtifactState.PURGED) for number, name, sha256, state, _ in rows]
+    there = [(state, reading) for *_, state, reading in rows if state != ArtifactState.PURGED]
+    read = sum(reading is not None or state == ArtifactState.UNPACKED for state, reading in there)
+    failed = sum(state == ArtifactState.FAILED for state, _ in there)
+    return held, {"total": len(there), "read": read, "failed": failed}
+
+
+def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluation | None, Outlook]:
     """Return the outlook of the newest accepted evaluation, that evaluation, and the outlook before it."""
     incident = room.incident
     last = list(incident.evaluations.filter(accepted=True).order_by("-number")[:2])
-    held = [
-        Held(number, name, sha256, state == ArtifactState.PURGED)
-        for number, name, sha256, state in incident.artifacts.values_list("number", "name", "sha256", "state")
-    ]
+    held = artifacts_of(room)[0] if held is None else held
     disputes = dict(
         incident.disputes.filter(OPEN_DISPUTE).values_list("finding__key").annotate(n=Count("pk")).order_by()
     )
@@ -162,5 +161,4 @@ def drawer(room: Room, claim: Claim | None, row: Finding | None, known: Known) -
             "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
         }
         | finding_section(room, claim.key, known)
-        | on_finding(room, claim.key)
     )

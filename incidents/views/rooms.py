@@ -7,19 +7,21 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Count, DateTimeField, OuterRef, Q, Subquery
+from django.db.models import Count, DateTimeField, Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from incidents import live
-from incidents.access import visible_to
+from incidents.access import sees_any, visible_to
 from incidents.actions import rooms as actions
 from incidents.actions import sample as sample_actions
 from incidents.errors import Refused
 from incidents.forms import HostForm, SymptomForm, rows_of
 from incidents.models.activity import Activity
-from incidents.models.artifact import ArtifactState
+from incidents.models.artifact import Artifact, ArtifactState
+from incidents.models.case import Host
 from incidents.models.finding import OPEN_DISPUTE, Dispute, Evaluation
 from incidents.models.incident import Incident, Status
 from incidents.models.standing import Milestone
@@ -27,7 +29,6 @@ from incidents.report import Outlook
 from incidents.views.milestones import standings
 
 A_PAGE = 40
-ARCHIVED = "archived"
 ARCHIVED = "archived"
 SORTS = {"-last_event": "last event", "-created_at": "newest", "title": "title", "status": "state"}
 
@@ -37,7 +38,6 @@ class Row:
     incident: Incident
     outlook: Outlook
     inside: list[User]
-    milestones: list[Milestone]
     milestones: list[Milestone]
 
 
@@ -50,15 +50,15 @@ def rooms(request: HttpRequest) -> HttpResponse:
     sort = request.GET.get("sort", "")
     sort = sort if sort in SORTS else "-last_event"
     last = Activity.objects.filter(incident=OuterRef("pk")).order_by("-seq").values("at")[:1]
+    counted = Artifact.objects.filter(incident=OuterRef("pk")).exclude(state=ArtifactState.PURGED).order_by()
     found = mine.select_related("next_update_by").annotate(
-        artifact_count=Count("artifacts", filter=~Q(artifacts__state=ArtifactState.PURGED), distinct=True),
+        # Counted for the rooms of this page only: sub-queries are answered after the page was cut out.
+        artifact_count=Coalesce(Subquery(counted.values("incident").annotate(n=Count("pk")).values("n")), 0),
         last_event=Subquery(last, output_field=DateTimeField()),
     )
     if q:
-        found = found.filter(
-            Q(title__icontains=q) | Q(symptom_text__icontains=q) | Q(hosts__name__icontains=q)
-        ).distinct()
-    found = found.filter(archived_at__isnull=status != ARCHIVED)
+        hosts = Host.objects.filter(incident=OuterRef("pk"), name__icontains=q)
+        found = found.filter(Q(title__icontains=q) | Q(symptom_text__icontains=q) | Exists(hosts))
     found = found.filter(archived_at__isnull=status != ARCHIVED)
     if status in Status.values:
         found = found.filter(status=status)
@@ -66,7 +66,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
     query = request.GET.copy()
     query.pop("page", None)
     context: dict[str, Any] = {
-        "any": bool(paged.paginator.count) or mine.exists(),
+        "any": bool(paged.paginator.count) or sees_any(request.user),
         "paged": paged,
         "page_rooms": rows(list(paged)),
         "q": q,
@@ -108,7 +108,6 @@ def rows(incidents: list[Incident]) -> list[Row]:
                 disputes=disputed.get(incident.pk),
             ),
             [users[id] for id in inside[incident.pk] if id in users],
-            milestones[incident.pk],
             milestones[incident.pk],
         )
         for incident in incidents

@@ -19,7 +19,6 @@ from incidents.access import Right, Room
 from incidents.errors import NotAMember, Refused
 from incidents.models.artifact import ArtifactState
 from incidents.models.database import AWAY
-from incidents.models.incident import RoomCounter
 
 log = structlog.get_logger(__name__)
 
@@ -116,18 +115,22 @@ def wants_json(request: HttpRequest) -> bool:
     return request.path.startswith("/api/") or request.headers.get("Accept", "").startswith("application/json")
 
 
-def shell(room: Room, name: str) -> dict[str, Any]:
-    """Return what the room's frame shows: navigation, rights, counts, the newest event number (before anything is read)."""
-    seq = RoomCounter.objects.values_list("event_seq", flat=True).get(incident_id=room.incident.pk)
-    counts = room.incident.artifacts.exclude(state=ArtifactState.PURGED).aggregate(
-        total=Count("pk"),
-        read=Count("pk", filter=Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)),
-        failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
-    )
+def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[str, Any]:
+    """Return what the room's frame shows: navigation, rights, counts of artifacts, the newest event number.
+
+    The number is the one that stood there when the room was entered, before the page read anything. `counts`: for a page
+    that has read all artifacts itself.
+    """
+    if counts is None:
+        counts = room.incident.artifacts.exclude(state=ArtifactState.PURGED).aggregate(
+            total=Count("pk"),
+            read=Count("pk", filter=Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)),
+            failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
+        )
     return {
         "room": room,
         "page": name,
-        "seq": seq,
+        "seq": room.incident.counter.event_seq,
         "counts": counts,
         "artifact_count": counts["total"],
         "may": {word: room.may(right) for word, right in MAY.items()},

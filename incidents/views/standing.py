@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,13 +20,25 @@ from incidents.actions import standing as actions
 from incidents.errors import Overtaken, Refused
 from incidents.models.incident import Incident
 from incidents.models.standing import Moment
+from incidents.naming import known_as
 from incidents.plan_forms import StatusForm
 from incidents.views.milestones import standing
 from incidents.views.plan import People
-from incidents.views.shell import shell
+from incidents.views.shell import people_named, shell
 from incidents.visible import visible
 
 LATEST = 20
+WORDS = {kind: kind for kind in Moment.values} | {"next_update_at": "next update", "next_update_by": "next update by"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """One change of the status: what was set, each to a time or to words."""
+
+    at: datetime
+    who: str
+    status: str
+    said: list[tuple[str, datetime | None, str]]
 
 
 @require_http_methods(["GET", "POST"])
@@ -108,9 +121,31 @@ def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> Htt
             "form": form,
             "now": timezone.now(),
             "under_way": closing.under_way(incident.pk),
-            "history": incident.activity.filter(verb="set status").order_by("-seq")[:LATEST],
+            "history": _history(incident),
             "reached": {row.kind for row in incident.milestones.all()},
             "moments": Moment.choices,
         }
     )
     return render(request, "incidents/status.html", context, status=status)
+
+
+def _history(incident: Incident) -> list[Told]:
+    """Put the last changes into words: times as times, people by name."""
+    rows = list(incident.activity.filter(verb="set status").order_by("-seq")[:LATEST])
+    ids = {row.detail["next_update_by"] for row in rows if row.detail.get("next_update_by")}
+    people = {user.pk: known_as(user) for user in people_named(sorted(ids))}
+    told = []
+    for row in rows:
+        said: list[tuple[str, datetime | None, str]] = []
+        for name, words in WORDS.items():
+            if name not in row.detail:
+                continue
+            value = row.detail[name]
+            if value is None:
+                said.append((words, None, "taken back"))
+            elif name == "next_update_by":
+                said.append((words, None, people.get(value, "")))
+            else:
+                said.append((words, datetime.fromisoformat(value), ""))
+        told.append(Told(row.at, row.actor_name, row.object, said))
+    return told

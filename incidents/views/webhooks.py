@@ -51,9 +51,9 @@ def webhook(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     if hook is None:
         raise Refused("There is no such webhook.", 404)
     log = Paginator(hook.deliveries.order_by("-created_at", "id"), A_PAGE).get_page(request.GET.get("page"))
-    return render(
-        request, "incidents/webhook.html", shell(room, "webhooks") | {"hook": hook, "paged": log, "query": ""}
-    )
+    waiting = any(row.state == DeliveryState.QUEUED for row in log)
+    context = shell(room, "webhooks") | {"hook": hook, "paged": log, "query": "", "waiting": waiting}
+    return render(request, "incidents/webhook.html", context)
 
 
 def _do(request: HttpRequest, room: Room, id: int) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 from django.urls import reverse
 
-from incidents import access
+from incidents import access, live
 from incidents.models.membership import Membership
 from tests.incidents.conftest import make_user
 from tests.incidents.views.conftest import client_of
@@ -94,6 +94,9 @@ def test_anybody_may_leave_but_the_last_lead(judged):
 
 
 def test_people_inside_are_named(judged, monkeypatch):
-    monkeypatch.setattr("incidents.live.present", lambda id: [judged.viewer.user.pk, judged.lead.user.pk])
+    page = reverse("evidence", args=[judged.slug])
+    here = [live.Here(judged.viewer.user.pk, page), live.Here(judged.lead.user.pk, "")]
+    monkeypatch.setattr(live, "present_in", lambda ids: dict.fromkeys(ids, here))
     answer = client_of(judged.lead).get(reverse("members", args=[judged.slug]), {"part": "people"})
-    assert re.findall(r'title="(\w+)"', answer.content.decode()) == ["vera", "anna"]
+    assert re.findall(r'title="([^"]+)"', answer.content.decode()) == ["vera: evidence", "anna"]
+    assert f'href="{page}"' in answer.content.decode()

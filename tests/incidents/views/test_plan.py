@@ -74,9 +74,15 @@ class TestTheLists:
     def test_the_drawer_shows_what_hangs_on_its_finding(self, room):
         plan.put_decision(room.lead, {"question": "Restart tonight?", "finding_key": KEY})
         plan.put_action(room.lead, {"text": "Lock the memory", "finding_key": KEY})
-        text = text_of(client_of(room.viewer).get(url("finding", room, KEY)))
-        assert "Restart tonight?" in text
-        assert "Lock the memory" in text
+        plan.put_action(room.lead, {"text": "Something else"})
+        client = client_of(room.viewer)
+        part = f"{url('plan', room)}?part=finding&finding={KEY}"
+        assert part.replace("&", "&amp;") in text_of(client.get(url("finding", room, KEY)))
+        for address in (part, f"{url('plan', room)}?finding={KEY}"):
+            text = text_of(client.get(address))
+            assert "Restart tonight?" in text
+            assert "Lock the memory" in text
+            assert "Something else" not in text
 
 
 class TestDecisions:
