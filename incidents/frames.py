@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from incidents import windows
 from incidents.lanes.drawing import Drawing, Lane, Window
 from incidents.lanes.registry import lanes
+from rules import registry
 from rules.engine.read import ReadOnly
 
 Json = Mapping[str, Any]
@@ -175,9 +176,25 @@ def draw(
     hidden = set(hide)
     names = [name for name, (lane, _) in lanes().items() if lane.shown]
     chosen = [windows.choice(name) for name in dict.fromkeys([*names, *add]) if name not in hidden]
-    strips, in_all = windows.draw([one for one in chosen if one], frame.laid, window, source, cache)
+    there = tables_of(frame, source)
+    strips, in_all = windows.draw(
+        [one for one in chosen if one and one.lane.table in there], frame.laid, window, source, cache
+    )
     longest = sorted(strips, key=lambda strip: (strip.kind == "span", -strip.worst))[:MOST_LANES]
     return in_groups(longest), in_all
+
+
+def tables_of(frame: Frame, source: ReadOnly) -> set[str]:
+    """Return the tables that the artifacts of a frame have rows of, derived ones where they may: nobody asks for the others."""
+    manifests = source.case.manifests
+    held = {
+        table
+        for number in {clock["artifact"] for clock in frame.clocks} & manifests.keys()
+        for batch in manifests[number]["batches"]
+        for table, rows in batch["tables"].items()
+        if rows
+    }
+    return held | (set(registry.derived()) if "syscalls" in held else set())
 
 
 def in_groups(strips: Sequence[Drawing]) -> list[Drawing]:
@@ -213,10 +230,11 @@ def in_groups(strips: Sequence[Drawing]) -> list[Drawing]:
 def offered(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
     """Return the lanes that have rows in a frame: what the chooser lists, by group. Names with `args` once for each value."""
     laid = frame.laid
+    there = tables_of(frame, source)
     found: list[dict[str, Any]] = []
     by_table: dict[str, list[tuple[str, Lane]]] = {}
     for name, (lane, _) in lanes().items():
-        if source.has(lane.table) and (lane.order if frame.ordered else lane.timed):
+        if lane.table in there and source.has(lane.table) and (lane.order if frame.ordered else lane.timed):
             by_table.setdefault(lane.table, []).append((name, lane))
     for table, offers in by_table.items():
         columns = {name: name.partition(".")[2] for name, lane in offers if "." in name}

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -18,6 +18,7 @@ from incidents.access import Room
 from incidents.errors import Refused
 from incidents.frames import Frame
 from incidents.lanes.drawing import Window
+from incidents.models.artifact import ArtifactState
 from incidents.models.finding import Evaluation
 from incidents.models.incident import Incident
 from incidents.views import said
@@ -25,6 +26,8 @@ from incidents.visible import visible
 from rules.engine.read import ReadOnly
 
 LEAST_PX, MOST_PX = 100, 4000
+#: Frames whose strips come with the first answer.
+AT_ONCE = 8
 #: Lanes that one address may add.
 MOST_ADDED = 30
 
@@ -48,8 +51,11 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
         )
         marked = list(room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"))
         with opened(room) as source:
-            for frame in asked_frames(request, report, source):
+            for place, frame in enumerate(asked_frames(request, report, source)):
                 window = asked_window(request, frame, px)
+                if place >= AT_ONCE:
+                    answer.append(later(frame, report))
+                    continue
                 add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
                 drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
                 answer.append(
@@ -76,6 +82,24 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
         answer.append(people)
     layouts = {} if request.GET.get("frame") else kept_lanes(room)
     return JsonResponse({"frames": answer, "rows": rows} | layouts)
+
+
+def later(frame: Frame, report: Json) -> Json:
+    """Return a frame without its strips: of many the page asks for those that come into view."""
+    return {
+        "frame": frame.name,
+        "title": visible(frames.title(frame, report)),
+        "why": visible(frames.why(frame, report)),
+        "axis": frame.axis,
+        "unit": "" if frame.ordered else "s",
+        "t0": frame.t0,
+        "t1": frame.t1,
+        "clocks": [],
+        "more": 0,
+        "bad": None,
+        "later": True,
+        **{name: [] for name in ("lanes", "bands", "culprits", "notes", "markers")},
+    }
 
 
 def kept_lanes(room: Room) -> Json:
@@ -153,13 +177,15 @@ def asked_window(request: HttpRequest, frame: Frame, px: int = 1000) -> Window:
 
 
 def newest_report(incident: Incident) -> Json | None:
-    pk = incident.evaluations.filter(accepted=True).order_by("-number").values_list("pk", flat=True).first()
-    return None if pk is None else _report(pk)
+    purged = Count("incident__artifacts", filter=Q(incident__artifacts__state=ArtifactState.PURGED))
+    newest = incident.evaluations.filter(accepted=True).annotate(purged=purged).order_by("-number")
+    found = newest.values_list("pk", "purged").first()
+    return None if found is None else _report(*found)
 
 
 @lru_cache(maxsize=16)
-def _report(pk: int) -> Json:
-    """The report of an evaluation, which never changes: every zoom asks for it."""
+def _report(pk: int, purged: int) -> Json:
+    """The report of an evaluation: every zoom asks for it. Only a purge changes one, so those of the room count."""
     report: Json = Evaluation.objects.values_list("report", flat=True).get(pk=pk)
     return report
 

@@ -39,9 +39,26 @@ export class Frame {
     box.append(this.section);
     this.update(meta);
     this.listen();
+    if (meta.later) {                     // one of many frames: its strips come when it is looked at
+      const seen = new IntersectionObserver(([one]) => { if (one.isIntersecting) { seen.disconnect(); this.load(); } }, { rootMargin: "300px" });
+      seen.observe(this.section);
+    }
+  }
+
+  async load() {
+    try {
+      const data = await fetchJson(`${this.state.url}?${this.room.query({ frame: this.meta.frame, px: Math.round(this.width) }, this.meta.frame)}`);
+      if (data.frames.length) this.update(data.frames[0]);
+    } catch (error) {
+      this.say(`The frame could not be loaded: ${error.message} `);
+      const again = button("Try again");
+      again.addEventListener("click", () => { this.strip.hidden = true; this.load(); });
+      this.strip.append(again);
+    }
   }
 
   update(meta) {
+    if (meta.later && this.meta && !this.meta.later) { this.load(); return; }
     const follows = !this.meta || (this.view.start === this.meta.t0 && this.view.end === this.meta.t1);
     this.meta = meta;
     this.lanes = this.whole = meta.lanes;

@@ -9,8 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from incidents.access import Room, enter
-from incidents.actions import notes
+from incidents.actions import notes, purge
 from incidents.actions.sample import open_sample
+from incidents.views import timeline
 from tests.incidents.conftest import make_room, make_user, run_jobs
 from tests.incidents.views.conftest import client_of
 
@@ -105,3 +106,24 @@ def test_the_figure_shows_three_phases_with_their_medians(room: Room) -> None:
         "after-1<br>n 20 · 0.13 s",
         "after-2<br>n 27 · 0.05 s",
     ]
+
+
+def test_of_many_frames_the_strips_of_the_first_come_at_once(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline, "AT_ONCE", 1)
+    client = client_of(room)
+    first, second, _ = data(client, room)["frames"]
+    assert first["lanes"]
+    assert (second["later"], second["lanes"]) == (True, [])
+    (looked_at,) = data(client, room, frame=second["frame"])["frames"]
+    assert looked_at["lanes"]
+    assert "later" not in looked_at
+
+
+def test_what_was_purged_is_gone_from_the_timeline_at_once(room: Room) -> None:
+    client = client_of(room)
+    before = data(client, room)["frames"][1]
+    assert any(c["artifact"] == 3 for c in before["culprits"])
+    purge.purge(room, 3, "by mistake")
+    for frame in data(client, room)["frames"]:  # which lines were cited stays, what they said does not
+        assert not any(span[4] == 3 for lane in frame["lanes"] for span in lane["spans"])
+        assert not any("shared memory" in band["label"] for band in frame["bands"])
