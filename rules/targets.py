@@ -197,7 +197,8 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
         pl.coalesce(one.struct.field("1"), one.struct.field("2")).cast(pl.Int64, strict=False)
     )
     rows = rows.with_columns(pl.coalesce("fd", polled).alias("on_fd"), DOMAIN).with_row_index("_row")
-    known = _known(rows, made, births)
+    near = made.join(_family(rows, births), on=["artifact_id", "pid"], how="semi", nulls_equal=True)
+    known = _known(rows, near, births)
     rows = rows.join(known, on="_row", how="left", maintain_order="left")
     # Each step is used several times by the next one, so it becomes a column first.
     rows = rows.with_columns(
@@ -248,6 +249,19 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
     return rows.with_columns(target.alias("target"), child.alias("waited_pid")).drop(
         "_row", "what", "of", "domain", "_path", "_address", "_locks_file"
     )
+
+
+def _family(rows: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
+    """Return the processes of some rows, and those of whom they have descriptors: parents and their parents."""
+    parents = births.select("artifact_id", "pid", "ppid")
+    level = rows.select("artifact_id", "pid").unique()
+    found = [level]
+    for _ in range(2):
+        level = (
+            level.join(parents, on=["artifact_id", "pid"]).select("artifact_id", pl.col("ppid").alias("pid")).unique()
+        )
+        found.append(level)
+    return pl.concat(found).unique()
 
 
 def _known(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:

@@ -54,20 +54,25 @@ VERSION = "1"
 LONGEST = 5
 
 
+def _longest(requests: pl.LazyFrame) -> pl.DataFrame:
+    """Return the LONGEST requests of each kind and clock, of equal ones the first. Thousands may be equally long: they are not held."""
+    alike = ["artifact_id", "clock", "kind"]
+    wall, line = pl.col("wall_s"), pl.col("line_from")
+    least = requests.group_by(alike).agg(wall.top_k(LONGEST).min().alias("least")).collect(engine="streaming").lazy()
+    known = requests.join(least, on=alike, nulls_equal=True)
+    equal = known.filter(wall == pl.col("least")).group_by(alike).agg(line.bottom_k(LONGEST).max().alias("last"))
+    among = known.join(equal.collect(engine="streaming").lazy(), on=alike, nulls_equal=True)
+    kept = among.filter((wall > pl.col("least")) | ((wall == pl.col("least")) & (line <= pl.col("last"))))
+    return (
+        kept.select(list(REQUESTS.columns)).collect(engine="streaming")
+        .sort("wall_s", "line_from", "request", descending=[True, False, False])
+        .group_by(alike, maintain_order=True).head(LONGEST)
+    )  # fmt: skip
+
+
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `request_parts` for the longest requests of the case."""
-    alike = ["artifact_id", "clock", "kind"]
-    requests = case.scan("requests")
-    least = requests.group_by(alike).agg(pl.col("wall_s").top_k(LONGEST).min().alias("least"))
-    longest = (
-        requests.join(least, on=alike, nulls_equal=True)
-        .filter(pl.col("wall_s") >= pl.col("least"))
-        .select(list(REQUESTS.columns))
-        .collect(engine="streaming")
-        .sort("wall_s", "line_from", descending=[True, False])
-        .group_by(alike, maintain_order=True)
-        .head(LONGEST)
-    )
+    longest = _longest(case.scan("requests"))
     if longest.is_empty():
         return TABLE.rows([])
     walker = Walker(case)

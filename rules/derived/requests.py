@@ -183,23 +183,7 @@ def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
             pl.lit(None, pl.Int64).alias("arg_id"),
             pl.lit(None, pl.UInt64).alias("arg_addr"),
         )
-        held = rows.collect(engine="streaming")
-        family = _family(held, births)
-        mine = made.join(family, on=["artifact_id", "pid"], how="semi", nulls_equal=True)
-        yield conversations(with_targets(held, mine, births))
-
-
-def _family(rows: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Return the processes of some rows, and those of whom they have descriptors: parents and their parents."""
-    parents = births.select("artifact_id", "pid", "ppid")
-    level = rows.select("artifact_id", "pid").unique()
-    found = [level]
-    for _ in range(2):
-        level = (
-            level.join(parents, on=["artifact_id", "pid"]).select("artifact_id", pl.col("ppid").alias("pid")).unique()
-        )
-        found.append(level)
-    return pl.concat(found).unique()
+        yield conversations(with_targets(rows.collect(engine="streaming"), made, births))
 
 
 def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
