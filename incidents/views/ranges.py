@@ -42,7 +42,7 @@ def look(request: HttpRequest, slug: str) -> HttpResponse:
         window = asked_window(request, found[0])
         seen = ranges.look(found[0], window.start, window.end, source, report, store.cache_dir(room.incident.pk))
     context = shell(room, "room") | shown(room, seen) | {"part_name": "incidents/_range.html"}
-    return render(request, "incidents/_range.html" if is_part(request) else "incidents/one_form.html", context)
+    return render(request, "incidents/_range.html" if is_part(request) else "incidents/range.html", context)
 
 
 def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def span(request: HttpRequest, slug: str) -> HttpResponse:
         "href": line_url(slug, artifact.number, first, last),
         "part_name": "incidents/_span.html",
     }
-    return render(request, "incidents/_span.html" if is_part(request) else "incidents/one_form.html", context)
+    return render(request, "incidents/_span.html" if is_part(request) else "incidents/range.html", context)
 
 
 @require_POST
