@@ -107,28 +107,6 @@ class CaseFile:
             phases=tuple(p for p in self.phases if p.file in files),
         )
 
-    def unknown_hosts(self) -> Iterator[tuple[str, str]]:
-        """Yield where and why for each host that an entry names and `hosts` does not have; nothing where no hosts are listed."""
-        for n, entry in enumerate(self.artifacts):
-            if self.hosts and entry.host is not None and entry.host not in self.hosts:
-                listed = ", ".join(self.hosts)
-                yield (
-                    f"artifacts[{n}].host",
-                    f"{entry.host!r} is not among the hosts ({listed}){_near(entry.host, self.hosts)}; it stands as a host of its own",
-                )
-
-    def unknown_phases(self) -> Iterator[tuple[str, str]]:
-        """Yield where and why for each phase that a marker names and no evidence has."""
-        known = {e.phase for e in self.artifacts if e.phase} | {p.phase for p in self.phases}
-        for n, marker in enumerate(self.markers):
-            for phase in marker.between or ():
-                if phase not in known:
-                    listed = ", ".join(sorted(known)) or "none"
-                    yield (
-                        f"markers[{n}].between",
-                        f"no evidence is of the phase {phase!r} (there are: {listed}){_near(phase, known)}",
-                    )
-
     def spec(self, artifacts: Iterable[ArtifactSpec]) -> CaseSpec:
         """Join with the artifacts as read. A part takes host, phase, role and clock of the entry whose lines hold its first line."""
         read = tuple(replace(a, parts=tuple(self._told(a.file, p) for p in a.parts)) for a in artifacts)
@@ -213,6 +191,23 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
     return yaml.safe_dump(
         {"schema": 1, **{k: v for k, v in whole.items() if v}}, sort_keys=False, allow_unicode=True, width=120
     )
+
+
+def unknown_names(spec: CaseSpec) -> Iterator[str]:
+    """Yield what and why for each host of a file that `hosts` does not have (nothing where none is listed), and for each phase that a
+    marker names and no evidence has.
+    """
+    for artifact in spec.artifacts:
+        for host in dict.fromkeys(p.host for p in artifact.parts if p.host is not None):
+            if spec.hosts and host not in spec.hosts:
+                listed = ", ".join(spec.hosts)
+                yield f"host of {artifact.file}: {host!r} is not among the hosts ({listed}){_near(host, spec.hosts)}; it stands as a host of its own"
+    known = {p.phase for a in spec.artifacts for p in a.parts if p.phase} | {p.phase for p in spec.phases}
+    for n, marker in enumerate(spec.markers if spec.artifacts else ()):
+        for phase in marker.between or ():
+            if phase not in known:
+                listed = ", ".join(sorted(known)) or "none"
+                yield f"markers[{n}].between: no evidence is of the phase {phase!r} (there are: {listed}){_near(phase, known)}"
 
 
 def _near(name: str, known: Collection[str]) -> str:

@@ -16,6 +16,7 @@ import polars as pl
 from parsers.lines import LineReader
 from rules import collect, scoring, statements, wait_path
 from rules.case import Case
+from rules.case_yaml import unknown_names
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.messages import MESSAGES, BadTemplate, render
@@ -97,7 +98,7 @@ def judge(
         judged = _Judged(case, outcomes, runner, suppressions)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
-    said = statements.problems(case.spec.statements, ids if library.complete else None)
+    said = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
     failed += (*problems, *(Failed("CASE", why) for why in said), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(

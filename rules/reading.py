@@ -26,8 +26,8 @@ def open_paths(
     """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
 
     Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
-    An archive counts as the files in it, named `archive!inside`. `problems` takes what the case file names and nothing has (files,
-    hosts, phases): the rest of it holds. Without that list the first of them is CaseInvalid.
+    An archive counts as the files in it, named `archive!inside`. `problems` takes the files that the case file names and
+    nobody gave: the rest of it holds. Without that list the first of them is CaseInvalid.
     """
     folders = [p for p in paths if p.is_dir()]
     if case_path is None:
@@ -46,7 +46,6 @@ def open_paths(
         artifacts.append(artifact)
         status = max(status, failed)
     spec = told.spec(sorted(artifacts, key=lambda a: a.id))
-    faults += [*told.unknown_hosts(), *told.unknown_phases()]
     for where, why in faults:
         if problems is None:
             raise CaseInvalid(where, why)

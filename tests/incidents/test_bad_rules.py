@@ -14,7 +14,7 @@ from incidents import access
 from incidents.actions import case
 from incidents.actions.sample import open_sample
 from incidents.models.finding import Evaluation
-from tests.incidents.conftest import make_user, run_jobs
+from tests.incidents.conftest import make_artifact, make_user, run_jobs
 from tests.rules.test_packs import TEAM, write
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +50,7 @@ def test_the_room_names_what_is_bad_and_judges_by_the_rest(settings: Any, tmp_pa
             room,
             {"name": "sessions", "num": float(number), "text": "they end together", "author_label": f"of {number}"},
         )
+    make_artifact(room, name="more.txt", host="bd1")
     run_jobs("small")
     run_jobs()
     report = Evaluation.objects.latest("number").report
@@ -57,12 +58,13 @@ def test_the_room_names_what_is_bad_and_judges_by_the_rest(settings: Any, tmp_pa
     client = Client()
     client.force_login(user)
     page = unescape(client.get(reverse("room", args=[room.incident.slug])).content.decode())
-    assert "5 could not be judged; the others were" in page
+    assert "6 could not be judged; the others were" in page
     for words in (
         "team/half.yaml</b>: line 2",
         "evidnce_group: unknown key (did you mean evidence_group?)",
         "result row 's': magnitude must be a number",
         "SHM-001.min_stall_s: must be 0.01 to 60, not 1000000000.0: not applied",
+        "host of more.txt: 'bd1' is not among the hosts (db1, gateway); did you mean db1?; it stands as a host of its own",
         "statements.sessions: is said to be 250 (by of 250) and 300 (by of 300): none of them is used",
     ):
         assert words in page, words

@@ -255,7 +255,7 @@ statements: [{name: sessions, num: 1}, {name: sessions, num: 2}]
     assert failed == [
         "case.yaml: artifacts[1].file: pss.txt is not among the files given; did you mean ps.txt?",
         "case.yaml: phases[0].file: gone is not among the files given",
-        "case.yaml: artifacts[0].host: 'bd1' is not among the hosts (db1); did you mean db1?; it stands as a host of its own",
-        "case.yaml: markers[0].between: no evidence is of the phase 'aftr' (there are: before)",
+        "host of ps.txt: 'bd1' is not among the hosts (db1); did you mean db1?; it stands as a host of its own",
+        "markers[0].between: no evidence is of the phase 'aftr' (there are: before)",
         "statements.sessions: is said to be 1 (by unknown) and 2 (by unknown): none of them is used",
     ]
