@@ -26,6 +26,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -370,8 +371,10 @@ async def measure(running: Served, people: int, rooms: int, seconds: float) -> d
     while not all(person.listening for person in everybody):
         await asyncio.sleep(0.1)
     began = time.monotonic()
-    busy = [asyncio.create_task(load.often(lambda p=p: load.look(p), PAGE_EVERY_S, "page")) for p in everybody]
-    busy += [asyncio.create_task(load.often(lambda p=p: load.write(p), NOTE_EVERY_S, "note")) for p in everybody]
+    busy = []
+    for person in everybody:
+        busy.append(asyncio.create_task(load.often(partial(load.look, person), PAGE_EVERY_S, "page")))
+        busy.append(asyncio.create_task(load.often(partial(load.write, person), NOTE_EVERY_S, "note")))
     uploads: set[asyncio.Task[None]] = set()
     number = 0
     while time.monotonic() - began < seconds:

@@ -176,8 +176,8 @@ def _content(
             ),
             batch_size=5_000,
         )  # fmt: skip
-        for one, version in zip(kept, said, strict=True):
-            one.current = version
+        for finding, version in zip(kept, said, strict=True):
+            finding.current = version
         Finding.objects.bulk_update(kept, ["current"], batch_size=1_000)
         Note.objects.bulk_create(
             (

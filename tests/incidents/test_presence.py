@@ -166,7 +166,7 @@ class TestHere:
         room = make_room()
         live.come(room.incident.pk, room.user.pk, "a")
         now = time.time()
-        monkeypatch.setattr(live.time, "time", lambda: now + live.PRESENT_S + 1)
+        monkeypatch.setattr("incidents.live.time.time", lambda: now + live.PRESENT_S + 1)
         assert live.present(room.incident.pk) == []
 
     def test_many_rooms_are_asked_about_in_one_trip(self, broker: str) -> None:

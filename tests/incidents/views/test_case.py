@@ -118,7 +118,7 @@ def test_only_a_lead_closes_and_opens(judged):
     assert client_of(judged.investigator).post(address, {"form": "status", "status": "closed"}).status_code == 403
     client = client_of(judged.lead)
     assert client.post(address, {"form": "status", "status": "closed"}).status_code == 302
-    assert "Open the room again" in client.get(address).content.decode()
+    assert "Open the room again" in client.get(reverse("status", args=[judged.slug])).content.decode()
     assert save(judged.investigator, title="x").status_code == 409
     assert client.post(address, {"form": "status", "status": "open"}).status_code == 302
     assert client.post(address, {"form": "status", "status": "nonsense"}).status_code == 400
