@@ -69,3 +69,8 @@ def mark_bad(room: Room, clock: str, start: float, end: float, fields: Mapping[s
         raise Refused("A bad range needs a clock, a beginning and a later end.")
     said = {name: value for name, value in fields.items() if value not in (None, "")}
     return rooms.edit(room, {"symptom_clock": clock, "symptom_from": start, "symptom_to": end} | said)
+
+
+def unmark_bad(room: Room) -> Incident:
+    """Take the marked stretch back; what was said of the symptom stays, it has a form of its own."""
+    return rooms.edit(room, dict.fromkeys(sorted(rooms.RANGE)))

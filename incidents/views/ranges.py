@@ -70,6 +70,7 @@ def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
         "exports": f"frame={frame.name}&from={seen.start!r}&to={seen.end!r}",
         "place": place,
         "may_mark": room.may(Right.CASE),
+        "marked": frame.add(room.incident.symptom_clock) is not None and room.incident.symptom_from is not None,
         "symptom": {
             "text": room.incident.symptom_text or "",
             "unit": room.incident.symptom_unit or "s",
@@ -165,8 +166,11 @@ def span(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def bad(request: HttpRequest, slug: str) -> HttpResponse:
-    """Mark a stretch of a clock as the symptom."""
+    """Mark a stretch of a clock as the symptom; with `clear` take that back."""
     room = access.enter(request.user, slug, Right.CASE)
+    if "clear" in request.POST:
+        actions.unmark_bad(room)
+        return render(request, "incidents/_marked.html", {"room": room}) if is_part(request) else redirect("room", slug)
     try:
         clock, start, end = request.POST["clock"], float(request.POST["from"]), float(request.POST["to"])
         value = float(request.POST["bad"]) if request.POST.get("bad") else None
@@ -179,7 +183,7 @@ def bad(request: HttpRequest, slug: str) -> HttpResponse:
     }
     actions.mark_bad(room, clock[:60], start, end, said)
     if is_part(request):
-        return render(request, "incidents/_marked.html", {"room": room})
+        return render(request, "incidents/_marked.html", {"room": room, "marked": True})
     return redirect("room", slug)
 
 

@@ -163,8 +163,13 @@ def test_a_range_marked_bad_is_the_symptom_and_stands_on_the_timeline(room: Room
     assert Activity.objects.filter(incident=incident, verb="edited").count() == 1, "the same again changes nothing"
     assert frames(client, room)[1]["bad"] == {"start": 9.3187, "end": 11.7921, "label": "the attach"}
     assert frames(client, room)[0]["bad"] is None, "never on another clock"
+    offered = get(client, room, "timeline-range", frame=frames(client, room)[1]["frame"])
+    assert b"Unmark the bad range" in offered.content
     for nonsense in ({"from": "x"}, {"to": "1"}, {"bad": "much"}, {"from": "nan"}):
         assert client.post(url, said | nonsense, headers={"Accept": "application/json"}).status_code == 400, nonsense
+    assert client.post(url, {"clear": "1"}).status_code == 302
+    assert frames(client, room)[1]["bad"] is None
+    assert Incident.objects.get(pk=room.incident.pk).symptom_text == "the attach", "what was said of it stays"
 
 
 def test_counters_are_compared_with_the_rest() -> None:
