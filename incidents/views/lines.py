@@ -18,6 +18,7 @@ from incidents import access, analysis, store, threads
 from incidents.access import Right
 from incidents.errors import Refused
 from incidents.glosses import words_of
+from incidents.markup import plain
 from incidents.models.artifact import Artifact, ArtifactState, LiftedMask
 from incidents.naming import known_as
 from incidents.report import Outlook
@@ -198,7 +199,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                 {
                     "from": note.line_from,
                     "to": note.line_to,
-                    "text": visible(note.text, keep="\n"),
+                    "text": "\n".join(plain(line) for line in note.text.split("\n")),
                     "author": known_as(note.author),
                     "at": timezone.localtime(note.created_at).strftime("%Y-%m-%d %H:%M UTC"),
                 }

@@ -166,6 +166,16 @@
     document.getElementById("main").prepend(strip);
   }
 
+  // A form that stays where it is after its text was sent (that of the lines page) is empty for the next one.
+  function anew(form) {
+    const text = area(form);
+    if (!form.isConnected || !text) return;
+    text.value = form.dataset.began = "";
+    form.querySelector(".restored")?.remove();
+    for (const [field, value] of [["client", name()], ["again", ""]]) if (form.elements[field]) form.elements[field].value = value;
+    count(form);
+  }
+
   // --- sending ---
   function waits(form) {
     form.dataset.waiting = "1";
@@ -186,7 +196,7 @@
   document.body.addEventListener("htmx:timeout", (event) => { const form = drafted(event); if (form) waits(form); });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const form = drafted(event);
-    if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) forget(form);
+    if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) { forget(form); setTimeout(() => anew(form), 100); }
   });
   document.body.addEventListener("htmx:afterSettle", (event) => { scan(event.detail.elt); tellUnsent(); });
   document.body.addEventListener("htmx:responseError", (event) => { const form = drafted(event); if (form) keep(form); });

@@ -282,6 +282,20 @@ def test_reading_needs_no_scripts(
     context.close()
 
 
+def test_notes_on_lines_come_to_who_reads_them(both: list[Page], sample_room: str) -> None:
+    ada, nils = both
+    ada.goto(f"{sample_room}evidence/3/#L14-L16")
+    nils.goto(f"{sample_room}evidence/3/")
+    expect(nils.locator("#live")).to_have_attribute("data-state", "on")
+    form = ada.locator("#line-note")
+    for text in ("The attach begins here.", "And ends in line 30."):
+        form.locator("textarea").fill(text)
+        form.get_by_role("button", name="Save note").click()
+        expect(nils.locator("#margin-notes .note-text", has_text=text)).to_have_count(1)
+        expect(form.locator("textarea")).to_have_value("")  # ready for the next
+    expect(ada.locator("#margin-notes .place").last).to_have_text("truss-listener.txt 14–16")
+
+
 def test_a_hostile_note_does_nothing_at_the_others(both: list[Page]) -> None:
     ada, nils = both
     heard: list[str] = []
