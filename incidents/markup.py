@@ -115,7 +115,7 @@ def plain(text: str) -> str:
             words.append("a finding" if token.meta["ref"].kind == "finding" else spoken(token.meta["ref"]))
         elif token.type in ("text", "code_inline", "fence", "code_block"):
             words.append(token.content)
-        elif token.type in ("softbreak", "hardbreak") or token.nesting == -1 and token.block:
+        elif token.type in ("softbreak", "hardbreak") or (token.nesting == -1 and token.block):
             words.append(" ")
     return " ".join("".join(words).split())
 

@@ -10,8 +10,8 @@ from incidents.views import (
     activity,
     artifacts,
     case,
-    complete,
     clocks,
+    complete,
     evidence,
     exports,
     findings,
@@ -19,9 +19,9 @@ from incidents.views import (
     live,
     members,
     notes,
+    notifications,
     plan,
     presence,
-    notifications,
     questions,
     ranges,
     room,
@@ -54,6 +54,8 @@ class PlannedConverter(StringConverter):
 
 register_converter(KeyConverter, "key")
 register_converter(PlannedConverter, "planned")
+
+
 class RowsConverter(StringConverter):
     """The form of rows of the timeline."""
 

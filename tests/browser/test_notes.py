@@ -146,7 +146,7 @@ def test_a_note_whose_answer_got_lost_is_written_once(
     context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
     page = context.new_page()
     page.goto(sample_room)
-    lost = []
+    lost: list[int] = []
 
     def swallow(route: Route) -> None:
         if route.request.method == "POST" and not lost:

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from incidents import analysis, frames, overviews, windows
 from incidents.lanes.drawing import Span, Window
+from incidents.lanes.registry import lanes
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
 from rules.reading import open_paths
@@ -73,7 +74,7 @@ def test_a_drawing_from_the_overview_holds_what_the_rows_hold(
 def test_far_away_it_is_drawn_from_the_coarsest_level_and_near_from_the_rows(trace: tuple[CaseSpec, Path]) -> None:
     spec, cache = trace
     with ReadOnly(spec, ["syscalls"], cache) as source:
-        (kept,) = overviews.overviews(source.case, cache, windows.lanes()["syscalls"][0])
+        (kept,) = overviews.overviews(source.case, cache, lanes()["syscalls"][0])
     widths = [level.width for level in kept.levels]
     assert widths == sorted(widths), "finest first"
     coarsest = kept.level(1.0)
@@ -88,7 +89,7 @@ def test_another_host_or_clock_asks_for_a_new_overview(trace: tuple[CaseSpec, Pa
     said = json.loads(json.dumps(spec.as_json()))
     said["artifacts"][0]["parts"][0]["host"] = "db7"
     with ReadOnly(CaseSpec.from_json(said), ["syscalls"], cache) as source:
-        assert overviews.overviews(source.case, cache, windows.lanes()["syscalls"][0]) == []
+        assert overviews.overviews(source.case, cache, lanes()["syscalls"][0]) == []
 
 
 def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_the_worker_makes_them_for_a_large_artifact_and_lives_with_a_fault(tmp_p
     spec, _ = open_paths([tmp_path / "big.truss"], None, tmp_path / "out")
     analysis.overlook(spec, None, tmp_path / "cache")
     with ReadOnly(spec, ["syscalls"]) as source:
-        (kept,) = overviews.overviews(source.case, tmp_path / "cache", windows.lanes()["syscalls"][0])
+        (kept,) = overviews.overviews(source.case, tmp_path / "cache", lanes()["syscalls"][0])
         assert kept.level(0.05) is not None
     (tmp_path / "a file").write_text("in the way of a folder")
     with capture_logs() as logs:

@@ -220,13 +220,13 @@ class TestClosing:
         room = make_room()
         headers = signed_in(room.user)
         where = create(room, len(CONNECT_TIMES), headers)
-        receive = uploads.artifacts.receive
+        receive = artifacts.receive
 
         def closed_meanwhile(*args: Any, **kwargs: Any) -> Artifact:
             rooms.close(room)
             return receive(*args, **kwargs)
 
-        monkeypatch.setattr(uploads.artifacts, "receive", closed_meanwhile)
+        monkeypatch.setattr(artifacts, "receive", closed_meanwhile)
         answer = patch(where, 0, headers, CONNECT_TIMES)
         assert (answer.status, answer.headers["exhibit-closed"]) == (409, "true")
         assert b"kept" in answer.body

@@ -43,6 +43,6 @@ def test_rows_come_with_what_the_case_knows(spec: CaseSpec) -> None:
 def test_only_named_evidence_tables_are_there(spec: CaseSpec) -> None:
     with ReadOnly(spec, ["conn_times"]) as source, pytest.raises(Exception, match="sqlnet"):
         source.query("select * from sqlnet")
-    for name in ("no_such_table", "hosts", "wait_cover"):
+    for name in ("no_such_table", "hosts"):
         with pytest.raises(KeyError, match=name):
             ReadOnly(spec, [name])
