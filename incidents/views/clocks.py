@@ -27,11 +27,7 @@ class OffsetForm(forms.Form):
 
     clock = forms.ChoiceField(label="This clock")
     ref = forms.ChoiceField(label="against this one")
-    ahead = forms.CharField(
-        label="is ahead by",
-        max_length=40,
-        help_text="Seconds, negative if it is behind. For a trace that counts its own seconds: when its zero was on the other clock, as 2016-04-14 05:58:29.3",
-    )
+    ahead = forms.CharField(label="is ahead by", max_length=40)
     err = forms.FloatField(label="give or take, s", min_value=0, max_value=MOST_S, initial=1.0)
     text = forms.CharField(
         label="How is that known?", max_length=2000, widget=forms.Textarea(attrs={"rows": 2, "class": "wide"})
@@ -46,6 +42,7 @@ class OffsetForm(forms.Form):
             field = self.fields[name]
             assert isinstance(field, forms.ChoiceField)
             field.choices = choices
+        self.fields["ref"].initial = choices[1][0] if len(choices) > 1 else None
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}

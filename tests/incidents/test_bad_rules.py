@@ -58,7 +58,7 @@ def test_the_room_names_what_is_bad_and_judges_by_the_rest(settings: Any, tmp_pa
     client = Client()
     client.force_login(user)
     page = unescape(client.get(reverse("room", args=[room.incident.slug])).content.decode())
-    assert "6 could not be judged; the others were" in page
+    assert "6 left out; the rest was judged" in page
     for words in (
         "team/half.yaml</b>: line 2",
         "evidnce_group: unknown key (did you mean evidence_group?)",

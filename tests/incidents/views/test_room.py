@@ -234,7 +234,7 @@ def test_what_could_not_be_judged_and_what_is_hidden_is_named(judged):
     ]  # fmt: skip
     add_report(judged.lead, report)
     text = page(judged.viewer)
-    assert "2 could not be judged; the others were" in text
+    assert "2 left out; the rest was judged" in text
     assert "<b>team/half.yaml</b>: line 3: &lt;b&gt;bad&lt;/b&gt;" in text
     assert "<b>SHM-001</b> on db1: stopped after 30.0 s" in text
     assert "1 finding hidden" in text
