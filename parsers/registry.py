@@ -14,6 +14,7 @@ from types import ModuleType
 import parsers.formats
 from parsers.errors import AmbiguousFormat, UnknownFormat
 from parsers.prompts import named_by
+from parsers.secret_words import without_secrets
 from parsers.source import Head, Hints
 
 ENOUGH = 0.3
@@ -133,7 +134,8 @@ def rank(head: Head, command: str | None = None, kinds: Collection[str] | None =
         if command and named_by(command, names_of((named or list(formats))[0])):
             strength = round(claim.strength + BONUS * (1 - claim.strength), 2)
             claim = replace(claim, strength=strength, reason=f"{claim.reason}; {command.split()[0]} at the prompt")
-        ranked.append(Ranked((named or list(formats))[0], claim, module))
+        told = replace(claim, reason=without_secrets(claim.reason))  # a reason may quote what stands in the lines
+        ranked.append(Ranked((named or list(formats))[0], told, module))
     return tuple(sorted(ranked, key=lambda r: (-r.claim.strength, r.format.kind, r.variant)))
 
 

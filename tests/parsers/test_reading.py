@@ -16,6 +16,7 @@ import pytest
 
 from parsers import parquet, parts, reading
 from parsers.errors import OtherReading, ParserError, UnknownFormat, WrongFormat
+from parsers.formats import conntime
 from parsers.parts import PartHint, plan
 from parsers.reading import Progress, account_of, read
 from parsers.source import Hints, Limits
@@ -47,7 +48,7 @@ def test_the_manifest_says_what_counts(original, tmp_path):
     manifest = parquet.load_manifest(tmp_path / "r")
     assert manifest is not None
     assert manifest["complete"]
-    assert manifest["version"] == "conntime/list 1"
+    assert manifest["version"] == f"conntime/list {conntime.FORMATS[0].version}"
     assert manifest["hints"]["host"] == "db1"
     last = manifest["batches"][-1]
     assert last["line_next"] == account.lines + 1
