@@ -155,11 +155,11 @@ def present_in(incident_ids: Sequence[int]) -> dict[int, list[Here]]:
     found: dict[int, list[Here]] = {id: [] for id in incident_ids}
     if not found:
         return found
-    asked = _broker().pipeline(transaction=False)
-    for id in found:
-        asked.zrangebyscore(_present(id), time.time() - PRESENT_S, "+inf")
-        asked.hgetall(f"{_present(id)}:pages")
     try:
+        asked = _broker().pipeline(transaction=False)
+        for id in found:
+            asked.zrangebyscore(_present(id), time.time() - PRESENT_S, "+inf")
+            asked.hgetall(f"{_present(id)}:pages")
         answers = asked.execute()
     except _BROKER_AWAY as error:
         log.warning("live.broker_away", error=str(error))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from parsers.lines import visible as _spelled_out
 from parsers.secret_words import without_secrets
+from parsers.spelling import visible as _spelled_out
 
 
 def visible(text: str, keep: str = "") -> str:

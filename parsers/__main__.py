@@ -244,7 +244,7 @@ def _finite(value: Any) -> Any:
 
 
 def _shown(text: str) -> str:
-    from parsers.lines import visible
+    from parsers.spelling import visible
 
     return visible(text.encode("utf-8", "backslashreplace").decode())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from parsers.dress import original_spans
 from parsers.errors import OtherReading
 from parsers.masks import mask_text
 from parsers.source import Limits, Position, TextFile
+from parsers.spelling import visible
 
 
 class Mask(NamedTuple):
@@ -173,30 +173,3 @@ class LineReader:
                     break
                 position = Position(behind, piece.offset + piece.size)
         return found
-
-
-_ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
-
-
-def visible(text: str) -> str:
-    r"""Show escapes, control, bidi and zero-width characters instead of sending them; tabs stay.
-
-    >>> visible("\x1b[31mred\x07 \u202etxt.exe")
-    '␛[31mred␇ ⟨U+202E⟩txt.exe'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_visible_char, text))
-
-
-def _visible_char(char: str) -> str:
-    code = ord(char)
-    if char == "\t" or (char.isprintable() and char not in _ZERO_WIDTH):
-        return char
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
-    if unicodedata.category(char) == "Zs":
-        return " " if code == 0xA0 else char
-    return f"⟨U+{code:04X}⟩"

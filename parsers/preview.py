@@ -11,9 +11,10 @@ import polars as pl
 
 from parsers import parquet
 from parsers.errors import ParserError
-from parsers.lines import LineReader, visible
+from parsers.lines import LineReader
 from parsers.reading import account_of, read
 from parsers.source import Hints
+from parsers.spelling import visible
 
 LINES = 200
 ROWS = 6

@@ -3,10 +3,13 @@ from __future__ import annotations
 import asyncio
 import io
 
+import pytest
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 from django.test import AsyncRequestFactory, RequestFactory
 
 from config.streaming import PIECE, in_pieces
+
+pytestmark = pytest.mark.django_db  # a closed answer looks at the connections of its thread
 
 
 class Watched(io.BytesIO):

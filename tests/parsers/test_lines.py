@@ -9,10 +9,11 @@ import pytest
 
 from parsers import parquet
 from parsers.errors import OtherReading, UnknownFormat
-from parsers.lines import LineReader, visible
+from parsers.lines import LineReader
 from parsers.masks import SECRETS
 from parsers.reading import read
 from parsers.source import Hints, Limits
+from parsers.spelling import visible
 
 SMALL = Limits(run_bytes=100_000, block_bytes=10_000)
 
