@@ -217,7 +217,7 @@ def _make() -> MarkdownIt:
     # Out: HTML and pictures; and what makes pasted lines vanish or grow: definitions of links, lines of dashes.
     made.disable(["image", "html_block", "html_inline", "entity", "reference", "lheading", "hr"])
     made.validateLink = _listed_scheme  # type: ignore[method-assign,assignment]  # this is how the library wants it
-    made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
+    made.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]  # None only without linkify-it
     made.inline.ruler.before("emphasis", "reference", _reference)
     made.add_render_rule("ref", _render_ref)
     made.add_render_rule("heading_open", _render_heading)

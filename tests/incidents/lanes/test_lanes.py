@@ -58,7 +58,7 @@ def drawn(name: str, window: Window, ordered: bool = False, **tables: pl.DataFra
     axis = windows.Axis(dict.fromkeys(sorted(clocks), 0.0), dict.fromkeys(clocks, window.end), ordered)
     chosen = windows.choice(name)
     assert chosen is not None
-    strips, in_all = windows.draw([chosen], axis, window, Tables(**tables), None)  # type: ignore[arg-type]
+    strips, in_all = windows.draw([chosen], axis, window, Tables(**tables), None)  # type: ignore[arg-type]  # answers as ReadOnly does
     assert in_all == len(strips)
     return strips
 
