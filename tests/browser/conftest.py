@@ -84,6 +84,11 @@ def person(chromium: Browser) -> Iterator[Callable[..., Page]]:
     assert complaints == []
 
 
+def sign_in(context: BrowserContext, state: StorageState) -> None:
+    """Let a browser profile go on with the session of another one."""
+    context.add_cookies(state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+
+
 @pytest.fixture(scope="module")
 def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
     """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
@@ -102,7 +107,7 @@ def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
 @pytest.fixture
 def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState) -> Page:
     page = person()
-    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(page.context, admin_state)
     page.goto(exhibit.url)
     return page
 
@@ -111,7 +116,7 @@ def ada(person: Callable[..., Page], exhibit: Served, admin_state: StorageState)
 def sample_room(exhibit: Served, chromium: Browser, admin_state: StorageState) -> str:
     """Open the sample room and wait until it is judged; return its address."""
     context = chromium.new_context()
-    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(context, admin_state)
     page = context.new_page()
     page.goto(exhibit.url)
     page.get_by_role("button", name="Open the sample room").first.click()

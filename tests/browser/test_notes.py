@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
-from tests.browser.conftest import axe_violations, shot
+from tests.browser.conftest import axe_violations, shot, sign_in
 from tests.browser.test_story import invited
 from tests.served import Served
 
@@ -24,7 +24,7 @@ Scheme = Literal["light", "dark"]
 def nils_state(exhibit: Served, chromium: Browser, admin_state: StorageState, sample_room: str) -> StorageState:
     """A second member of the sample room, who joined by an invitation."""
     ours, theirs = chromium.new_context(), chromium.new_context()
-    ours.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(ours, admin_state)
     ada, nils = ours.new_page(), theirs.new_page()
     invited(ada, nils, sample_room, "nils")
     state = theirs.storage_state()
@@ -39,7 +39,7 @@ def both(person: Callable[..., Page], admin_state: StorageState, nils_state: Sto
     pages = []
     for state in (admin_state, nils_state):
         page = person()
-        page.context.add_cookies(state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+        sign_in(page.context, state)
         page.goto(sample_room)
         expect(page.locator("#live")).to_have_attribute("data-state", "on")
         pages.append(page)
@@ -107,7 +107,7 @@ def test_a_draft_survives_a_reload_and_half_a_minute_without_connection(
 ) -> None:
     nils = both[1]
     context = chromium.new_context()  # not `person`: htmx reports a request that found no network as an error
-    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(context, admin_state)
     page = context.new_page()
     page.goto(sample_room)
     expect(page.locator("#live")).to_have_attribute("data-state", "on")
@@ -143,7 +143,7 @@ def test_a_note_whose_answer_got_lost_is_written_once(
 ) -> None:
     nils = both[1]
     context = chromium.new_context()
-    context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(context, admin_state)
     page = context.new_page()
     page.goto(sample_room)
     lost: list[int] = []
@@ -232,7 +232,7 @@ def test_the_pages_fit_and_can_be_read(
     sample_room: str,
 ) -> None:
     page = person(width, 844, scheme)
-    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(page.context, admin_state)
     page.goto(f"{sample_room}notes/new/?clock=3.1:1&from=9.5&to=11.25&lane=server-3731&label=server%203731")
     expect(page.locator("main")).to_contain_text("On lane server 3731, clock 3.1:1, 9.500 to 11.250 s")
     page.locator("main textarea").fill(
@@ -263,7 +263,7 @@ def test_reading_needs_no_scripts(
     write(both[0], "Read without scripts, see #artifact-3:1-5.")
     note_of(both[0], "Read without scripts")
     context = chromium.new_context(java_script_enabled=False)
-    context.add_cookies(nils_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(context, nils_state)
     page = context.new_page()
     page.goto(f"{sample_room}notes/")
     expect(page.locator(".note-text a.lines").first).to_be_visible()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, StorageState, expect
 
-from tests.browser.conftest import PASSWORD, axe_violations, shot
+from tests.browser.conftest import PASSWORD, axe_violations, shot, sign_in
 from tests.served import Served
 
 SAMPLE = Path(__file__).resolve().parents[2] / "incidents" / "sample"
@@ -122,7 +122,7 @@ def test_pages_fit_and_are_accessible(
     person: Callable[..., Page], sample_room: str, exhibit: Served, admin_state: StorageState, width: int, scheme: str
 ) -> None:
     page = person(width, 960 if width > 1000 else 844, scheme)
-    page.context.add_cookies(admin_state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(page.context, admin_state)
     page.goto(exhibit.url)
     assert axe_violations(page) == []
     shot(page, f"rooms-{width}-{scheme}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import axe_violations
+from tests.browser.conftest import axe_violations, sign_in
 
 
 def frame_of_calls(page: Page) -> Locator:
@@ -147,7 +147,7 @@ def test_without_scripts_the_timeline_is_a_picture(ada: Page, sample_room: str) 
     browser = ada.context.browser
     assert browser
     plain = browser.new_context(java_script_enabled=False)
-    plain.add_cookies(ada.context.cookies())  # type: ignore[arg-type]  # what it gives, it takes
+    sign_in(plain, ada.context.storage_state())
     page = plain.new_page()
     page.goto(sample_room)
     picture = page.get_by_role("img", name="Timeline of this room")
