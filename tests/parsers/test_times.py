@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfoNotFoundError
 import polars as pl
 import pytest
 
-import parsers.lines
 import parsers.masks
 import parsers.parts
+import parsers.spelling
 import parsers.times
 from parsers.times import decimal, decimal_sign, month, wall_seconds, wall_text, zone_trouble
 
 
-@pytest.mark.parametrize("module", [parsers.times, parsers.masks, parsers.lines, parsers.parts])
+@pytest.mark.parametrize("module", [parsers.times, parsers.masks, parsers.parts, parsers.spelling])
 def test_promises_in_docstrings(module):
     result = doctest.testmod(module)
     assert result.attempted
