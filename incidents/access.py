@@ -34,10 +34,13 @@ class Right(StrEnum):
     UNMASK = "lift the masks of secrets"
     CLOSE = "close, open and archive the room"
     HOOKS = "send news of the room to other systems"
+    ASK = "ask the evidence tables"
+    TUNE = "set thresholds of rules"
+    SHARE = "edit and share the summary"
 
 
-_VIEWER = frozenset({Right.READ})
-_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE, Right.PLAN}
+_VIEWER = frozenset({Right.READ, Right.ASK})
+_INVESTIGATOR = _VIEWER | {Right.UPLOAD, Right.CORRECT, Right.NOTE, Right.DISPUTE, Right.CASE, Right.PLAN, Right.TUNE}
 RIGHTS: dict[str, frozenset[Right]] = {
     Role.VIEWER: _VIEWER,
     Role.INVESTIGATOR: _INVESTIGATOR,
@@ -45,10 +48,20 @@ RIGHTS: dict[str, frozenset[Right]] = {
 }
 # What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
 _WHEN_CLOSED = frozenset(
-    {Right.READ, Right.ORIGINAL, Right.PEOPLE, Right.PURGE, Right.UNMASK, Right.CLOSE, Right.HOOKS}
+    {
+        Right.READ,
+        Right.ASK,
+        Right.ORIGINAL,
+        Right.PEOPLE,
+        Right.PURGE,
+        Right.UNMASK,
+        Right.CLOSE,
+        Right.HOOKS,
+        Right.SHARE,
+    }
 )
 # An archived one is for reading; purging what must not lie there is still allowed.
-_WHEN_ARCHIVED = frozenset({Right.READ, Right.ORIGINAL, Right.PURGE, Right.CLOSE})
+_WHEN_ARCHIVED = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.PURGE, Right.CLOSE})
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 

@@ -38,6 +38,9 @@ MAY = {
     "unmask": Right.UNMASK,
     "close": Right.CLOSE,
     "hooks": Right.HOOKS,
+    "ask": Right.ASK,
+    "tune": Right.TUNE,
+    "share": Right.SHARE,
 }
 
 
