@@ -6,6 +6,7 @@ does not say". Texts of the report quote evidence, so whoever renders them passe
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -224,7 +225,11 @@ class Citation:
 
 @dataclass(frozen=True)
 class Ask:
-    """Evidence that is missing: what for, the exact command, on which system, who can run it, what it is worth."""
+    """Evidence that is missing: what for, the exact command, on which system, who can run it, what it is worth.
+
+    `id` stays the same from one evaluation to the next as long as the same rule lacks the same on the same host: it
+    is what links to a new request say, and how a request is found again.
+    """
 
     why: str
     command: str
@@ -232,6 +237,9 @@ class Ask:
     who: str
     worth: float
     rule: str
+    id: str = ""
+    host: str = ""
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -495,6 +503,13 @@ class Outlook:
     @cached_property
     def asks(self) -> list[Ask]:
         """List what would settle what cannot be told, each command once: first what bears on the causes found, then most worth first."""
+        once: dict[str, Ask] = {}
+        for ask in self._asks:
+            once.setdefault(ask.command or ask.why, ask)
+        return list(once.values())
+
+    @cached_property
+    def _asks(self) -> list[Ask]:
         near = [
             ask
             for code in ("cause", "along")
@@ -504,10 +519,11 @@ class Outlook:
         ]
         rest = [_ask(entry, str(entry.get("rule") or "")) for entry in self.report.get("not_evaluable") or []]
         rest += [ask for claim in self.claims if claim.group not in ("cause", "along") for ask in claim.would_help]
-        once: dict[str, Ask] = {}
-        for ask in (*sorted(near, key=lambda ask: -ask.worth), *sorted(rest, key=lambda ask: -ask.worth)):
-            once.setdefault(ask.command or ask.why, ask)
-        return list(once.values())
+        return [*sorted(near, key=lambda ask: -ask.worth), *sorted(rest, key=lambda ask: -ask.worth)]
+
+    def ask(self, id: str) -> Ask | None:
+        """Return what is missing under this id, also where the list names the same command for another rule."""
+        return next((ask for ask in self._asks if ask.id == id), None)
 
     def claim(self, key: str) -> Claim | None:
         """Return the claim with this key, or None."""
@@ -685,13 +701,18 @@ def _ask(entry: Json, rule: str) -> Ask:
     host = f" on {entry['host']}" if entry.get("host") else ""
     title = str(entry.get("title") or "")
     why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"
+    host_name, command = str(entry.get("host") or ""), str(entry.get("ask") or "")
+    listed = tuple(str(need) for need in entry.get("needs") or [])
     return Ask(
         why=why,
-        command=str(entry.get("ask") or ""),
+        command=command,
         os=str(entry.get("os") or ""),
         who=str(entry.get("who") or ""),
         worth=float(entry.get("worth") or 0),
         rule=rule,
+        id=hashlib.sha256("\0".join((rule, host_name, command, *sorted(listed))).encode()).hexdigest()[:16],
+        host=host_name,
+        needs=listed,
     )
 
 

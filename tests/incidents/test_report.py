@@ -208,3 +208,24 @@ def test_a_row_that_clears_nobody_stands_as_no_clearing():
     report["findings"].append(clear | {"key": "f" * 16, "rule": "NET-004", "group": "contributing", "clears": []})
     (weak,) = [claim for claim in outlook(report).claims if claim.rule == "NET-004"]
     assert (weak.clears, weak.group) == (False, "contributing")
+
+
+def test_what_is_missing_keeps_its_id_until_something_else_is_missing() -> None:
+    entry = {
+        "rule": "r",
+        "host": "db1",
+        "needs": ["pmap", "params"],
+        "ask": "pmap -xs PID",
+        "os": "solaris",
+        "worth": 3,
+    }
+    lacking = Outlook({"not_evaluable": [entry, {**entry, "rule": "s"}]}, "room")
+    first = lacking.asks[0]
+    turned = Outlook({"not_evaluable": [{**entry, "needs": ["params", "pmap"], "worth": 9}]}, "room")
+    assert turned.asks[0].id == first.id and len(first.id) == 16
+    for other in ({"rule": "s"}, {"host": "db2"}, {"ask": "pmap -x PID"}, {"needs": ["pmap"]}):
+        assert Outlook({"not_evaluable": [entry | other]}, "room").asks[0].id != first.id
+    assert len(lacking.asks) == 1
+    hidden = Outlook({"not_evaluable": [{**entry, "rule": "s"}]}, "room").asks[0].id
+    found = lacking.ask(hidden)
+    assert found is not None and found.rule == "s" and lacking.ask("nonsense") is None
