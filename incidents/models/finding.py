@@ -20,6 +20,18 @@ class Evaluation(models.Model):
     # False: the room was closed when it was made; a lead has not taken it over yet.
     accepted = models.BooleanField(default=True)
     made_at = models.DateTimeField(auto_now_add=True)
+    # What the report said of each cause, kept small beside it: state of the verdict, then all codes, then all scores.
+    # A history of hundreds of evaluations is read from here, never from the reports.
+    scores = models.GeneratedField(
+        expression=models.Func(
+            "report",
+            template="jsonb_path_query_array(%(expressions)s, '$.verdict.state')"
+            " || jsonb_path_query_array(%(expressions)s, '$.hypotheses[*].code')"
+            " || jsonb_path_query_array(%(expressions)s, '$.hypotheses[*].score')",
+        ),
+        output_field=models.JSONField(),
+        db_persist=True,
+    )
 
     class Meta:
         ordering = ("incident", "-number")
