@@ -28,6 +28,7 @@ class Way(models.TextChoices):
     PUT = "put", "curl -T"
     SAMPLE = "sample", "sample room"
     ARCHIVE = "archive", "an archive"
+    LINK = "link", "a request's link"
 
 
 class Artifact(models.Model):

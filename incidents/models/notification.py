@@ -1,4 +1,4 @@
-"""What a person is told beside the room's own news: that somebody named them, answered them, or answered their dispute."""
+"""What a person is told beside the room's own news: that somebody named them, answered them, or needs something."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.db.models import Q
 from incidents.models.finding import Dispute
 from incidents.models.incident import Incident
 from incidents.models.note import Note
+from incidents.models.request import EvidenceRequest
 
 
 class Told(models.TextChoices):
@@ -17,6 +18,10 @@ class Told(models.TextChoices):
     MENTION = "mention", "mentioned you"
     REPLY = "reply", "replied to you"
     ANSWER = "answer", "answered your dispute"
+    COLLECT = "collect", "asked you to collect something"
+    WAITING = "waiting", "sent a file by your link; it waits to be taken in"
+    BROUGHT = "brought", "answered your request"
+    CHANGED = "changed", "has judged what you asked for"
 
 
 class Mail(models.TextChoices):
@@ -36,7 +41,13 @@ class Notification(models.Model):
     kind = models.CharField(max_length=8, choices=Told.choices)
     note = models.ForeignKey(Note, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications")
     dispute = models.ForeignKey(Dispute, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications")
-    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    request = models.ForeignKey(
+        EvidenceRequest, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications"
+    )
+    # Empty where nobody of the room did it: the room itself judged, or somebody without an account sent a file.
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     at = models.DateTimeField(auto_now_add=True)
     read_at = models.DateTimeField(null=True, blank=True)
     mail = models.CharField(max_length=8, choices=Mail.choices, default=Mail.NONE)
@@ -49,9 +60,12 @@ class Notification(models.Model):
         constraints = (
             models.UniqueConstraint(name="notification_note_once", fields=("user", "kind", "note")),
             models.UniqueConstraint(name="notification_dispute_once", fields=("user", "kind", "dispute")),
+            models.UniqueConstraint(name="notification_request_once", fields=("user", "kind", "request")),
             models.CheckConstraint(
                 name="notification_has_cause",
-                condition=Q(note__isnull=False, dispute__isnull=True) | Q(note__isnull=True, dispute__isnull=False),
+                condition=Q(note__isnull=False, dispute__isnull=True, request__isnull=True)
+                | Q(note__isnull=True, dispute__isnull=False, request__isnull=True)
+                | Q(note__isnull=True, dispute__isnull=True, request__isnull=False),
             ),
             models.CheckConstraint(name="notification_kind_known", condition=Q(kind__in=Told.values)),
             models.CheckConstraint(name="notification_mail_known", condition=Q(mail__in=Mail.values)),
