@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from incidents.models.incident import Incident
+from incidents.models.wording import indexed
 
 
 class Evaluation(models.Model):
@@ -41,6 +42,10 @@ class Evaluation(models.Model):
         return f"evaluation {self.number}"
 
 
+#: By what a room may be like another: claims that hold, not those on data quality or on what is harmless.
+ALIKE = Q(gone_since__isnull=True, withdrawn=False, group__in=("cause", "along", "contributing"))
+
+
 class Finding(models.Model):
     """A claim that keeps its identity from one evaluation to the next; notes and disputes hang on `key`."""
 
@@ -54,6 +59,10 @@ class Finding(models.Model):
     first_seen = models.DateTimeField(auto_now_add=True)
     gone_since = models.DateTimeField(null=True, blank=True)  # no longer found since; empty while it is found
     withdrawn = models.BooleanField(default=False)  # it cites an artifact that was purged
+    # Of the current version, to be searched and compared with other rooms: where, and headline and expert text.
+    host = models.CharField(max_length=100, blank=True)
+    subject = models.CharField(max_length=200, blank=True)
+    said = models.TextField(blank=True)
 
     class Meta:
         ordering = ("rank", "id")
@@ -61,7 +70,13 @@ class Finding(models.Model):
             models.UniqueConstraint(name="finding_key_once", fields=("incident", "key")),
             models.CheckConstraint(name="finding_key_hex", condition=Q(key__regex=r"^[0-9a-f]{16}$")),
         )
-        indexes = (models.Index(fields=("incident", "gone_since", "rank"), name="finding_in_order"),)
+        indexes = (
+            models.Index(fields=("incident", "gone_since", "rank"), name="finding_in_order"),
+            models.Index(fields=("rule", "incident"), name="finding_by_rule"),
+            models.Index(fields=("host", "incident"), name="finding_by_host", condition=ALIKE & ~Q(host="")),
+            models.Index(fields=("subject", "incident"), name="finding_by_subject", condition=ALIKE & ~Q(subject="")),
+            *indexed("finding", "said"),
+        )
 
     def __str__(self) -> str:
         return f"{self.rule} {self.key}"
