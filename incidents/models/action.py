@@ -10,6 +10,7 @@ from django.utils import timezone
 from incidents.models.case import Marker
 from incidents.models.decision import Decision
 from incidents.models.incident import Incident
+from incidents.models.wording import indexed
 
 
 class ActionState(models.TextChoices):
@@ -64,6 +65,7 @@ class Action(models.Model):
         indexes = (
             models.Index(fields=("incident", "due_at", "id"), name="action_by_due"),
             models.Index(fields=("incident", "finding_key"), name="action_by_finding"),
+            *indexed("action", "text", "expected"),
         )
 
     def __str__(self) -> str:

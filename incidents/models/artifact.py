@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from incidents.models.incident import Incident
 from incidents.models.link import UploadToken
+from incidents.models.wording import indexed
 
 
 class ArtifactState(models.TextChoices):
@@ -61,6 +62,7 @@ class Artifact(models.Model):
 
     class Meta:
         ordering = ("number",)
+        indexes = indexed("artifact", "name")
         constraints = (
             models.UniqueConstraint(name="artifact_number_once", fields=("incident", "number")),
             models.UniqueConstraint(

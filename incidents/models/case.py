@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 
 from incidents.models.artifact import Artifact
 from incidents.models.incident import Incident
+from incidents.models.wording import Grams, indexed, said
 
 
 class Host(models.Model):
@@ -25,6 +27,7 @@ class Host(models.Model):
 
     class Meta:
         ordering = ("name",)
+        indexes = (GinIndex(Grams(said("name")), name="host_grams"),)
         constraints = (
             models.UniqueConstraint(name="host_name_once", fields=("incident", "name")),
             models.CheckConstraint(name="host_ncpu_from_1", condition=Q(ncpu__isnull=True) | Q(ncpu__gte=1)),
@@ -105,7 +108,10 @@ class Statement(models.Model):
 
     class Meta:
         ordering = ("id",)
-        indexes = (models.Index(fields=("incident", "name"), name="statement_by_name"),)
+        indexes = (
+            models.Index(fields=("incident", "name"), name="statement_by_name"),
+            *indexed("statement", "name", "text", "author_label"),
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"

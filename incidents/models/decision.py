@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from incidents.models.incident import Incident
+from incidents.models.wording import indexed
 
 
 class Decision(models.Model):
@@ -48,6 +49,7 @@ class Decision(models.Model):
         indexes = (
             models.Index(fields=("incident", "needed_by", "id"), name="decision_by_need"),
             models.Index(fields=("incident", "finding_key"), name="decision_by_finding"),
+            *indexed("decision", "question", "outcome"),
         )
 
     def __str__(self) -> str:

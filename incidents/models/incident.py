@@ -7,12 +7,18 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from incidents.models.wording import indexed
+
 
 class Status(models.TextChoices):
     OPEN = "open", "open"
     MITIGATED = "mitigated", "mitigated"
     RESOLVED = "resolved", "resolved"
     CLOSED = "closed", "closed"
+
+
+#: What of a room is searched.
+SEARCHED = ("title", "symptom_text", "affected", "last_change", "measured_how")
 
 
 class Incident(models.Model):
@@ -67,7 +73,10 @@ class Incident(models.Model):
                 condition=Q(archived_at__isnull=True) | Q(status=Status.CLOSED),
             ),
         )
-        indexes = (models.Index(fields=("status", "-created_at"), name="incident_by_status"),)
+        indexes = (
+            models.Index(fields=("status", "-created_at"), name="incident_by_status"),
+            *indexed("incident", *SEARCHED),
+        )
 
     def __str__(self) -> str:
         return self.title

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from incidents.models.incident import Incident
+from incidents.models.wording import indexed
 
 
 class Note(models.Model):
@@ -78,6 +79,7 @@ class Note(models.Model):
                 fields=("incident", "created_at", "id"), name="note_threads", condition=Q(reply_to__isnull=True)
             ),
             models.Index(fields=("incident", "clock"), name="note_by_clock", condition=Q(clock__isnull=False)),
+            *indexed("note", "text"),
         )
 
     def __str__(self) -> str:

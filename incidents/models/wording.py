@@ -1,0 +1,46 @@
+"""How texts are indexed to be found: as words (full text, without stemming) and as groups of three characters.
+
+The groups come from `incidents_grams`, a function of our own (migration 0016, docs/decisions/0013): the PostgreSQL that
+Exhibit brings along has no pg_trgm, and `0x7f3a` or `H-OS-SHM` must be found by any piece of it. Whoever searches writes
+`words(...)` and `Grams(...)` of the same `said(...)`: PostgreSQL uses an index of an expression for that expression only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector
+from django.db.models import F, Func, TextField, Value
+from django.db.models.functions import Concat
+
+#: A shorter piece of a word has no group of its own: it is looked for as the beginning of a word.
+GRAM = 3
+
+
+class Grams(Func):
+    """All groups of three characters of a text in lower case, each once; an array that `@>` asks."""
+
+    function = "incidents_grams"
+    output_field = ArrayField(TextField())
+
+
+def said(*fields: str) -> Any:
+    """Return some columns of a row as one text."""
+    if len(fields) == 1:
+        return F(fields[0])
+    parts: list[Any] = [F(fields[0])]
+    for field in fields[1:]:
+        parts += [Value(" "), F(field)]
+    return Concat(*parts, output_field=TextField())
+
+
+def words(text: Any) -> SearchVector:
+    """The words of a text; `simple`: as they are written, since half of them are names of calls and codes."""
+    return SearchVector(text, config="simple")
+
+
+def indexed(name: str, *fields: str) -> tuple[GinIndex, GinIndex]:
+    """Return both indexes of a text that the search looks into."""
+    return GinIndex(words(said(*fields)), name=f"{name}_words"), GinIndex(Grams(said(*fields)), name=f"{name}_grams")
