@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -364,21 +364,32 @@ class Case:
 
     def _by_artifact(self, name: str) -> bool:
         """Tell whether a derived table says of each artifact only what that artifact holds, so that others need not be read again."""
-        module = registry.derived()[name]
-        return not self.in_memory and module.SCOPE == "artifact" and not any(n in SAID for n in _base(name)) and len(self.spec.artifacts) > 1  # fmt: skip
+        return not self.in_memory and separable(name) and len(self.spec.artifacts) > 1
 
     def _parts_with(self, name: str) -> Iterator[Case]:
         """The same case with one artifact alone, for each that has what a derived table is made of."""
-        base = _base(name)
+        return iter(self.apart([name]).values())
+
+    def apart(self, names: Iterable[str]) -> dict[int, Case]:
+        """Return, for each artifact that has what these tables are made of, the same case with that artifact alone; its clocks
+        are not aligned."""
+        base = frozenset().union(*(_base(name) for name in names))
+        found: dict[int, Case] = {}
         for artifact in self.spec.artifacts:
             if artifact.id in self.manifests and any(self._counted(artifact.id, n) for n in base):
                 if artifact.id not in self._parts:
-                    phases = tuple(p for p in self.spec.phases if p.artifact == artifact.id)
-                    part = Case(replace(self.spec, artifacts=(artifact,), phases=phases), self.cache)
-                    part.manifests = {artifact.id: self.manifests[artifact.id]}
-                    part._store = self._store
-                    self._parts[artifact.id] = part
-                yield self._parts[artifact.id]
+                    self._parts[artifact.id] = self.only([artifact.id])
+                found[artifact.id] = self._parts[artifact.id]
+        return found
+
+    def only(self, artifacts: Collection[int]) -> Case:
+        """Return the same case with some of its artifacts; its clocks are not aligned."""
+        held = tuple(a for a in self.spec.artifacts if a.id in artifacts)
+        phases = tuple(p for p in self.spec.phases if p.artifact in artifacts)
+        part = Case(replace(self.spec, artifacts=held, phases=phases), self.cache)
+        part.manifests = {a.id: self.manifests[a.id] for a in held if a.id in self.manifests}
+        part._store = self._store
+        return part
 
     def _counted(self, artifact: int, name: str) -> list[tuple[Any, int]]:
         """Batches of an artifact that have rows of an evidence table, with how many."""
@@ -558,6 +569,13 @@ def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | Non
         here = (pl.col("part") == s.part) & pl.col("line_no").is_between(s.line_from, s.line_to)
         found = pl.when(here).then(pl.lit(value, kind)).otherwise(found)
     return found
+
+
+def separable(name: str) -> bool:
+    """Tell whether a table says of each artifact only what that artifact holds, whatever else the room has. KeyError for no table."""
+    if name in schema.TABLES:
+        return name not in FROM_CASE
+    return registry.derived()[name].SCOPE == "artifact" and not any(n in SAID for n in _base(name))
 
 
 @functools.cache

@@ -83,7 +83,8 @@ def load(text: str, path: str = "rule") -> Rule:
     sql = file.query or compile_when(file, fail)
     if file.stage == 1 and _reads(sql, FINDINGS):
         raise fail("stage", f"only a rule of stage 2 may read {FINDINGS}")
-    used = set(BOUND.findall(sql))
+    _check_parts(file, fail)
+    used = {name for text_ in (sql, *file.parts.values()) for name in BOUND.findall(text_)}
     for name in sorted(used ^ set(file.params)):
         raise fail(
             f"params.{name}",
@@ -111,7 +112,31 @@ def load(text: str, path: str = "rule") -> Rule:
                 raise fail(f"tests[{n}].params.{name}", "is no parameter of this rule")
     if file.max_rows < 1:
         raise fail("max_rows", "must be at least 1")
-    return Rule(file, requires, sql, hashlib.sha256(sql.encode()).hexdigest()[:16], path)
+    whole = "\0".join([sql, *(f"{name}={part}" for name, part in sorted(file.parts.items()))])
+    return Rule(file, requires, sql, hashlib.sha256(whole.encode()).hexdigest()[:16], path)
+
+
+def _check_parts(file: RuleFile, fail: Any) -> None:
+    """A part is asked of each artifact alone: it may read nothing that another artifact, a person or the common axis changes."""
+    if not file.parts:
+        return
+    from parsers import schema
+    from rules.case import separable
+
+    known = frozenset(schema.TABLES) | frozenset(registry.derived()) | {FINDINGS}
+    for name, sql in file.parts.items():
+        where = f"parts.{name}"
+        if not NAME.fullmatch(name) or not name.startswith(f"{file.slug.replace('-', '_')}_") or name in known:
+            raise fail(where, f"must be a lower-case name that begins with {file.slug.replace('-', '_')}_")
+        for table in sorted(known):
+            if _reads(sql, table) and (table == FINDINGS or not separable(table)):
+                raise fail(where, f"may not read {table}, which is of the whole room")
+        if re.search(r"\b(?:t|t_err)\b", sql):
+            raise fail(where, "may not read t or t_err: clocks are aligned only in the room; use t_local and clock")
+        if not re.search(r"\bartifact_id\b", sql):
+            raise fail(where, "must give artifact_id")
+        if file.query is None or not _reads(file.query, name):
+            raise fail(where, "is not read by the query")
 
 
 def _reads(sql: str, table: str) -> bool:

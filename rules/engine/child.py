@@ -3,7 +3,8 @@
 Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them;
 {"op": "draft", "views", "load": {table: [columns]},
 "rows": N} loads the named columns into memory, drops everything else and locks the configuration; {"op": "query", "sql", "params",
-"limit_s", "max_rows", "trusted"}. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
+"limit_s", "max_rows"}; {"op": "apart", "views", "file", ...} is a query over these views alone, its rows written to a Parquet file
+if one is named. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
 """
 
 from __future__ import annotations
@@ -101,6 +102,31 @@ class Engine:
             stop.cancel()
         return {"columns": columns, "rows": [[plain(v) for v in row] for row in rows], "more": more}
 
+    def apart(
+        self, views: Mapping[str, str], sql: str, params: Mapping[str, Any], limit_s: float, max_rows: int, file: str
+    ) -> dict[str, Any]:
+        """Run one statement over other views than those that are open. `file`: write all rows there and give none back."""
+        assert self.connection is not None
+        used = check(sql, frozenset(views))
+        opened, self.names = self.names, frozenset(views)
+        self.connection.execute("create schema apart")
+        stop = threading.Timer(limit_s, self.connection.interrupt)
+        try:
+            for name, select in views.items():
+                self.connection.execute(f'create view apart."{name}" as {select}')
+            self.connection.execute("set search_path = 'apart,main'")
+            if not file:
+                return self.query(sql, params, limit_s, max_rows)
+            stop.start()
+            target = file.replace("'", "''")
+            bound = {p: params[p] for p in used.params} if used.params else None
+            self.connection.execute(f"copy ({sql}) to '{target}' (format parquet)", bound)
+        finally:
+            stop.cancel()
+            self.names = opened
+            self.connection.execute("set search_path = 'main'; drop schema apart cascade")
+        return {"rows": [], "columns": [], "more": 0}
+
 
 def plain(value: Any) -> Any:
     """Return a JSON value: NaN and infinities are unknown, exact decimals become numbers, times become ISO text."""
@@ -131,7 +157,10 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
         elif request["op"] == "draft":
             engine.draft(request["views"], request["load"], request["rows"], request["memory_mb"])
         else:
-            return engine.query(request["sql"], request["params"], request["limit_s"], request["max_rows"])
+            asked = (request["sql"], request["params"], request["limit_s"], request["max_rows"])
+            if request["op"] == "apart":
+                return engine.apart(request["views"], *asked, request["file"])
+            return engine.query(*asked)
     except Refused as error:
         return {"error": {"kind": "refused", "text": str(error)}}
     except duckdb.InterruptException:

@@ -22,6 +22,7 @@ from rules import clocks, findings_table, registry
 from rules.case import Case, columns_of
 from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
+from rules.engine.slices import Slices
 from rules.errors import CaseInvalid, RuleFailed
 from rules.loader import condition, literal
 from rules.model import CLASSES, Failed, Layer, Override, ParamUsed, Severity
@@ -131,11 +132,15 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
 
 
 def tables_of(rule: Rule) -> list[str]:
-    """Return every table a rule may read, by its text and its requirements; sorted, never too few."""
-    known = views.names(rule.file.stage)
-    words = set(WORD.findall(rule.sql))
+    """Return every table a rule may read, by its text, its parts and its requirements; sorted, never too few."""
     needed = {n.table for n in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)}
-    return sorted((words | needed) & known)
+    named = {table for sql in (rule.sql, *rule.file.parts.values()) for table in tables_in(sql, rule.file.stage)}
+    return sorted(named | needed & views.names(rule.file.stage))
+
+
+def tables_in(sql: str, stage: int = 1) -> list[str]:
+    """Return every table a statement may read; sorted, never too few."""
+    return sorted(set(WORD.findall(sql)) & views.names(stage))
 
 
 class Runner:
@@ -146,6 +151,7 @@ class Runner:
         self.sandbox = sandbox
         self.scratch = scratch
         self.cache = cache
+        self.slices = Slices(case, sandbox, scratch, cache, VERSION)
         self._opened: set[str] = set()
         self._views: dict[str, str] = {}
         self._counts: dict[str, dict[str | None, int]] = {}
@@ -211,10 +217,12 @@ class Runner:
             more = 0
             if met:  # what would only confirm is not even built where the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
-                kept = self._kept(rule, params)
+                values = {n: p.value for n, p in params.items()}
+                parts = {n: self._part(rule, n, sql, values) for n, sql in rule.file.parts.items()}
+                kept = self._kept(rule, values, [digest for _, digest in parts.values()])
                 found = _read(kept)
                 if found is None:
-                    made = self._query(rule, {n: p.value for n, p in params.items()})
+                    made = self._query(rule, values, {n: select for n, (select, _) in parts.items()})
                     found = {"rows": list(made.rows), "more": made.more}
                     _write(kept, found)
                 rows, more = found["rows"], found["more"]
@@ -330,6 +338,10 @@ class Runner:
             where.append(f"name = {literal(need.statement)}")
         owned = "host" in columns_of(need.table.removesuffix("_i")) and not need.statement and not _of_room(need.table)
         key = "host" if owned else literal(ROOM)
+        if self.slices.keeps(need.table):
+            passing = " and ".join(f"({w})" for w in where) or "true"
+            each = f"select artifact_id, {key} as host, count(*) as n from {need.table} where {passing} group by 1, 2"
+            return self.slices.counts(rule.id, each, need.table)
         sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
         kept = self._file("counts", "need", (sql, self._inputs([need.table])))
         found = _read(kept)
@@ -342,8 +354,14 @@ class Runner:
 
     # --- the query ---------------------------------------------------------------------------------------------------
 
-    def _query(self, rule: Rule, params: Mapping[str, Any]) -> Rows:
-        return self._ask(rule.id, rule.sql, params, tables_of(rule))
+    def _part(self, rule: Rule, name: str, sql: str, params: Mapping[str, Any]) -> tuple[str, str]:
+        bound = {n: v for n, v in params.items() if re.search(rf"\${n}\b", sql)}
+        return self.slices.select(f"{rule.id}-{name}", sql, bound, tables_in(sql))
+
+    def _query(self, rule: Rule, params: Mapping[str, Any], parts: Mapping[str, str]) -> Rows:
+        tables = tables_in(rule.sql, rule.file.stage) if parts else tables_of(rule)
+        self._views.update(parts)
+        return self._ask(rule.id, rule.sql, params, [*tables, *parts])
 
     def _ask(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
         self._view(tables)
@@ -357,11 +375,10 @@ class Runner:
         if missing:
             self._views.update(views.build(self.case, missing, self.scratch))
 
-    def _kept(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Path | None:
-        values = sorted((k, v.value) for k, v in params.items())
+    def _kept(self, rule: Rule, params: Mapping[str, Any], parts: Sequence[str]) -> Path | None:
         placed = AXIS.search(rule.sql) is not None
-        inputs = self._inputs(tables_of(rule), placed)
-        return self._file("rules", rule.id, (rule.file.version, rule.query_hash, values, inputs))
+        inputs = self._inputs(tables_in(rule.sql, rule.file.stage), placed)
+        return self._file("rules", rule.id, (rule.file.version, rule.query_hash, sorted(params.items()), inputs, parts))
 
     def _inputs(self, tables: Iterable[str], placed: bool = False) -> list[str]:
         if self.cache is None or self.case.in_memory:

@@ -73,6 +73,11 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    @property
+    def is_open(self) -> bool:
+        """Tell whether views were opened; those of a child that was killed count, the next query opens them again."""
+        return self._opened is not None
+
     def close(self) -> None:
         """End the child; a second call does nothing."""
         if self._process is not None:
@@ -110,10 +115,30 @@ class Sandbox:
 
     def query(self, rule: str, sql: str, params: Mapping[str, Any] | None = None, max_rows: int | None = None) -> Rows:
         """Run one statement; RuleFailed, RuleTooSlow or RuleTooLarge in the name of `rule`. After a kill the next query starts anew."""
+        return self._answered(rule, {"op": "query"}, sql, params, max_rows)
+
+    def apart(
+        self,
+        rule: str,
+        views: Mapping[str, str],
+        sql: str,
+        params: Mapping[str, Any] | None = None,
+        file: Path | None = None,
+        max_rows: int | None = None,
+    ) -> Rows:
+        """Run one statement over these views instead of those that are open. With a `file` its rows, however many, go there as
+        Parquet and none come back."""
+        return self._answered(
+            rule, {"op": "apart", "views": dict(views), "file": str(file or "")}, sql, params, max_rows
+        )
+
+    def _answered(
+        self, rule: str, head: Mapping[str, Any], sql: str, params: Mapping[str, Any] | None, max_rows: int | None
+    ) -> Rows:
         if self._process is None and self._opened is not None:
             self._told(rule, self._opened)
         request = {
-            "op": "query",
+            **head,
             "sql": sql,
             "params": dict(params or {}),
             "limit_s": self.fence.limit_s,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rules import registry
 from rules.case import Alignment, Case
+from rules.engine import views
 from rules.engine.run import Outcome, Runner
 from rules.engine.sandbox import Sandbox
+from rules.errors import RuleInvalid
 from rules.model import CaseSpec, HostSpec, Override, Statement
 from rules.reading import open_paths
 from rules.rule import Rule
@@ -68,9 +72,9 @@ class Asked(Runner):
 
     queried: list[str]
 
-    def _query(self, rule: Rule, params):  # type: ignore[no-untyped-def]  # as in the class above
+    def _query(self, rule: Rule, params, parts):  # type: ignore[no-untyped-def]  # as in the class above
         self.queried.append(rule.id)
-        return super()._query(rule, params)
+        return super()._query(rule, params, parts)
 
 
 def run(
@@ -160,3 +164,92 @@ def test_a_damaged_file_of_the_cache_is_made_again(tmp_path: Path, spec: CaseSpe
     queried, outcomes = run(spec, rules, tmp_path)
     assert queried == ["CPU-902"]
     assert outcomes[0].drafts[0].magnitude == 2.0
+
+
+PART = """select artifact_id, host, min(line_no) as line_no, count(*) filter (where dur_hi_s >= $least) as n
+          from syscalls group by artifact_id, host"""
+WITH_PART: dict[str, Any] = {
+    "parts": {"r905_calls": PART},
+    "params": {"least": {"type": "number", "default": 0, "min": 0, "max": 9, "why": "practice"}},
+    "query": """select 'calls ' || (select count(*) from vmstat) as subject, n::double as magnitude, host,
+                       [ev(artifact_id, line_no, line_no, 'x')] as evidence
+                from r905_calls where n > 0 order by artifact_id""",
+}
+
+
+def found(outcomes: list[Outcome]) -> list[tuple[str | None, str, float, list[int]]]:
+    return [(d.host, d.subject, d.magnitude, [e.artifact for e in d.evidence]) for o in outcomes for d in o.drafts]
+
+
+def test_a_part_of_a_rule_is_asked_of_new_artifacts_only(
+    tmp_path: Path, spec: CaseSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, tuple[int, ...]]] = []
+    build = views.build
+
+    def watched(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
+        named = list(wanted)
+        asked.append((named[0], tuple(a.id for a in case.spec.artifacts)))
+        return build(case, named, scratch)
+
+    monkeypatch.setattr("rules.engine.slices.views.build", watched)
+    rules = [rule(905, {}, table="syscalls", **WITH_PART)]
+    one = replace(spec, artifacts=(spec.artifacts[0], spec.artifacts[2]))
+    queried, outcomes = run(one, rules, tmp_path)
+    assert found(outcomes) == [("db1", "calls 2", 4.0, [1])]
+    asked.clear()
+    queried, outcomes = run(spec, rules, tmp_path)
+    assert queried == ["CPU-905"]
+    assert found(outcomes) == [("db1", "calls 2", 4.0, [1]), ("db2", "calls 2", 4.0, [2])]
+    assert ("syscalls", (2,)) in asked
+    assert ("syscalls", (1, 2, 3)) not in [(name, held) for name, held in asked if name == "syscalls"]
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    assert found(run(spec, rules, fresh)[1]) == found(outcomes)
+
+    asked.clear()
+    less = (*spec.artifacts[:2],)
+    queried, outcomes = run(replace(spec, artifacts=less), rules, tmp_path)
+    assert queried == ["CPU-905"], "vmstat is gone, which the query reads itself"
+    assert [subject for _, subject, _, _ in found(outcomes)] == ["calls 0", "calls 0"]
+    assert [name for name, _ in asked if name == "syscalls"] == []
+
+    other = (replace(spec.artifacts[1], parts=(replace(spec.artifacts[1].parts[0], host="db9"),)), *spec.artifacts[2:])
+    outcomes = run(replace(spec, artifacts=(spec.artifacts[0], *other)), rules, tmp_path)[1]
+    assert [host for host, *_ in found(outcomes)] == ["db1", "db9"], "a corrected host is joined anew"
+    outcomes = run(spec, rules, tmp_path, (Override("CPU-905", "least", 1, "r", "A"),))[1]
+    assert [n for _, _, n, _ in found(outcomes)] == [2.0, 2.0], "a threshold in a part"
+
+
+def test_a_part_without_rows_is_an_empty_table(tmp_path: Path, spec: CaseSpec) -> None:
+    rules = [rule(905, {}, table="vmstat", **WITH_PART)]
+    outcomes = run(replace(spec, artifacts=spec.artifacts[2:]), rules, tmp_path)[1]
+    assert found(outcomes) == []
+    assert outcomes[0].quiet == ("db1",)
+
+
+def test_kept_slices_that_are_gone_are_made_again(tmp_path: Path, spec: CaseSpec) -> None:
+    rules = [rule(905, {}, table="syscalls", **WITH_PART)]
+    before = found(run(spec, rules, tmp_path)[1])
+    for kept in (tmp_path / "cache").rglob("slices/*.parquet"):
+        kept.unlink()
+    for kept in (tmp_path / "cache").rglob("rules/*.json"):
+        kept.unlink()
+    assert found(run(spec, rules, tmp_path)[1]) == before
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ({"calls": PART}, "begins with r905_"),
+        ({"r905_calls": PART.replace("syscalls", "statements")}, "statements"),
+        ({"r905_calls": PART.replace("syscalls", "changes")}, "changes"),
+        ({"r905_calls": PART.replace("syscalls", "findings")}, "findings"),
+        ({"r905_calls": PART.replace("count(*)", "count(t)")}, "t_local"),
+        ({"r905_calls": PART.replace("artifact_id", "pid")}, "artifact_id"),
+        ({"r905_calls": PART, "r905_more": PART}, "not read"),
+    ],
+)
+def test_a_part_that_more_than_its_artifact_would_change_is_refused(part: dict[str, str], why: str) -> None:
+    with pytest.raises(RuleInvalid, match=why):
+        rule(905, {}, table="syscalls", **{**WITH_PART, "parts": part})

@@ -1,0 +1,165 @@
+"""The child in which a person's SQL runs: `python -m rules.engine.asked`. One child for one question, and it may be killed.
+
+It fences itself in before it loads the engine, then answers JSON lines: {"op": "check", "sql", "tables"} says what a statement uses,
+{"op": "load", "views", "load", "rows", "memory_mb"} takes these columns into memory and locks everything, {"op": "ask", "sql",
+"limit_s", "max_rows", "max_bytes"} answers, {"op": "fences"} says which fences hold. Errors are {"error": {"kind", "type", "text"}}:
+the text is the engine's own and is never shown as it is (`rules.engine.ask_words`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rules.engine.child import Engine
+
+Json = dict[str, Any]
+LOWEST = 19
+MOST_FILES = 256
+_PDEATHSIG, _NO_NEW_PRIVS = 1, 38
+_NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
+
+
+def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
+    """Give up what a question does not need, and say of each fence whether it holds. Call it before any thread exists."""
+    held: dict[str, bool] = {}
+    libc = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "linux":
+        held["dies_with_its_parent"] = libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
+        held["no_new_privileges"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+        # Often refused in containers; the limits below hold all the same.
+        held["no_network"] = libc.unshare(_NEWUSER | _NEWNET | _NEWIPC) == 0
+    limits = {
+        "memory_limited": (resource.RLIMIT_AS, address_mb * 1024 * 1024),
+        "time_limited": (resource.RLIMIT_CPU, cpu_s),
+        "writes_no_file": (resource.RLIMIT_FSIZE, 0),
+        "few_files": (resource.RLIMIT_NOFILE, MOST_FILES),
+        "no_core_file": (resource.RLIMIT_CORE, 0),
+    }
+    for name, (which, most) in limits.items():
+        hard = resource.getrlimit(which)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (most, most))
+        held[name] = resource.getrlimit(which) == (most, most)
+    try:
+        # The scheduler groups processes by session: without this line the niceness would count within our own group alone.
+        with open("/proc/self/autogroup", "w") as group:
+            group.write(str(LOWEST))
+    except OSError:
+        pass
+    held["low_priority"] = os.nice(LOWEST) == LOWEST
+    return held
+
+
+class Answerer:
+    """One question: check, load, ask, in this order. `held`: the fences."""
+
+    def __init__(self, held: Mapping[str, bool]) -> None:
+        from rules.engine.child import Engine
+
+        self.engine: Engine = Engine()
+        self.held = dict(held)
+
+    def answer(self, request: Mapping[str, Any]) -> Json:
+        """Do what a request asks; every failure of the engine becomes an answer."""
+        import duckdb
+
+        from rules.engine.check import Refused
+
+        try:
+            if request["op"] == "fences":
+                return {"fences": self.held}
+            if request["op"] == "check":
+                return self._check(request["sql"], frozenset(request["tables"]))
+            if request["op"] == "load":
+                return self._load(request["views"], request["load"], request["rows"], request["memory_mb"])
+            return self._ask(request["sql"], request["limit_s"], request["max_rows"], request["max_bytes"])
+        except Refused as error:
+            return _error("refused", error)
+        except duckdb.InterruptException as error:
+            return _error("slow", error)
+        except (duckdb.OutOfMemoryException, MemoryError, RecursionError) as error:
+            return _error("large", error)
+        except (duckdb.Error, RuntimeError, KeyError, ValueError) as error:
+            return _error("failed", error)
+
+    def _check(self, sql: str, tables: frozenset[str]) -> Json:
+        from rules.engine.check import check
+
+        used = check(sql, tables)
+        columns = None if used.columns is None else sorted(used.columns)
+        return {"tables": sorted(used.tables), "columns": columns, "params": sorted(used.params)}
+
+    def _load(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int, memory_mb: int) -> Json:
+        self.engine.draft(views, load, rows, memory_mb)
+        assert self.engine.connection is not None
+        counts = {
+            name: (self.engine.connection.execute(f'select count(*) from "{name}"').fetchone() or (0,))[0]
+            for name in load
+        }
+        return {"rows": counts}
+
+    def _ask(self, sql: str, limit_s: float, max_rows: int, max_bytes: int) -> Json:
+        from rules.engine.check import check
+        from rules.engine.child import plain
+
+        connection = self.engine.connection
+        assert connection is not None
+        check(sql, self.engine.names)
+        stop = threading.Timer(limit_s, connection.interrupt)
+        stop.daemon = True
+        stop.start()
+        try:
+            cursor = connection.execute(sql)
+            heads = [(column[0], str(column[1])) for column in cursor.description or []]
+            rows: list[list[Any]] = []
+            size = 0
+            more = 0
+            while len(rows) < max_rows and (one := cursor.fetchone()) is not None:
+                cells = [plain(value) for value in one]
+                size += len(json.dumps(cells, allow_nan=False))
+                if size > max_bytes:
+                    more = 1
+                    break
+                rows.append(cells)
+            while more < 1_000_000 and (rest := cursor.fetchmany(10_000)):
+                more += len(rest)
+        finally:
+            stop.cancel()
+        return {
+            "columns": [name for name, _ in heads],
+            "types": [kind for _, kind in heads],
+            "rows": rows,
+            "more": more,
+            "full": size > max_bytes,
+        }
+
+
+def _error(kind: str, error: BaseException) -> Json:
+    return {"error": {"kind": kind, "type": type(error).__name__, "text": str(error)[:8000]}}
+
+
+def serve(requests: IO[str], answers: IO[str], held: Mapping[str, bool]) -> None:
+    """Answer requests, one JSON line each, until the input ends."""
+    answerer = Answerer(held)
+    for line in requests:
+        answers.write(json.dumps(answerer.answer(json.loads(line)), allow_nan=False) + "\n")
+        answers.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Fence the process in with `address space in MB` and `CPU seconds`, then serve."""
+    address_mb, cpu_s = (int(a) for a in arguments)
+    serve(sys.stdin, sys.stdout, fence(address_mb, cpu_s))
+
+
+if __name__ == "__main__":  # pragma: no cover - runs in the child
+    main(sys.argv[1:])

@@ -1,0 +1,127 @@
+"""What statements say of each artifact, kept by artifact: one more upload costs its own rows, not those of the whole room.
+
+A *slice* is what a statement gives for one artifact. The statement must say of an artifact only what that artifact holds (no join across
+artifacts, `artifact_id` in its result), so that asking many artifacts at once gives the slices of all of them: those that are new are
+asked together, the others are taken from where they were kept, by a hash of everything their rows depend on. Without a cache, and for
+rows in memory, all is asked each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rules.case import Case, separable
+from rules.engine import views
+from rules.engine.sandbox import Sandbox
+
+Counts = dict[str | None, int]
+MOST_COUNTS = 1_000_000
+
+
+class Slices:
+    """Slices of one case. `cache`: where they are kept; `scratch`: where they go without one. `version` is part of every key."""
+
+    def __init__(self, case: Case, sandbox: Sandbox, scratch: Path, cache: Path | None, version: str) -> None:
+        self.case = case
+        self.sandbox = sandbox
+        self.scratch = scratch
+        self.cache = None if case.in_memory else cache
+        self.version = version
+
+    def select(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> tuple[str, str]:
+        """Return a SELECT over the slices of all artifacts, and a hash of what it depends on. RuleFailed in the name of `name`.
+
+        `tables` are all that the statement reads; every one is `separable`.
+        """
+        if not self.sandbox.is_open:
+            self.sandbox.open({}, self.scratch)
+        read = sorted(tables)
+        asked = self._hash(sql, sorted(params.items()))
+        if self.cache is None:
+            file = self.scratch / f"{name}-{asked}.parquet"
+            self._write(name, self.case, read, sql, params, file)
+            return f"select * from read_parquet({views.text(str(file))})", asked
+        owners = self._owners(read)
+        index = self.cache / "slices" / f"{name}-{asked}.json"
+        held = {key: file for key, file in _read(index).items() if index.with_name(file).exists()}
+        missing = [artifact for artifact, key in owners.items() if key not in held]
+        empty = held.get("", "")
+        if missing or not empty:
+            index.parent.mkdir(parents=True, exist_ok=True)
+            file = index.with_name(f"{name}-{asked}-{uuid.uuid4().hex[:12]}.parquet")
+            self._write(name, self.case.only(missing), read, sql, params, file)
+            new = {key: held.get(key, file.name) for key in owners.values()} | {"": empty or file.name}
+            _write(index, new)
+            for old in {*held.values()} - {*new.values()}:
+                index.with_name(old).unlink(missing_ok=True)
+            held = new
+        places: dict[str, list[int]] = {str(index.with_name(held[key])): [] for key in ("", *owners.values())}
+        for artifact, key in owners.items():
+            places[str(index.with_name(held[key]))].append(artifact)
+        files = ", ".join(views.text(f) for f in places)
+        pairs = ", ".join(f"({views.text(f)}, {a})" for f, artifacts in places.items() for a in artifacts)
+        chosen = f"(_file, artifact_id) in ({pairs})" if pairs else "false"
+        whole = f"select * exclude (_file) from read_parquet([{files}], filename='_file') where {chosen}"
+        return whole, self._hash(asked, sorted(owners.items()))
+
+    def counts(self, name: str, sql: str, table: str) -> Counts:
+        """Return host -> rows: the sum over the artifacts of a statement with the columns artifact_id, host and n over one table."""
+        assert self.cache is not None
+        owners = self._owners([table])
+        index = self.cache / "counts" / f"slices-{self._hash(sql)}.json"
+        held = _read(index)
+        missing = [artifact for artifact, key in owners.items() if key not in held]
+        if missing:
+            found: dict[int, list[list[Any]]] = {artifact: [] for artifact in missing}
+            made = views.build(self.case.only(missing), [table], self.scratch)
+            if not self.sandbox.is_open:
+                self.sandbox.open({}, self.scratch)
+            for row in self.sandbox.apart(name, made, sql, max_rows=MOST_COUNTS).rows:
+                found[row["artifact_id"]].append([row["host"], row["n"]])
+            held = {key: found[a] if a in found else held[key] for a, key in owners.items()}
+            _write(index, held)
+        summed: Counts = {}
+        for key in owners.values():
+            for host, n in held[key]:
+                summed[host] = summed.get(host, 0) + n
+        return summed
+
+    def keeps(self, table: str) -> bool:
+        """Tell whether slices of a table are kept at all."""
+        return self.cache is not None and separable(views.WITHOUT_FIRST.get(table, table))
+
+    def _owners(self, tables: Iterable[str]) -> dict[int, str]:
+        """Artifacts that have rows of the tables, each with a hash of what its slice depends on."""
+        read = [views.WITHOUT_FIRST.get(t, t) for t in tables]
+        return {
+            artifact: self._hash(artifact, [part.hash_of(t, placed=False) for t in read])
+            for artifact, part in self.case.apart(read).items()
+        }
+
+    def _write(
+        self, name: str, case: Case, tables: Iterable[str], sql: str, params: Mapping[str, Any], file: Path
+    ) -> None:
+        self.sandbox.apart(name, views.build(case, tables, self.scratch), sql, params, file)
+
+    def _hash(self, *whole: object) -> str:
+        return hashlib.sha256(repr((self.version, *whole)).encode()).hexdigest()[:32]
+
+
+def _read(index: Path) -> dict[str, Any]:
+    try:
+        held: dict[str, Any] = json.loads(index.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return held
+
+
+def _write(index: Path, held: Mapping[str, Any]) -> None:
+    index.parent.mkdir(parents=True, exist_ok=True)
+    beside = index.with_suffix(f".{uuid.uuid4().hex[:12]}.new")
+    beside.write_text(json.dumps(held), "utf-8")
+    beside.rename(index)
