@@ -20,6 +20,10 @@ class Decision(models.Model):
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="decisions")
     question = models.TextField()
     needed_by = models.DateTimeField(null=True, blank=True)
+    # Whose word is needed; a member, or empty when nobody was named.
+    asked_of = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
     finding_key = models.CharField(max_length=16, null=True, blank=True)
     outcome = models.TextField(null=True, blank=True)
     decided_by = models.ForeignKey(
