@@ -114,42 +114,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddField(
-            model_name="finding",
-            name="host",
-            field=models.CharField(blank=True, max_length=100),
-        ),
-        migrations.AddField(
-            model_name="finding",
-            name="subject",
-            field=models.CharField(blank=True, max_length=200),
-        ),
-        migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(
-                condition=models.Q(
-                    ("gone_since__isnull", True),
-                    ("group__in", ("cause", "along", "contributing")),
-                    ("withdrawn", False),
-                    models.Q(("host", ""), _negated=True),
-                ),
-                fields=["host", "incident"],
-                name="finding_by_host",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="finding",
-            index=models.Index(
-                condition=models.Q(
-                    ("gone_since__isnull", True),
-                    ("group__in", ("cause", "along", "contributing")),
-                    ("withdrawn", False),
-                    models.Q(("subject", ""), _negated=True),
-                ),
-                fields=["subject", "incident"],
-                name="finding_by_subject",
-            ),
-        ),
-        migrations.AddField(
             model_name="sharelink",
             name="created_by",
             field=models.ForeignKey(
