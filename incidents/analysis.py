@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from incidents import live, store
+from incidents import live, store, verdicts
 from incidents.errors import IncidentError
 from incidents.models.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
 from incidents.models.case import ClockOffset, Host, Marker, Statement
@@ -401,8 +401,12 @@ def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]
 
 
 def save_findings(evaluation: Evaluation) -> None:
-    """Match the report's findings with the room's by key: new, changed, found again, no longer found."""
+    """Match the report's findings with the room's by key: new, changed, found again, no longer found.
+
+    With them the row of the room's verdict: an evaluation that waits for a lead's word changes neither.
+    """
     incident_id = evaluation.incident_id
+    verdicts.keep(evaluation)
     known = {f.key: f for f in Finding.objects.filter(incident_id=incident_id).select_related("current")}
     seen: set[str] = set()
     for rank, content in enumerate(evaluation.report["findings"], start=1):
@@ -415,6 +419,8 @@ def save_findings(evaluation: Evaluation) -> None:
         told = finding.pk is None or finding.gone_since is not None or finding.withdrawn
         finding.kind, finding.group, finding.rank = content["kind"], content["group"], rank
         finding.gone_since, finding.withdrawn = None, False
+        for name, value in verdicts.told(content).items():
+            setattr(finding, name, value)
         finding.save()
         content_hash = digest(content)
         if finding.current is None or finding.current.content_hash != content_hash:
