@@ -1,10 +1,13 @@
 """How to collect what a rule lacks: for each table the exact command by system, and who usually may run it.
 
-Names in capitals are to be filled in. A command that slows its target says so on the page of the format, not here.
+Names in capitals are to be filled in. Every command ends by itself, in a time and with an amount of output that
+`collect_costs` tells together with what it does to a production host. A system may have a variant by its version
+(`variant_of`): where none is listed, the system's own command holds, then that of every system.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -14,15 +17,24 @@ from rules.rule import Need
 SYSADMIN, DBA, NETWORK, TEAM = "system administrator", "DBA", "network engineer", "the team that reported it"
 
 _TRACE = {
-    "solaris": "truss -f -d -D -E -o FILE -p PID",
-    "linux": "strace -f -ttt -T -o FILE -p PID",
-    "aix": "truss -f -d -D -o FILE -p PID",
+    "solaris": "truss -f -d -D -E -o FILE -p PID & sleep 60; kill -INT $!",
+    "linux": "timeout -s INT 60 strace -f -ttt -T -o FILE -p PID",
+    "linux-old": "strace -f -ttt -T -o FILE -p PID & sleep 60; kill -INT $!",
+    "aix": "truss -f -d -D -o FILE -p PID & sleep 60; kill -INT $!",
+    "hpux": "tusc -f -T '' -o FILE -p PID & sleep 60; kill -INT $!",
 }
-_PMAP = {"solaris": "pmap -xs PID", "linux": "pmap -x PID", "aix": "procmap -X PID"}
+_PMAP = {"solaris": "pmap -xs PID", "linux": "pmap -x PID", "aix": "procmap -X PID", "hpux": "pmap -x PID"}
 _CAPTURE = {
-    "solaris": "snoop -o FILE host ADDRESS and port PORT",
-    "linux": "tcpdump -i any -w FILE host ADDRESS and port PORT",
+    "solaris": "snoop -s 128 -c 500000 -o FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
+    "linux": "timeout -s INT 60 tcpdump -i any -s 128 -c 500000 -w FILE host ADDRESS and port PORT",
+    "linux-old": "tcpdump -i any -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
+    "aix": "tcpdump -i en0 -s 128 -c 500000 -w FILE host ADDRESS and port PORT & sleep 60; kill -INT $!",
 }
+_CAPTURED = "a packet capture on both hosts, for 60 s, the first 128 bytes of each packet"
+_NET_TRACE = (
+    "trace_level_client = 16 in the client's sqlnet.ora; trace_level_LISTENER = 16 in listener.ora;"
+    " both back to 0 after a few connects, within 10 minutes"
+)
 _EVERY = "*"
 
 COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
@@ -38,36 +50,73 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "seg_groups": (_PMAP, SYSADMIN),
     "ipcs_shm": ({_EVERY: "ipcs -mob", "linux": "ipcs -m; ipcs -mp"}, SYSADMIN),
     "ipcs_sem": ({_EVERY: "ipcs -sb", "linux": "ipcs -s; ipcs -sl"}, SYSADMIN),
-    "vmstat": ({_EVERY: "vmstat 5 12"}, SYSADMIN),
-    "mpstat": ({_EVERY: "mpstat 5 12", "linux": "mpstat -P ALL 5 12"}, SYSADMIN),
-    "iostat": ({_EVERY: "iostat -xn 5 12", "linux": "iostat -x 5 12"}, SYSADMIN),
+    "vmstat": (
+        {
+            _EVERY: "vmstat 5 12",
+            "linux": "vmstat -t 5 12",
+            "linux-old": "vmstat 5 12",
+            "solaris": "vmstat -T d 5 12",
+            "solaris-10": "vmstat 5 12",
+        }
+        | {"aix": "vmstat -t 5 12"},
+        SYSADMIN,
+    ),
+    "mpstat": (
+        {
+            _EVERY: "mpstat 5 12",
+            "linux": "mpstat -P ALL 5 12",
+            "solaris": "mpstat -T d 5 12",
+            "solaris-10": "mpstat 5 12",
+            "hpux": "sar -Mu 5 12",
+        },
+        SYSADMIN,
+    ),
+    "iostat": (
+        {
+            _EVERY: "iostat -xn 5 12",
+            "linux": "iostat -xt 5 12",
+            "solaris": "iostat -xn -T d 5 12",
+            "solaris-10": "iostat -xn 5 12",
+            "aix": "iostat -DlT 5 12",
+            "hpux": "iostat 5 12",
+        },
+        SYSADMIN,
+    ),
     "counters": ({_EVERY: "netstat -s, twice, 60 s apart"}, NETWORK),
     "counter_growth": (
-        {_EVERY: "date; netstat -s, twice, 60 s apart", "linux": "date; nstat -az, twice, 60 s apart"},
+        {
+            _EVERY: "date; netstat -s, twice, 60 s apart",
+            "linux": "date; nstat -az, twice, 60 s apart",
+            "linux-old": "date; netstat -s, twice, 60 s apart",
+        },
         NETWORK,
     ),
-    "ps": ({_EVERY: "ps -eo pid,ppid,pcpu,rss,vsz,time,args"}, SYSADMIN),
+    "ps": (
+        {_EVERY: "ps -eo pid,ppid,pcpu,rss,vsz,time,args", "aix": "ps -eo pid,ppid,pcpu,rssize,vsz,time,args"}
+        | {"hpux": "ps -ef"},
+        SYSADMIN,
+    ),
     "params": ({_EVERY: "show parameter in SQL*Plus; the system's settings file"}, DBA),
     "sqlnet": (
-        {_EVERY: "trace_level_client = 16 in the client's sqlnet.ora; trace_level_LISTENER = 16 in listener.ora"},
+        {_EVERY: _NET_TRACE},
         DBA,
     ),
     "sqlnet_waits": (
-        {_EVERY: "trace_level_client = 16 in the client's sqlnet.ora; trace_level_LISTENER = 16 in listener.ora"},
+        {_EVERY: _NET_TRACE},
         DBA,
     ),
     "wait_cover": (
-        {**_CAPTURE, _EVERY: "a packet capture on both hosts while a connect is traced on both sides"},
+        {**_CAPTURE, _EVERY: f"{_CAPTURED}, while a connect is traced on both sides"},
         NETWORK,
     ),
-    "packets": ({**_CAPTURE, _EVERY: "a packet capture on both hosts"}, NETWORK),
-    "tcp_flows": ({**_CAPTURE, _EVERY: "a packet capture on both hosts"}, NETWORK),
+    "packets": ({**_CAPTURE, _EVERY: _CAPTURED}, NETWORK),
+    "tcp_flows": ({**_CAPTURE, _EVERY: _CAPTURED}, NETWORK),
     "logs": ({_EVERY: "listener.log and the alert log of the hour"}, DBA),
     "conn_times": ({_EVERY: "time 30 connects, one a second, and keep every value"}, TEAM),
     "changes": ({_EVERY: "time 30 connects before and 30 after the change"}, TEAM),
     "markers": ({_EVERY: "say in the room what was changed, between which phases"}, TEAM),
     "statements": ({_EVERY: "say it in the room"}, TEAM),
-    "sockets": ({_EVERY: "netstat -an", "linux": "ss -lnt; ss -tan"}, NETWORK),
+    "sockets": ({_EVERY: "netstat -an", "linux": "ss -lnt; ss -tan", "linux-old": "netstat -an"}, NETWORK),
     "clock_map": (
         {_EVERY: "the first line of the trace (its base time), and the date of both hosts at one moment"},
         SYSADMIN,
@@ -83,10 +132,19 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         SYSADMIN,
     ),
     "artifacts": ({_EVERY: "uname -a; say in the room which system the host runs"}, SYSADMIN),
-    "trends": ({_EVERY: "ps -eo pid,rss,vsz,args every 10 minutes for some hours, each with its date"}, SYSADMIN),
+    "trends": ({_EVERY: "ps -eo pid,rss,vsz,args every 10 minutes for 4 hours, each with its date"}, SYSADMIN),
     "predictions": ({_EVERY: "say how many items are finished per minute in each phase"}, TEAM),
     "sessions": ({_EVERY: "select sid, serial#, program, machine, spid, status from v$session and v$process"}, DBA),
-    "meminfo": ({"linux": "cat /proc/meminfo", "aix": "svmon -G; lsps -a", _EVERY: "cat /proc/meminfo"}, SYSADMIN),
+    "meminfo": (
+        {
+            "linux": "cat /proc/meminfo",
+            "aix": "svmon -G; lsps -a",
+            "solaris": "echo ::memstat | mdb -k; swap -s",
+            "hpux": "swapinfo -tam",
+            _EVERY: "cat /proc/meminfo",
+        },
+        SYSADMIN,
+    ),
     "numa": ({"linux": "numactl -H; numastat, twice, 60 s apart", "solaris": "lgrpinfo -a"}, SYSADMIN),
     "resource_use": (
         {_EVERY: "select * from v$resource_limit", "linux": "ipcs -u; ipcs -l; cat /proc/sys/fs/file-nr"},
@@ -101,12 +159,18 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         },
         SYSADMIN,
     ),
-    "profile_meta": ({"linux": "perf top -a --stdio"}, SYSADMIN),
+    "profile_meta": ({"linux": "timeout 10 perf top -a --stdio"}, SYSADMIN),
     "profile_stacks": (
-        {"solaris": "dtrace -n 'profile-997 { @[stack()] = count(); }'", "linux": "perf record -a -g sleep 10"},
+        {
+            "solaris": "dtrace -n 'profile-997 { @[stack()] = count(); } tick-10s { exit(0); }'",
+            "linux": "perf record -a -g sleep 10",
+        },
         SYSADMIN,
     ),
-    "hist": ({_EVERY: "dtrace or bpftrace with quantize, one tick apart, aggregations cleared at each"}, SYSADMIN),
+    "hist": (
+        {_EVERY: "dtrace or bpftrace with quantize, one tick apart, aggregations cleared at each, for at most 60 s"},
+        SYSADMIN,
+    ),
     "hist_modes": ({_EVERY: "say what one unit of the printed values is, in seconds (hist_unit_s)"}, TEAM),
     "identities": (
         {"solaris": "pmap -xs PID; ipcs -mosb, of the same minute", _EVERY: "ipcs -a; ps -ef, of the same minute"},
@@ -208,18 +272,52 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
         return known.ask if known else f"say in the room: {need.statement}", TEAM
     commands, who = COMMANDS.get(need.table, ({}, SYSADMIN))
     if need.table == "sqlnet" and any(value == "listener" for _, _, value in need.where):
-        return "trace_level_LISTENER = 16 in listener.ora, then reload the listener", DBA
+        return "trace_level_LISTENER = 16 in listener.ora, then reload the listener; back to 0 within 10 minutes", DBA
     if need.table == "sqlnet" and any(value == "client" for _, _, value in need.where):
-        return "trace_level_client = 16 in the client's sqlnet.ora, then one connect", TEAM
+        return "trace_level_client = 16 in the client's sqlnet.ora, then one connect, then 0 again", TEAM
     for _, _, value in need.where:
         for one in value if isinstance(value, (list, tuple)) else [value]:
             commands, who = NARROWER.get((need.table, str(one)), (commands, who))
-    chosen = (
-        commands.get(os or "")
-        or commands.get(_EVERY)
-        or next(iter(commands.values()), f"anything that fills the table {need.table}")
-    )
+    chosen = of_system(commands, os) or next(iter(commands.values()), f"anything that fills the table {need.table}")
     return chosen, who
+
+
+def of_system(commands: Mapping[str, str], system: str | None) -> str | None:
+    """Return the command for a system or a variant of one (`variant_of`), else that of every system, else None."""
+    name = system or ""
+    return commands.get(name) or commands.get(name.split("-")[0]) or commands.get(_EVERY)
+
+
+def variant_of(os: str | None, release: str | None) -> str | None:
+    """Name the variant of a system by its version, for those whose tools differ; a version that is unknown has none.
+
+    >>> variant_of("solaris", "5.10"), variant_of("solaris", "11.4"), variant_of("linux", "2.6.18-398.el5")
+    ('solaris-10', 'solaris-11', 'linux-old')
+    >>> variant_of("linux", "5.14"), variant_of("linux", None), variant_of(None, "5.10")
+    ('linux', 'linux', None)
+    """
+    text = (release or "").strip().lower()
+    if os == "solaris" and (found := re.match(r"(?:(?:oracle )?solaris |sunos )?(?:5\.)?(1[01])\b", text)):
+        return f"solaris-{found[1]}"
+    if os == "linux" and re.search(r"^2\.[0-6]|\.el[3-6]\b|(?:release|rhel|centos|oel|ol|sles) ?[3-6]\b", text):
+        return "linux-old"
+    return os
+
+
+def for_version(text: str, os: str | None, release: str | None) -> str:
+    """Put the commands of a host's own version where those of its system stand in a request's text.
+
+    >>> for_version("vmstat -t 5 12; pmap -x PID", "linux", "2.6.18-398.el5")
+    'vmstat 5 12; pmap -x PID'
+    """
+    variant = variant_of(os, release)
+    if os is None or variant in (None, os):
+        return text
+    for commands, _ in (*COMMANDS.values(), *NARROWER.values()):
+        general, own = of_system(commands, os), of_system(commands, variant)
+        if general and own and general != own:
+            text = text.replace(general, own)
+    return text
 
 
 def request(needs: Iterable[Need], os: str | None, worth: int) -> Request:

@@ -245,12 +245,16 @@ def test_the_documentation_holds_every_field_of_the_json(capsys: pytest.CaptureF
         | set(report["artifacts"][0])
     )
     keys |= set(report["findings"][0]["citations"][0])
+    board = report["board"]
+    keys |= set(board) | set(board["groups"][0]) | set(board["groups"][0]["without"]) | set(board["wanted"][0])
+    keys |= set(board["chains"][0]) | set(board["artifacts"][0])
+    keys |= {k for h in report["hypotheses"] for k in h["against"] or ()}
     assert [k for k in sorted(keys) if f'"{k}"' not in documented] == []
     assert '"schema": 1' in documented
 
 
 def test_commands_by_system() -> None:
-    assert collect.command(Need("syscalls", "syscalls"), "linux")[0].startswith("strace")
+    assert collect.command(Need("syscalls", "syscalls"), "linux")[0].startswith("timeout -s INT 60 strace")
     assert collect.command(Need("vmstat", "vmstat"), None)[0] == "vmstat 5 12"
     assert collect.command(Need("nosuch", "nosuch"), "linux")[0] == "anything that fills the table nosuch"
     assert collect.command(Need("statement:x", "statements", statement="x"), None)[0] == "say in the room: x"
