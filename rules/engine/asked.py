@@ -2,7 +2,7 @@
 
 It fences itself in before it loads the engine, then answers JSON lines: {"op": "check", "sql", "tables"} says what a statement uses,
 {"op": "load", "views", "load", "rows", "memory_mb"} takes these columns into memory and locks everything, {"op": "ask", "sql",
-"limit_s", "max_rows", "max_bytes"} answers, {"op": "fences"} says which fences hold. Errors are {"error": {"kind", "type", "text"}}:
+"limit_s", "max_rows", "max_bytes"} answers, {"op": "fences"} says which fences hold. Errors are {"error": {"kind", "text", "at"}}:
 the text is the engine's own and is never shown as it is (`rules.engine.ask_words`).
 """
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from rules.engine.child import Engine
 
 Json = dict[str, Any]
-LOWEST = 19
+NICENESS = 10
+"""Enough to give the pages nine tenths of a processor that both want, and not so much that a busy machine starves a question."""
+
 MOST_FILES = 256
 _PDEATHSIG, _NO_NEW_PRIVS = 1, 38
 _NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
@@ -37,7 +39,7 @@ def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
         held["no_new_privileges"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
         # Often refused in containers; the limits below hold all the same.
         held["no_network"] = libc.unshare(_NEWUSER | _NEWNET | _NEWIPC) == 0
-    limits = {
+    limits: dict[str, tuple[int, int]] = {
         "memory_limited": (resource.RLIMIT_AS, address_mb * 1024 * 1024),
         "time_limited": (resource.RLIMIT_CPU, cpu_s),
         "writes_no_file": (resource.RLIMIT_FSIZE, 0),
@@ -49,14 +51,18 @@ def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (most, most))
         held[name] = resource.getrlimit(which) == (most, most)
+    return held
+
+
+def step_back() -> bool:
+    """Let everything else on this machine go first from now on; tell whether that holds."""
     try:
         # The scheduler groups processes by session: without this line the niceness would count within our own group alone.
         with open("/proc/self/autogroup", "w") as group:
-            group.write(str(LOWEST))
-    except OSError:
+            group.write(str(NICENESS))
+    except OSError:  # no such grouping here, then the niceness is enough
         pass
-    held["low_priority"] = os.nice(LOWEST) == LOWEST
-    return held
+    return os.nice(max(0, NICENESS - os.nice(0))) >= NICENESS
 
 
 class Answerer:
@@ -76,14 +82,16 @@ class Answerer:
 
         try:
             if request["op"] == "fences":
+                self.held["low_priority"] = step_back()
                 return {"fences": self.held}
             if request["op"] == "check":
                 return self._check(request["sql"], frozenset(request["tables"]))
             if request["op"] == "load":
+                self.held["low_priority"] = step_back()
                 return self._load(request["views"], request["load"], request["rows"], request["memory_mb"])
             return self._ask(request["sql"], request["limit_s"], request["max_rows"], request["max_bytes"])
         except Refused as error:
-            return _error("refused", error)
+            return _error("refused", error, error.at)
         except duckdb.InterruptException as error:
             return _error("slow", error)
         except (duckdb.OutOfMemoryException, MemoryError, RecursionError) as error:
@@ -143,8 +151,8 @@ class Answerer:
         }
 
 
-def _error(kind: str, error: BaseException) -> Json:
-    return {"error": {"kind": kind, "type": type(error).__name__, "text": str(error)[:8000]}}
+def _error(kind: str, error: BaseException, at: int | None = None) -> Json:
+    return {"error": {"kind": kind, "text": str(error)[:8000], "at": at}}
 
 
 def serve(requests: IO[str], answers: IO[str], held: Mapping[str, bool]) -> None:

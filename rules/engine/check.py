@@ -76,7 +76,11 @@ EXPRESSIONS = frozenset({
 
 
 class Refused(ValueError):
-    """The statement is not allowed; the message says why in words for its author."""
+    """The statement is not allowed; the message says why in words for its author. `at`: the place in the text, if the parser knows."""
+
+    def __init__(self, message: str, at: int | None = None) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 @dataclass(frozen=True)
@@ -100,9 +104,9 @@ def check(sql: str, tables: frozenset[str] | set[str]) -> Checked:
         kind = tree.get("error_type")
         if kind == "out of memory":
             raise MemoryError
-        raise Refused(
-            f"the parser says: {tree.get('error_message')}" if kind == "parser" else "only a SELECT is allowed"
-        )
+        if kind != "parser":
+            raise Refused("only a SELECT is allowed")
+        raise Refused(f"the parser says: {tree.get('error_message')}", int(tree.get("position") or 0))
     statements = tree["statements"]
     if len(statements) != 1:
         raise Refused(f"exactly one statement, not {len(statements)}")

@@ -1,0 +1,158 @@
+"""What of a case people can ask: which tables have rows, what they mean, and the SELECTs that a question's child loads from.
+
+Derived tables are those that the last judgement left in the cache; nothing is computed for a question, so one that nobody built
+is empty. Cheap: manifests and footers of files are read, no rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from parsers import parquet, schema
+from rules import registry
+from rules.case import FROM_CASE, Alignment, Case, columns_of
+from rules.engine import views
+from rules.model import CaseSpec
+
+PLACES = {
+    "artifact_id": "number of the artifact in this room",
+    "host": "machine, NULL if unknown",
+    "phase": "before, after-1 ...",
+    "clock": "clock domain",
+    "t": "on the common axis, NULL if the clock stands alone",
+    "t_err": "half-width of the doubt about t",
+}
+"""Columns that the case view puts in front of every table."""
+
+UNITS = {"s": "s", "ms": "ms", "ns": "ns", "kb": "kB", "kbps": "kB/s", "ps": "per s", "pct": "%", "hz": "Hz"}
+
+
+@dataclass(frozen=True)
+class ColumnWords:
+    name: str
+    type: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class TableWords:
+    """A table as the browser of tables shows it. `rows` None: nobody has built this derived table yet."""
+
+    name: str
+    meaning: str
+    derived: bool
+    columns: tuple[ColumnWords, ...]
+    rows: int | None = 0
+
+
+class Shelf:
+    """The tables of one case for questions. `clocks` are those of the newest report: they put `t` on the common axis."""
+
+    def __init__(self, spec: CaseSpec, cache: Path | None, clocks: Iterable[Mapping[str, object]] = ()) -> None:
+        self._case = Case(spec, cache)
+        self._kept = {
+            name: self._case.kept(name) for name in registry.derived()
+        }  # before the clocks: files are named without them
+        self._case.align(alignments(clocks))
+
+    @property
+    def case(self) -> Case:
+        return self._case
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name that a question may read; those without rows are empty tables."""
+        return views.names()
+
+    def rows(self, name: str) -> int | None:
+        """Return how many rows a table has, None for a derived one that nobody has built."""
+        if name in views.WITHOUT_FIRST:
+            return self.rows(views.WITHOUT_FIRST[name])
+        if name in self._kept:
+            kept = self._kept[name]
+            return None if kept is None else sum(parquet.rows(file) for file in kept)
+        if name in FROM_CASE:
+            return self._case.table(name).height
+        batches = (batch for manifest in self._case.manifests.values() for batch in manifest.get("batches", []))
+        return sum(int(batch.get("tables", {}).get(name, 0)) for batch in batches)
+
+    def described(self) -> list[TableWords]:
+        """Return all tables with their columns, those that have rows first, then by name."""
+        found = [
+            TableWords(name, meaning_of(name), name in self._kept, columns_words(name), self.rows(name))
+            for name in sorted(self.names - set(views.WITHOUT_FIRST))
+        ]
+        return sorted(found, key=lambda table: not table.rows)
+
+    def views(self, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
+        """Return name -> SELECT for the child. Rows of the case itself are written to `scratch`, which must outlive the load."""
+        made: dict[str, str] = {}
+        for name in wanted:
+            if name in self._kept:
+                files = ", ".join(views.text(str(file)) for file in self._kept[name] or ())
+                made[name] = f"select * from read_parquet([{files}])" if files else views.empty(name)
+            else:
+                made |= views.build(self._case, [name], scratch)
+        return made
+
+    def not_built(self, wanted: Iterable[str]) -> list[str]:
+        """Return which derived tables are empty only because nobody has judged the room since."""
+        return sorted(name for name in wanted if name in self._kept and self._kept[name] is None)
+
+
+def alignments(clocks: Iterable[Mapping[str, object]]) -> dict[str, Alignment]:
+    """Return the places of clocks on the common axis, which is that of the report's frame with the most clocks."""
+    rows = [c for c in clocks if c.get("frame") is not None]
+    frames = [str(c["frame"]) for c in rows]
+    if not frames:
+        return {}
+    main = max(sorted(set(frames)), key=frames.count)
+    return {
+        str(c["clock"]): Alignment(main, _number(c.get("add")), _number(c.get("err")))
+        for c in rows
+        if c["frame"] == main
+    }
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+@cache
+def columns_words(name: str) -> tuple[ColumnWords, ...]:
+    """Return the columns of a table as a question sees it, with type, unit and meaning. KeyError for no table."""
+    whole = views.WITHOUT_FIRST.get(name, name)
+    known = {c.name: c for c in schema.TABLES[whole].columns} if whole in schema.TABLES else {}
+    common = {c.name: c for c in schema.COMMON}
+    made = []
+    for column, kind in columns_of(whole).items():
+        said = known.get(column) or common.get(column)
+        unit = said.unit if said else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
+        if column in ("t", "t_err"):
+            unit = "s"
+        made.append(ColumnWords(column, views.sql_type(kind), unit, said.meaning if said else PLACES.get(column, "")))
+    return tuple(made)
+
+
+@cache
+def meaning_of(name: str) -> str:
+    """Return one sentence on a table; of a derived one the first of its module."""
+    if name in views.WITHOUT_FIRST:
+        return f"{views.WITHOUT_FIRST[name]} without rows since boot"
+    if name in schema.TABLES:
+        return schema.TABLES[name].meaning
+    said = (registry.derived()[name].__doc__ or "").strip().split("\n\n")[0]
+    return re.sub(r"\s+", " ", said)
+
+
+@cache
+def story_of(name: str) -> str:
+    """Return how a derived table is made: inputs, columns, a worked example; nothing for an evidence table."""
+    if name in schema.TABLES or name in views.WITHOUT_FIRST:
+        return ""
+    return (registry.derived()[name].__doc__ or "").strip().partition("\n\n")[2]
