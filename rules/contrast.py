@@ -264,17 +264,29 @@ def _change(before: float, after: float) -> float | None:
 
 
 def _verdict(c: statistics.Comparison, x: Array, y: Array) -> str:
-    if min(c.n1, c.n2) == 1:
+    same = bool(x.min() == x.max() == y.min() == y.max())
+    return verdict_of(c.n1, c.n2, c.before_med, c.shift.value, c.shift.lo, c.shift.hi, same=same)
+
+
+def verdict_of(n1: int, n2: int, before_med: float, shift: float, lo: float, hi: float, *, same: bool = False) -> str:
+    """Judge a shift by its size, its interval and the numbers of values.
+
+    >>> verdict_of(21, 20, 0.31, -0.17, -0.19, -0.15), verdict_of(7, 20, 0.31, -0.17, -0.19, -0.15)
+    ('lower', 'too few')
+    """
+    if min(n1, n2) == 0:
+        return NOTHING
+    if min(n1, n2) == 1:
         return SINGLE
-    if min(c.n1, c.n2) < MIN_N:
+    if min(n1, n2) < MIN_N:
         return FEW
-    if x.min() == x.max() == y.min() == y.max():
+    if same:
         return SAME
-    if c.shift.lo <= 0 <= c.shift.hi:
+    if lo <= 0 <= hi:
         return NO_SHIFT
-    if abs(c.shift.value) < LEAST_SHIFT * abs(c.before_med):
+    if abs(shift) < LEAST_SHIFT * abs(before_med):
         return SMALL
-    return LOWER if c.shift.value < 0 else HIGHER
+    return LOWER if shift < 0 else HIGHER
 
 
 def headline(first: Sample, second: Sample, unit: str, names: tuple[str, str]) -> str:

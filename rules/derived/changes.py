@@ -3,7 +3,7 @@
 Inputs: `conn_times` (successful ones), `vmstat`, `counters`, `markers`. Two kinds of rows:
 `proposed` TRUE: a boundary found in a series in file order; phases and numbers are NULL; a proposal for people, never
 a verdict. Method: `rules.statistics.change_points`. `at_seq` counts the values before it: of connect times over all
-artifacts of a host and series, else within the artifact's part.
+artifacts of a host and series, else within the artifact's part; `part`, `line_no`: where the new level begins.
 `proposed` FALSE: one row per metric and ordered pair of phases, of connect times and of columns of vmstat.
 `metric` is conn_times.elapsed_s, vmstat.<column> or counters.<group>.<name> (with the item as `series`); totals count
 by what they grew, since-boot rows not at all. Of counters the 40 series of an artifact whose level moves most.
@@ -63,6 +63,8 @@ TABLE = DerivedTable(
         "series": pl.String(),
         "at_seq": pl.Int64(),
         "at_t": pl.Float64(),
+        "part": pl.Int64(),
+        "line_no": pl.Int64(),
         "proposed": pl.Boolean(),
         "from_phase": pl.String(),
         "to_phase": pl.String(),
@@ -79,7 +81,7 @@ TABLE = DerivedTable(
 )
 NEEDS = ("conn_times", "vmstat", "counters", "markers")
 SCOPE: Scope = "room"
-VERSION = "2"
+VERSION = "3"
 
 METRIC = "conn_times.elapsed_s"
 VMSTAT = ["r", "b", "load1", "cs", "scall", "intr", "usr", "sys", "idle", "wa", "st", "pc", "ec", "sr", "free_kb"]
@@ -264,6 +266,8 @@ def proposals(
                 "series": series,
                 "at_seq": at,
                 "at_t": after["t"],
+                "part": after["part"],
+                "line_no": after["line_no"],
                 "proposed": True,
             }
         )

@@ -37,6 +37,7 @@ def compared(rows, markers=()):
 def test_changes_seed001():
     found = [r for r in changes(series()) if r["proposed"]]
     assert [(r["at_seq"], r["artifact_id"]) for r in found] == [(21, 2), (41, 3)]
+    assert [r["line_no"] for r in found] == [1, 1]  # both levels begin with a list of their own
     assert {(r["from_phase"], r["shift"], r["n1"]) for r in found} == {(None, None, None)}
 
 
