@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from parsers.lines import LineReader
-from rules import collect, scoring, statements, wait_path
+from rules import collect, contrast, scoring, statements, wait_path
 from rules.case import Case
 from rules.case_yaml import unknown_names
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
@@ -410,5 +410,6 @@ def _compared(case: Case) -> Iterable[Compared]:
         )
         yield Compared(
             r["series"] or r["metric"], r["from_phase"], r["to_phase"], (r["n1"], r["n2"]), (r["before_med"], r["after_med"]), r["shift"],
-            (r["ci_lo"], r["ci_hi"]), text,
+            (r["ci_lo"], r["ci_hi"]), text, (r["before_mean"], r["after_mean"]), (r["tail1"], r["tail2"]), r["p"], r["cliff"], r["n_changes"],
+            bool(r["reversal"]), contrast.verdict_of(r["n1"], r["n2"], r["before_med"], r["shift"], r["ci_lo"], r["ci_hi"], same=r["p"] is None),
         )  # fmt: skip

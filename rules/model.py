@@ -453,6 +453,13 @@ class Compared:
     hl_shift: float
     ci: tuple[float, float]
     text: str
+    mean: tuple[float, float]
+    tail: tuple[int, int]
+    p: float | None
+    cliff: float
+    n_changes: int | None
+    reversal: bool
+    verdict: str
 
 
 @dataclass(frozen=True)
