@@ -17,7 +17,6 @@ from django.views.decorators.http import require_GET
 from incidents import access, analysis, store, threads
 from incidents.access import Right
 from incidents.errors import Refused
-from incidents.glosses import words_of
 from incidents.markup import plain
 from incidents.models.artifact import Artifact, ArtifactState, LiftedMask
 from incidents.naming import known_as
@@ -29,6 +28,7 @@ from incidents.views.shell import shell
 from incidents.visible import visible
 from parsers import parquet
 from parsers.errors import ParserError
+from parsers.glossary import Entry, words_of
 from parsers.lines import Line, LineReader, Mask
 from parsers.registry import all_formats
 
@@ -168,6 +168,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     lifted = lifted_masks(artifact, first, last)
     found = reader.lines(first, last, lifted)
     reading = store.shown_reading(artifact)
+    parts = [v for v in analysis.values_of(artifact) if v.part.line_from <= last and v.part.line_to >= first]
     return JsonResponse(
         {
             "from": first,
@@ -187,8 +188,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                     "host": values["host"],
                     "phase": values["phase"],
                 }
-                for values in analysis.values_of(artifact)
-                if values.part.line_from <= last and values.part.line_to >= first
+                for values in parts
             ],
             "cited": [
                 {"from": c.first, "to": c.last, "headline": visible(c.headline), "href": c.href}
@@ -209,9 +209,23 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                 {"from": u.first, "to": u.last, "kind": u.kind, "text": visible(u.text)}
                 for u in unread_between(artifact, first, last)
             ],
-            "words": words_of((line.text for line in found), reading.kind if reading else None),
+            "words": _words(found, parts, reading.kind if reading else None),
         }
     )
+
+
+def _words(found: list[Line], parts: list[analysis.PartValues], kind: str | None) -> dict[str, list[str]]:
+    """Explain the words on these lines, each by the kind of the part it stands in: address, text, what it is, source."""
+    meant: dict[str, Entry] = {}
+    for values in parts:
+        begin, end = values.part.line_from, values.part.line_to
+        meant |= words_of((line.text for line in found if begin <= line.line_no <= end), values["kind"] or kind)
+    if not parts:
+        meant = words_of((line.text for line in found), kind)
+    return {
+        word: [reverse("help-term", args=[entry.key]), entry.text, entry.kind, entry.source]
+        for word, entry in meant.items()
+    }
 
 
 Lifts = dict[int, dict[tuple[int, int], LiftedMask]]

@@ -64,16 +64,24 @@
     gloss(place, line.text.slice(at));
     return place;
   }
+  // All words that are known so far, the longest first: names may hold blanks, dots and hyphens.
+  let sought = null;
+  function pattern() {
+    if (sought?.size === words.size) return sought.found;
+    const all = [...words.keys()].sort((a, b) => b.length - a.length).map((word) => word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
+    sought = { size: words.size, found: all.length ? new RegExp(`(?<![\\w$])(?:${all.join("|")})(?![\\w$])`, "g") : null };
+    return sought.found;
+  }
   function gloss(place, text) {
+    const known = pattern();
     let at = 0;
-    for (const match of text.matchAll(/[A-Za-z_][\w$%/]*/g)) {
-      const meaning = words.get(match[0]);
-      if (!meaning) continue;
+    for (const match of known ? text.matchAll(known) : []) {
+      const [href, meaning, kind, source] = words.get(match[0]);
       place.append(text.slice(at, match.index));
       const word = document.createElement("span");
       word.className = "gloss";
-      word.title = `${match[0]}: ${meaning}`;
       word.textContent = match[0];
+      Object.assign(word.dataset, { help: meaning, kind, source, more: href });
       place.append(word);
       at = match.index + match[0].length;
     }
@@ -182,15 +190,17 @@
         if (masksUrl) place.append(maskForm(mask));
       }
     }
-    const known = [...new Set((there.line.text.match(/[A-Za-z_][\w$%/]*/g) || []).filter((word) => words.has(word)))];
+    const known = [...new Set(pattern() ? there.line.text.match(pattern()) || [] : [])];
     if (known.length) {
       head("Words on it");
       const names = document.createElement("dl");
       for (const word of known) {
         const term = document.createElement("dt");
         const meaning = document.createElement("dd");
-        term.textContent = word;
-        meaning.textContent = words.get(word);
+        const link = document.createElement("a");
+        [link.href, meaning.textContent] = words.get(word);
+        link.textContent = word;
+        term.append(link);
         names.append(term, meaning);
       }
       place.append(names);

@@ -57,6 +57,8 @@ class Row:
     args: Callable[[Judged], tuple[Any, ...]] = lambda room: (room.slug,)
     data: dict[str, Any] = field(default_factory=dict)
     anonymous: int = 302
+    # Words of the glossary and the rules that stand on these pages whatever rooms hold.
+    public: tuple[str, ...] = ()
 
 
 def left_out(room: Judged) -> tuple[Any, ...]:
@@ -133,6 +135,11 @@ NO_ROWS = {
 }
 
 MATRIX: dict[str, list[Row]] = {
+    "help": [Row(None, args=nothing, public=("DISM", "connect time"))],
+    "help-term": [Row(None, args=lambda room: ("call.shmat",))],
+    "rules": [Row(None, args=nothing, public=("DISM", "connect time"))],
+    "rule": [Row(None, args=lambda room: ("LSN-012",))],
+    "finding-explain": [Row("viewer", args=in_room(FIRST))],
     "rooms": [Row(None, args=nothing)],
     "room-new": [
         Row(None, args=nothing),
@@ -359,7 +366,7 @@ def check(name: str, row: Row, who: str, room: Judged) -> None:
         refused = False
     if refused:
         body = body_of(answer)
-        assert [text for text in SECRETS if text in body] == [], where
+        assert [text for text in SECRETS if text in body and text not in row.public] == [], where
     if isinstance(answer, FileResponse):
         assert answer.getvalue()  # read to its end, the test client closes the file
 

@@ -1,0 +1,106 @@
+"""Help beside the thing: a word that says on hover, focus or tap what it means, and leads to its page without a script.
+
+`{% load terms %}`, then `{% term "vmstat.r" %}`, `{% term "word.support" "good support" %}` or `{{ text|seen_lines|explained }}`.
+The script `static/js/help.js` (on every page) shows what `data-help` says.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django import template
+from django.urls import reverse
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from parsers import glossary
+from parsers.glossary import Entry
+
+register = template.Library()
+
+# System calls that are plain words: in prose they are meant only with a parenthesis behind them.
+ORDINARY = frozenset(
+    "accept access alarm bind close connect dup exec exit fork getaddrinfo ioctl kill link listen open pause pipe poll read readlink"
+    " rename select semop send shutdown signal sleep socket splice stat statfs sync time times truncate uname unlink wait write"
+    " remap sysinfo kread kwrite system yield".split()
+) - {"getaddrinfo", "ioctl", "semop", "statfs", "uname", "unlink", "readlink", "sysinfo", "kread", "kwrite", "splice"}
+# Exhibit's words that nothing else is called; all others are marked by the pages themselves.
+OWN = frozenset("decibans DISM ISM LWP".split())
+_MARKED = ("error", "signal", "fault", "parameter")
+_WORD = re.compile(
+    r"(?<![\w.$/-])(?:[A-Z]{2,4}-\d{1,5}|TEAM-[a-z0-9]+-\d{3}|[A-Za-z_$][\w$]*(?:\.[\w$]+)*)(?![\w$/-])(\()?"
+)
+_RULE = re.compile(r"[A-Z]{2,4}-\d{3}|TEAM-[a-z0-9]+-\d{3}")
+
+
+def mark(entry: Entry, label: str, address: str | None = None) -> SafeString:
+    """Write a word with its explanation; the link leads to the page of the term."""
+    kind = f"{entry.kind}, {entry.unit}" if entry.unit else entry.kind
+    return format_html(
+        '<a class="term" href="{}" data-help="{}" data-kind="{}" data-source="{}">{}</a>',
+        address or reverse("help-term", args=[entry.key]),
+        entry.text,
+        kind,
+        entry.source,
+        label,
+    )
+
+
+@register.simple_tag
+def term(key: str, label: str = "") -> SafeString:
+    """Write a word with its explanation; one that the glossary does not know stays a word.
+
+    `key` is `vmstat.r`, `call.read`, `word.tier` or a name (`EAGAIN`); `label` is what stands on the page, else the name.
+    """
+    found = glossary.entry(str(key))
+    shown = str(label) or (found.name if found else str(key))
+    return mark(found, shown) if found else conditional_escape(shown)
+
+
+@register.simple_tag
+def column(table: str, name: str, label: str = "") -> SafeString:
+    """Write the head of a table's column with its explanation."""
+    found = glossary.column(str(table), str(name))
+    return mark(found, str(label) or name) if found else conditional_escape(str(label) or name)
+
+
+@register.filter
+def explained(text: object) -> SafeString:
+    """Mark codes, system calls, signals, parameters, columns (`vmstat.r`) and rules in a text, each once. Escapes the rest."""
+    whole, pieces, at, told = str(text), [], 0, set()
+    for match in _WORD.finditer(whole):
+        word = match[0].removesuffix("(")
+        if word in told:
+            continue
+        made = _marked(word, bool(match[1]))
+        if made is None:
+            continue
+        told.add(word)
+        pieces += [conditional_escape(whole[at : match.start()]), made]
+        at = match.start() + len(word)
+    pieces.append(conditional_escape(whole[at:]))
+    return mark_safe("".join(pieces))  # each piece is escaped above
+
+
+def _marked(word: str, called: bool) -> SafeString | None:
+    if _RULE.fullmatch(word) and not glossary.explain("error", word):
+        return format_html('<a class="rule" href="{}">{}</a>', reverse("rule", args=[word]), word)
+    found = _meant(word)
+    if found is not None and found.what == "call" and word in ORDINARY and not called:
+        return None
+    return mark(found, word) if found else None
+
+
+@cache
+def _meant(word: str) -> Entry | None:
+    """What a word of a text means beyond doubt; None where it may be an ordinary word."""
+    table, _, name = word.partition(".")
+    if name and f"table.{table}" in glossary.glossary():
+        return glossary.column(table, name)
+    if word in OWN:
+        return glossary.explain("word", word)
+    for what in _MARKED:
+        if (what != "parameter" or "_" in word or "." in word) and (found := glossary.explain(what, word)):
+            return found
+    return glossary.explain("call", word) if word.islower() or "_" in word else None

@@ -1,0 +1,63 @@
+"""Help: the glossary as a list that can be searched, and a page for each term. The same for everybody who is signed in."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from incidents import rulebook
+from incidents.errors import Refused
+from incidents.rulebook import Shown
+from parsers import glossary
+from rules import rule_words
+
+A_PAGE = 60
+
+
+@require_GET
+def terms(request: HttpRequest) -> HttpResponse:
+    """List the glossary; `?q=` searches names first, then texts, `?what=` keeps one sort."""
+    query = request.GET.get("q", "").strip()[:200]
+    what = request.GET.get("what", "") if request.GET.get("what") in glossary.WHATS else ""
+    found = [entry for entry in glossary.search(query) if not what or entry.what == what]
+    paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
+    kept = urlencode({name: value for name, value in (("q", query), ("what", what)) if value})
+    return render(
+        request,
+        "incidents/help.html",
+        {
+            "paged": paged,
+            "q": query,
+            "what": what,
+            "whats": glossary.WHATS.items(),
+            "count": len(found),
+            "query": f"{kept}&" if kept else "",
+        },
+    )
+
+
+@require_GET
+def term(request: HttpRequest, term: str) -> HttpResponse:
+    """Show one term. A bare name goes to its page, or to the list where it means several things."""
+    found = glossary.entry(term)
+    if found is None:
+        raise Refused(f"The glossary has no entry for “{term[:80]}”. Search it at /help/.", 404)
+    if found.key != term and "." not in term and len(glossary.namesakes(term)) > 1:
+        return redirect(f"{reverse('help')}?{urlencode({'q': term})}")
+    table = found.name if found.what == "table" else found.place if found.what == "column" else ""
+    readers = [Shown(rule) for rule in rulebook.library().rules if table in rule_words.tables(rule)] if table else []
+    return render(
+        request,
+        "incidents/help_term.html",
+        {
+            "entry": found,
+            "same": [other for other in glossary.namesakes(found.name) if other.key != found.key],
+            "table": table,
+            "columns": glossary.columns_of(table) if table else [],
+            "readers": readers,
+        },
+    )
