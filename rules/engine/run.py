@@ -125,8 +125,9 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
         why = param.refuse(override.value)
         if why:
             raise CaseInvalid(where, why)
+        until = f" until {override.expires[:10]}" if override.expires else ""
         used[override.param] = ParamUsed(
-            override.value, param.unit, f"{override.scope} {override.author}: {override.reason}"
+            override.value, param.unit, f"{override.scope} {override.author}{until}: {override.reason}"
         )
     return used
 
