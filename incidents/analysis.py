@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 import yaml
@@ -32,6 +32,7 @@ from incidents.models.finding import Evaluation, Finding, FindingVersion
 from incidents.models.incident import Incident, RoomCounter
 from incidents.models.job import Job, JobState
 from incidents.models.reading import Part, Reading
+from incidents.models.threshold import IN_FORCE, Suppression, Threshold
 from rules import model as rules
 from rules.case_yaml import dump_case_yaml
 
@@ -124,6 +125,10 @@ def case_of(incident: Incident) -> rules.CaseSpec:
         statements=tuple(_statement(statement) for statement in incident.statements.all()),
         offsets=tuple(_offset(offset) for offset in incident.clock_offsets.all()),
         t_zero=incident.t_zero.isoformat() if incident.t_zero else None,
+        rules=rules.RuleChoices(
+            tuple(_override(row) for row in incident.thresholds.filter(IN_FORCE)),
+            tuple(_suppression(row) for row in incident.suppressions.filter(IN_FORCE)),
+        ),
     )
 
 
@@ -227,6 +232,17 @@ def _statement(statement: Statement) -> rules.Statement:
 
 def _offset(offset: ClockOffset) -> rules.Offset:
     return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+
+
+def _override(row: Threshold) -> rules.Override:
+    return rules.Override(row.rule, row.param, row.value, row.reason, row.author_label, "room", row.until.isoformat())
+
+
+def _suppression(row: Suppression) -> rules.Suppression:
+    scope: Literal["host", "incident"] = "host" if row.host else "incident"
+    return rules.Suppression(
+        row.rule, row.reason, row.author_label, row.until.isoformat(), row.subject, row.host, scope
+    )
 
 
 # --- judging ------------------------------------------------------------------------------------------------------

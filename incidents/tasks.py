@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents import analysis, closing, deliveries, ingest, live, mails, store
+from incidents import analysis, closing, deliveries, expiring, ingest, live, mails, store
 from incidents.errors import IncidentError, StoreError
 from incidents.models.artifact import Artifact
 from incidents.models.database import AWAY
@@ -141,6 +141,7 @@ def sweep() -> None:
     """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
     for job in Job.objects.give_up_expired():
         _fail(job, STOPPED.format(n=job.attempt))
+    expiring.end_what_is_past()
     for queue in Queue.values:
         for _ in range(min(Job.objects.waiting(queue), 4)):
             hint(queue)
