@@ -19,6 +19,7 @@ from rules.errors import CaseInvalid
 from rules.model import (
     ArtifactSpec,
     CaseSpec,
+    FreeHypothesis,
     HostSpec,
     Marker,
     Offset,
@@ -84,6 +85,7 @@ class CaseFile:
     offsets: tuple[Offset, ...] = ()
     t_zero: str | None = None
     rules: RuleChoices = field(default_factory=RuleChoices)
+    hypotheses: tuple[FreeHypothesis, ...] = ()
 
     def entries(self, file: str) -> tuple[FileEntry, ...]:
         """Return what is said of a file: its parts in line order, or the one entry without lines, or nothing."""
@@ -118,7 +120,8 @@ class CaseFile:
             first, last = _span(phase.lines, f"phases.{phase.file}.lines")
             phases.append(PhaseSpec(ids[phase.file], first, last, phase.phase))
         return CaseSpec(
-            1, self.title, self.symptom, self.hosts, read, self.markers, tuple(phases), self.statements, self.offsets, self.t_zero, self.rules
+            1, self.title, self.symptom, self.hosts, read, self.markers, tuple(phases), self.statements, self.offsets, self.t_zero, self.rules,
+            self.hypotheses,
         )  # fmt: skip
 
     def _told(self, file: str, part: PartSpec) -> PartSpec:
@@ -185,6 +188,7 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
         ],
         "statements": [_bare(s) for s in spec.statements],
         "offsets": [_bare(o) for o in spec.offsets],
+        "hypotheses": [_bare(h) for h in spec.hypotheses],
         "t_zero": spec.t_zero,
         "rules": _bare(spec.rules),
     }

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from parsers.lines import LineReader
-from rules import collect, contrast, scoring, statements, wait_path
+from rules import board, collect, contrast, scoring, statements, wait_path
 from rules.case import Case
 from rules.case_yaml import unknown_names
 from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
@@ -24,6 +24,7 @@ from rules.model import (
     CLASSES,
     GROUPS,
     SEVERITIES,
+    Board,
     CaseSpec,
     Citation,
     Clear,
@@ -33,13 +34,17 @@ from rules.model import (
     Finding,
     Group,
     Hidden,
+    Hypothesis,
     NotEvaluable,
     ParamUsed,
+    Piece,
     Report,
     ReportArtifact,
     Request,
     Suppression,
     WhoseSeconds,
+    Without,
+    WithoutArtifact,
     support_word,
 )
 from rules.packs import Library, hides, open_library, usable_overrides, usable_suppressions
@@ -99,6 +104,7 @@ def judge(
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
     said = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
+    said += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
     failed += (*problems, *(Failed("CASE", why) for why in said), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(
@@ -116,6 +122,8 @@ def judge(
     none: tuple[Compared, ...] = ()
     compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)
     failed += uncompared
+    evidence, untold = _attempt("BOARD", lambda: _board(judged, judgement, outcomes, not_evaluable), Board())
+    failed += untold
     return Report(
         artifacts=tuple(_artifacts(case)),
         clock_map=clock_map.reported() if clock_map else (),
@@ -132,6 +140,29 @@ def judge(
         failed=failed,
         hidden=judged.hidden,
         seconds=round(time.perf_counter() - began, 3),
+        board=evidence,
+    )
+
+
+def _board(
+    judged: _Judged, judgement: Judgement, outcomes: Sequence[Outcome], not_evaluable: Sequence[NotEvaluable]
+) -> Board:
+    leader = next((h for h in judged.hypotheses if h.code == judgement.leader), None)
+    demand, together = judgement.demand, judgement.together
+    rivals = scoring.rivals(leader.code if leader else "", judged.hypotheses, demand, together)
+    rules = {o.rule.id: o.rule for o in outcomes}
+    wanted = board.wanted(
+        rules, judged.findings, not_evaluable, judged.hypotheses, leader.code if leader else None, rivals
+    )
+    said = statements.usable(judged.case.spec.statements)
+    return board.made_of(
+        judged.entries,
+        judged.findings,
+        said,
+        judged.hypotheses,
+        lambda group: judged.without(group, judgement.leader),
+        tuple(judged.without_artifacts(judgement.leader)),
+        wanted,
     )
 
 
@@ -209,20 +240,13 @@ class _Judged:
             for m, s in hidden
         )  # fmt: skip
         made = [m for m in made if all(m is not h for h, _ in hidden)]
-        self.hypotheses = scoring.board(
-            [*(m.entry for m in made), *scoring.heard(statements.usable(case.spec.statements))]
-        )
+        self.heard = scoring.heard(statements.usable(case.spec.statements))
+        self.demand = scoring.is_rate(case.spec.symptom)
+        self.entries = [*(m.entry for m in made), *self.heard]
+        self.hypotheses = scoring.board(self.entries, case.spec.hypotheses, demand=self.demand)
         self.requests, broken_requests = _attempt("REQUESTS", lambda: requests_of(case), Requests())
         self.failed += broken_requests
-        before = Judgement(case, outcomes, [m.finding for m in made], self.hypotheses, None, self.requests)
-        leaders = before.together or ((before.leader,) if before.leader else ())
-        chain = {
-            e.finding
-            for unit in scoring.units([m.entry for m in made])
-            for e in unit
-            if any(x.cells.get(code, 0) > CLASSES["counter"] for x in unit for code in leaders)
-        }
-        made = [replace(m, finding=replace(m.finding, group=self._group(m, leaders, chain))) for m in made]
+        made = self._placed(made, self.hypotheses)
         steps = SEVERITIES[::-1]
         made.sort(
             key=lambda m: (
@@ -234,12 +258,62 @@ class _Judged:
                 m.finding.key,
             )
         )
+        self.made = made
         self.findings = tuple(m.finding for m in made)
         self.whose: WhoseSeconds | None
         self.whose, broken_pieces = _attempt(
             "WHOSE SECONDS", lambda: whose_seconds(case, self.findings, self.quotes.cite), None
         )
         self.failed += broken_pieces
+
+    def _placed(self, made: Sequence[_Made], hypotheses: Sequence[Hypothesis]) -> list[_Made]:
+        """Give each finding its place on the page, by who leads."""
+        before = Judgement(self.case, self.outcomes, [m.finding for m in made], hypotheses, None, self.requests)
+        leaders = before.together or ((before.leader,) if before.leader else ())
+        chain = {
+            e.finding
+            for unit in scoring.units([m.entry for m in made])
+            for e in unit
+            if any(x.cells.get(code, 0) > CLASSES["counter"] for x in unit for code in leaders)
+        }
+        return [replace(m, finding=replace(m.finding, group=self._group(m, leaders, chain))) for m in made]
+
+    def without(self, group: str, present: str | None) -> Without:
+        """Judge once more as if an evidence group were not there; `present` is who leads now."""
+        return self._imagined(
+            [m for m in self.made if m.entry.group != group], [e for e in self.heard if e.group != group], present
+        )
+
+    def without_artifacts(self, present: str | None) -> Iterable[WithoutArtifact]:
+        """Judge once more without each artifact that findings lean on: what it only confirmed keeps its base weight."""
+        cited = dict.fromkeys(c.artifact for m in self.made if m.entry.cells for c in m.finding.citations)
+        for artifact in self.case.spec.artifacts:
+            if artifact.id in cited:
+                manifest = self.case.manifests.get(artifact.id, {})
+                tables = {name for batch in manifest.get("batches", []) for name in batch.get("tables", {})}
+                left = [lesser for m in self.made if (lesser := _lacking(m, artifact.id, tables)) is not None]
+                kinds = {p.get("kind") for p in manifest.get("parts", [])}
+                kind = next(iter(kinds)) if len(kinds) == 1 else None
+                yield WithoutArtifact(artifact.id, artifact.file, kind, self._imagined(left, self.heard, present))
+
+    def _imagined(self, made: Sequence[_Made], heard: Sequence[scoring.Entry], present: str | None) -> Without:
+        """Judge other findings. Seconds that none of them blames any more are then blamed on nobody."""
+        entries = [*(m.entry for m in made), *heard]
+        hypotheses = scoring.board(entries, self.case.spec.hypotheses, rests=False, demand=self.demand)
+        findings = [m.finding for m in self._placed(made, hypotheses)]
+        whose = self.whose and replace(self.whose, pieces=tuple(_unblamed(self.whose, findings)))
+        judgement = Judgement(self.case, self.outcomes, findings, hypotheses, whose, self.requests)
+        standing, state = judgement.stands()
+        kept = next((h.score for h in hypotheses if h.code == present), 0) if present else None
+        leader = standing.leader
+        return Without(
+            state,
+            leader.code if leader else None,
+            standing.support,
+            leader.score if leader else 0,
+            standing.margin,
+            kept,
+        )
 
     @staticmethod
     def _group(m: _Made, leaders: Sequence[str], chain: set[str]) -> Group:
@@ -285,6 +359,34 @@ class _Judged:
             evidence_group=file.evidence_group, query_hash=rule.query_hash, engine_version=VERSION, more=draft.more, citations=citations, cells=cells,
         )  # fmt: skip
         return _Made(draft, finding, scoring.Entry(key, file.evidence_group, cells, tuple(row.get("chain") or ())))
+
+
+def _lacking(m: _Made, artifact: int, tables: set[str]) -> _Made | None:
+    """Return what would be left of a finding without an artifact: all, its base weight where that only confirmed it, or nothing."""
+    f, rule = m.finding, m.draft.rule
+    left = tuple(c for c in f.citations if c.artifact != artifact)
+    if len(left) == len(f.citations):
+        return m
+    needed = {n.table for n in (*rule.requires.all, *rule.requires.any)}
+    confirmed = bool(tables & {n.table for n in rule.requires.confirms}) and not tables & needed
+    if not (left and confirmed and f.tier == "corroborated" and f.kind == "finding"):
+        return None
+    decibans = min(rule.decibans("base"), f.decibans)
+    cells = scoring.cells_of(rule.file.hypotheses, "base", decibans, f.facts, m.draft.row.get("tested"))
+    lesser = replace(f, tier="base", decibans=decibans, cells=cells, citations=left)
+    return replace(m, finding=lesser, entry=replace(m.entry, cells=cells))
+
+
+def _unblamed(whose: WhoseSeconds, findings: Sequence[Finding]) -> Iterable[Piece]:
+    """The pieces of a request, each culprit only as long as a cause among `findings` cites its lines."""
+    cited = [(c.artifact, c.line_from, c.line_to) for f in findings if f.group == "cause" for c in f.citations]
+    for piece in whose.pieces:
+        blamed = any(
+            a == c.artifact and first <= c.line_to and c.line_from <= last
+            for c in piece.citations
+            for a, first, last in cited
+        )
+        yield piece if piece.kind != "culprit" or blamed else replace(piece, kind="untraced")
 
 
 def _hidden_by(finding: Finding, suppressions: Sequence[Suppression]) -> Suppression | None:

@@ -122,6 +122,16 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class FreeHypothesis:
+    """A cause that people put on the board beside those that the library knows; it has no relations."""
+
+    code: str
+    cause: str
+    layer: Layer | None = None
+    author: str | None = None
+
+
+@dataclass(frozen=True)
 class Offset:
     """A person's word on two clocks: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
 
@@ -180,6 +190,7 @@ class CaseSpec:
     offsets: tuple[Offset, ...] = ()
     t_zero: str | None = None
     rules: RuleChoices = field(default_factory=RuleChoices)
+    hypotheses: tuple[FreeHypothesis, ...] = ()
 
     @classmethod
     def from_json(cls, value: object) -> CaseSpec:
@@ -332,10 +343,20 @@ class Hidden:
 
 
 @dataclass(frozen=True)
+class Against:
+    """The entry that weighs most against a hypothesis, counted or not; without `finding` it is a person's word."""
+
+    decibans: int
+    group: str
+    finding: str | None
+
+
+@dataclass(frozen=True)
 class Hypothesis:
     """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead.
 
-    `said` is what people's words add to `score`: machine and human sums can be told apart.
+    `said` is what people's words add to `score`. `machine` and `people` are the scores that the findings alone and
+    people's words alone would give by the same rules; held to -40..40 each, they need not add up to `score`.
     """
 
     code: str
@@ -344,6 +365,94 @@ class Hypothesis:
     cells: Mapping[str, int]
     rests_on: tuple[str, ...] = ()
     said: int = 0
+    layer: str | None = None
+    part_of: str | None = None
+    why_of: str | None = None
+    role: Literal["rival", "umbrella", "demand", "other"] = "rival"
+    origin: Literal["fixed", "named", "free"] = "named"
+    machine: int = 0
+    people: int = 0
+    against: Against | None = None
+
+
+@dataclass(frozen=True)
+class Without:
+    """What the board would say without one evidence group. `kept` is the score that the present leader would keep."""
+
+    state: State
+    leader: str | None
+    support: str
+    score: int
+    margin: int | None
+    kept: int | None
+
+
+@dataclass(frozen=True)
+class WithoutArtifact:
+    """What the board would say without one file: findings that it only confirmed keep their base weight, others of it go."""
+
+    artifact: int
+    file: str
+    kind: str | None
+    without: Without
+
+
+@dataclass(frozen=True)
+class EvidenceGroup:
+    """A row of the board: all that its findings say, counted or not, the largest entry per hypothesis.
+
+    `spread`: largest minus smallest cell, where a hypothesis without an entry is 0. `said_by` and `reason`: of a person's row.
+    """
+
+    name: str
+    title: str
+    findings: tuple[str, ...]
+    cells: Mapping[str, int]
+    spread: int
+    discriminates: bool
+    without: Without
+    said_by: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Groups that speak of the same seconds of one wait chain: `cells` is what counts of all of them together, once."""
+
+    groups: tuple[str, ...]
+    cells: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Evidence that is not there and could turn the board: `shift` is by how much the leader's margin could shrink at most.
+
+    `towards`: the rival who would gain; empty where it would only speak against the leader. `finding`: whose confirmation it
+    is; empty for a rule that could not run. `overturns`: enough for the leader to lose or to share its place.
+    """
+
+    rule: str
+    title: str
+    host: str | None
+    finding: str | None
+    needs: tuple[str, ...]
+    ask: str
+    os: str | None
+    who: str
+    worth: int
+    shift: int
+    towards: str | None
+    overturns: bool
+
+
+@dataclass(frozen=True)
+class Board:
+    """The evidence behind the hypotheses: groups (those that tell most apart first), chains, and what could overturn the leader."""
+
+    groups: tuple[EvidenceGroup, ...] = ()
+    chains: tuple[Chain, ...] = ()
+    artifacts: tuple[WithoutArtifact, ...] = ()
+    wanted: tuple[Wanted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -493,6 +602,7 @@ class Report:
     seconds: float
     hidden: tuple[Hidden, ...] = ()
     clock_checks: tuple[ClockCheck, ...] = ()
+    board: Board = field(default_factory=Board)
     schema: Literal[1] = 1
 
     def as_json(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.model import Group, Hypothesis, State, Statement, Symptom, support_word
+from rules.model import Against, FreeHypothesis, Group, Hypothesis, State, Statement, Symptom, support_word
 from rules.rule import weight
 from rules.statements import spoken
 
@@ -106,62 +106,95 @@ def heard(statements: Iterable[Statement]) -> list[Entry]:
 
 def units(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Put together what counts once: entries of one evidence group, and those whose wait chains share a key."""
-    found: list[list[Entry]] = []
-    keys: list[set[str]] = []
-    for entry in entries:
-        mine = {f"group {entry.group}", *entry.chain}
-        joined, rest, rest_keys = [entry], [], []
-        for unit, its in zip(found, keys, strict=True):
-            if its & mine:
-                joined, mine = [*unit, *joined], mine | its
-            else:
-                rest.append(unit)
-                rest_keys.append(its)
-        found, keys = [*rest, joined], [*rest_keys, mine]
-    return found
+    whole = list(range(len(entries)))
+
+    def first_of(n: int) -> int:
+        while whole[n] != n:
+            whole[n] = whole[whole[n]]
+            n = whole[n]
+        return n
+
+    seen: dict[str, int] = {}
+    for n, entry in enumerate(entries):
+        for key in (f"group {entry.group}", *entry.chain):
+            one, other = sorted((first_of(n), first_of(seen.setdefault(key, n))))
+            whole[other] = one
+    found: dict[int, list[Entry]] = {}
+    for n, entry in enumerate(entries):
+        found.setdefault(first_of(n), []).append(entry)
+    return list(found.values())
 
 
-def board(entries: Sequence[Entry]) -> tuple[Hypothesis, ...]:
-    """Return the board, best first; ties by the order of CAUSES. Only counted cells stand in it."""
-    scores = _scores(units(entries))
+def board(
+    entries: Sequence[Entry], free: Sequence[FreeHypothesis] = (), *, rests: bool = True, demand: bool = False
+) -> tuple[Hypothesis, ...]:
+    """Return the board, best first; ties by the order of CAUSES. Only counted cells stand in it.
+
+    `free`: causes of people's own, which stand on every board as the first ones do. `rests`: whether to try what the
+    leader rests on. `demand`: the symptom is a rate, so a demand is a rival like the others.
+    """
+    starting = _starting(free)
+    scores = _scores(units(entries), starting)
     heard = {e.group for e in entries if e.said}
-    leader = _leader(scores)
+    machine = _scores(units([e for e in entries if not e.said]), starting) if heard else scores
+    people = _scores(units([e for e in entries if e.said]), starting)
+    leader = _leader(scores) if rests else None
     resting: list[str] = []
     if leader is not None:
         for group in sorted({e.group for e in entries}):  # people's words too: a verdict may rest on them
-            without = _scores(units([e for e in entries if e.group != group]))
+            without = _scores(units([e for e in entries if e.group != group]), starting)
             if without.get(leader, (0, {}))[0] < scores[leader][0] and (
                 _leader(without) != leader or any(without[leader][0] < x <= scores[leader][0] for x in (CAUSE, SUSPECT))
             ):
                 resting.append(group)
-    order = list(CAUSES)
-    made = [
-        Hypothesis(
-            code,
-            CAUSES[code].text if code in CAUSES else code,
-            score,
-            cells,
-            tuple(resting) if code == leader else (),
-            sum(value for group, value in cells.items() if group in heard),
-        )
-        for code, (score, cells) in scores.items()
-    ]
+    order = [*CAUSES, *(f.code for f in free)]
+    told = {f.code: Cause(f.cause, f.layer) for f in reversed(free) if f.code not in CAUSES}
+    made = []
+    for code, (score, cells) in scores.items():
+        cause = CAUSES.get(code) or told.get(code) or Cause(code, None)
+        worst = min(((e.cells[code], e.group, e) for e in entries if e.cells.get(code, 0) < 0), key=lambda w: w[:2], default=None)  # fmt: skip
+        made.append(
+            Hypothesis(
+                code,
+                cause.text,
+                score,
+                cells,
+                tuple(resting) if code == leader else (),
+                sum(value for group, value in cells.items() if group in heard),
+                cause.layer,
+                cause.part_of,
+                cause.why_of,
+                "umbrella" if code == UMBRELLA else "demand" if code == DEMAND and not demand else "other" if code == "H-OTHER" else "rival",
+                "fixed" if cause.starts else "free" if code not in CAUSES else "named",
+                machine.get(code, (0, {}))[0],
+                people.get(code, (0, {}))[0],
+                Against(worst[0], worst[1], None if worst[2].said else worst[2].finding) if worst else None,
+            )
+        )  # fmt: skip
     return tuple(sorted(made, key=lambda h: (-h.score, order.index(h.code) if h.code in order else len(order), h.code)))
 
 
-def _scores(evidence: Sequence[Sequence[Entry]]) -> dict[str, tuple[int, dict[str, int]]]:
-    codes = [c for c, cause in CAUSES.items() if cause.starts] + [c for unit in evidence for e in unit for c in e.cells]
-    made: dict[str, tuple[int, dict[str, int]]] = {}
-    for code in dict.fromkeys(codes):
-        cells: dict[str, int] = {}
-        for unit in evidence:
-            held = [(e.cells[code], e.group) for e in unit if code in e.cells]
-            if held:
-                # Of equal weights for and against the one against counts: nobody is blamed on a tie.
-                value, group = max(held, key=lambda h: (abs(h[0]), -h[0]))
-                cells[group] = cells.get(group, 0) + value
-        made[code] = (max(-MOST, min(MOST, sum(cells.values()))), cells)
+def _starting(free: Sequence[FreeHypothesis]) -> list[str]:
+    return [*(c for c, cause in CAUSES.items() if cause.starts), *(f.code for f in free)]
+
+
+def counted(unit: Sequence[Entry]) -> dict[str, tuple[int, str]]:
+    """Return code -> weight and group of the entry that counts of one unit: the largest; of equal ones the one against."""
+    made: dict[str, tuple[int, str]] = {}
+    for code in dict.fromkeys(c for e in unit for c in e.cells):
+        held = [(e.cells[code], e.group) for e in unit if code in e.cells]
+        # Of equal weights for and against the one against counts: nobody is blamed on a tie.
+        made[code] = max(held, key=lambda h: (abs(h[0]), -h[0]))
     return made
+
+
+def _scores(evidence: Sequence[Sequence[Entry]], starting: Sequence[str]) -> dict[str, tuple[int, dict[str, int]]]:
+    cells: dict[str, dict[str, int]] = {code: {} for code in starting}
+    for unit in evidence:
+        for code, (value, group) in counted(unit).items():
+            of = cells.setdefault(code, {})
+            of[group] = of.get(group, 0) + value
+    return {code: (max(-MOST, min(MOST, sum(of.values()))), of) for code, of in cells.items()}
 
 
 def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> str | None:

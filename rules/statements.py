@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from rules.model import Statement
+from rules.model import FreeHypothesis, Statement
 
 FIGURE = re.compile(r"(?P<rule>[A-Z]{2,4}-[0-9]{3}|TEAM-[a-z0-9]+-[0-9]{3})\.(?P<fact>[a-z_][a-z0-9_]*)")
 """The name of an author's own figure: a rule and one of its facts (or `magnitude`)."""
@@ -80,3 +80,16 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
             yield f"statements[{n}].name: there is no rule {figure['rule']}"
         elif s.num is None and s.text is None:
             yield f"statements[{n}]: {s.name} has neither num nor text"
+
+
+def free_problems(free: Sequence[FreeHypothesis], known: Collection[str]) -> Iterable[str]:
+    """Yield a message, its key in front, for each free hypothesis that cannot stand beside the `known` ones."""
+    seen: set[str] = set()
+    for n, h in enumerate(free):
+        if not HYPOTHESIS.fullmatch(h.code):
+            yield f"hypotheses[{n}].code: {h.code!r} is no code of a hypothesis: H- and capital letters, such as H-BACKUP"
+        elif h.code in known:
+            yield f"hypotheses[{n}].code: {h.code} is one of the library's own; its text stays"
+        elif h.code in seen:
+            yield f"hypotheses[{n}].code: {h.code} is named twice; the first text stays"
+        seen.add(h.code)

@@ -13,7 +13,7 @@ import polars as pl
 from rules import scoring, wait_path
 from rules.case import Case
 from rules.engine.run import Outcome
-from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, Verdict, WhoseSeconds
+from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
 
 FAIR = 10
 """Decibans from which a single finding carries a claim."""
@@ -28,9 +28,16 @@ class Requests:
     def __init__(self, *spans: pl.LazyFrame) -> None:
         """`spans`: frames of clock, first and last (s, of that clock)."""
         self._spans = spans
+        self._known: dict[tuple[str | None, float, float], bool] = {}
 
     def hold(self, clock: str | None, begin: float, end: float) -> bool:
         """Tell whether one request of a clock spans these seconds, give or take SLACK_S."""
+        asked = (clock, begin, end)
+        if asked not in self._known:  # the board asks again for each group that it leaves out
+            self._known[asked] = self._hold(*asked)
+        return self._known[asked]
+
+    def _hold(self, clock: str | None, begin: float, end: float) -> bool:
         around = (
             pl.col("clock").eq_missing(pl.lit(clock, pl.String))
             & (pl.col("first") - SLACK_S <= begin)
@@ -87,17 +94,8 @@ class Judgement:
         missing = _missing(self.findings, not_evaluable)
         speaking = self._speaking(self.leader)
         share = self._share(speaking)
-        standing = scoring.standing(
-            self.hypotheses,
-            two_kinds=self._two_kinds(speaking, share),
-            demand=self.demand,
-            together=self.together,
-        )
-        state = standing.state
-        if state is not None and not any(f.cells[self.leader or ""] >= FAIR for f in speaking):
-            state = None
-        if state is None or not speaking:
-            state = "nothing wrong seen" if state is None and self._nothing_wrong() else "cannot tell"
+        standing, state = self._stands(speaking, share)
+        if state in ("cannot tell", "nothing wrong seen"):
             return Verdict(state, (), None, None, "none", self._nothing_said(state), missing)
         best = speaking[0]
         named = [f for f in speaking if f.group == "cause"] or speaking
@@ -116,6 +114,25 @@ class Judgement:
             standing.margin,
             share,
         )
+
+    def stands(self) -> tuple[scoring.Standing, State]:
+        """Return the standing of the board and the state of the verdict, without its words."""
+        speaking = self._speaking(self.leader)
+        return self._stands(speaking, self._share(speaking))
+
+    def _stands(self, speaking: Sequence[Finding], share: float | None) -> tuple[scoring.Standing, State]:
+        standing = scoring.standing(
+            self.hypotheses,
+            two_kinds=self._two_kinds(speaking, share),
+            demand=self.demand,
+            together=self.together,
+        )
+        state = standing.state
+        if state is not None and not any(f.cells[self.leader or ""] >= FAIR for f in speaking):
+            state = None
+        if state is None or not speaking:
+            return standing, "nothing wrong seen" if state is None and self._nothing_wrong() else "cannot tell"
+        return standing, state
 
     def _speaking(self, code: str | None) -> list[Finding]:
         """Findings for a cause, strongest for it first; equal ones as they stand on the page."""
