@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.collected import Section, sections
 from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
-from parsers.prompts import LEAD_LINES, is_lead, prompt_of
+from parsers.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
 from parsers.prose import ADDRESS, FENCE, TOOLISH, sentences
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, all_formats
@@ -116,6 +117,8 @@ class Plan:
     behind: int | None = None
     dress: tuple[str, ...] = ()
     """What the document as a whole wears."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Facts that marks around it say (`parsers/collected.py`): its host, system, release, command, times."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,8 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Bre
     The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
     """
     given = plan(known, hints)
+    if not known and hints.kind is None and (marked := sections(text)):
+        return _numbered(_by_marks(text, marked, hints))
     if not known:
         return _numbered(_span(text, Position(1, text.start), text.size, hints, breath, whole=True))
     laid: list[Plan] = []
@@ -183,6 +188,33 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Bre
             laid.append(what)
         at = Position((what.line_to or 0) + 1, end)
     return _numbered(laid)
+
+
+def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[Plan]:
+    """Lay out what a collect block wrote: marks are borders, and what no format knows between them is prose."""
+    plans: list[Plan] = []
+    following = 1
+    for section in marked:
+        told = replace(
+            hints,
+            host=hints.host or section.host,
+            os=hints.os or section.os,
+            tz=hints.tz or section.tz,
+            command=section.command,
+            date=hints.date or section.began[:10],
+            interval_s=hints.interval_s or interval_of(section.command),
+        )
+        head = text.head(section.begin, section.behind)
+        if recognise(head, section.command).strength < ENOUGH:
+            continue
+        if section.line_from > following:
+            plans.append(Plan(None, following, section.line_from - 1, hints, behind=section.begin))
+        facts = {"host": section.host, "os": section.os, "os_release": section.release, "command": section.command}
+        facts |= {"began": section.began, "ended": section.ended}
+        said = {name: value for name, value in facts.items() if value}
+        plans.append(Plan(1, section.line_from, section.line_to, told, found=True, behind=section.behind, said=said))
+        following = section.line_to + 1
+    return [*plans, Plan(None, following, None, hints)]
 
 
 def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int, breath: Breath = no_breath) -> list[Plan]:

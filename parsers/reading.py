@@ -21,6 +21,7 @@ from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
 from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
+from parsers.prompts import Lead
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
@@ -514,7 +515,7 @@ class _Reading:
         parts, batch = self.manifest["parts"], ran.batch
         if not parts or parts[-1]["part"] != what.part:
             assert what.part is not None
-            parts.append(_part_json(_new_part(what.part, what.line_from, chosen, what.hints)))
+            parts.append(_part_json(_new_part(what, what.part, chosen)))
         old = _part_of(parts[-1])
         domains = {d.domain: d for d in old.domains}
         for number, domain in ran.domains.items():
@@ -659,17 +660,18 @@ def _claims_json(recognised: Recognised) -> list[dict[str, Any]]:
     ]
 
 
-def _new_part(part: int, line_from: int, chosen: _Chosen | None, hints: Hints) -> PartAccount:
+def _new_part(what: Plan, part: int, chosen: _Chosen | None) -> PartAccount:
     form = chosen.ranked.format if chosen and chosen.ranked else None
-    said = {"command": chosen.recognised.lead.command, "host": chosen.recognised.lead.host} if chosen else {}
-    system = hints.os
+    lead = chosen.recognised.lead if chosen else Lead()
+    said: dict[str, str | None] = {"command": lead.command, "host": lead.host, **what.said}
+    system = what.hints.os
     if form and not system:
         # A dialect named like a system is that system's; else only a format of one system tells.
         system = form.variant if form.variant in form.systems else form.systems[0] if len(form.systems) == 1 else None
     return PartAccount(
         part=part,
-        line_from=line_from,
-        line_to=line_from,
+        line_from=what.line_from,
+        line_to=what.line_from,
         kind=form.kind if form else None,
         variant=form.variant if form else None,
         version=version_of(form) if form else None,
