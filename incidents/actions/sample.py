@@ -1,7 +1,10 @@
-"""The sample room: the published incident of `incidents/sample/`, through the ordinary way in."""
+"""The sample rooms: the five published incidents of `incidents/sample/`, through the ordinary way in."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from django.contrib.auth.models import User
@@ -9,40 +12,116 @@ from django.contrib.auth.models import User
 from incidents import access
 from incidents.access import Room
 from incidents.actions import artifacts, case, rooms
-from incidents.errors import AlreadyHere
+from incidents.errors import AlreadyHere, Refused
 from incidents.models.artifact import CorrectedField, Way
 from incidents.models.incident import Incident, Status
 from incidents.models.membership import Role
 from rules.case_yaml import CaseFile, FileEntry, load_case_yaml
 
 FOLDER = Path(__file__).parent.parent / "sample"
+#: The one to begin with: two sides of one connection, a memory map, and connect times before and after two changes.
+FIRST = "001"
 
 
-def open_sample(user: User) -> Incident:
+@dataclass(frozen=True)
+class Sample:
+    """One published incident. `about`: what a reader finds in it; `source`: where it was published, as far as is known."""
+
+    number: str
+    about: str
+    source: str
+
+    @property
+    def folder(self) -> Path:
+        return FOLDER / self.number
+
+    @property
+    def told(self) -> CaseFile:
+        return _told(self.folder)
+
+    @property
+    def title(self) -> str:
+        return self.told.title or "Sample"
+
+    @property
+    def room_title(self) -> str:
+        return f"{self.title} (published example: {self.source})"
+
+
+SAMPLES = (
+    Sample(
+        "001",
+        "Seven outputs from the client, the listener and the database's memory show whose 1.9 seconds each login waits for, and what two changes brought.",
+        "“Solving a critical performance crisis … caused by oracle connection slowness”, 2017",
+    ),
+    Sample(
+        "000",
+        "A trace of the listener before and after one line of nsswitch.conf was changed: 75 look-ups in every connection.",
+        "“Oracle's Listener Performance”, 2008",
+    ),
+    Sample(
+        "002",
+        "Three pastes that lost their line ends: when 300 sessions end together, detaching shared memory takes every processor.",
+        "an account of a disconnect storm on NUMA, 2008",
+    ),
+    Sample(
+        "003",
+        "Profiles, a trace and two lists of semaphores: parallel queries spin on the lock of one large set.",
+        "“Big Nodes, Concurrent Parallel Execution And High System/Kernel Time” by R. Geist",
+    ),
+    Sample(
+        "004",
+        "Eight lines of vmstat and two things that somebody saw: a verdict that stays undecided, and what would settle it.",
+        "“High system time utilization on fast machine”, 2012",
+    ),
+)
+
+
+def sample(number: str) -> Sample:
+    """Return the published incident of this number, as the page that offers them names it."""
+    found = next((one for one in SAMPLES if one.number == number), None)
+    if found is None:
+        raise Refused("There is no such sample room. The list of rooms offers five.", 404)
+    return found
+
+
+def open_sample(user: User, number: str = FIRST) -> Incident:
     """Open a sample room for this person, or the one that is open already; what is missing in it is uploaded."""
-    told = load_case_yaml((FOLDER / "case.yaml").read_text(encoding="utf-8"))
-    mine = Incident.objects.filter(created_by=user, artifacts__way=Way.SAMPLE, memberships__user=user)
-    incident = mine.exclude(status=Status.CLOSED).filter(memberships__role=Role.LEAD).first()
+    chosen = sample(number)
+    mine = Incident.objects.filter(created_by=user, memberships__user=user, memberships__role=Role.LEAD)
+    loaded = mine.filter(artifacts__way=Way.SAMPLE, artifacts__sha256__in=_hashes(chosen.folder))
+    incident = loaded.exclude(status=Status.CLOSED).order_by("pk").first()
     if incident is None:
-        incident = rooms.create(user, _answers(told))
-        _describe(access.enter(user, incident.slug), told)
+        incident = rooms.create(user, _answers(chosen))
+        _describe(access.enter(user, incident.slug), chosen.told)
     room = access.enter(user, incident.slug)
-    for entry in told.artifacts:
-        _upload(room, entry)
+    for entry in chosen.told.artifacts:
+        _upload(room, chosen.folder, entry)
+    _lay_phases(room, chosen.told)
     return incident
 
 
-def _answers(told: CaseFile) -> rooms.Answers:
-    symptom = told.symptom
+@cache
+def _told(folder: Path) -> CaseFile:
+    return load_case_yaml((folder / "case.yaml").read_text(encoding="utf-8"))
+
+
+@cache
+def _hashes(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.txt")))
+
+
+def _answers(chosen: Sample) -> rooms.Answers:
+    symptom = chosen.told.symptom
     return rooms.Answers(
-        title=f"{told.title or 'Sample'} (sample)",
+        title=chosen.room_title,
         symptom_text=symptom.text if symptom else None,
         symptom_unit=symptom.unit if symptom else None,
         symptom_bad=symptom.bad if symptom else None,
         symptom_normal=symptom.normal if symptom else None,
         hosts=tuple(
             rooms.HostAnswer(name, host.os, host.os_release, host.role, host.ncpu, host.mem_gib, host.tz)
-            for name, host in told.hosts.items()
+            for name, host in chosen.told.hosts.items()
         ),
     )
 
@@ -75,14 +154,24 @@ def _describe(room: Room, told: CaseFile) -> None:
         )
 
 
-def _upload(room: Room, entry: FileEntry) -> None:
+def _lay_phases(room: Room, told: CaseFile) -> None:
+    """Lines of a file that belong to another phase than the rest of it; those that are laid already stay."""
+    numbers = dict(room.incident.artifacts.filter(way=Way.SAMPLE).values_list("name", "number"))
+    laid = set(room.incident.phases.values_list("artifact__number", "line_from"))
+    for stretch in told.phases:
+        first, last = (int(line) for line in stretch.lines.split("-"))
+        if (numbers[stretch.file], first) not in laid:
+            case.add_phase(room, numbers[stretch.file], first, last, stretch.phase)
+
+
+def _upload(room: Room, folder: Path, entry: FileEntry) -> None:
     said = {
         CorrectedField.KIND.value: entry.kind,
         CorrectedField.HOST.value: entry.host,
         CorrectedField.PHASE.value: entry.phase,
         CorrectedField.ROLE.value: entry.role,
     }
-    with (FOLDER / entry.file).open("rb") as file:
+    with (folder / entry.file).open("rb") as file:
         try:
             artifacts.receive_stream(
                 room, entry.file, iter(lambda: file.read(2**16), b""), Way.SAMPLE, {k: v for k, v in said.items() if v}

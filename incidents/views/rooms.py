@@ -133,8 +133,9 @@ def room_new(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sample(request: HttpRequest) -> HttpResponse:
-    """Open the sample room: a published incident, sent through the ordinary upload path."""
-    return redirect("room", sample_actions.open_sample(request_user(request)).slug)
+    """Open a sample room: one of five published incidents, sent through the ordinary upload path."""
+    number = request.POST.get("number") or sample_actions.FIRST
+    return redirect("room", sample_actions.open_sample(request_user(request), number).slug)
 
 
 def request_user(request: HttpRequest) -> User:

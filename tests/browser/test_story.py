@@ -12,7 +12,7 @@ from playwright.sync_api import Page, StorageState, expect
 from tests.browser.conftest import PASSWORD, axe_violations, shot, sign_in
 from tests.served import Served
 
-SAMPLE = Path(__file__).resolve().parents[2] / "incidents" / "sample"
+SAMPLE = Path(__file__).resolve().parents[2] / "incidents" / "sample" / "001"
 A_MINUTE = 60_000
 
 
