@@ -122,9 +122,13 @@ def case_of(incident: Incident) -> rules.CaseSpec:
             for phase in incident.phases.select_related("artifact")
             if phase.artifact.number in names
         ),
-        statements=tuple(_statement(statement) for statement in incident.statements.all()),
+        statements=(*(_statement(statement) for statement in incident.statements.all()), *_argued(incident)),
         offsets=tuple(_offset(offset) for offset in incident.clock_offsets.all()),
         t_zero=incident.t_zero.isoformat() if incident.t_zero else None,
+        hypotheses=tuple(
+            rules.FreeHypothesis(row.code, row.cause, cast("rules.Layer | None", row.layer), row.author_label)
+            for row in incident.free_causes.filter(removed_at__isnull=True)
+        ),
         rules=rules.RuleChoices(
             tuple(_override(row) for row in incident.thresholds.filter(IN_FORCE)),
             tuple(_suppression(row) for row in incident.suppressions.filter(IN_FORCE)),
@@ -228,6 +232,13 @@ def _statement(statement: Statement) -> rules.Statement:
     return rules.Statement(
         statement.name, statement.num, statement.unit, statement.text, statement.author_label, statement.subject or None
     )
+
+
+def _argued(incident: Incident) -> Iterable[rules.Statement]:
+    """What people put on the board: a statement for each word of each row, in the order of the codes."""
+    for row in incident.arguments.filter(removed_at__isnull=True):
+        for code, word in sorted(row.words.items()):
+            yield rules.Statement(code, text=f"{word}: {row.reason}", author=row.author_label)
 
 
 def _offset(offset: ClockOffset) -> rules.Offset:
