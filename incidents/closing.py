@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from incidents import live, store
+from incidents import live, store, summary
 from incidents.models.activity import Activity
 from incidents.models.incident import Incident, RoomCounter, Status
 from incidents.models.job import Job, JobKind, JobState
@@ -76,6 +76,7 @@ def close(incident: Incident, user_id: int, name: str, **detail: object) -> None
     incident.save(update_fields=("status", "closed_at", "closed_by", "closing_at", "closing_by", "standing_version"))
     Activity.objects.append(incident.pk, user_id, name, "set status", Status.CLOSED.value, before=before, **detail)
     live.tell(incident.pk, "room", "", incident.standing_version)
+    summary.freeze(incident, user_id, name, "The room was closed.")
 
 
 def close_what_waits() -> int:

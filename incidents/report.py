@@ -62,6 +62,7 @@ NEEDS: dict[str, str] = {
     "iostat_i": "samples of the disks (iostat)",
     "counters": "counters, twice",
     "counters_i": "counters, twice",
+    "counter_growth": "counters, twice",
     "ps": "a list of processes",
     "hosts": "the size of the machine",
     "profile_symbols": "a profile of the processors",
@@ -89,12 +90,21 @@ NEEDS: dict[str, str] = {
     "statement:work_rate": "how many items are finished per minute",
     "statement:same_connection": "whether both traces show one connection",
 }
-KINDS: dict[str, str] = {
-    "truss": "trace of system calls",
-    "strace": "trace of system calls",
-    "pmap": "memory map",
-    "sqlnet": "Oracle Net trace",
-    "conntime": "list of connection times",
+# What carries a verdict, one of them and several.
+KINDS: dict[str, tuple[str, str]] = {
+    "truss": ("trace of system calls", "traces of system calls"),
+    "strace": ("trace of system calls", "traces of system calls"),
+    "pmap": ("memory map", "memory maps"),
+    "sqlnet": ("Oracle Net trace", "Oracle Net traces"),
+    "conntime": ("list of connection times", "lists of connection times"),
+    "dtrace": ("output of DTrace", "outputs of DTrace"),
+    "perf": ("profile of the processors", "profiles of the processors"),
+    "vmstat": ("run of vmstat", "runs of vmstat"),
+    "mpstat": ("run of mpstat", "runs of mpstat"),
+    "iostat": ("run of iostat", "runs of iostat"),
+    "ipcs": ("list of shared memory and semaphores", "lists of shared memory and semaphores"),
+    "sysctl": ("list of kernel settings", "lists of kernel settings"),
+    "nsswitch": ("list of name sources (nsswitch)", "lists of name sources (nsswitch)"),
 }
 GROUPS: dict[str, str] = {
     "cause": "Causes",
@@ -605,9 +615,9 @@ class Outlook:
         elsewhere = any(claim.raw.get("facts", {}).get("id_mismatch") for claim in carrying)
         said = []
         for kind, n in Counter(kinds.get(number, "") for number in sorted(cited)).items():
-            word = KINDS.get(kind, f"{kind} artifact".strip())
+            one, many = KINDS.get(kind, (f"{kind} artifact".strip(), f"{kind} artifacts".strip()))
             other = " of another start" if elsewhere and kind == "pmap" else ""
-            said.append(f"{'one' if n == 1 else n} {word}{'' if n == 1 else 's'}{other}")
+            said.append(f"{'one' if n == 1 else n} {one if n == 1 else many}{other}")
         leader = str((self.report.get("verdict") or {}).get("hypothesis") or "")
         board = {row.get("code"): row for row in self.report.get("hypotheses") or []}
         if "before-after" in (board.get(leader, {}).get("cells") or {}):

@@ -7,13 +7,14 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from incidents import analysis, store
+from incidents import analysis, store, summary_content
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
 from incidents.models.artifact import Artifact, ArtifactState, Way
 from incidents.models.finding import Evaluation, Finding, FindingVersion
 from incidents.models.job import Job, JobState
+from incidents.models.summary import SummaryText, SummaryVersion
 
 WITHDRAWN = "Evidence withdrawn."
 # Everything in a finding that may repeat words or figures of the evidence.
@@ -88,6 +89,13 @@ def _withdraw(incident_id: int, number: int) -> list[tuple[str, int]]:
     for evaluation in Evaluation.objects.filter(incident_id=incident_id):
         evaluation.report = _struck_report(evaluation.report, number)
         evaluation.save(update_fields=("report",))
+    for frozen in SummaryVersion.objects.filter(incident_id=incident_id):
+        content = summary_content.struck(frozen.content, number)
+        if content is not None:
+            frozen.content, frozen.struck_at = content, timezone.now()
+            frozen.save(update_fields=("content", "struck_at"))
+    # What Exhibit said there when a lead wrote may quote the evidence; the lead's own words stay.
+    SummaryText.objects.filter(incident_id=incident_id).exclude(machine="").update(machine=WITHDRAWN)
     return told
 
 

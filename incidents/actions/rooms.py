@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from incidents import analysis, closing, tasks
+from incidents import analysis, closing, summary, tasks
 from incidents.access import Right, Room, again
 from incidents.actions import standing
 from incidents.actions.record import Deed, deed
@@ -246,6 +246,7 @@ def accept_evaluation(room: Room) -> None:
         analysis.save_findings(waiting)
         doing.record("took over", f"evaluation {waiting.number}")
         doing.tell("verdict", waiting.number)
+        summary.freeze(doing.incident, doing.room.user.pk, doing.room.actor_name, "A newer judgement was taken over.")
 
 
 def rejudge(room: Room) -> None:
