@@ -202,6 +202,7 @@ def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[P
             tz=hints.tz or section.tz,
             command=section.command,
             date=hints.date or section.began[:10],
+            date_order=hints.date_order or "mdy",  # the block sets the C locale
             interval_s=hints.interval_s or interval_of(section.command),
         )
         head = text.head(section.begin, section.behind)

@@ -36,6 +36,11 @@ _NET_TRACE = (
     " both back to 0 after a few connects, within 10 minutes"
 )
 _EVERY = "*"
+_LINKS = {
+    "linux": "ip -s link, twice, 60 s apart",
+    "linux-old": "netstat -i, twice, 60 s apart",
+    _EVERY: "netstat -i, twice, 60 s apart",
+}
 
 COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "syscalls": (_TRACE, SYSADMIN),
@@ -86,7 +91,7 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "counter_growth": (
         {
             _EVERY: "date; netstat -s, twice, 60 s apart",
-            "linux": "date; nstat -az, twice, 60 s apart",
+            "linux": "date; nstat -asz, twice, 60 s apart",
             "linux-old": "date; netstat -s, twice, 60 s apart",
         },
         NETWORK,
@@ -238,11 +243,11 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ),
     ("counters", "rbytes"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.*, twice, 60 s apart"}, SYSADMIN),
     ("counters", "iface"): (
-        {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
+        _LINKS,
         NETWORK,
     ),
     ("counter_growth", "iface"): (
-        {"linux": "ip -s link, twice, 60 s apart", _EVERY: "netstat -i, twice, 60 s apart"},
+        _LINKS,
         NETWORK,
     ),
     ("params", "io.max%"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.max"}, SYSADMIN),

@@ -88,9 +88,12 @@ def claim(head: Head) -> Claim | None:
         return None
     found, part = share(head, _OWN)
     detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
+    lines = [x.strip() for x in head.lines if x]
+    # Rows of -p are four words each, like anything: their title with their header right below it is enough.
+    if any(_OWN.match(title) and HEADER.match(below) for title, below in zip(lines[:4], lines[1:5], strict=False)):
+        part = max(part, 0.6)
     if not found or (part < 0.3 and not detail):
         return None
-    lines = [x.strip() for x in head.lines if x]
     mark = next((x for x in lines if BANNER.match(x) or HEADER.search(x) or DETAIL.match(x)), None)
     solaris = any(re.match(rf"IPC status|T +ID|{ROW_T}", x) for x in lines)
     limits = any(SECTION.match(x) and re.search(r"(?:Limits|Status) -", x) for x in lines)

@@ -113,3 +113,11 @@ def test_details_of_a_segment_are_one_row():
         "shmid", "owner", "creator", "perms", "bytes", "lpid", "cpid", "nattch"
     ).rows() == [(32769, "500", "499", "0600", 393216, 8762, 2265, 2)]
     assert reading.account.account.unknown == 0
+
+
+def test_pids_of_many_segments_are_known_by_their_title_and_header():
+    text = "\n------ Shared Memory Creator/Last-op PIDs --------\nshmid      owner      cpid       lpid      \n"
+    rows = [(1000 + n, "oracle", 2000 + n, 3000 + n) for n in range(40)]
+    text += "".join(f"{shmid}    {owner}   {cpid}       {lpid}      \n" for shmid, owner, cpid, lpid in rows)
+    reading = read_bytes(text.encode(), Hints())
+    assert reading.table("ipcs_shm").select("shmid", "owner", "cpid", "lpid").rows() == rows
