@@ -535,6 +535,16 @@ class Outlook:
         """Return what is missing under this id, also where the list names the same command for another rule."""
         return next((ask for ask in self._asks if ask.id == id), None)
 
+    def asked(self, entries: Iterable[Json]) -> list[Ask]:
+        """Return what is missing for each entry of the board's `wanted`, under the ids that `ask` knows."""
+        made = []
+        for entry in entries:
+            # What would confirm a finding stands in the finding, which does not name host and title again.
+            known = ("host", "title") if entry.get("finding") else ()
+            bare = {key: value for key, value in entry.items() if key not in known}
+            made.append(_ask(bare, str(entry.get("rule") or "")))
+        return made
+
     def claim(self, key: str) -> Claim | None:
         """Return the claim with this key, or None."""
         return next((claim for claim in self.claims if claim.key and claim.key == key), None)
