@@ -573,8 +573,8 @@ def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | Non
 
 def separable(name: str) -> bool:
     """Tell whether a table says of each artifact only what that artifact holds, whatever else the room has. KeyError for no table."""
-    if name in schema.TABLES:
-        return name not in FROM_CASE
+    if name in schema.TABLES or name == findings_table.TABLE.name:
+        return name in schema.TABLES and name not in FROM_CASE
     return registry.derived()[name].SCOPE == "artifact" and not any(n in SAID for n in _base(name))
 
 

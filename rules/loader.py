@@ -83,7 +83,7 @@ def load(text: str, path: str = "rule") -> Rule:
     sql = file.query or compile_when(file, fail)
     if file.stage == 1 and _reads(sql, FINDINGS):
         raise fail("stage", f"only a rule of stage 2 may read {FINDINGS}")
-    _check_parts(file, fail)
+    _check_parts(file, sql, fail)
     used = {name for text_ in (sql, *file.parts.values()) for name in BOUND.findall(text_)}
     for name in sorted(used ^ set(file.params)):
         raise fail(
@@ -116,27 +116,34 @@ def load(text: str, path: str = "rule") -> Rule:
     return Rule(file, requires, sql, hashlib.sha256(whole.encode()).hexdigest()[:16], path)
 
 
-def _check_parts(file: RuleFile, fail: Any) -> None:
-    """A part is asked of each artifact alone: it may read nothing that another artifact, a person or the common axis changes."""
-    if not file.parts:
-        return
-    from parsers import schema
-    from rules.case import separable
-
-    known = frozenset(schema.TABLES) | frozenset(registry.derived()) | {FINDINGS}
-    for name, sql in file.parts.items():
+def _check_parts(file: RuleFile, sql: str, fail: Any) -> None:
+    if file.scope == "artifact":
+        if file.stage == 2 or file.parts:
+            raise fail("scope", "artifact: such a rule is of stage 1 and has no parts")
+        _check_apart(sql, "query", fail)
+    begins = f"{file.slug.replace('-', '_')}_"
+    for name, part in file.parts.items():
         where = f"parts.{name}"
-        if not NAME.fullmatch(name) or not name.startswith(f"{file.slug.replace('-', '_')}_") or name in known:
-            raise fail(where, f"must be a lower-case name that begins with {file.slug.replace('-', '_')}_")
-        for table in sorted(known):
-            if _reads(sql, table) and (table == FINDINGS or not separable(table)):
-                raise fail(where, f"may not read {table}, which is of the whole room")
-        if re.search(r"\b(?:t|t_err)\b", sql):
-            raise fail(where, "may not read t or t_err: clocks are aligned only in the room; use t_local and clock")
-        if not re.search(r"\bartifact_id\b", sql):
+        if not NAME.fullmatch(name) or not name.startswith(begins):
+            raise fail(where, f"must be a lower-case name that begins with {begins}")
+        _check_apart(part, where, fail)
+        if not re.search(r"\bartifact_id\b", part):
             raise fail(where, "must give artifact_id")
         if file.query is None or not _reads(file.query, name):
             raise fail(where, "is not read by the query")
+
+
+def _check_apart(sql: str, where: str, fail: Any) -> None:
+    """What is asked of each artifact alone may read nothing that another artifact, a person or the common axis changes."""
+    from parsers import schema
+    from rules.case import separable
+
+    for table in sorted({*schema.TABLES, *registry.derived(), FINDINGS}):
+        if _reads(sql, table) and not separable(table):
+            raise fail(where, f"may not read {table}, which is of the whole room")
+    alias = re.sub(r"(\b(?:from|join)\s+\w+|,\s*\w+)\s+(?:as\s+)?t\b(?!\s*\.)|\bt\.(?=[\w*])", r"\1.", sql)
+    if re.search(r"\b(?:t|t_err)\b", alias):
+        raise fail(where, "may not read t or t_err: clocks are aligned only in the room; use t_local and clock")
 
 
 def _reads(sql: str, table: str) -> bool:

@@ -175,6 +175,7 @@ class RuleFile:
     hypotheses: Mapping[str, Any] = field(default_factory=dict)
     params: Mapping[str, Param] = field(default_factory=dict)
     query: str | None = None
+    scope: Literal["room", "artifact"] = "room"
     parts: Mapping[str, str] = field(default_factory=dict)
     when: When | None = None
     max_rows: int = 50

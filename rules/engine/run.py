@@ -34,7 +34,7 @@ VERSION = "1"
 
 _CONTRACT = """
 subject magnitude evidence tier layer host t_from t_to clock kind contiguous cap clears clear_s clear_n clear_scope bound
-by_statement in_symptom tested chain against
+by_statement in_symptom tested chain against of_n
 """
 CONTRACT = frozenset(_CONTRACT.split())
 """Columns of a result with a meaning for the engine; every other scalar column is a fact for the templates."""
@@ -139,6 +139,16 @@ def tables_of(rule: Rule) -> list[str]:
     return sorted(named | needed & views.names(rule.file.stage))
 
 
+def _apart(rule: Rule) -> tuple[str, Mapping[str, str]]:
+    """Return the statement of a rule and what it reads that is asked of each artifact alone."""
+    if rule.file.scope == "room":
+        return rule.sql, rule.file.parts
+    name = f"{rule.file.slug.replace('-', '_')}_rows"
+    each = f"select *, evidence[1].artifact_id as artifact_id from (\n{rule.sql}\n)"
+    order = "magnitude desc, evidence[1].artifact_id, evidence[1].line_from, subject"
+    return f"select * exclude (artifact_id) from {name} order by {order}", {name: each}
+
+
 def tables_in(sql: str, stage: int = 1) -> list[str]:
     """Return every table a statement may read; sorted, never too few."""
     return sorted(set(WORD.findall(sql)) & views.names(stage))
@@ -219,14 +229,16 @@ class Runner:
             if met:  # what would only confirm is not even built where the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
                 values = {n: p.value for n, p in params.items()}
-                parts = {n: self._part(rule, n, sql, values) for n, sql in rule.file.parts.items()}
-                kept = self._kept(rule, values, [digest for _, digest in parts.values()])
+                sql, apart = _apart(rule)
+                parts = {n: self._part(rule, n, part, values) for n, part in apart.items()}
+                kept = self._kept(rule, sql, values, [digest for _, digest in parts.values()])
                 found = _read(kept)
                 if found is None:
-                    made = self._query(rule, values, {n: select for n, (select, _) in parts.items()})
+                    made = self._query(rule, sql, values, {n: select for n, (select, _) in parts.items()})
                     found = {"rows": list(made.rows), "more": made.more}
                     _write(kept, found)
-                rows, more = found["rows"], found["more"]
+                rows = found["rows"]
+                more = max([found["more"], *((row.get("of_n") or 0) - len(rows) for row in rows[:1])])
             room = _room_scope(rule)
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
@@ -359,10 +371,10 @@ class Runner:
         bound = {n: v for n, v in params.items() if re.search(rf"\${n}\b", sql)}
         return self.slices.select(f"{rule.id}-{name}", sql, bound, tables_in(sql))
 
-    def _query(self, rule: Rule, params: Mapping[str, Any], parts: Mapping[str, str]) -> Rows:
-        tables = tables_in(rule.sql, rule.file.stage) if parts else tables_of(rule)
+    def _query(self, rule: Rule, sql: str, params: Mapping[str, Any], parts: Mapping[str, str]) -> Rows:
+        tables = tables_in(sql, rule.file.stage) if parts else tables_of(rule)
         self._views.update(parts)
-        return self._ask(rule.id, rule.sql, params, [*tables, *parts])
+        return self._ask(rule.id, sql, params, [*tables, *parts])
 
     def _ask(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> Rows:
         self._view(tables)
@@ -376,9 +388,9 @@ class Runner:
         if missing:
             self._views.update(views.build(self.case, missing, self.scratch))
 
-    def _kept(self, rule: Rule, params: Mapping[str, Any], parts: Sequence[str]) -> Path | None:
+    def _kept(self, rule: Rule, sql: str, params: Mapping[str, Any], parts: Sequence[str]) -> Path | None:
         placed = AXIS.search(rule.sql) is not None
-        inputs = self._inputs(tables_in(rule.sql, rule.file.stage), placed)
+        inputs = self._inputs(tables_in(sql, rule.file.stage), placed)
         return self._file("rules", rule.id, (rule.file.version, rule.query_hash, sorted(params.items()), inputs, parts))
 
     def _inputs(self, tables: Iterable[str], placed: bool = False) -> list[str]:

@@ -72,9 +72,9 @@ class Asked(Runner):
 
     queried: list[str]
 
-    def _query(self, rule: Rule, params, parts):  # type: ignore[no-untyped-def]  # as in the class above
+    def _query(self, rule: Rule, sql, params, parts):  # type: ignore[no-untyped-def]  # as in the class above
         self.queried.append(rule.id)
-        return super()._query(rule, params, parts)
+        return super()._query(rule, sql, params, parts)
 
 
 def run(
@@ -253,3 +253,11 @@ def test_kept_slices_that_are_gone_are_made_again(tmp_path: Path, spec: CaseSpec
 def test_a_part_that_more_than_its_artifact_would_change_is_refused(part: dict[str, str], why: str) -> None:
     with pytest.raises(RuleInvalid, match=why):
         rule(905, {}, table="syscalls", **{**WITH_PART, "parts": part})
+
+
+def test_needs_of_what_others_found_are_counted_with_a_cache(tmp_path: Path, spec: CaseSpec) -> None:
+    first = counting(901, "vmstat")
+    second = rule(906, {}, table="findings", stage=2)
+    outcomes = run(spec, [first, second], tmp_path)[1]
+    assert [len(o.drafts) for o in outcomes] == [1, 1]
+    assert [len(o.drafts) for o in run(spec, [first, second], tmp_path)[1]] == [1, 1]
