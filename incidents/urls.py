@@ -71,6 +71,7 @@ _ROOM = "rooms/<slug:slug>/"
 
 urlpatterns = [
     path("", page(rooms.rooms), name="rooms"),
+    path("rooms.csv", page(rooms.rooms_csv), name="rooms-csv"),
     path("rooms/new/", page(rooms.room_new), name="room-new"),
     path("sample/", page(rooms.sample), name="sample"),
     path("join/<str:token>/", open_page(members.join), name="join"),
