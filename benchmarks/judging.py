@@ -7,7 +7,7 @@ the query process below it if that was larger; `together_rss_mb` the largest sum
 both. With `before FOLDER` another tree judges the same reading first; then comes a case of one small file, with each tree in turn.
 
 `python -m benchmarks.judging room [artifacts] [rows]` (200 and 500,000 if nothing is said) judges a room of so many traces of so many
-rows each, again unchanged, and again after one more small artifact, with the cache of a room. The traces share one reading under many
+rows each, again unchanged, and again after one more small vmstat and one more small trace, with the cache of a room. The traces share one reading under many
 numbers: nothing is kept of one that another could use. `cpu_s` counts all processes. They write results/judging.json and results/judging_room.json.
 """
 
@@ -195,18 +195,21 @@ def described(number: int, file: Path, reading: Path) -> dict[str, Any]:
 
 
 def room(artifacts: int, rows: int, folder: Path) -> list[dict[str, Any]]:
-    """Judge a room of traces, the same again, and once more with one small artifact added."""
-    traces, small = folder / "big.truss", folder / "vmstat.txt"
+    """Judge a room of traces, the same again, then with one small vmstat added, then with one small trace of the traces' kind."""
+    traces, small, trace = folder / "big.truss", folder / "vmstat.txt", folder / "small.truss"
     made_listener(traces, rows)
+    made_listener(trace, 500)
     small.write_text(VMSTAT, encoding="ascii")
-    for file in (traces, small):
+    for file in (traces, small, trace):
         run(["parsers", str(file), "--out", str(folder / f"{file.stem}-reading")], folder / "account.txt")
     had = [described(n, traces, folder / "big-reading") for n in range(1, artifacts)]
     more = [*had, described(artifacts, small, folder / "vmstat-reading")]
+    most = [*more, described(artifacts + 1, trace, folder / "small-reading")]
     counted = json.loads((folder / "big-reading" / "manifest.json").read_text("utf-8"))["batches"]
     hosts = {f"db{n}": {"os": "solaris", "role": "db", "ncpu": 16} for n in range(HOSTS)}
     results = []
-    for step, held in (("first", had), ("unchanged", had), ("one more small artifact", more)):
+    steps = (("first", had), ("unchanged", had), ("one more small vmstat", more), ("one more small trace", most))
+    for step, held in steps:
         case = folder / "case.json"
         case.write_text(json.dumps({"schema": 1, "hosts": hosts, "artifacts": held}), "utf-8")
         judged = run(
