@@ -91,6 +91,99 @@ def connect_times(rows: Sequence[Row]) -> dict[str, Any] | None:
     return drawn
 
 
+def two_sides(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Draw the values of both sides of a comparison as dots, in their order, each side with its median and its interval.
+
+    `result` has `names`, `unit`, `first`, `second` (median, median_lo, median_hi, n), `two` (populations) and `dots`: place, value,
+    artifact and line of each. A log axis where there are two populations and all is positive. None if there is nothing to draw.
+    """
+    figure = go.Figure()
+    positive = all(dot[1] > 0 for dots in result["dots"] for dot in dots)
+    spread = [dot[1] for dots in result["dots"] for dot in dots]
+    wide = bool(spread) and positive and max(spread) > 20 * min(spread)
+    unit = str(result["unit"])
+    at = 0.0
+    notes: list[dict[str, Any]] = []
+    shapes: list[dict[str, Any]] = []
+    for number, (name, side, dots) in enumerate(
+        zip(result["names"], (result["first"], result["second"]), result["dots"], strict=True)
+    ):
+        if not dots or side is None:
+            continue
+        label = str(name).replace("<", "&lt;")
+        width = 100.0 / max(1, dots[-1][0] + 1)
+        figure.add_scatter(
+            x=[round(at + (dot[0] + 0.5) * width, 3) for dot in dots],
+            y=[dot[1] for dot in dots],
+            customdata=[[dot[2], dot[3]] for dot in dots],
+            mode="markers",
+            name=label,
+            marker={
+                "symbol": SYMBOLS[number],
+                "size": 7 if len(dots) < 200 else 5,
+                "opacity": 1 if len(dots) < 200 else 0.6,
+            },
+            meta={"token": "--ink-2"},
+            hovertemplate="%{y:.4g} "
+            + unit.replace("<", "&lt;")
+            + ", artifact %{customdata[0]} line %{customdata[1]}<extra>"
+            + label
+            + "</extra>",
+        )
+        figure.add_scatter(
+            x=[at, at + 100],
+            y=[side["median"], side["median"]],
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [max(0.0, side["median_hi"] - side["median"]), 0],
+                "arrayminus": [max(0.0, side["median"] - side["median_lo"]), 0],
+                "thickness": 1.5,
+                "width": 5,
+            },
+            mode="lines",
+            line={"width": 1.5},
+            meta={"token": "--accent"},
+            hoverinfo="skip",
+        )
+        notes.append(
+            {
+                "x": at,
+                "y": 0,
+                "xref": "x",
+                "yref": "paper",
+                "yshift": -6,
+                "xanchor": "left",
+                "yanchor": "top",
+                "showarrow": False,
+                "text": f"{label}<br>n {side['n']} · median {side['median']:.4g} {unit}".rstrip(),
+                "align": "left",
+                "font": {"size": 11},
+            }
+        )
+        at += 115
+    if not notes:
+        return None
+    if len(notes) > 1:
+        shapes.append({"type": "line", "x0": 107.5, "x1": 107.5, "y0": 0, "y1": 1, "yref": "paper", "line": {"width": 1, "dash": "dash"}})  # fmt: skip
+    log = positive and (result["two"] or wide)
+    figure.update_layout(
+        height=280,
+        margin={"l": 64, "r": 8, "t": 8, "b": 46},
+        showlegend=False,
+        hovermode="closest",
+        template="none",
+        xaxis={"showticklabels": False, "showgrid": False, "zeroline": False, "range": [-4, at - 11]},
+        yaxis={"type": "log", "tickvals": TICKS, "ticktext": [f"{tick:g} {unit}" for tick in TICKS]}
+        if log
+        else {"ticksuffix": f" {unit}".rstrip(), "rangemode": "tozero" if positive else "normal"},
+        annotations=notes,
+        shapes=shapes,
+    )
+    drawn: dict[str, Any] = figure.to_plotly_json()
+    return drawn
+
+
 def extremes_kept(values: Sequence[float], most: int) -> list[int]:
     """Choose at most about `most` places of `values`, the smallest and the largest of each stretch among them.
 

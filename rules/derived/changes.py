@@ -123,19 +123,27 @@ def made_between(
     ordered: Sequence[str], first: str, second: str, markers: pl.DataFrame
 ) -> tuple[int | None, str | None]:
     """Count what the markers between two phases changed, and name the hypothesis they test if it is one."""
-    span = range(ordered.index(first), ordered.index(second) + 1)
     count: int | None = None
     hypotheses: set[str] = set()
-    for marker in markers.filter(pl.col("kind") == "change").iter_rows(named=True):
-        ends = marker["from_phase"], marker["to_phase"]
-        if None in ends and len(ordered) > 2:
-            continue  # a bare instant says which phases it parts only where there are two
-        if None not in ends and not all(e in ordered and ordered.index(e) in span for e in ends):
-            continue
-        count = (count or 0) + (len(marker["changed"] or []) or 1)
-        if marker["hypothesis"]:
-            hypotheses.add(marker["hypothesis"])
+    rows = list(markers.iter_rows(named=True))
+    for place in lying_between(ordered, first, second, rows):
+        count = (count or 0) + (len(rows[place]["changed"] or []) or 1)
+        if rows[place]["hypothesis"]:
+            hypotheses.add(rows[place]["hypothesis"])
     return count, hypotheses.pop() if len(hypotheses) == 1 else None
+
+
+def lying_between(
+    ordered: Sequence[str], first: str, second: str, markers: Sequence[Mapping[str, Any]]
+) -> Iterator[int]:
+    """Yield the places of those change markers that lie between two phases; a bare instant does where there are only two."""
+    span = range(ordered.index(first), ordered.index(second) + 1)
+    for place, marker in enumerate(markers):
+        ends = marker["from_phase"], marker["to_phase"]
+        if marker["kind"] != "change" or (None in ends and len(ordered) > 2):
+            continue
+        if None in ends or all(e in ordered and ordered.index(e) in span for e in ends):
+            yield place
 
 
 def takes_back(made: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
