@@ -10,6 +10,7 @@ Rooms are like each other from one shared rule on: many have a host called db1.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ from incidents.models.verdict import Verdict
 MOST = 5
 MOST_REASONS = 3
 _MOST_DEEDS = 60
+# Numbers of one run or one room: that two rooms have them in common says nothing.
+_OF_ONE_RUN = re.compile(r"(pid|lwp|artifact|connection of|set|0x)\s*[0-9a-f]")
 
 Kind = Literal["rule", "host", "subject", "both"]
 Feature = tuple[Kind, str]
@@ -114,7 +117,8 @@ def _sharing(room: Room, mine: set[Feature]) -> dict[int, set[Feature]]:
 
 def _features(rules: Sequence[str], hosts: Sequence[str], subjects: Sequence[str]) -> set[Feature]:
     found: set[Feature] = {("rule", rule) for rule in rules}
-    return found | {("host", host) for host in hosts if host} | {("subject", subject) for subject in subjects if subject}
+    lasting = {subject for subject in subjects if subject and not _OF_ONE_RUN.match(subject)}
+    return found | {("host", host) for host in hosts if host} | {("subject", subject) for subject in lasting}
 
 
 def _both(pairs: Sequence[str]) -> set[Feature]:
