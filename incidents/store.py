@@ -5,6 +5,7 @@
 <EVIDENCE_ROOT>/<room id>/<artifact>/<reading>.lock        held while the reading is written
 <EVIDENCE_ROOT>/<room id>/cache/                           derived tables
 <EVIDENCE_ROOT>/incoming/<id>                              uploads under way
+<EVIDENCE_ROOT>/quarantine/<id>                            what strangers sent, until a member takes it in
 """
 
 from __future__ import annotations
@@ -193,9 +194,49 @@ class Incoming:
             _fsync_folder(target.parent)
             _fsync_folder(target.parent.parent)
 
+    def set_aside(self, id: uuid.UUID) -> None:
+        """Give the bytes their place in quarantine, safely on disk. They also stay where they came in until `discard`."""
+        target = quarantine_path(id)
+        with _plain_faults():
+            if not self._file.closed:
+                self.flush()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                os.link(self.path, target)
+            _fsync_folder(target.parent)
+
     def discard(self) -> None:
         self._file.close()
         self.path.unlink(missing_ok=True)
+
+
+def quarantine_path(id: uuid.UUID) -> Path:
+    return _root() / "quarantine" / str(uuid.UUID(str(id)))
+
+
+def out_of_quarantine(id: uuid.UUID) -> Incoming:
+    """Bring a quarantined file among what comes in, hashed anew; it also stays in quarantine until `drop_quarantined`."""
+    fresh = uuid.uuid4()
+    with _plain_faults():
+        target = incoming_path(fresh)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(quarantine_path(id), target)
+        os.utime(target)  # it has lain long enough to be swept
+        return Incoming(fresh)
+
+
+def drop_quarantined(id: uuid.UUID) -> None:
+    quarantine_path(id).unlink(missing_ok=True)
+
+
+def quarantined_ids(older_than_s: float) -> list[uuid.UUID]:
+    """Return the names in quarantine that have lain there for so long."""
+    folder = _root() / "quarantine"
+    old = time.time() - older_than_s
+    # Linking a file changes its ctime, so this counts from when it came into quarantine.
+    return [
+        uuid.UUID(path.name) for path in (folder.iterdir() if folder.is_dir() else ()) if path.stat().st_ctime < old
+    ]
 
 
 def incoming_path(id: uuid.UUID) -> Path:

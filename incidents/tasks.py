@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents import analysis, closing, deliveries, expiring, ingest, live, mails, store
+from incidents import analysis, arrivals, closing, deliveries, expiring, ingest, live, mails, store
 from incidents.errors import IncidentError, StoreError
 from incidents.models.artifact import Artifact
 from incidents.models.database import AWAY
@@ -119,6 +119,7 @@ def work(queue: str) -> None:
     except Exception as error:  # recorded, shown in the room with "try again"
         log.exception("job.failed", job=job.pk)
         _fail(job, OUR_FAULT.format(error=type(error).__name__))
+    arrivals.tell_what_changed()
     closing.close_what_waits()
     if deliveries.any_due():
         hint_hooks()
@@ -142,6 +143,7 @@ def sweep() -> None:
     for job in Job.objects.give_up_expired():
         _fail(job, STOPPED.format(n=job.attempt))
     expiring.end_what_is_past()
+    arrivals.look()
     for queue in Queue.values:
         for _ in range(min(Job.objects.waiting(queue), 4)):
             hint(queue)
