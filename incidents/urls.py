@@ -9,8 +9,12 @@ from incidents.views import (
     accounts,
     activity,
     artifacts,
+    board,
+    ask,
+    borders,
     case,
     clocks,
+    compare,
     complete,
     evidence,
     exports,
@@ -27,10 +31,12 @@ from incidents.views import (
     ranges,
     room,
     rooms,
+    saved_queries,
     similar,
     rules,
     standing,
     threads,
+    thresholds,
     timeline,
     webhooks,
 )
@@ -59,6 +65,12 @@ register_converter(KeyConverter, "key")
 register_converter(PlannedConverter, "planned")
 
 
+class LedgerConverter(StringConverter):
+    """The form of a ledger."""
+
+    regex = "csv|md"
+
+
 class RowsConverter(StringConverter):
     """The form of rows of the timeline."""
 
@@ -67,6 +79,23 @@ class RowsConverter(StringConverter):
 
 register_converter(FormConverter, "form")
 register_converter(RowsConverter, "rows")
+register_converter(LedgerConverter, "ledger")
+
+
+class AnswerConverter(StringConverter):
+    """The form of an answer as a file."""
+
+    regex = "csv|parquet"
+
+
+class ChoiceConverter(StringConverter):
+    """What a room changed in the rules."""
+
+    regex = "values|hidden"
+
+
+register_converter(AnswerConverter, "answer")
+register_converter(ChoiceConverter, "choice")
 
 _ROOM = "rooms/<slug:slug>/"
 
@@ -138,6 +167,10 @@ urlpatterns = [
     path(_ROOM + "board/cause/<int:id>/", page(board.cause), name="board-cause"),
     path(_ROOM + "board/cause/<int:id>/off/", page(board.cause_off), name="board-cause-off"),
     path(_ROOM + "board/cause/<int:id>/back/", page(board.cause_back), name="board-cause-back"),
+    path(_ROOM + "compare/", page(compare.compare), name="compare"),
+    path(_ROOM + "compare/figure", page(compare.figure), name="compare-figure"),
+    path(_ROOM + "compare/ledger.<ledger:form>", page(compare.ledger), name="compare-ledger"),
+    path(_ROOM + "compare/border/", page(borders.border), name="compare-border"),
     path(_ROOM + "case/", page(case.case), name="case"),
     path(_ROOM + "case.yaml", page(case.case_yaml), name="case-yaml"),
     path(_ROOM + "clocks/", page(clocks.clocks), name="clocks"),
@@ -151,6 +184,14 @@ urlpatterns = [
     path(_ROOM + "plan/actions/<int:id>/state/", page(plan.action_state), name="action-state"),
     path(_ROOM + "plan/<planned:what>/<int:id>/delete/", page(plan.delete), name="plan-delete"),
     path(_ROOM + "plan/<planned:what>/<int:id>/restore/", page(plan.restore), name="plan-restore"),
+    path(_ROOM + "ask/", page(ask.ask), name="ask"),
+    path(_ROOM + "ask/rows.<answer:form>", page(ask.rows), name="ask-rows"),
+    path(_ROOM + "ask/stop/", page(ask.stop), name="ask-stop"),
+    path(_ROOM + "ask/rule/", page(ask.rule), name="ask-rule"),
+    path(_ROOM + "ask/save/", page(saved_queries.save), name="ask-save"),
+    path(_ROOM + "ask/saved/<int:id>/", page(saved_queries.saved), name="ask-saved"),
+    path(_ROOM + "thresholds/", page(thresholds.thresholds), name="thresholds"),
+    path(_ROOM + "thresholds/<choice:what>/<int:id>/", page(thresholds.change), name="threshold"),
     path(_ROOM + "status/", page(standing.status), name="status"),
     path(_ROOM + "close/", page(standing.close), name="close"),
     path(_ROOM + "here/", page(presence.here), name="here"),
