@@ -43,23 +43,23 @@ def claim_text(claim: Claim, link: str) -> str:
 
 def claim_markdown(claim: Claim, link: str) -> str:
     """Return a finding or clearing as Markdown; evidence stands in fenced blocks, everything else is escaped."""
-    out = [f"### {_escape(claim.headline)}", "", f"{_escape(_head(claim))}", ""]
+    out = [f"### {escaped(claim.headline)}", "", f"{escaped(_head(claim))}", ""]
     if claim.expert:
-        out += [_escape(claim.expert), ""]
-    out += [f"- **Bound:** {_escape(_bound(claim))}"]
+        out += [escaped(claim.expert), ""]
+    out += [f"- **Bound:** {escaped(_bound(claim))}"]
     if claim.where:
-        out += [f"- **Where:** {_escape(claim.where)}"]
+        out += [f"- **Where:** {escaped(claim.where)}"]
     if claim.layer_name:
         out += [f"- **Layer:** {claim.layer_name}"]
     out += ["", *_quoted_markdown(claim.citations), "**What it does not say**", ""]
-    out += [f"- {_escape(text)}" for text in _unsaid(claim)]
+    out += [f"- {escaped(text)}" for text in _unsaid(claim)]
     if claim.would_help:
         out += ["", "**Would settle it**", ""]
         out += [
-            f"- {_escape(ask.why)}" + (f": {_code(ask.command)}" if ask.command else "") for ask in claim.would_help
+            f"- {escaped(ask.why)}" + (f": {_code(ask.command)}" if ask.command else "") for ask in claim.would_help
         ]
     for remedy, buts in claim.remedies:
-        out += ["", f"**Do:** {_escape(remedy)}"] + [f"**But** {_escape(but)}" for but in buts]
+        out += ["", f"**Do:** {escaped(remedy)}"] + [f"**But** {escaped(but)}" for but in buts]
     return "\n".join([*out, "", f"<{link}>", ""])
 
 
@@ -86,25 +86,25 @@ def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
     """Return the verdict with the claims that carry it, what is cleared and what cannot be told, as Markdown."""
     verdict = outlook.verdict
     out = [
-        f"## {_escape(title)}",
+        f"## {escaped(title)}",
         "",
-        f"**{verdict.state.capitalize()}:** {_escape(verdict.sentence or 'nothing was judged yet')}",
+        f"**{verdict.state.capitalize()}:** {escaped(verdict.sentence or 'nothing was judged yet')}",
         "",
     ]
-    out += [f"**Under dispute:** {_escape(disputed_words(outlook))}", ""] if verdict.disputed else []
-    out += [f"**Support:** {_escape(verdict.support)}{f', {_escape(verdict.basis)}' if verdict.basis else ''}", ""]
+    out += [f"**Under dispute:** {escaped(disputed_words(outlook))}", ""] if verdict.disputed else []
+    out += [f"**Support:** {escaped(verdict.support)}{f', {escaped(verdict.basis)}' if verdict.basis else ''}", ""]
     if outlook.seconds:
         out += [
-            f"**Whose seconds** ({_escape(outlook.seconds.title)}, {outlook.seconds.total_text})",
+            f"**Whose seconds** ({escaped(outlook.seconds.title)}, {outlook.seconds.total_text})",
             "",
             "| piece | seconds |",
             "| --- | --- |",
         ]
-        out += [f"| {_escape(piece.share.label)} | {piece.amount} |" for piece in outlook.seconds.pieces] + [""]
+        out += [f"| {escaped(piece.share.label)} | {piece.amount} |" for piece in outlook.seconds.pieces] + [""]
     for claim in outlook.carriers:
-        out += [f"**{_escape(claim.rule)}** {_escape(claim.headline)}", "", *_quoted_markdown(claim.citations)]
-    out += ["**Cleared**", "", *[f"- {_escape(text)}" for text in _cleared(outlook) or ["nothing"]], ""]
-    out += ["**What it does not say**", "", *[f"- {_escape(text)}" for text in _untold(outlook)]]
+        out += [f"**{escaped(claim.rule)}** {escaped(claim.headline)}", "", *_quoted_markdown(claim.citations)]
+    out += ["**Cleared**", "", *[f"- {escaped(text)}" for text in _cleared(outlook) or ["nothing"]], ""]
+    out += ["**What it does not say**", "", *[f"- {escaped(text)}" for text in _untold(outlook)]]
     return "\n".join([*out, "", f"<{link}>", ""])
 
 
@@ -191,11 +191,11 @@ def _quoted_markdown(citations: list[Citation]) -> list[str]:
         lines = [f"{str(line.number) if line.number else '...':>7}  {visible(line.text)}" for line in citation.lines]
         fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
         hashed = f", sha256 `{citation.sha256}`" if citation.sha256 else ""
-        out += [f"{_escape(citation.file)}, line {citation.where}{hashed}", "", f"{fence}text", *lines, fence, ""]
+        out += [f"{escaped(citation.file)}, line {citation.where}{hashed}", "", f"{fence}text", *lines, fence, ""]
     return out
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
     """Take away the meaning that Markdown or HTML would find in a text."""
     clean = visible(" ".join(text.split()))
     clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -96,8 +96,13 @@ def _wrong_numbers(text: str, near: Sequence[Figure], known: Sequence[Figure]) -
             continue
         # The main figure of what the section cites; where it cites none of this unit, the nearest of all.
         mine = [figure for figure in near if figure[1] == unit]
-        beside = mine[0] if mine else min(same, key=lambda figure: abs(figure[0] - value))
-        said[f"The text says {written}; the evidence {quantity(beside[0], unit)}."] = ""
+        nearest = min(same, key=lambda figure: abs(figure[0] - value))
+        other = (
+            f"the evidence {quantity(mine[0][0], unit)}"
+            if mine
+            else f"nearest in the evidence is {quantity(nearest[0], unit)}"
+        )
+        said[f"The text says {written}; {other}."] = ""
     return list(said)
 
 

@@ -2,8 +2,9 @@
 
 A content is `{"schema", "title", "state", "technical", "cells", "sections", "sources", "artifacts", "evaluation"}`. A section is
 `{"key", "title", "sentences"}`, some with a `bar`, a `table` or a lead's `words`. A sentence is `{"lead", "text", "note",
-"refs", "by", "at", "signed_at", "missing", "small", "late"}`: `refs` are numbers of `sources`, which hold the cited lines;
-`by` signs it as a person's statement; with neither it says what nobody knows or did (`missing`). Whatever was uploaded or
+"refs", "by", "at", "signed_at", "missing", "small", "late", "ask"}`: `refs` are numbers of `sources`, which hold the cited
+lines; `by` signs it as a person's statement; `ask` is what the room could collect; with none of these it says what nobody
+knows or did (`missing`) or counts what the room holds. Whatever was uploaded or
 typed is made visible here, once, so that no form of the page can forget it.
 """
 
@@ -244,7 +245,7 @@ def sentence(
     missing: bool = False,
     small: bool = False,
     late: bool = False,
-    step: bool = False,
+    ask: str = "",
 ) -> Json:
     return {
         "text": visible(" ".join(text.split())),
@@ -257,7 +258,7 @@ def sentence(
         "missing": missing,
         "small": small,
         "late": late,
-        "step": step,
+        "ask": ask,
     }
 
 

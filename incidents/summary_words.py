@@ -393,8 +393,12 @@ class _Page:
         for ask in asks[: max(1, MOST_OPEN - len(said))]:
             owner = next((claim for claim in self.outlook.claims if claim.rule == ask.rule and claim.key), None)
             refs = [self.sources.claim(owner)] if owner else []
-            lead = "" if ask.why.startswith("Collect ") else "Could not be checked:"
-            said.append(sentence(f"{ask.why}.", lead=lead, note=ask.who, refs=refs, missing=not refs))
+            # "<title> on <host>: needs <what>" is no sentence about what is, only about what could not be looked at.
+            title, needs, what = ask.why.partition(": needs ")
+            words = f"“{title}” needs {what}." if needs else f"{ask.why}."
+            said.append(
+                sentence(words, lead="Could not be checked:" if needs else "", note=ask.who, refs=refs, ask=ask.id)
+            )
         quality = [claim for claim in self.outlook.claims if claim.group == "quality"]
         if quality:
             refs = [self.sources.claim(claim) for claim in quality[:3]]
@@ -425,7 +429,6 @@ class _Page:
                 sentence(
                     step.text,
                     note=f"{note}{', under way' if step.doing else ''}",
-                    at=step.due_at,
                     late=step.late,
                     step=True,
                 )

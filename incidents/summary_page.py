@@ -1,0 +1,77 @@
+"""A content made ready for a template: numbers of sources become links, and the file that loads nothing."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from django.utils.safestring import SafeString, mark_safe
+
+from incidents.pictures import colours
+from incidents.summary_content import EDITABLE, Json, shown
+
+CSS = Path(__file__).resolve().parent.parent / "static" / "css"
+#: Addresses a source or a citation: a finding by its key, lines by artifact and range.
+ToFinding = Callable[[str], str]
+ToLines = Callable[[int, int, int], str]
+
+
+def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
+    """Link each number to its finding, else to its lines."""
+
+    def href(source: Json) -> str:
+        if source["key"]:
+            return finding(source["key"])
+        first = source["citations"][0]
+        return lines(first["artifact"], first["line_from"], first["line_to"])
+
+    return _dressed(content, href, lines)
+
+
+def by_itself(content: Json, lines: ToLines | None = None) -> Json:
+    """Link each number to its lines within the same document; with `lines` each citation has its absolute address, too."""
+    made = _dressed(content, lambda source: f"#source-{source['n']}", None)
+    for source in made["sources"]:
+        for cited in source["citations"]:
+            cited["address"] = lines(cited["artifact"], cited["line_from"], cited["line_to"]) if lines else ""
+    return made
+
+
+def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) -> Json:
+    made: Json = copy.deepcopy(content)
+    links = {
+        source["n"]: {"n": source["n"], "href": href(source), "label": source["label"]} for source in made["sources"]
+    }
+    for source in made["sources"]:
+        source["href"] = links[source["n"]]["href"]
+        for cited in source["citations"]:
+            first, last = cited["line_from"], cited["line_to"]
+            cited["where"] = str(first) if first == last else f"{first}–{last}"
+            cited["href"] = lines(cited["artifact"], first, last) if lines else ""
+    for section in shown(made):
+        section["editable"] = section["key"] in EDITABLE
+        for sentence in section["sentences"]:
+            sentence["refs"] = [links[n] for n in sentence["refs"]]
+        for part in (section.get("bar"), section.get("table")):
+            if part:
+                part["refs"] = [links[n] for n in part["refs"]]
+        for piece in (section.get("bar") or {}).get("pieces", ()):
+            own = piece["refs"]
+            piece["href"] = lines(*piece["lines"]) if lines and piece["lines"] else links[own[0]]["href"] if own else ""
+    return made
+
+
+@cache
+def style() -> SafeString:
+    """Return all styles of the self-contained file: light colours from the tokens, the sheet, what a file needs beside."""
+    tokens = ";".join(f"--{name}:{value}" for name, value in colours().items())
+    faces = '--sans:"DejaVu Sans","Liberation Sans",Arial,sans-serif;--mono:"DejaVu Sans Mono",Menlo,Consolas,monospace'
+    texts = (
+        f":root{{{tokens};{faces}}}",
+        *((CSS / name).read_text("utf-8") for name in ("sheet.css", "sheet-file.css")),
+    )
+    # Our own files, without a word of anybody else's.
+    return mark_safe(re.sub(r"/\*.*?\*/", "", "".join(texts), flags=re.DOTALL))
