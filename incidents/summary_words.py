@@ -429,8 +429,8 @@ class _Page:
                 sentence(
                     step.text,
                     note=f"{note}{', under way' if step.doing else ''}",
+                    at=step.due_at,
                     late=step.late,
-                    step=True,
                 )
             )
         if more := len(self.people.steps) - MOST_NEXT:
