@@ -24,8 +24,9 @@ from django.db.models import Q, QuerySet
 from incidents.access import Room
 from incidents.errors import Refused
 from incidents.models.query import SavedQuery
-from rules.engine.ask import Answer, Asker, Limits, unique
+from rules.engine.ask import Answer, Asker, Limits, Used, unique
 from rules.engine.shelf import Shelf, columns_words
+from rules.from_query import Query, Span, Wish, write
 from rules.model import CaseSpec
 
 #: Questions that run at once on this server, and questions that may wait for their turn.
@@ -34,6 +35,8 @@ WAIT_S = 20.0
 LIMITS = Limits()
 #: What a download may hold.
 DOWNLOAD = replace(LIMITS, max_rows=20_000, max_bytes=16_000_000)
+#: Rows of one table that the tests of a rule hold.
+MOST_TEST_ROWS = 200
 _LOOK_S = 0.05
 
 STILL_RUNS = "Your last question still runs. Wait for its answer or stop it; what you typed is kept."
@@ -164,3 +167,59 @@ def _folder() -> Path:
 def saved(room: Room) -> QuerySet[SavedQuery]:
     """Return the saved queries that this person may know of: their own, and those that the room shares."""
     return room.incident.queries.filter(Q(shared=True) | Q(author=room.user))
+
+
+def rule_file(
+    spec: CaseSpec,
+    cache: Path | None,
+    clocks: Sequence[Mapping[str, Any]],
+    sql: str,
+    spans: Sequence[Span],
+    wish: Wish,
+    user_id: int,
+) -> str:
+    """Return a rule file made of a query and chosen lines; `CannotBeRule`, `NotAnswered` or `Busy` in words for the page."""
+    if not connection.in_atomic_block:
+        connection.close()
+    with turn(user_id) as stopped, Asker(LIMITS, stopped) as asker:
+        shelf = Shelf(spec, cache, clocks)
+        used = asker.check(sql, shelf.names)
+        with tempfile.TemporaryDirectory(prefix="exhibit-ask-") as scratch:
+            views = shelf.views(used.tables, Path(scratch))
+            asker.load(views, used)
+            columns = asker.ask(sql, max_rows=1)
+            loaded = asker.load(_on_lines(views, spans), Used(used.tables, None))
+            if empty := [name for name, rows in loaded.items() if not rows]:
+                # A table of another place, such as a memory map beside a trace: its first rows.
+                whole = {name: f"select * from ({views[name]}) limit {MOST_TEST_ROWS}" for name in empty}
+                asker.load(_on_lines(views, spans) | whole, Used(used.tables, None))
+
+        def rows_of(tables: Sequence[str], _: Sequence[Span]) -> Mapping[str, list[dict[str, Any]]]:
+            return {name: _dicts(asker.ask(f'select * from "{name}"')) for name in tables}
+
+        def asked(statement: str, _: Mapping[str, object]) -> list[dict[str, Any]]:
+            return _dicts(asker.ask(statement))
+
+        query = Query(sql, used.tables, used.columns, columns.columns, columns.types)
+        return write(query, wish, spans, rows_of, asked)
+
+
+def _on_lines(views: Mapping[str, str], spans: Sequence[Span]) -> dict[str, str]:
+    """Narrow views to rows on these lines, or of these artifacts where rows have no lines."""
+    made = {}
+    for name, select in views.items():
+        have = {column.name for column in columns_words(name)}
+        if {"artifact_id", "line_no"} <= have:
+            where = " or ".join(
+                f"artifact_id = {s.artifact:d} and line_no between {s.line_from:d} and {s.line_to:d}" for s in spans
+            )
+        elif "artifact_id" in have:
+            where = f"artifact_id in ({', '.join(f'{s.artifact:d}' for s in spans)})"
+        else:
+            where = "true"
+        made[name] = f"select * from ({select}) where {where} limit {MOST_TEST_ROWS}"
+    return made
+
+
+def _dicts(answer: Answer) -> list[dict[str, Any]]:
+    return [dict(zip(unique(answer.columns), row, strict=True)) for row in answer.rows]

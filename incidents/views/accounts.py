@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth import login, logout
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
+from incidents import queries
 from incidents.actions import accounts as actions
 from incidents.actions import closing_accounts
 from incidents.errors import NotAMember, Refused
@@ -94,10 +96,13 @@ def close(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Say whether the database answers: what load balancers and containers ask."""
+    """Say whether the database answers: what load balancers and containers ask. `?fences`: also what holds around questions."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("select 1")
     except DatabaseError:
         return JsonResponse({"ok": False, "database": "away"}, status=503)
-    return JsonResponse({"ok": True})
+    if "fences" not in request.GET:
+        return JsonResponse({"ok": True})
+    held = dict(queries.fences()) if settings.EXHIBIT_ASK else {}
+    return JsonResponse({"ok": True, "ask": "on" if settings.EXHIBIT_ASK else "off", "fences": held})

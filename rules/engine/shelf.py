@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from parsers import parquet, schema
+from parsers import glossary, parquet, schema
 from rules import registry
 from rules.case import FROM_CASE, Alignment, Case, columns_of
 from rules.engine import views
@@ -132,10 +132,13 @@ def columns_words(name: str) -> tuple[ColumnWords, ...]:
     made = []
     for column, kind in columns_of(whole).items():
         said = known.get(column) or common.get(column)
+        meaning = said.meaning if said else PLACES.get(column, "")
+        if not meaning and (entry := glossary.column(whole, column)):
+            meaning = entry.text
         unit = said.unit if said else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
         if column in ("t", "t_err"):
             unit = "s"
-        made.append(ColumnWords(column, views.sql_type(kind), unit, said.meaning if said else PLACES.get(column, "")))
+        made.append(ColumnWords(column, views.sql_type(kind), unit, meaning))
     return tuple(made)
 
 
