@@ -8,7 +8,9 @@ from typing import Any
 
 from celery import Celery
 from celery.platforms import SecurityWarning
-from celery.signals import setup_logging
+from celery.signals import setup_logging, worker_shutting_down
+
+from config.children import end_anyway
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -19,6 +21,8 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 # DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
+FAREWELL_S = 10.0
+
 app = Celery("exhibit")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
@@ -27,3 +31,13 @@ app.autodiscover_tasks()
 @setup_logging.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def keep_our_logging(**_: Any) -> None:
     """Answering this signal keeps Celery from putting its own handlers over LOGGING."""
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def leave_without_a_broker(how: str, **_: Any) -> None:
+    """A worker that hears of its supervisor's death wants to say farewell to a broker that died with it, and waits for ever.
+
+    What it was doing is done again by the next one: jobs have leases.
+    """
+    if how == "Cold":
+        end_anyway(FAREWELL_S)

@@ -52,9 +52,20 @@ class Up:
             text=True,
         )
         self.printed = ""
-        self.patience = threading.Timer(120, self.process.kill)  # a test fails then, and does not hang
+        self.wait_at_most(180)
+
+    def wait_at_most(self, seconds: float) -> None:
+        """A test fails then, and does not hang: what still runs is ended, also what holds our end of the pipe."""
+        self.patience = threading.Timer(seconds, self.kill)
         self.patience.daemon = True
         self.patience.start()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        for pid in self.pids().values():
+            if command_line(pid):
+                os.kill(pid, signal.SIGKILL)
 
     def ended(self) -> int:
         """Wait for the end; what it said last is in `printed` then."""
@@ -74,22 +85,20 @@ class Up:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        for pid in self.pids().values():
-            if command_line(pid):
-                os.kill(pid, signal.SIGKILL)
+        self.kill()
         self.ended()
 
     def ready(self) -> Up:
         for line in self.process.stdout:
             self.printed += line
             if "Stop: Ctrl-C" in line:
+                self.patience.cancel()
                 self.address = re.search(r"Exhibit is at (\S+)", self.printed)[1]
                 return self
         pytest.fail(f"up ended with {self.ended()}:\n{self.printed}")
 
     def stop(self, sig: signal.Signals = signal.SIGINT) -> int:
+        self.wait_at_most(120)
         self.process.send_signal(sig)
         return self.ended()
 
@@ -357,3 +366,28 @@ def test_leftovers_of_a_killed_supervisor_are_ended_and_strangers_are_not(tmp_pa
         for process in (ours, stranger):
             process.kill()
             process.wait()
+
+
+def test_a_worker_whose_broker_is_gone_leaves_all_the_same() -> None:
+    code = """
+import subprocess, sys, threading
+from celery.signals import worker_shutting_down
+from config import celery
+celery.FAREWELL_S = 0.5
+print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid, flush=True)
+worker_shutting_down.send(sender="worker", sig="SIGTERM", how="Warm", exitcode=0)
+sys.stdin.readline()
+worker_shutting_down.send(sender="worker", sig="SIGQUIT", how="Cold", exitcode=1)
+threading.Event().wait()
+"""
+    worker = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    child = int(worker.stdout.readline())
+    with pytest.raises(subprocess.TimeoutExpired):
+        worker.wait(1.5)  # a warm end waits for what is being read
+    worker.stdin.write("\n")
+    worker.stdin.close()
+    assert worker.wait(30) == 1
+    assert gone({"child": child}) == []
+    worker.stdout.close()
