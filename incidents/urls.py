@@ -9,6 +9,7 @@ from incidents.views import (
     accounts,
     activity,
     artifacts,
+    ask,
     board,
     ask,
     borders,
@@ -34,6 +35,7 @@ from incidents.views import (
     saved_queries,
     similar,
     rules,
+    saved_queries,
     standing,
     threads,
     thresholds,
@@ -79,6 +81,22 @@ class RowsConverter(StringConverter):
 
 register_converter(FormConverter, "form")
 register_converter(RowsConverter, "rows")
+
+
+class AnswerConverter(StringConverter):
+    """The form of an answer as a file."""
+
+    regex = "csv|parquet"
+
+
+class ChoiceConverter(StringConverter):
+    """What a room changed in the rules."""
+
+    regex = "values|hidden"
+
+
+register_converter(AnswerConverter, "answer")
+register_converter(ChoiceConverter, "choice")
 register_converter(LedgerConverter, "ledger")
 
 
@@ -192,6 +210,23 @@ urlpatterns = [
     path(_ROOM + "ask/saved/<int:id>/", page(saved_queries.saved), name="ask-saved"),
     path(_ROOM + "thresholds/", page(thresholds.thresholds), name="thresholds"),
     path(_ROOM + "thresholds/<choice:what>/<int:id>/", page(thresholds.change), name="threshold"),
+    path(_ROOM + "ask/", page(ask.ask), name="ask"),
+    path(_ROOM + "ask/rows.<answer:form>", page(ask.rows), name="ask-rows"),
+    path(_ROOM + "ask/stop/", page(ask.stop), name="ask-stop"),
+    path(_ROOM + "ask/rule/", page(ask.rule), name="ask-rule"),
+    path(_ROOM + "ask/save/", page(saved_queries.save), name="ask-save"),
+    path(_ROOM + "ask/saved/<int:id>/", page(saved_queries.saved), name="ask-saved"),
+    path(_ROOM + "thresholds/", page(thresholds.thresholds), name="thresholds"),
+    path(_ROOM + "thresholds/<choice:what>/<int:id>/", page(thresholds.change), name="threshold"),
+    path(_ROOM + "requests/", page(requests.requests), name="requests"),
+    path(_ROOM + "requests/new/", page(requests.request_new), name="request-new"),
+    path(_ROOM + "requests/collect/", page(requests.collect), name="collect"),
+    path(_ROOM + "requests/<int:id>/", page(requests.one), name="request"),
+    path(_ROOM + "requests/<int:id>/edit/", page(requests.request_edit), name="request-edit"),
+    path(_ROOM + "requests/<int:id>/state/", page(requests.request_state), name="request-state"),
+    path(_ROOM + "requests/<int:id>/answer/", page(requests.request_answer), name="request-answer"),
+    path(_ROOM + "requests/<int:id>/link/", page(requests.request_link), name="request-link"),
+    path(_ROOM + "requests/<int:id>/files/<uuid:file>/", page(requests.request_file), name="request-file"),
     path(_ROOM + "status/", page(standing.status), name="status"),
     path(_ROOM + "close/", page(standing.close), name="close"),
     path(_ROOM + "here/", page(presence.here), name="here"),
