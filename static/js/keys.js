@@ -32,7 +32,7 @@
     }
     const known = {
       "?": () => list?.showModal(),
-      "/": () => document.querySelector("input[type=search], [data-search]")?.focus(),
+      "/": () => [...document.querySelectorAll("main input[type=search], main [data-search], input[data-find], .find-small")].find((field) => field.offsetParent)?.focus(),
       g: () => { prefix = now; },
       j: () => step(1),
       k: () => step(-1),
