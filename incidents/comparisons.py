@@ -22,6 +22,7 @@ from incidents.frames import WALL
 from incidents.overviews import count
 from incidents.series import Side
 from rules import contrast, phases, profile_change, registry
+from rules.case import Case
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
 from rules.queue_step import Step, mechanism_words, step
@@ -417,3 +418,62 @@ def second_opinion(
          "before": rows[one.at - 1]["phase"], "of": len(rows)}
         for one in answers
     ]  # fmt: skip
+
+
+# --- borders ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines that would belong to one side of a new border, and the phase they have now."""
+
+    artifact: int
+    line_from: int
+    line_to: int
+    phase: str | None
+    second: bool
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What a border before a line would part: the lines before it and those from it on, with names to begin with."""
+
+    pieces: tuple[Piece, ...]
+    first: str
+    second: str
+
+    @property
+    def there_already(self) -> bool:
+        known = {piece.second: piece.phase for piece in self.pieces}
+        return len(known) == 2 and None not in known.values() and known[False] != known[True]
+
+
+def cut_at(case: Case, number: int, line: int) -> Cut | None:
+    """Return what a border before a line parts: its own stretch, or at a stretch's begin the one before it of the same kind."""
+    own = case.at(number, line)
+    if own is None:
+        return None
+    if line > own.line_from:
+        pieces = (
+            Piece(number, own.line_from, line - 1, own.phase, False),
+            Piece(number, line, own.line_to, own.phase, True),
+        )
+    else:
+        kinds = {a: [p.get("kind") for p in m.get("parts", [])] for a, m in case.manifests.items()}
+        before = [
+            s
+            for s in case.stretches
+            if (s.artifact, s.line_from) < (number, line) and s.host == own.host and kinds.get(s.artifact) == kinds.get(number)
+        ]  # fmt: skip
+        if not before:
+            return None
+        last = before[-1]
+        pieces = (
+            Piece(last.artifact, last.line_from, last.line_to, last.phase, False),
+            Piece(number, line, own.line_to, own.phase, True),
+        )
+    first = pieces[0].phase or "before"
+    known = {s.phase for s in case.stretches}
+    free = next(name for k in range(1, 1000) if (name := f"after-{k}") not in known or name == pieces[1].phase)
+    second = pieces[1].phase if pieces[1].phase not in (None, first) else free
+    return Cut(pieces, first, second or free)
