@@ -238,6 +238,15 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (302,), data={"form": "status", "status": "mitigated"}),
         Row("lead", "post", (302,), data={"form": "status", "status": "closed"}),
     ],
+    # Without a judged reading there is nothing to compare: the page says so (views/test_compare.py has the rest).
+    "compare": [Row("viewer"), Row("viewer", ok=(422,), data={"a": "phase:x", "b": "phase:y"})],
+    "compare-figure": [Row("viewer")],
+    "compare-ledger": [Row("viewer", args=in_room("csv")), Row("viewer", args=in_room("md"))],
+    "compare-border": [
+        Row("investigator", ok=(404,), data={"artifact": "1", "line": "3"}),
+        Row("investigator", "post", (404,), data={"artifact": "1", "line": "3", "first": "before", "second": "after-1"}),
+        Row("investigator", "post", (404,), data={"do": "undo", "made": "1.2-3"}),
+    ],
     "case-yaml": [Row("viewer")],
     "clocks": [
         Row("viewer"),
