@@ -11,7 +11,6 @@ from incidents.views import (
     artifacts,
     ask,
     board,
-    ask,
     borders,
     case,
     clocks,
@@ -35,7 +34,6 @@ from incidents.views import (
     saved_queries,
     similar,
     rules,
-    saved_queries,
     standing,
     threads,
     thresholds,
@@ -99,21 +97,6 @@ register_converter(AnswerConverter, "answer")
 register_converter(ChoiceConverter, "choice")
 register_converter(LedgerConverter, "ledger")
 
-
-class AnswerConverter(StringConverter):
-    """The form of an answer as a file."""
-
-    regex = "csv|parquet"
-
-
-class ChoiceConverter(StringConverter):
-    """What a room changed in the rules."""
-
-    regex = "values|hidden"
-
-
-register_converter(AnswerConverter, "answer")
-register_converter(ChoiceConverter, "choice")
 
 _ROOM = "rooms/<slug:slug>/"
 
@@ -202,14 +185,6 @@ urlpatterns = [
     path(_ROOM + "plan/actions/<int:id>/state/", page(plan.action_state), name="action-state"),
     path(_ROOM + "plan/<planned:what>/<int:id>/delete/", page(plan.delete), name="plan-delete"),
     path(_ROOM + "plan/<planned:what>/<int:id>/restore/", page(plan.restore), name="plan-restore"),
-    path(_ROOM + "ask/", page(ask.ask), name="ask"),
-    path(_ROOM + "ask/rows.<answer:form>", page(ask.rows), name="ask-rows"),
-    path(_ROOM + "ask/stop/", page(ask.stop), name="ask-stop"),
-    path(_ROOM + "ask/rule/", page(ask.rule), name="ask-rule"),
-    path(_ROOM + "ask/save/", page(saved_queries.save), name="ask-save"),
-    path(_ROOM + "ask/saved/<int:id>/", page(saved_queries.saved), name="ask-saved"),
-    path(_ROOM + "thresholds/", page(thresholds.thresholds), name="thresholds"),
-    path(_ROOM + "thresholds/<choice:what>/<int:id>/", page(thresholds.change), name="threshold"),
     path(_ROOM + "ask/", page(ask.ask), name="ask"),
     path(_ROOM + "ask/rows.<answer:form>", page(ask.rows), name="ask-rows"),
     path(_ROOM + "ask/stop/", page(ask.stop), name="ask-stop"),
