@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.postgres.search import SearchQuery, SearchRank
 from django.db.models import Count, F, Q, QuerySet, Value, Window
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 from django.urls import reverse
 
 from incidents.access import Room, visible_to
@@ -147,7 +147,10 @@ def _alive(model: Any) -> Callable[[QuerySet[Incident]], QuerySet[Any]]:
 
 def _findings(rooms: QuerySet[Incident]) -> QuerySet[Finding]:
     standing = Finding.objects.filter(incident__in=rooms, gone_since__isnull=True, withdrawn=False)
-    return standing.annotate(headline=KT("current__content__headline"), expert=KT("current__content__expert"))
+    return standing.annotate(
+        headline=KeyTextTransform("headline", "current__content"),
+        expert=KeyTextTransform("expert", "current__content"),
+    )
 
 
 def _artifacts(rooms: QuerySet[Incident]) -> QuerySet[Artifact]:
@@ -221,8 +224,8 @@ def _ask(kind: Kind, rooms: Any, query: Query, first: int, count: int) -> Found:
     ranked = (
         kind.rows(rooms)
         .filter(pk__in=newest)
-        .annotate(rank=SearchRank(words(text), asked), in_all=Window(Count("*")))
-        .order_by("-rank", "-pk")
+        .annotate(relevance=SearchRank(words(text), asked), in_all=Window(Count("*")))
+        .order_by("-relevance", "-pk")
     )
     if kind.name != "room":
         ranked = ranked.select_related("incident")
