@@ -105,7 +105,13 @@ class _WithPeople(SeenForm):
     ) -> None:
         super().__init__(*args, **kwargs)
         self._extra = {"people": people, "findings": findings, "decisions": decisions}
-        offered = {"owner": people, "decided_by": people, "next_update_by": people, "finding_key": findings}
+        offered = {
+            "owner": people,
+            "asked_of": people,
+            "decided_by": people,
+            "next_update_by": people,
+            "finding_key": findings,
+        }
         for name, choices in (offered | {"decision": decisions}).items():
             field = self.fields.get(name)
             if isinstance(field, forms.ChoiceField):
@@ -128,6 +134,9 @@ class DecisionForm(_WithPeople):
     texts = ("question", "outcome")
     question = forms.CharField(max_length=5000, label="What must be decided", widget=_area(2))
     needed_by = MomentField(required=False, label="Needed by (UTC)")
+    asked_of = forms.TypedChoiceField(
+        required=False, coerce=int, empty_value=None, label="Of whom", help_text="Whose word is needed."
+    )
     finding_key = forms.ChoiceField(required=False, label="On finding")
     outcome = forms.CharField(
         max_length=5000,

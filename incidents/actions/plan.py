@@ -19,7 +19,7 @@ from incidents.models.case import Marker, MarkerKind
 from incidents.models.decision import Decision
 
 LONGEST = 5_000
-DECISION = frozenset(("question", "needed_by", "finding_key", "outcome", "decided_by", "decided_at"))
+DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))
 ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
 _TEXTS = {"question", "outcome", "text", "expected"}
 _AHEAD = timedelta(minutes=5)
@@ -30,6 +30,7 @@ def decision_values(row: Decision) -> dict[str, Any]:
     return {
         "question": row.question,
         "needed_by": row.needed_by,
+        "asked_of": row.asked_of_id,
         "finding_key": row.finding_key,
         "outcome": row.outcome,
         "decided_by": row.decided_by_id,
@@ -84,8 +85,10 @@ def put_decision(
         else:
             after |= {"outcome": None, "decided_by": None, "decided_at": None}
         _member(doing, after["decided_by"], row.decided_by_id, "Whoever decided")
+        _member(doing, after["asked_of"], row.asked_of_id, "Whoever is asked")
         _finding(doing, after["finding_key"], row.finding_key)
         row.question, row.needed_by, row.finding_key = after["question"], after["needed_by"], after["finding_key"]
+        row.asked_of_id = after["asked_of"]
         verb = "decided" if after["outcome"] and not row.outcome else "edited" if id else "asked"
         row.outcome, row.decided_by_id, row.decided_at = after["outcome"], after["decided_by"], after["decided_at"]
         _written(doing, verb, row, new=id is None)

@@ -99,7 +99,9 @@ def decision_new(request: HttpRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def decision(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     room = access.enter(request.user, slug, Right.PLAN)
-    return _edit_decision(request, room, _one(room.incident.decisions.select_related("decided_by"), id, "decision"))
+    return _edit_decision(
+        request, room, _one(room.incident.decisions.select_related("decided_by", "asked_of"), id, "decision")
+    )
 
 
 def _edit_decision(request: HttpRequest, room: Room, row: Decision | None) -> HttpResponse:
@@ -107,7 +109,7 @@ def _edit_decision(request: HttpRequest, room: Room, row: Decision | None) -> Ht
     key = row.finding_key if row else _asked_key(request)
     initial = actions.decision_values(row) if row else {"client_id": uuid.uuid4(), "finding_key": key}
     kwargs = {
-        "people": people.choices(row.decided_by if row else None),
+        "people": people.choices(*((row.decided_by, row.asked_of) if row else ())),
         "findings": _findings(room, key),
     }
     form = DecisionForm(request.POST or None, initial=initial, auto_id="decision_%s", **kwargs)
@@ -248,7 +250,7 @@ def _in_words(now: dict[str, Any], form: SeenForm, people: People) -> dict[str, 
 
 
 def _decisions(room: Room, show: str, now: datetime) -> QuerySet[Decision]:
-    rows = room.incident.decisions.filter(_shown_to(room)).select_related("decided_by", *_LIVING)
+    rows = room.incident.decisions.filter(_shown_to(room)).select_related("decided_by", "asked_of", *_LIVING)
     match show:
         case "open":
             rows = rows.filter(outcome__isnull=True)
@@ -257,7 +259,7 @@ def _decisions(room: Room, show: str, now: datetime) -> QuerySet[Decision]:
         case "overdue":
             rows = rows.filter(outcome__isnull=True, needed_by__lt=now)
         case "mine":
-            rows = rows.filter(Q(decided_by=room.user) | Q(author=room.user))
+            rows = rows.filter(Q(decided_by=room.user) | Q(asked_of=room.user) | Q(author=room.user))
     return rows.order_by(F("decided_at").desc(nulls_first=True), F("needed_by").asc(nulls_last=True), "pk")
 
 
