@@ -379,7 +379,7 @@ class _Page:
         counts = self.people.counts
         if unread := counts.get("total", 0) - counts.get("read", 0):
             words = f"{unread} of {counts['total']} files could not be read, or not yet: what they hold is not in this page."
-            said.append(sentence(words))
+            said.append(sentence(words, missing=True))
         for claim in self._compared_claims():
             if claim.rule == "CMP-002":
                 said.append(
