@@ -19,6 +19,7 @@ from incidents.views import (
     evidence,
     exports,
     findings,
+    give,
     help,
     lines,
     live,
@@ -29,12 +30,16 @@ from incidents.views import (
     presence,
     questions,
     ranges,
+    requests,
     room,
     rooms,
-    saved_queries,
-    similar,
     rules,
+    saved_queries,
+    search,
+    shared,
+    similar,
     standing,
+    summary,
     threads,
     thresholds,
     timeline,
@@ -77,8 +82,16 @@ class RowsConverter(StringConverter):
     regex = "csv|parquet|trace"
 
 
+class SheetConverter(StringConverter):
+    """The form of a summary that is taken along."""
+
+    regex = "pdf|html|md"
+
+
+register_converter(SheetConverter, "sheet")
 register_converter(FormConverter, "form")
 register_converter(RowsConverter, "rows")
+register_converter(LedgerConverter, "ledger")
 
 
 class AnswerConverter(StringConverter):
@@ -95,8 +108,6 @@ class ChoiceConverter(StringConverter):
 
 register_converter(AnswerConverter, "answer")
 register_converter(ChoiceConverter, "choice")
-register_converter(LedgerConverter, "ledger")
-
 
 _ROOM = "rooms/<slug:slug>/"
 
@@ -105,6 +116,9 @@ urlpatterns = [
     path("rooms.csv", page(rooms.rooms_csv), name="rooms-csv"),
     path("rooms/new/", page(rooms.room_new), name="room-new"),
     path("sample/", page(rooms.sample), name="sample"),
+    path("search/", page(search.search), name="search"),
+    path("give/<str:token>/", open_page(give.give), name="give"),
+    path("shared/<str:token>/", shared.shared_page(shared.shared), name="shared-summary"),
     path("join/<str:token>/", open_page(members.join), name="join"),
     path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
     path("api/", include("incidents.api.registry")),
@@ -202,6 +216,13 @@ urlpatterns = [
     path(_ROOM + "requests/<int:id>/answer/", page(requests.request_answer), name="request-answer"),
     path(_ROOM + "requests/<int:id>/link/", page(requests.request_link), name="request-link"),
     path(_ROOM + "requests/<int:id>/files/<uuid:file>/", page(requests.request_file), name="request-file"),
+    path(_ROOM + "summary/", page(summary.live), name="summary"),
+    path(_ROOM + "summary/versions/", page(summary.versions), name="summary-versions"),
+    path(_ROOM + "summary/changes/", page(summary.changes), name="summary-changes"),
+    path(_ROOM + "summary/links/", page(shared.links), name="summary-links"),
+    path(_ROOM + "summary/edit/<slug:section>/", page(summary.edit), name="summary-edit"),
+    path(_ROOM + "summary/<int:number>/", page(summary.version), name="summary-version"),
+    path(_ROOM + "summary/<int:number>/export.<sheet:form>", page(summary.export), name="summary-export"),
     path(_ROOM + "status/", page(standing.status), name="status"),
     path(_ROOM + "close/", page(standing.close), name="close"),
     path(_ROOM + "here/", page(presence.here), name="here"),
