@@ -16,6 +16,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("EXHIBIT_PROCESS", "web")  # the one process that keeps a pool of database connections
 
 UPLOADS = re.compile(r"^/api/rooms/[^/]+/uploads(/|$)")
+GIVING = re.compile(r"^/give/[^/]+/")
 
 pages = get_asgi_application()
 
@@ -31,5 +32,12 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         from incidents.uploads import application as uploads  # after Django's set-up: it reads models
 
         await uploads(scope, receive, send)
+    elif scope["method"] in ("PUT", "POST") and GIVING.match(scope["path"]):
+        from incidents import giving
+
+        if scope["method"] == "PUT":
+            await giving.application(scope, receive, send)
+        else:
+            await giving.guarded(scope, receive, send, pages)
     else:
         await pages(scope, receive, send)

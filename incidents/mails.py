@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from incidents import access
-from incidents.models.notification import Mail, Notification
+from incidents.models.notification import Mail, Notification, Told
 from incidents.naming import known_as
 
 log = structlog.get_logger(__name__)
@@ -78,14 +78,19 @@ def _name(row: Notification) -> str:
     return known_as(row.actor)
 
 
+def _does(row: Notification) -> str:
+    return "asks you to collect something" if row.kind == Told.COLLECT else "mentioned you"
+
+
 def _subject(rows: list[Notification]) -> str:
     names = list(dict.fromkeys(_name(row) for row in rows))
     who = names[0] if len(names) == 1 else f"{names[0]} and others"
-    return f"{who} mentioned you in Exhibit"[:200]
+    kinds = {_does(row) for row in rows}
+    return f"{who} {kinds.pop() if len(kinds) == 1 else 'wrote to you'} in Exhibit"[:200]
 
 
 def _text(rows: list[Notification]) -> str:
-    out = [f"{_name(row)} mentioned you:\n{settings.EXHIBIT_URL}{address(row)}\n" for row in rows[:MOST_LISTED]]
+    out = [f"{_name(row)} {_does(row)}:\n{settings.EXHIBIT_URL}{address(row)}\n" for row in rows[:MOST_LISTED]]
     if len(rows) > MOST_LISTED:
         out.append(f"and {len(rows) - MOST_LISTED} more.\n")
     choice = f"{settings.EXHIBIT_URL}{reverse('notifications')}"
@@ -93,7 +98,9 @@ def _text(rows: list[Notification]) -> str:
 
 
 def address(row: Notification) -> str:
-    """Where the note or the dispute of a notification is read. Needs `note` or `dispute__finding` beside it."""
+    """Where the note, request or dispute of a notification is read. Needs `note` or `dispute__finding` beside it."""
+    if row.request_id is not None:
+        return reverse("request", args=[row.incident.slug, row.request_id])
     if row.note_id is not None:
         return reverse("note-thread", args=[row.incident.slug, row.note_id]) + f"#note-{row.note_id}"
     assert row.dispute is not None  # the database's own constraint

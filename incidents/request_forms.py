@@ -77,7 +77,7 @@ class LinkForm(UnknownIsNone):
         help_text="The page shows this and the request, nothing of the room.",
     )
     hours = forms.IntegerField(min_value=1, max_value=14 * 24, label="Hours")
-    files = forms.IntegerField(min_value=1, max_value=50, label="Files")
+    most = forms.IntegerField(min_value=1, max_value=50, label="Files")
     mib = forms.IntegerField(min_value=1, max_value=4096, label="MiB each")
 
 

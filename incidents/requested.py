@@ -157,6 +157,7 @@ def _fits_host(artifact: Artifact, host: str) -> bool:
     """Tell whether nothing speaks against the host: a part of it, or of an unknown one."""
     if not host:
         return True
-    said = {row.value for row in artifact.corrections.all() if row.field == "host" and row.value}
-    hosts = said or {part.host for part in artifact.reading.parts.all()} if artifact.reading else set()
+    hosts: set[str | None] = {row.value for row in artifact.corrections.all() if row.field == "host" and row.value}
+    if not hosts and artifact.reading is not None:
+        hosts = {part.host for part in artifact.reading.parts.all()}
     return None in hosts or host.lower() in {(name or "").lower() for name in hosts}

@@ -110,22 +110,22 @@ class Call:
         if self.method == "OPTIONS":
             extensions = (("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination"))
             return Answer(204, None, (*extensions, ("Tus-Max-Size", str(settings.EXHIBIT_MAX_UPLOAD_BYTES))))
-        room = await _asked(self._room)
+        room = await asked(self._room)
         if self.method == "PUT" and self.tail:
             room.require_more_evidence()
             return await self._put(room)
         if self.headers.get("tus-resumable") != "1.0.0":
             raise Refused("This address takes tus 1.0 uploads: send Tus-Resumable: 1.0.0.", 412)
         if self.method == "POST" and not self.tail:
-            return await _asked(partial(self._create, room))
-        upload = await _asked(partial(self._upload, room))
+            return await asked(partial(self._create, room))
+        upload = await asked(partial(self._upload, room))
         match self.method:
             case "HEAD":
                 return await self._head(room, upload)
             case "PATCH":
                 return await self._patch(room, upload)
             case "DELETE":
-                await _asked(partial(_give_up, upload))
+                await asked(partial(_give_up, upload))
                 return Answer(204)
         raise Refused("This address does not take that.", 405)
 
@@ -293,9 +293,9 @@ class Call:
         except RoomClosed as error:
             raise RoomClosed(f"{error.message} What arrived is kept for a day, and goes on from there.") from None
         except Refused:
-            await _asked(partial(_give_up, upload))
+            await asked(partial(_give_up, upload))
             raise
-        await _asked(partial(patiently, partial(_entered, upload, number)))
+        await asked(partial(patiently, partial(_entered, upload, number)))
         await asyncio.to_thread(incoming.discard)
         _HASHES.pop(upload.pk, None)
         return Answer(204, None, (*about, ("Exhibit-Artifact", str(number))))
@@ -369,10 +369,10 @@ async def _received(
     room: Room, incoming: store.Incoming, name: str, way: str, said: Mapping[str, str | None]
 ) -> Artifact:
     """Enter what was received; a database that is away for a moment is waited for, with the bytes safe on disk."""
-    return await _asked(partial(patiently, partial(artifacts.receive, room, incoming, name, way, said)))
+    return await asked(partial(patiently, partial(artifacts.receive, room, incoming, name, way, said)))
 
 
-async def _asked(question: Callable[[], T]) -> T:
+async def asked(question: Callable[[], T]) -> T:
     """Do something with the database in a thread, and let go of its connection."""
 
     def and_let_go() -> T:

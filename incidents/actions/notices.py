@@ -58,6 +58,13 @@ def seen(room: Room, *, thread: int | None = None, finding_key: str | None = Non
     return Notification.objects.filter(pk__in=ids).update(read_at=timezone.now()) if ids else 0
 
 
+def seen_request(room: Room, id: int) -> int:
+    """Mark as read what told of the request that this person looks at now."""
+    room.require(Right.READ)
+    unread = Notification.objects.filter(user=room.user, incident=room.incident, read_at__isnull=True, request=id)
+    return unread.update(read_at=timezone.now())
+
+
 def choose_mail(user: User, mentions: bool) -> None:
     """Keep whether a person wants mails. Those that wait are not sent to somebody who wants none."""
     MailChoice.objects.update_or_create(user=user, defaults={"mentions": mentions})

@@ -104,6 +104,11 @@ def look_at(secret: str, caller: str = "") -> GiveLink:
     return link
 
 
+def sent(secret: str, id: uuid.UUID) -> QuarantinedFile | None:
+    """Return a file that came by this link, for the receipt of whoever sent it."""
+    return QuarantinedFile.objects.filter(link__token_hash=hash_secret(secret), pk=id).first()
+
+
 def _require_living(link: GiveLink) -> None:
     request = link.request
     if request.state in GONE:

@@ -13,7 +13,7 @@ from incidents import inbox, mails
 from incidents.actions import notices
 from incidents.errors import Refused
 from incidents.markup import plain
-from incidents.models.notification import Notification
+from incidents.models.notification import Notification, Told
 from incidents.targets import short
 from incidents.views.rooms import request_user
 from incidents.views.shell import is_part
@@ -52,7 +52,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     only_unread = request.GET.get("show") == "unread"
     if only_unread:
         found = found.filter(read_at__isnull=True)
-    rows = found.select_related("incident", "actor", "note", "dispute__finding")
+    rows = found.select_related("incident", "actor", "note", "dispute__finding", "request")
     paged = Paginator(rows, A_PAGE).get_page(request.GET.get("page"))
     context = {
         "paged": paged,
@@ -69,4 +69,6 @@ def _words(row: Notification) -> str:
     """Quote the beginning of what was written: whoever reads this list may see that room."""
     if row.note is not None:
         return short(plain(row.note.text))
+    if row.request is not None:
+        return short(row.request.changed if row.kind == Told.CHANGED and row.request.changed else row.request.what)
     return short(plain((row.dispute.answer or row.dispute.reason) if row.dispute else ""))

@@ -17,6 +17,7 @@ from incidents.forms import AnswerForm, NoteForm, ReasonForm
 from incidents.models.artifact import ArtifactState
 from incidents.models.finding import OPEN_DISPUTE, Evaluation, Finding
 from incidents.report import Claim, Held, Outlook, changes, quantity
+from incidents.requested import collect_part
 from incidents.targets import Known
 from incidents.threads import objections
 from incidents.views.milestones import header
@@ -25,24 +26,6 @@ from incidents.views.shell import is_part, shell
 
 # So many findings that are no longer found are listed; the oldest of many evaluations help nobody.
 MOST_GONE = 100
-COLLECT = {
-    "solaris": (
-        ("truss -f -d -D -E -o truss.out -p PID", "system calls of the slow process, with gaps"),
-        ("pmap -xs PID > pmap.out", "its memory map"),
-        ("vmstat 5 60 > vmstat.out", "the machine while it is slow"),
-    ),
-    "linux": (
-        ("strace -f -ttt -T -o strace.out -p PID", "system calls of the slow process, with durations"),
-        ("pmap -XX PID > pmap.out", "its memory map"),
-        ("vmstat -t 5 60 > vmstat.out", "the machine while it is slow"),
-    ),
-    "aix": (
-        ("truss -f -d -o truss.out -p PID", "system calls of the slow process"),
-        ("svmon -P PID > svmon.out", "its memory"),
-        ("vmstat -t 5 60 > vmstat.out", "the machine while it is slow"),
-    ),
-}
-COLLECT["illumos"] = COLLECT["solaris"]
 
 
 @require_GET
@@ -126,12 +109,12 @@ def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluat
 
 def middle(room: Room, context: dict[str, Any]) -> dict[str, Any]:
     """Return what stands between the columns: notes, and what to collect while there is no evidence."""
-    collect = []
+    collect = None
     if not context["artifact_count"]:
-        for host in room.incident.hosts.all():
-            commands = [{"command": command, "why": why} for command, why in COLLECT.get(host.os or "", ())]
-            collect.append({"name": host.name, "os": host.os, "commands": commands})
-    return room_section(room, context["known"]) | {"collect": [host for host in collect if host["commands"]]}
+        hosts = list(room.incident.hosts.all())
+        host = next((host for host in hosts if host.role == "database"), hosts[0] if hosts else None)
+        collect = collect_part(None, None, room.incident, host)
+    return room_section(room, context["known"]) | {"collect": collect}
 
 
 def known_of(room: Room, outlook: Outlook) -> Known:
