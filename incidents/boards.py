@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from incidents.models.argument import Argument
 from incidents.models.cause import FreeCause
 from incidents.report import KINDS, Ask, Claim, Json, Outlook, layer_name
-from rules.model import support_word
+from rules.model import CLASSES, support_word
 from rules.scoring import CAUSES
 from rules.statements import SPOKEN
 
 STRONG = 10
 """Decibans from which a cell is ++ or --: what carries a claim by itself. Any less is + or -; 0 says neither."""
+
+HINT = CLASSES["counter"]
 
 MOST_WANTED = 8
 MOST_CAVEATS = 4
@@ -92,6 +94,7 @@ class Column:
     machine: Sum
     people: Sum
     relation: str
+    short: str
     origin: str
     leads: bool
     tied: bool
@@ -266,7 +269,8 @@ def _columns(outlook: Outlook, raw: Sequence[Json], leader: str, free: Mapping[s
     }
 
     def best(head: Json) -> int:
-        parts = [int(row["score"]) for row in below[str(head["code"])] if row.get("part_of")]
+        # A part that is merely less refuted than its whole does not lift it.
+        parts = [int(row["score"]) for row in below[str(head["code"])] if row.get("part_of") and row["score"] > 0]
         return max([int(head["score"]), *parts])
 
     rivals = [head for head in heads if head.get("role", "rival") == "rival" and not head.get("why_of")]
@@ -277,7 +281,7 @@ def _columns(outlook: Outlook, raw: Sequence[Json], leader: str, free: Mapping[s
             family = [head, *sorted(below[str(head["code"])], key=lambda row: (bool(row.get("why_of")), -row["score"]))]
             scores = [best(other) for other in group]
             for row in family:
-                tied = rival and row is head and best(head) != 0 and scores.count(best(head)) > 1
+                tied = rival and row is head and best(head) > 0 and scores.count(best(head)) > 1
                 made.append(_column(outlook, row, of, leader, tied, rival, free))
     return made
 
@@ -294,10 +298,11 @@ def _column(
     code = str(row["code"])
     part, why = row.get("part_of"), row.get("why_of")
     whole = str(part or why or "")
-    relation = PLACES.get(str(row.get("role")), "")
+    relation = short = PLACES.get(str(row.get("role")), "")
     if whole:
         name = of[whole]["cause"] if whole in of else whole
-        relation = f"{'a part of' if part else 'a why of'}: {name}"
+        relation = f"{'a part of' if part else 'a reason behind'}: {name}"
+        short = f"{'part of' if part else 'why of'} {whole}"
     return Column(
         code,
         str(row.get("cause") or code),
@@ -306,6 +311,7 @@ def _column(
         Sum(int(row.get("machine", row["score"]) or 0)),
         Sum(int(row.get("people") or 0)),
         relation,
+        short,
         str(row.get("origin") or "named"),
         code == leader,
         tied,
@@ -333,8 +339,8 @@ def _objection(outlook: Outlook, row: Json) -> Objection | None:
 
 
 def _caveats(outlook: Outlook, code: str) -> list[tuple[Claim, str]]:
-    """What limits the findings that speak for a cause, strongest finding first, each text once."""
-    speaking = [claim for claim in outlook.claims if (claim.raw.get("cells") or {}).get(code, 0) > 0 and claim.key]
+    """What limits the findings that speak for a cause with more than a hint, strongest first, each text once."""
+    speaking = [claim for claim in outlook.claims if (claim.raw.get("cells") or {}).get(code, 0) > HINT and claim.key]
     speaking.sort(key=lambda claim: -claim.raw["cells"][code])
     once: dict[str, Claim] = {}
     for claim in speaking:
@@ -352,7 +358,7 @@ def _what_ifs(held: Json, leader: Column, state: str, causes: Mapping[str, str])
         _what_if(f"“{group['title']}”", group["without"], leader, state, causes) for group in held.get("groups") or []
     ]
     for one in held.get("artifacts") or [] if len(held.get("artifacts") or []) > 1 else []:
-        kind = KINDS.get(str(one.get("kind") or ""), "file")
+        kind = KINDS.get(str(one.get("kind") or ""), ("file", "files"))[0]
         made.append(_what_if(f"the {kind} {one['file']}", one["without"], leader, state, causes))
     return sorted((one for one in made if one is not None), key=lambda one: (not one.changes, one.kept))
 

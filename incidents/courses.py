@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 MOST_LINES = 5
-WIDTH, HEIGHT = 640, 170
-LEFT, RIGHT, TOP, BOTTOM = 34, 180, 8, 20
+WIDTH, HEIGHT = 760, 190
+LEFT, RIGHT, TOP, BOTTOM = 34, 250, 10, 24
 LINE_GAP = 13
 MARKS = (10, 20)  # decibans from which a cause is suspected, and from which it may be the cause
 

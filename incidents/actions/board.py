@@ -62,7 +62,7 @@ def argue(
         row.edited_at = timezone.now() if id else None
         row.version += 1 if id else 0
         row.save()
-        _told(doing, "edited" if id else "argued", row)
+        _told(doing, "edited" if id else "put on the board", row)
         return row
 
 
@@ -74,7 +74,7 @@ def take_off(room: Room, id: int) -> Argument:
         if row.removed_at is None:
             row.removed_at = timezone.now()
             row.save(update_fields=("removed_at",))
-            _told(doing, "took off", row)
+            _told(doing, "took off the board", row)
         return row
 
 
@@ -89,7 +89,7 @@ def put_back(room: Room, id: int) -> Argument:
                 raise Refused("The causes that this row speaks of are not on the board any more: bring one back first.")
             row.removed_at = None
             row.save(update_fields=("removed_at", "words"))
-            _told(doing, "put back", row)
+            _told(doing, "put back on the board", row)
         return row
 
 
@@ -224,7 +224,7 @@ def put_cause(
         row.cause, row.layer, row.removed_at = cause, layer or None, None
         row.version += 1 if row.pk else 0
         row.save()
-        doing.record("edited" if id else "proposed", f"cause {row.code}", cause=cause, layer=row.layer)
+        doing.record("edited" if id else "put on the board", f"cause {row.code}", cause=cause, layer=row.layer)
         _judge(doing)
         return row
 
@@ -241,7 +241,7 @@ def take_cause_off(room: Room, id: int) -> FreeCause:
                 raise Refused(f"{rows.capitalize()} of {row.code}: take that off the board first.", 409)
             row.removed_at = timezone.now()
             row.save(update_fields=("removed_at",))
-            doing.record("took off", f"cause {row.code}", cause=row.cause)
+            doing.record("took off the board", f"cause {row.code}", cause=row.cause)
             _judge(doing)
         return row
 
@@ -253,7 +253,7 @@ def put_cause_back(room: Room, id: int) -> FreeCause:
         if row.removed_at is not None:
             row.removed_at = None
             row.save(update_fields=("removed_at",))
-            doing.record("put back", f"cause {row.code}", cause=row.cause)
+            doing.record("put back on the board", f"cause {row.code}", cause=row.cause)
             _judge(doing)
         return row
 
