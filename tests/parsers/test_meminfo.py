@@ -56,3 +56,29 @@ def test_samples_of_free_begin_at_the_header():
 
 def test_a_line_of_prose_is_no_memory():
     assert read_bytes(b"Mem: see below\nSwap: none\n").account.kind is None
+
+
+COUNTER = st.from_regex(r"(nr_|pg(scan|steal)_|compact_|thp_|workingset_)[a-z]{3,9}", fullmatch=True)
+
+
+@FEW
+@given(
+    counters=st.dictionaries(COUNTER, st.tuples(st.integers(0, 2**52), st.integers(0, 2**20)), min_size=1, max_size=6)
+)
+def test_counters_of_proc_vmstat_give_their_growth(counters):
+    before = "".join(f"{name} {value}\n" for name, (value, _) in counters.items())
+    after = "".join(f"{name} {value + growth}\n" for name, (value, growth) in counters.items())
+    text = f"Sat Nov 21 15:50:35 UTC 2026\n{before}Sat Nov 21 15:51:35 UTC 2026\n{after}"
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="vmstat")).table("counters")
+    assert rows.filter(rows["sample"] == 2).select("name", "value", "delta", "interval_s").rows() == [
+        (name, float(value + growth), None if name.startswith("nr_") or name == "workingset_nodes" else float(growth), 60.0)
+        for name, (value, growth) in counters.items()
+    ]  # fmt: skip
+    assert rows.filter(rows["sample"] == 1)["delta"].null_count() == len(counters)
+
+
+def test_a_control_groups_memory_stat_is_none_of_it():
+    text = (
+        b"anon 1024\nfile 2048\nkernel_stack 16\npgfault 40\npgmajfault 1\nworkingset_refault_anon 0\npgscan_direct 4\n"
+    )
+    assert read_bytes(text).account.kind == "cgroup"
