@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from incidents.actions import accounts, members, notes, plan, tokens, webhooks
+from incidents.actions import summary as summaries
 from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.artifact import Artifact
 from incidents.models.membership import Role
@@ -120,6 +121,17 @@ def taken_away(room: Judged) -> tuple[Any, ...]:
     return (room.slug, "actions", plan.delete_action(room.lead, row.pk).pk)
 
 
+def frozen(*more: Any) -> Callable[[Judged], tuple[Any, ...]]:
+    """A frozen version; `more` comes after its number."""
+    return lambda room: (room.slug, summaries.freeze(room.lead, "").number, *more)
+
+
+def share_link(room: Judged) -> tuple[Any, ...]:
+    # Of another room: it shows that room's summary to whoever holds it, and nothing of this one.
+    other = make_room(title="Another room")
+    return (summaries.share(other, summaries.freeze(other, "").number, "the board"),)
+
+
 def hook(room: Judged) -> tuple[Any, ...]:
     made = webhooks.add(room.lead, "https://chat.example.com/hooks/" + HOOK_PATH, ["verdict"])
     return (room.slug, made.pk)
@@ -145,7 +157,15 @@ MATRIX: dict[str, list[Row]] = {
         Row(None, args=nothing),
         Row(None, "post", (302,), nothing, {"title": "Slow", "hosts-TOTAL_FORMS": 0, "hosts-INITIAL_FORMS": 0}),
     ],
-    "sample": [Row(None, "post", (302,), nothing)],
+    "rooms-csv": [Row(None, args=nothing)],
+    "sample": [Row(None, "post", (302,), nothing), Row(None, "post", (404,), nothing, {"number": "../001"})],
+    # Results and counts of a search: views/test_search.py. Within a room that one may not know of: 404 like any other.
+    "search": [
+        Row(None, args=nothing, data={"q": "wait"}),
+        Row(None, args=nothing, data={"q": "wait", "kind": "note"}),
+        Row(None, args=nothing, data={"q": "wait", "kind": "line"}),
+    ],
+    "similar": [Row("viewer")],
     "join": [Row("open", args=invitation, anonymous=200), Row(None, "post", (302,), invitation, anonymous=200)],
     # Once there is an administrator, as in the last of the calls, the link is dead (test_accounts.py).
     "first-admin": [Row("open", ok=(200, 404), args=first_link, anonymous=200)],
@@ -244,7 +264,9 @@ MATRIX: dict[str, list[Row]] = {
     "compare-ledger": [Row("viewer", args=in_room("csv")), Row("viewer", args=in_room("md"))],
     "compare-border": [
         Row("investigator", ok=(404,), data={"artifact": "1", "line": "3"}),
-        Row("investigator", "post", (404,), data={"artifact": "1", "line": "3", "first": "before", "second": "after-1"}),
+        Row(
+            "investigator", "post", (404,), data={"artifact": "1", "line": "3", "first": "before", "second": "after-1"}
+        ),
         Row("investigator", "post", (404,), data={"do": "undo", "made": "1.2-3"}),
     ],
     "case-yaml": [Row("viewer")],
@@ -275,6 +297,28 @@ MATRIX: dict[str, list[Row]] = {
         Row("investigator", "post", (302,), decision("decisions")),
     ],
     "plan-restore": [Row("investigator", "post", (302,), taken_away)],
+    "summary": [Row("viewer")],
+    "summary-versions": [
+        Row("viewer"),
+        Row("lead", "post", (302,), data={"why": "For the board"}),
+    ],
+    "summary-version": [Row("viewer", args=frozen())],
+    "summary-changes": [Row("viewer", ok=(404,), data={"from": "1"})],  # nothing is frozen yet
+    "summary-export": [
+        Row("viewer", args=in_room(0, "html")),
+        Row("viewer", args=in_room(0, "md")),
+        Row("viewer", args=frozen("html")),
+    ],
+    "summary-edit": [
+        Row("lead", args=in_room("cause")),
+        Row("lead", "post", (302,), in_room("cause"), {"text": "Mine.", "way": "instead", "seen": 0}),
+    ],
+    "summary-links": [
+        Row("lead"),
+        Row("lead", "post", (422,), data={"do": "share", "label": "the board", "version": 1, "days": 7}),
+        Row("lead", "post", (404,), data={"do": "revoke", "link": 0}),
+    ],
+    "shared-summary": [Row("open", args=share_link, anonymous=200)],
     "status": [
         Row("viewer"),
         Row("investigator", "post", (302,), data={"now": "detected"}),
