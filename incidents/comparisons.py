@@ -21,7 +21,7 @@ from incidents.figures import extremes_kept
 from incidents.frames import WALL
 from incidents.overviews import count
 from incidents.series import Side
-from rules import contrast, phases, profile_change, registry
+from rules import contrast, phases, profile_change
 from rules.case import Case
 from rules.engine.read import ReadOnly
 from rules.model import CaseSpec
@@ -34,6 +34,9 @@ VERSION = 1
 MOST_KEPT = 300
 #: A comparison that would read more rows than this is asked for by itself, so that the page does not wait for it.
 AT_ONCE = 300_000
+#: What a profile is made of. No rule asks for all of it, so the first comparison makes it, or the worker for large traces.
+PROFILED = ("call_profile", "listener_cycles", "proc_tree")
+MOST_PROFILED = 1_500_000
 #: Dots of one side in the figure.
 MOST_DOTS = 1_500
 #: Calls listed; the others are one row.
@@ -53,8 +56,7 @@ TRACERS = {
 
 def tables() -> list[str]:
     """Return what a comparison reads: the tables of all series, and what the last judgement derived from them."""
-    derived = ["call_profile", "listener_cycles", "listener_load", "proc_tree", "changes", "predictions"]
-    return sorted({*series.tables(), *(name for name in derived if name in registry.derived())})
+    return sorted({*series.tables(), *PROFILED, "changes", "predictions"})
 
 
 # --- what is kept -------------------------------------------------------------------------------------------------
@@ -122,9 +124,18 @@ def heavy(source: ReadOnly, name: str) -> bool:
 
 
 def heavy_profile(source: ReadOnly, sides: Sequence[Side]) -> bool:
-    if all(side.frame is None for side in sides):
-        return False  # from the profiles that judging left
-    return sum(count(source.case, number, "syscalls") for number in source.case.manifests) > AT_ONCE
+    """Tell whether a profile takes more than a moment: it is kept from before, or small enough to be made at once."""
+    if sum(count(source.case, number, "syscalls") for number in source.case.manifests) <= AT_ONCE:
+        return False
+    return any(side.frame is not None for side in sides) or any(source.case.kept(name) is None for name in PROFILED)
+
+
+def unmade(source: ReadOnly, sides: Sequence[Side]) -> bool:
+    """Tell whether a profile must wait for the worker: of so large a trace it is not made in a page's process."""
+    if any(side.frame is not None for side in sides) or source.case.cache is None:
+        return source.case.cache is None
+    largest = max((count(source.case, number, "syscalls") for number in source.case.manifests), default=0)
+    return largest > MOST_PROFILED and any(source.case.kept(name) is None for name in PROFILED)
 
 
 # --- one series ---------------------------------------------------------------------------------------------------
@@ -136,7 +147,7 @@ def measured(found: series.Series, first: Side, second: Side, source: ReadOnly, 
     made = contrast.contrast(sides[0].values, sides[1].values, found.unit, (first.title, second.title))
     return {
         **asdict(made),
-        "title": contrast.TITLES[made.verdict],
+        "title": contrast.title(made.verdict, found.unit),
         "two": made.two_populations,
         "of": [side.n for side in sides],
         "thinned": [side.thinned for side in sides],
@@ -255,9 +266,15 @@ _PROCESS = """
   case when l.pid is not null then 'listener'
        when t.pid is not null then 'child' || coalesce(': ' || parse_filename(t.path), '')
        else 'process' end"""
-_LABELS = """
-  left join (select distinct artifact_id, pid from listener_cycles) l on l.artifact_id = s.artifact_id and l.pid = s.pid
-  left join (select artifact_id, pid, any_value(path) as path from proc_tree group by all) t on t.artifact_id = s.artifact_id and t.pid = s.pid"""
+
+
+def _labels(source: ReadOnly) -> str:
+    """Join what a process is: one that served connections, or one that another started (with its program)."""
+    nobody = "(select null::bigint as artifact_id, null::bigint as pid, null::varchar as path)"
+    serving = "(select distinct artifact_id, pid from listener_cycles)" if source.has("listener_cycles") else nobody
+    born = "(select artifact_id, pid, any_value(path) as path from proc_tree group by all)" if source.has("proc_tree") else nobody  # fmt: skip
+    same = "on {0}.artifact_id = s.artifact_id and {0}.pid = s.pid"
+    return f"left join {serving} l {same.format('l')} left join {born} t {same.format('t')}"
 
 
 def profile(first: Side, second: Side, source: ReadOnly) -> Json | None:
@@ -265,41 +282,40 @@ def profile(first: Side, second: Side, source: ReadOnly) -> Json | None:
 
     Over complete listener cycles where both sides have some, else over whole threads; of a stretch of time from its calls.
     """
+    if not source.has("syscalls"):
+        return None
     if first.frame is not None or second.frame is not None:
         sides = [_calls_of(side, source) for side in (first, second)]
         return _told(sides[0], sides[1], None) if all(sides) else None
-    if not source.has("call_profile"):
-        return None
-    cycles = [_profile_of(side, source, "s.cycle is not null") for side in (first, second)]
-    if all(cycles):
-        numbers = [len({(row["artifact_id"], row["pid"], row["lwp"], row["cycle"]) for row in rows}) for rows in cycles]
-        served = [_served(side, source) for side in (first, second)]
-        return _told(cycles[0], cycles[1], (numbers[0], numbers[1])) | {"served": served}
-    whole = [_profile_of(side, source, "s.cycle is null") for side in (first, second)]
+    case = source.case
+    for name in PROFILED:
+        if case.kept(name) is None:
+            case.files(name)
+    with ReadOnly(case.spec, PROFILED, case.cache) as made:
+        cycles = [_profile_of(side, made, "s.cycle is not null") for side in (first, second)]
+        if all(cycles):
+            n = [len({(row["artifact_id"], row["pid"], row["lwp"], row["cycle"]) for row in rows}) for rows in cycles]
+            served = [_served(side, made) for side in (first, second)]
+            return _told(cycles[0], cycles[1], (n[0], n[1])) | {"served": served}
+        whole = [_profile_of(side, made, "s.cycle is null") for side in (first, second)]
     return _told(whole[0], whole[1], None) if all(whole) else None
 
 
 def _profile_of(side: Side, source: ReadOnly, which: str) -> list[Json]:
     return source.query(
         f"select {_PROCESS} as process, s.pid, s.lwp, s.cycle, s.name, s.n, s.dur_s, s.cpu_s, s.artifact_id, s.line_no, s.line_end"
-        f" from call_profile s {_LABELS if source.has('proc_tree') and source.has('listener_cycles') else _UNNAMED}"
+        f" from call_profile s {_labels(source)}"
         f" where {side.here('null', None)} and {which} order by s.artifact_id, s.line_no"
     )
-
-
-_UNNAMED = """
-  left join (select null::bigint as artifact_id, null::bigint as pid) l on false
-  left join (select null::bigint as artifact_id, null::bigint as pid, null::varchar as path) t on false"""
 
 
 def _calls_of(side: Side, source: ReadOnly) -> list[Json]:
     """Sum the calls of a side from their rows: upper bounds where a tool gives gaps only."""
     if not source.has("syscalls") or (here := side.here("s.t_local", None)) is None:
         return []
-    labels = _LABELS if source.has("proc_tree") and source.has("listener_cycles") else _UNNAMED
     return source.query(
         f"select {_PROCESS} as process, s.pid, s.name, count(*) as n, sum(s.dur_hi_s) as dur_s, sum(s.cpu_s) as cpu_s, s.artifact_id,"
-        f" min(s.line_no) as line_no, max(s.line_no) as line_end from syscalls s {labels}"
+        f" min(s.line_no) as line_no, max(s.line_no) as line_end from syscalls s {_labels(source)}"
         f" where {here} and s.dur_hi_s is not null and coalesce(s.contiguous, 'assumed') <> 'broken' group by all order by dur_s desc"
     )
 
@@ -474,6 +490,6 @@ def cut_at(case: Case, number: int, line: int) -> Cut | None:
         )
     first = pieces[0].phase or "before"
     known = {s.phase for s in case.stretches}
-    free = next(name for k in range(1, 1000) if (name := f"after-{k}") not in known or name == pieces[1].phase)
-    second = pieces[1].phase if pieces[1].phase not in (None, first) else free
-    return Cut(pieces, first, second or free)
+    free = next(name for k in range(1, 1000) if (name := f"after-{k}") not in known)
+    own_phase = pieces[1].phase
+    return Cut(pieces, first, own_phase if own_phase is not None and own_phase != first else free)

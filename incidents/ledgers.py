@@ -123,7 +123,13 @@ def _measured(row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[
         return replace(row, words="No evidence is of both of its phases.", verdict="–")
     found = measure(*row.between)
     border = phases.between(spec, ordered, *row.between)
-    told = [border.words] if len(border.changed) > 1 else []
+    told = (
+        [f"{len(border.changed)} things at once: their effects cannot be told apart."]
+        if len(border.changed) > 1
+        else []
+    )
+    if border.taken_back_by:
+        told.append(f"Taken back afterwards by “{border.taken_back_by}”.")
     return replace(
         row,
         measured=found,

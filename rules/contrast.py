@@ -49,6 +49,15 @@ TITLES = {
 }
 
 
+def title(verdict: str, unit: str) -> str:
+    """Name a verdict in a word or two; seconds are shorter and longer, everything else lower and higher.
+
+    >>> title("lower", "s"), title("lower", "%")
+    ('Shorter', 'Lower')
+    """
+    return {LOWER: "Shorter", HIGHER: "Longer"}.get(verdict, TITLES[verdict]) if unit == "s" else TITLES[verdict]
+
+
 @dataclass(frozen=True)
 class Sample:
     """One side: its size, middle, mean, ends, and the values far above its own base (Q3 + 3 IQR)."""

@@ -36,6 +36,15 @@ class Border:
         return len(self.changed) or None
 
     @property
+    def listed(self) -> str:
+        """List what changed, the restart that was added marked as such."""
+        if not self.places:
+            return "no marker says what changed here"
+        return ", ".join(self.changed) + (
+            " (added: such a change takes effect at a start)" if self.restart_added else ""
+        )
+
+    @property
     def words(self) -> str:
         """Say what may have made a difference here, and what may not be concluded from it."""
         if not self.places:

@@ -252,6 +252,8 @@ def _above(k: int, n: int, wilson: Json) -> str:
 
 def _profile(asked: Asked) -> Json:
     one, other = asked.both
+    if comparisons.unmade(asked.source, asked.both):
+        return {"profile": None, "profiled": True, "later": True}
     found = asked.kept.ask(lambda: [comparisons.profile(one, other, asked.source)], "profile", one.key, other.key)[0]
     if found is None:
         return {"profile": None, "profiled": True}
