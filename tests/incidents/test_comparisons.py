@@ -144,8 +144,10 @@ def test_names_of_no_series(name):
 
 @pytest.mark.parametrize(
     "name",
-    "connects|connects:logon'; drop|vmstat.r|iostat.busy_pct:sd0|call:read|cycle".split("|")
-    + ["counters:tcp||retransmits", "call:read|8197", "wait:peer|nsprecv"],
+    [
+        *"connects|connects:logon'; drop|vmstat.r|iostat.busy_pct:sd0|call:read|cycle".split("|"),
+        *("counters:tcp||retransmits", "call:read|8197", "wait:peer|nsprecv"),
+    ],
 )
 def test_names_of_series_ask_without_harm(name, connects):
     assert series.named(name) is not None

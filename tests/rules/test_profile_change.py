@@ -6,11 +6,14 @@ from rules.profile_change import compare
 
 
 def row(name, dur_s, process="listener", pid=1, n=1, artifact_id=1, line_no=1, cpu_s=None):
-    return {"process": process, "pid": pid, "name": name, "n": n, "dur_s": dur_s, "cpu_s": cpu_s, "artifact_id": artifact_id, "line_no": line_no, "line_end": line_no + 1}  # fmt: skip
+    place = {"artifact_id": artifact_id, "line_no": line_no, "line_end": line_no + 1}
+    return {"process": process, "pid": pid, "name": name, "n": n, "dur_s": dur_s, "cpu_s": cpu_s, **place}
 
 
 def test_the_largest_difference_comes_first_and_all_adds_up():
-    found = compare([row("read", 0.2, n=4), row("fork", 0.03)], [row("read", 0.1, n=4, pid=9), row("write", 0.01)])
+    found = compare(
+        [row("read", 0.2, n=4), row("fork", 0.03)], [row("read", 0.1, n=4, pid=9), row("write", 0.01, pid=9)]
+    )
     assert [(c.call, c.difference) for c in found.changes] == [("read", -0.1), ("fork", -0.03), ("write", 0.01)]
     assert (found.first_s, found.second_s, found.difference) == (0.23, 0.11, -0.12)
     assert found.processes == {"listener": ((1,), (9,))}

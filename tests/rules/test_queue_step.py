@@ -29,7 +29,18 @@ def test_without_a_wait_or_a_service_nothing_is_said(given):
     assert step(*given) is None
 
 
-ROW = {"from_phase": "before", "to_phase": "after-2", "workers": 1.0, "per_item": 1.0, "item_s": 1.5, "predicted": 66.6, "lo": 48.1, "hi": 155.0, "observed": 100.0, "rest_s": -0.30}  # fmt: skip
+ROW = {
+    "from_phase": "before",
+    "to_phase": "after-2",
+    "workers": 1.0,
+    "per_item": 1.0,
+    "item_s": 1.5,
+    "predicted": 66.6,
+    "lo": 48.1,
+    "hi": 155.0,
+    "observed": 100.0,
+    "rest_s": -0.30,
+}
 
 
 def test_the_published_mechanism_of_seed001():
