@@ -71,7 +71,8 @@ def test_a_finding_is_the_whole_room_or_just_the_drawer(judged):
         assert "Assumes that no line is missing" in text
         assert "truss -f -d -D -E -o FILE -p 22626" in text
         assert "The SGA can then not grow online" in text
-        assert text.index("Use sga_target") < text.index("The SGA can then not grow online")
+        words = re.sub(r"<[^>]+>", "", text)  # a remedy's parameters are links that explain them
+        assert words.index("Use sga_target") < words.index("The SGA can then not grow online")
 
 
 def test_going_back_in_the_history_gives_the_whole_page(judged):
@@ -108,7 +109,7 @@ def test_an_empty_room_says_what_to_do(db):
     room = make_room(hosts=(rooms.HostAnswer("db9", "solaris"),))
     text = page(room)
     assert "No evidence yet" in text
-    assert "truss -f -d -D -E -o truss.out -p PID" in text
+    assert "vmstat -T d 5 12" in text, "the collect block of its system"
     assert "sample room" in text
 
 
