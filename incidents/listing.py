@@ -162,7 +162,9 @@ def _ordered(rooms: QuerySet[Incident], wanted: Wanted) -> QuerySet[Incident]:
         ids = list(rooms.values_list("pk", flat=True)[:_MOST_LOOKED_INTO])
         inside = {id: len(people) for id, people in live.present_in(ids).items() if people}
         cases = (When(pk=id, then=Value(n)) for id, n in inside.items())
-        by["inside"] = Case(*cases, default=Value(0), output_field=IntegerField())
+        # Where nobody is anywhere, what happened last comes first.
+        everywhere = Case(*cases, default=Value(0), output_field=IntegerField())
+        by["inside"] = everywhere if inside else F("last_event")
     key = by[wanted.column]
     order = key.desc(nulls_last=True) if wanted.down else key.asc(nulls_last=True)
     return rooms.order_by(order, "-pk")
