@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -23,6 +24,9 @@ from parsers.preview import first_rows
 from parsers.schema import TABLES
 
 A_PAGE = 50
+PARTS = 50
+"""Parts of one artifact that the list shows; the others stand on further pages of their own."""
+
 SHOWN_FIELDS = (
     CorrectedField.KIND,
     CorrectedField.HOST,
@@ -82,11 +86,13 @@ class ArtifactRow:
     error: str | None
     tables: list[tuple[str, int]]
     first_rows: FirstRows | None
+    more_parts: bool = False
 
     @property
     def one(self) -> PartRow | None:
         """The only part, whose values stand in the artifact's own row."""
-        return self.parts[0] if len(self.parts) == 1 and len(self.tree) == 1 else None
+        alone = len(self.parts) == 1 and len(self.tree) == 1 and self.parts[0].part.part == 1
+        return self.parts[0] if alone else None
 
     @property
     def has_lines(self) -> bool:
@@ -99,31 +105,46 @@ class ArtifactRow:
 
 @require_GET
 def evidence(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the artifacts with their parts. `?part=count` and `?part=state&n=` answer with a few words for scripts."""
+    """List the artifacts with their first parts; `?of=3&parts=2` shows one artifact with the second page of its parts.
+
+    `?part=count` and `?part=state&n=` answer with a few words for scripts.
+    """
     room = access.enter(request.user, slug)
     if request.GET.get("part") == "count":
         return HttpResponse(str(shell(room, "evidence")["artifact_count"]), content_type="text/plain")
     if request.GET.get("part") == "state":
         return HttpResponse(state_words(artifact_of(room, request.GET.get("n", ""))), content_type="text/plain")
-    found = (
-        room.incident.artifacts.select_related("reading", "uploader", "purged_by", "token")
-        .prefetch_related("reading__parts", "corrections", "came_in__archive", "readings")
-        .order_by("number")
-    )
+    found = room.incident.artifacts.select_related("reading", "uploader", "purged_by", "token").order_by("number")
+    of = artifact_of(room, request.GET["of"]) if "of" in request.GET else None
+    first = 0
+    parts: Page[Part] | None = None
+    if of is not None:
+        found = found.filter(pk=of.pk)
+        held = of.reading.parts.order_by("part") if of.reading else Part.objects.none()
+        parts = Paginator(held, PARTS).get_page(request.GET.get("parts"))
+        first = (parts.number - 1) * PARTS
+    # Parts are numbered from 1 on: an artifact may have thousands, and fifty artifacts stand on a page.
+    shown = Part.objects.filter(part__gt=first, part__lte=first + PARTS + 1)
+    found = found.prefetch_related(Prefetch("reading__parts", shown), "corrections", "came_in__archive", "readings")
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
-    rows = [artifact_row(artifact) for artifact in paged]
+    rows = [artifact_row(artifact, PARTS) for artifact in paged]
     context = shell(room, "evidence") | {"artifacts": rows, "paged": paged, "account_names": ACCOUNT, "query": ""}
+    context |= {"of": of, "parts_paged": parts, "of_query": f"of={of.number}&" if of else ""}
     from incidents.views.questions import open_questions  # it looks at single artifacts through this module
 
     context["asked"] = open_questions(room)
     return render(request, "incidents/evidence.html", context)
 
 
-def artifact_row(artifact: Artifact) -> ArtifactRow:
-    """Lay an artifact out for the list; the caller prefetched reading, parts, readings and corrections."""
+def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
+    """Lay an artifact out for the list; the caller prefetched reading, parts, readings and corrections.
+
+    With `most` no more parts than these are laid out, and the row says whether there are others.
+    """
     reading = store.shown_reading(artifact)
     newest = max(artifact.readings.all(), key=lambda r: r.number, default=None)
-    parts = [_part_row(values) for values in analysis.values_of(artifact)]
+    every = [_part_row(values) for values in analysis.values_of(artifact)]
+    parts = every[:most]
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
     kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
     lines = (reading.lines if reading else None) or artifact.lines_read or None
@@ -134,14 +155,22 @@ def artifact_row(artifact: Artifact) -> ArtifactRow:
         kind,
         account_shares(reading.account) if reading else [],
         parts,
-        _tree(parts, reading, {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER}),
+        _tree(
+            parts,
+            reading,
+            len(parts) == len(every),
+            {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER},
+        ),
         newest.error if newest and artifact.state == ArtifactState.FAILED else None,
         tables,
         first,
+        len(parts) < len(every),
     )
 
 
-def _tree(parts: list[PartRow], reading: Reading | None, said: set[int | None]) -> list[PartRow | Prose]:
+def _tree(
+    parts: list[PartRow], reading: Reading | None, to_the_end: bool, said: set[int | None]
+) -> list[PartRow | Prose]:
     """Put the prose between the parts, as it stands in the file.
 
     A single line between two parts is a blank one, unless a person said (by the first lines in `said`) that it is prose.
@@ -149,14 +178,14 @@ def _tree(parts: list[PartRow], reading: Reading | None, said: set[int | None]) 
     if reading is None or not reading.account.get("prose"):
         return list(parts)
     tree: list[PartRow | Prose] = []
-    following = 1
+    following = 1 if parts and parts[0].part.part == 1 else parts[0].part.line_from if parts else 1
     for row in parts:
         gap = row.part.line_from - following
         if gap > 1 or (gap == 1 and (following == 1 or following in said)):
             tree.append(Prose(following, row.part.line_from - 1))
         tree.append(row)
         following = row.part.line_to + 1
-    if parts and (reading.lines or 0) > following:
+    if parts and to_the_end and (reading.lines or 0) > following:
         tree.append(Prose(following, reading.lines or following))
     return tree
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from incidents.actions import notes
 from incidents.models.artifact import Artifact, ArtifactState, Correction
+from incidents.models.reading import Part
 from tests.incidents.conftest import make_artifact, run_jobs
 from tests.incidents.views.conftest import NOTE, client_of
 from tests.incidents.views.test_room import connection
@@ -92,6 +93,27 @@ def test_the_list_is_paged(judged):
 
 
 # --- in and out ---------------------------------------------------------------------------------------------------
+
+
+def test_parts_of_one_artifact_are_paged(read):
+    artifact = read.lead.incident.artifacts.get(number=1)
+    one = artifact.reading.parts.get()
+    one.delete()
+    Part.objects.bulk_create(
+        Part(reading=artifact.reading, part=n, line_from=2 * n, line_to=2 * n + 1, kind="vmstat", domains=[], facts={}, account={})
+        for n in range(1, 121)
+    )  # fmt: skip
+    listed = get(read.viewer, "evidence").content.decode()
+    assert re.findall(r">part (\d+),", listed) == [str(n) for n in range(1, 51)]
+    assert 'href="?of=1&amp;parts=2"' in listed
+    second = get(read.viewer, "evidence", of=1, parts=2).content.decode()
+    assert re.findall(r">part (\d+),", second) == [str(n) for n in range(51, 101)]
+    assert "artifact 1, 120 parts" in second
+    assert 'href="?of=1&amp;parts=3"' in second
+    assert "More parts" not in second
+    last = get(read.viewer, "evidence", of=1, parts=3).content.decode()
+    assert re.findall(r">part (\d+),", last) == [str(n) for n in range(101, 121)]
+    assert client_of(read.viewer).get(reverse("evidence", args=[read.slug]), {"of": "7 or 1=1"}).status_code == 404
 
 
 def test_a_pasted_text_is_kept_byte_for_byte(judged):
