@@ -4,7 +4,7 @@
   "use strict";
   const { stream, slug, seq, here } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "decision", "action", "request", "query", "case", "members", "room", "layout", "notice", "presence", "progress", "late", "reload"];
+  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "decision", "action", "request", "query", "summary", "case", "members", "room", "layout", "notice", "presence", "progress", "late", "reload"];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
