@@ -127,7 +127,7 @@ class Threshold:
     def bounds(self) -> str:
         if self.values:
             return ", ".join(self.values)
-        return f"{self.least:,g} to {self.most:,g}" if self.least is not None and self.most is not None else ""
+        return f"{self.least:,.12g} to {self.most:,.12g}" if self.least is not None and self.most is not None else ""
 
     @property
     def changed(self) -> bool:

@@ -45,7 +45,7 @@ WHATS: dict[str, str] = {
 _HEAD = re.compile(r"\[(\w+)(?: ([^|\]]+?))?(?: \| ([^\]]+))?\]")
 _ENTRY = re.compile(r"(.+?)(?: \{(.+?)\})? = (.+?)(?: \| (.+))?")
 _ZEROS = re.compile(r"\b([A-Z]{2,4})-0+(?=\d)")
-_SYMBOL = re.compile(r"[A-Za-z_$][\w$.%/:-]*|[A-Z]{2,4}-\d+")
+_SYMBOL = re.compile(r"[A-Za-z_$%][\w$.%/:-]*")
 
 
 @dataclass(frozen=True)
@@ -213,19 +213,20 @@ def _vocabulary(kind: str) -> tuple[dict[str, Entry], tuple[str, ...]]:
 
 
 def words_of(texts: Iterable[str], kind: str | None) -> dict[str, Entry]:
-    """Return the words of these lines, as printed, that mean something in an artifact of this kind.
+    """Return the words of these lines, as printed, that mean something in an artifact of this kind (`truss`, `truss/solaris`).
 
     >>> sorted(words_of(["3731/1: shmat(16777281, 0x3C0000000, IPC_ALLOC) Err#11 EAGAIN"], "truss"))
     ['EAGAIN', 'Err', 'IPC_ALLOC', 'shmat']
-    >>> sorted(words_of(["TNS-12535: timed out", "shmat"], "listener_log"))
+    >>> sorted(words_of(["TNS-12535: no answer", "shmat"], "listener_log"))
     ['TNS-12535']
     """
     lines = list(texts)
-    known, long = _vocabulary(kind or "")
-    wanted = _OF_KIND.get(kind or "", _CODES)
+    kind = (kind or "").partition("/")[0]
+    known, long = _vocabulary(kind)
+    wanted = _OF_KIND.get(kind, _CODES)
     found: dict[str, Entry] = {}
     for word in {word for line in lines for word in _SYMBOL.findall(line)}:
-        for said in (word, word.rstrip(".:/-%")):
+        for said in dict.fromkeys((word.rstrip(".:/-"), word)):
             meant = known.get(plain_code(said)) or _by_pattern(said, wanted)
             if meant is not None:
                 found[said] = meant
@@ -254,7 +255,7 @@ def search(words: str) -> list[Entry]:
             return None
         return 0 if name == " ".join(wanted) else 1 if all(word in name for word in wanted) else 2
 
-    ranked = [(rank(entry), entry.name.casefold(), entry.key, entry) for entry in glossary().values()]
+    ranked = [(rank(entry), entry.name.lstrip("%*_").casefold(), entry.key, entry) for entry in glossary().values()]
     return [entry for place, _, _, entry in sorted((row for row in ranked if row[0] is not None), key=lambda r: r[:3])]
 
 

@@ -39,7 +39,8 @@ def condition(rule: Rule) -> list[str]:
     f = rule.file
     if f.when is not None:
         return list(_form(f.when))
-    said = [f"It joins {_and(tables(rule))}."] if tables(rule) else []
+    read = tables(rule)
+    said = [f"It {'joins' if len(read) > 1 else 'reads'} {_and(read)}."] if read else []
     said += [f"Where its condition holds, it says: {template(headline)}." for headline in _headlines(rule)]
     return said
 

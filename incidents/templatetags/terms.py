@@ -27,7 +27,8 @@ ORDINARY = frozenset(
 ) - {"getaddrinfo", "ioctl", "semop", "statfs", "uname", "unlink", "readlink", "sysinfo", "kread", "kwrite", "splice"}
 # Exhibit's words that nothing else is called; all others are marked by the pages themselves.
 OWN = frozenset("decibans DISM ISM LWP".split())
-_MARKED = ("error", "signal", "fault", "parameter")
+# Families of parameters that a wild card covers and that nothing else is called.
+_KERNEL = ("kernel.", "kern.", "net.", "vm.", "fs.")
 _WORD = re.compile(
     r"(?<![\w.$/-])(?:[A-Z]{2,4}-\d{1,5}|TEAM-[a-z0-9]+-\d{3}|[A-Za-z_$][\w$]*(?:\.[\w$]+)*)(?![\w$/-])(\()?"
 )
@@ -100,7 +101,11 @@ def _meant(word: str) -> Entry | None:
         return glossary.column(table, name)
     if word in OWN:
         return glossary.explain("word", word)
-    for what in _MARKED:
-        if (what != "parameter" or "_" in word or "." in word) and (found := glossary.explain(what, word)):
+    for what in ("error", "signal", "fault"):
+        if found := glossary.explain(what, word):
+            return found
+    if "_" in word or "." in word:
+        found = glossary.explain("parameter", word)
+        if found and (word.startswith(_KERNEL) or f"parameter.{word}" in glossary.glossary()):
             return found
     return glossary.explain("call", word) if word.islower() or "_" in word else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +15,7 @@ from incidents import rulebook
 from incidents.errors import Refused
 from incidents.rulebook import Shown
 from parsers import glossary
+from parsers.glossary import Entry
 from rules import rule_words
 
 A_PAGE = 60
@@ -23,7 +26,7 @@ def terms(request: HttpRequest) -> HttpResponse:
     """List the glossary; `?q=` searches names first, then texts, `?what=` keeps one sort."""
     query = request.GET.get("q", "").strip()[:200]
     what = request.GET.get("what", "") if request.GET.get("what") in glossary.WHATS else ""
-    found = [entry for entry in glossary.search(query) if not what or entry.what == what]
+    found = _together(entry for entry in glossary.search(query) if not what or entry.what == what)
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
     kept = urlencode({name: value for name, value in (("q", query), ("what", what)) if value})
     return render(
@@ -38,6 +41,14 @@ def terms(request: HttpRequest) -> HttpResponse:
             "query": f"{kept}&" if kept else "",
         },
     )
+
+
+def _together(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Put names that share a text into one row, at the place of the first."""
+    rows: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        rows.setdefault((entry.what, entry.place, entry.text), []).append(entry)
+    return list(rows.values())
 
 
 @require_GET

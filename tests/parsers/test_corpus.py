@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import FACTS
 from tests.parsers.evidence import read_path
+from tests.parsers.vocabulary import kept, words_of
 
 HERE = Path(__file__).parent
 CORPUS = HERE.parent / "corpus"
@@ -48,6 +49,9 @@ def test_a_sample_is_recognised_and_accounted_for(path):
     assert account.tables == counts
     if "account" in told:
         assert {k: v for k, v in vars(account.account).items() if v} == told["account"]
+    written = kept()
+    new = {f"{what} {word}" for what, words in words_of(reading.tables).items() for word in words - written[what]}
+    assert new == set(), "words that the glossary's test does not know: run python -m tests.parsers.vocabulary"
 
 
 @pytest.mark.parametrize(
