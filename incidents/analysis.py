@@ -106,8 +106,11 @@ def _part_values(part: Part, corrections: list[Correction]) -> PartValues:
 # --- the case -----------------------------------------------------------------------------------------------------
 
 
-def case_of(incident: Incident) -> rules.CaseSpec:
-    """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read."""
+def case_of(incident: Incident, judged: bool = True) -> rules.CaseSpec:
+    """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read.
+
+    `judged` False: for pages that only look at tables, without what the room chose of the rules.
+    """
     artifacts = _judged(incident)
     names = store.export_names(artifacts)
     symptom = rules.Symptom(incident.symptom_text, incident.symptom_unit, incident.symptom_bad, incident.symptom_normal)
@@ -129,10 +132,7 @@ def case_of(incident: Incident) -> rules.CaseSpec:
             rules.FreeHypothesis(row.code, row.cause, cast("rules.Layer | None", row.layer), row.author_label)
             for row in incident.free_causes.filter(removed_at__isnull=True)
         ),
-        rules=rules.RuleChoices(
-            tuple(_override(row) for row in incident.thresholds.filter(IN_FORCE)),
-            tuple(_suppression(row) for row in incident.suppressions.filter(IN_FORCE)),
-        ),
+        rules=_choices(incident) if judged else rules.RuleChoices(),
     )
 
 
@@ -243,6 +243,13 @@ def _argued(incident: Incident) -> Iterable[rules.Statement]:
 
 def _offset(offset: ClockOffset) -> rules.Offset:
     return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+
+
+def _choices(incident: Incident) -> rules.RuleChoices:
+    return rules.RuleChoices(
+        tuple(_override(row) for row in incident.thresholds.filter(IN_FORCE)),
+        tuple(_suppression(row) for row in incident.suppressions.filter(IN_FORCE)),
+    )
 
 
 def _override(row: Threshold) -> rules.Override:

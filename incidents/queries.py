@@ -26,7 +26,7 @@ from incidents.errors import Refused
 from incidents.models.query import SavedQuery
 from rules.engine.ask import Answer, Asker, Limits, Used, unique
 from rules.engine.shelf import Shelf, columns_words
-from rules.from_query import Query, Span, Wish, write
+from rules.from_query import NO_ROW, CannotBeRule, Query, Span, Wish, write
 from rules.model import CaseSpec
 
 #: Questions that run at once on this server, and questions that may wait for their turn.
@@ -179,6 +179,8 @@ def rule_file(
     user_id: int,
 ) -> str:
     """Return a rule file made of a query and chosen lines; `CannotBeRule`, `NotAnswered` or `Busy` in words for the page."""
+    if not spans:
+        raise CannotBeRule(NO_ROW)
     if not connection.in_atomic_block:
         connection.close()
     with turn(user_id) as stopped, Asker(LIMITS, stopped) as asker:

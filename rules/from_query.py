@@ -32,6 +32,7 @@ NEEDS_LINES = (
     "line_end) to the SELECT; where rows are grouped, any_value(artifact_id) as artifact_id, min(line_no) as line_no and "
     "max(line_end) as line_end with artifact_id in the GROUP BY."
 )
+NO_ROW = "Choose at least one row of the answer: the tests of the rule are made of it."
 
 
 class CannotBeRule(ValueError):
@@ -153,7 +154,7 @@ def write(
 ) -> str:
     """Return the text of the rule file. `rows_of`: rows of tables on these lines; `ask`: what a statement says of such rows alone."""
     if not spans:
-        raise CannotBeRule("Choose at least one row of the answer: the tests of the rule are made of it.")
+        raise CannotBeRule(NO_ROW)
     sql = parts_of(query, wish)
     rows = {name: _kept(found, query) for name, found in rows_of(query.tables, spans).items()}
     found = ask(sql, rows)

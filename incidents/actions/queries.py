@@ -90,7 +90,11 @@ def remember(room: Room, sql: str) -> None:
     text = sql.replace("\x00", "").strip()[:LONGEST_SQL]
     if not text:
         return
-    key: dict[str, Any] = {"incident": room.incident, "person": room.user, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    key: dict[str, Any] = {
+        "incident": room.incident,
+        "person": room.user,
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+    }
     AskedQuery.objects.update_or_create(**key, defaults={"sql": text, "asked_at": timezone.now()})
     own = AskedQuery.objects.filter(incident=room.incident, person=room.user)
     kept = own.order_by("-asked_at", "-pk").values_list("pk", flat=True)[:MOST_ASKED]

@@ -162,7 +162,7 @@ def case_of(room: Room) -> tuple[CaseSpec, list[Json]]:
     newest = (
         room.incident.evaluations.filter(accepted=True).order_by("-number").values_list("report__clocks", flat=True)
     )
-    return analysis.case_of(room.incident), newest.first() or []
+    return analysis.case_of(room.incident, judged=False), newest.first() or []
 
 
 def typed(request: HttpRequest) -> str:
@@ -310,6 +310,8 @@ def page(request: HttpRequest, room: Room, fields: Json) -> Json:
     return shell(room, "ask") | {
         "saved": None,
         "sql": "",
+        "title": saved.title if saved else "",
+        "shared": bool(saved and saved.shared),
         "functions": FUNCTION_NAMES,
         "limits": queries.LIMITS,
         "at_once": queries.AT_ONCE,
@@ -323,7 +325,7 @@ def page(request: HttpRequest, room: Room, fields: Json) -> Json:
 
 def tables(request: HttpRequest, room: Room) -> HttpResponse:
     """Show which tables the room has, what their columns mean, and questions to begin with."""
-    spec = analysis.case_of(room.incident)
+    spec = analysis.case_of(room.incident, judged=False)
     shelf = Shelf(spec, store.cache_dir(room.incident.pk))
     described = shelf.described()
     there = [

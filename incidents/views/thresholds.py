@@ -58,6 +58,15 @@ class Shown:
             return self.typed["value"]
         return str(self.set.value if self.set else self.param.default)
 
+    @property
+    def reason(self) -> str:
+        return self.typed.get("reason") or (self.set.reason if self.set else "")
+
+    @property
+    def until(self) -> str:
+        usual = timezone.now().date() + timedelta(days=USUAL_DAYS)
+        return self.typed.get("until") or (self.set.until if self.set else usual).isoformat()
+
 
 @dataclass(frozen=True)
 class Changed:

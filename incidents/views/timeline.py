@@ -143,7 +143,7 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with the Plotly figure of all connection times, or with `null` where there are none."""
     room = access.enter(request.user, slug)
     figure = None
-    with ReadOnly(analysis.case_of(room.incident), ["conn_times"]) as source:
+    with ReadOnly(analysis.case_of(room.incident, judged=False), ["conn_times"]) as source:
         if source.has("conn_times"):
             figure = figures.connect_times(
                 source.query(
@@ -156,7 +156,7 @@ def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
 def opened(room: Room) -> ReadOnly:
     """Open the tables that lanes draw, evidence and what the last judgement derived."""
     incident = room.incident
-    return ReadOnly(analysis.case_of(incident), frames.tables(), store.cache_dir(incident.pk))
+    return ReadOnly(analysis.case_of(incident, judged=False), frames.tables(), store.cache_dir(incident.pk))
 
 
 def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:
