@@ -31,7 +31,7 @@ def give(request: HttpRequest, token: str) -> HttpResponse:
     except Refused as refused:
         if refused.status == 410 and (got := _receipt(request, token)):
             # Whoever sent the file that ended it comes back to read what became of it.
-            return render(request, "incidents/give_over.html", {"words": refused.message, "got": got})
+            return render(request, "incidents/give_over.html", {"words": refused.message, "got": got}, status=410)
         return render(request, "incidents/give_over.html", {"words": refused.message}, status=refused.status)
     forms: dict[str, Any] = {
         "file_form": AnswerFileForm(auto_id="file_%s"),
