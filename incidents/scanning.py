@@ -83,6 +83,7 @@ class Scan:
     lines: int = 0
     passed: int = 0  # files read to their end in this pass
     unread: list[str] = field(default_factory=list)
+    waiting: int = 0  # nothing of them was read yet, or they are archives, whose members are files of their own
     next: Place | None = None
     busy: bool = False
 
@@ -111,6 +112,7 @@ def _run(files: QuerySet[Artifact], query: Query, after: Place | None, deadline:
         try:
             reader = store.lines_of(artifact)
             if reader is None:
+                done.waiting += 1
                 continue
             for begin in range(max(first, 1), reader.count + 1, _BLOCK):
                 for line_no, text in _matches(reader, begin, min(begin + _BLOCK - 1, reader.count), query):

@@ -280,8 +280,13 @@ def around(text: str, query: Query, width: int = 2 * _AROUND) -> list[tuple[str,
         return [(text[:width], False)] if text else []
     pattern = re.compile("|".join(map(re.escape, terms)), re.IGNORECASE)
     first = pattern.search(text)
-    begin = max(0, (first.start() if first else 0) - _AROUND // 2)
+    begin = max(0, (first.start() if first else 0) - _AROUND // 2) if len(text) > width else 0
     end = min(len(text), max(begin + width, first.end() if first else 0))
+    # At the border of a word, where one is near.
+    if begin and 0 < (blank := text.find(" ", begin, begin + 20)) < (first.start() if first else 0):
+        begin = blank + 1
+    if end < len(text) and (blank := text.rfind(" ", end - 20, end)) > (first.end() if first else 0):
+        end = blank
     shown = f"{'… ' if begin else ''}{text[begin:end]}{' …' if end < len(text) else ''}"
     pieces: list[tuple[str, bool]] = []
     at = 0

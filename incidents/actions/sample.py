@@ -25,11 +25,12 @@ FIRST = "001"
 
 @dataclass(frozen=True)
 class Sample:
-    """One published incident. `about`: what a reader finds in it; `source`: where it was published, as far as is known."""
+    """One published incident. `about`: what a reader finds in it; `source`: where it stood; `credit`: that in a few words."""
 
     number: str
     about: str
     source: str
+    credit: str
 
     @property
     def folder(self) -> Path:
@@ -45,34 +46,39 @@ class Sample:
 
     @property
     def room_title(self) -> str:
-        return f"{self.title} (published example: {self.source})"
+        return f"{self.title} (published example: {self.credit})"
 
 
 SAMPLES = (
     Sample(
         "001",
         "Seven outputs from the client, the listener and the database's memory show whose 1.9 seconds each login waits for, and what two changes brought.",
-        "“Solving a critical performance crisis … caused by oracle connection slowness”, 2017",
+        "“Solving a critical performance crisis … caused by oracle connection slowness”, a blog, January 2017",
+        "a blog, 2017",
     ),
     Sample(
         "000",
         "A trace of the listener before and after one line of nsswitch.conf was changed: 75 look-ups in every connection.",
-        "“Oracle's Listener Performance”, 2008",
+        "“Oracle's Listener Performance”, a blog, November 2008",
+        "a blog, 2008",
     ),
     Sample(
         "002",
         "Three pastes that lost their line ends: when 300 sessions end together, detaching shared memory takes every processor.",
-        "an account of a disconnect storm on NUMA, 2008",
+        "an account of a disconnect storm on a NUMA machine in 2008",
+        "a blog on NUMA",
     ),
     Sample(
         "003",
         "Profiles, a trace and two lists of semaphores: parallel queries spin on the lock of one large set.",
         "“Big Nodes, Concurrent Parallel Execution And High System/Kernel Time” by R. Geist",
+        "R. Geist",
     ),
     Sample(
         "004",
         "Eight lines of vmstat and two things that somebody saw: a verdict that stays undecided, and what would settle it.",
-        "“High system time utilization on fast machine”, 2012",
+        "“High system time utilization on fast machine”, a blog, April 2012",
+        "a blog, 2012",
     ),
 )
 
@@ -119,6 +125,7 @@ def _answers(chosen: Sample) -> rooms.Answers:
         symptom_unit=symptom.unit if symptom else None,
         symptom_bad=symptom.bad if symptom else None,
         symptom_normal=symptom.normal if symptom else None,
+        measured_how=f"As published: {chosen.source}.",
         hosts=tuple(
             rooms.HostAnswer(name, host.os, host.os_release, host.role, host.ncpu, host.mem_gib, host.tz)
             for name, host in chosen.told.hosts.items()

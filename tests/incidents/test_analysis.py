@@ -137,7 +137,8 @@ def test_five_sample_rooms_stand_side_by_side_and_each_is_opened_once() -> None:
     assert Incident.objects.count() == len(SAMPLES) == 5
     for one in SAMPLES:
         room = opened[one.number]
-        assert room.title == f"{one.title} (published example: {one.source})"
+        assert room.title == f"{one.title} (published example: {one.credit})"
+        assert one.source in room.measured_how
         assert room.artifacts.count() == len(one.told.artifacts)
         assert room.phases.count() == len(one.told.phases)
         assert set(room.artifacts.values_list("way", flat=True)) == {"sample"}
