@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from incidents import store
-from incidents.actions import accounts, members, notes, plan, quarantine, requests, tokens, webhooks
+from incidents.actions import accounts, board, members, notes, plan, quarantine, requests, tokens, webhooks
 from incidents.actions import summary as summaries
 from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.artifact import Artifact
@@ -46,6 +46,7 @@ SECRETS = (
     "keeps its connections",
     "Restart in the night",
     "T0HOOKPATH",
+    "pings to the gateway",
     "connect time",
 )
 
@@ -162,6 +163,26 @@ def quarantined(room: Judged) -> tuple[Any, ...]:
     return (room.slug, row.pk, file.pk)
 
 
+def argument(room: Judged) -> tuple[Any, ...]:
+    """A row of the board of the investigator's own; only its author edits it, a lead may take it off."""
+    said = board.Said(ARGUED, {"H-NET": "for"})
+    row = room.lead.incident.arguments.filter(reason=ARGUED, removed_at=None).first()
+    return (room.slug, (row or board.argue(room.investigator, said)).pk)
+
+
+def argument_off(room: Judged) -> tuple[Any, ...]:
+    return (room.slug, board.take_off(room.lead, argument(room)[1]).pk)
+
+
+def cause(room: Judged) -> tuple[Any, ...]:
+    return (room.slug, board.put_cause(room.investigator, "H-TAPE", "the tape", None).pk)
+
+
+def cause_off(room: Judged) -> tuple[Any, ...]:
+    return (room.slug, board.take_cause_off(room.lead, cause(room)[1]).pk)
+
+
+ARGUED = "pings to the gateway were slow"
 PLANNED = "Restart in the night?"
 HOOK_PATH = "T0HOOKPATH"
 FIRST = reports.CAUSE_KEY
@@ -201,6 +222,22 @@ MATRIX: dict[str, list[Row]] = {
     "dispute": [Row("investigator", "post", (302,), in_room(FIRST), {"reason": "No."})],
     "finding-copy": [Row("viewer", args=in_room(FIRST, "text")), Row("viewer", args=in_room(FIRST, "markdown"))],
     "verdict-copy": [Row("viewer", args=in_room("text")), Row("viewer", args=in_room("markdown"))],
+    "board": [Row("viewer")],
+    "board-say": [
+        Row("investigator"),
+        Row("investigator", "post", (302,), data={"reason": ARGUED, "word_H-NET": "for"}),
+    ],
+    # Its author alone (the investigator): a lead may take it off, but not change somebody's words.
+    "board-said": [Row("investigator", ok=(200, 403), args=argument)],
+    "board-said-off": [Row("investigator", "post", (302,), argument)],
+    "board-said-back": [Row("investigator", "post", (302,), argument_off)],
+    "board-cause-new": [
+        Row("investigator"),
+        Row("investigator", "post", (302,), data={"code": "H-TAPE", "cause": "the tape"}),
+    ],
+    "board-cause": [Row("investigator", args=cause)],
+    "board-cause-off": [Row("investigator", "post", (302,), cause)],
+    "board-cause-back": [Row("investigator", "post", (302,), cause_off)],
     "take-over": [Row("lead", "post", (409,))],
     "timeline-data": [Row("viewer")],
     "timeline-lanes": [Row("viewer")],
