@@ -41,6 +41,9 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
     asked = opened(room, request.GET)
     with asked.source:
         part = request.GET.get("part", "")
+        if part == "again" and is_part(request):
+            # A page without a comparison has nothing that a reload could lose.
+            return HttpResponse(status=204, headers={"HX-Refresh": "true"} if asked.ready else {})
         if part in PARTS and is_part(request):
             return _part(request, room, asked, part)
         now = set(request.GET.getlist("now"))

@@ -83,12 +83,13 @@ class Asked:
     @cached_property
     def sides(self) -> tuple[Side | None, Side | None]:
         asked = [self.query.get(name, "").strip()[:200] for name in ("a", "b")]
-        if not any(asked):
+        by_hand = any(asked)
+        if not by_hand:
             have = [phase for phase in self.phases if self.series is not None and phase in self.series.phases]
             chosen = (have if len(have) > 1 else self.phases)[:2]
             asked = [f"phase:{phase}" for phase in chosen] + [""] * (2 - len(chosen))
         one, other = (self._side(text) if text else None for text in asked)
-        if any(asked) and (one is None or other is None) and not self.faults:
+        if by_hand and (one is None or other is None) and not self.faults:
             self.faults.append("Choose both sides: two phases, two artifacts, or two stretches of time.")
         if one is not None and other is not None and one.key == other.key:
             self.faults.append(f"Both sides are {one.title}. Choose two different ones.")
