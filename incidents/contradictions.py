@@ -50,7 +50,7 @@ _GUILTY = (
     r"(?:(?:is|was|are|were) (?:clearly |probably |mainly )?(?:the )?(?:\w+ )?"
     r"(?:cause|culprit|reason|problem|fault|slow|to blame|responsible|guilty)|caused?s?\b|delay(?:s|ed)|slow(?:s|ed))"
 )
-_NOT = r"\b(?:not|never|no|nor|isn['’]t|wasn['’]t|aren['’]t|cannot be|can['’]t be)\b"
+_NOT = r"\b(?:not|never|no|nor|(?:is|was|are)n['’]t|cannot be|can['’]t be)\b"
 _FINE = r"(?:(?:is|was|are|were|has been|have been) (?:fine|healthy|innocent|cleared|excluded|ruled out|in order|ok|okay|fast)\b)"
 _CLEARING = r"(?:clear(?:s|ed|ing)?|exclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out|nothing to do with)"
 

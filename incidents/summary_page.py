@@ -64,9 +64,18 @@ def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) 
     return made
 
 
+def style(content: Json) -> SafeString:
+    """Return all styles of the self-contained file; the widths of the bar's pieces are its own."""
+    pieces = [piece for section in shown(content) for piece in (section.get("bar") or {}).get("pieces", ())]
+    widths = (
+        f".bar span:nth-child({i}){{width:{float(one['width'].rstrip('%')):.3f}%}}" for i, one in enumerate(pieces, 1)
+    )
+    return mark_safe(_style() + "".join(widths))  # numbers alone
+
+
 @cache
-def style() -> SafeString:
-    """Return all styles of the self-contained file: light colours from the tokens, the sheet, what a file needs beside."""
+def _style() -> SafeString:
+    """Light colours from the tokens, the sheet, what a file needs beside."""
     tokens = ";".join(f"--{name}:{value}" for name, value in colours().items())
     faces = '--sans:"DejaVu Sans","Liberation Sans",Arial,sans-serif;--mono:"DejaVu Sans Mono",Menlo,Consolas,monospace'
     texts = (

@@ -160,7 +160,7 @@ def export(request: HttpRequest, slug: str, number: int, form: str) -> HttpRespo
             "at": at,
             "version": row,
             "content_hash": hashed,
-            "style": summary_page.style(),
+            "style": summary_page.style(made),
         }
         page = render_to_string("incidents/summary_alone.html", context)
         body = pdf.pdf_of(page) if form == "pdf" else page.encode()
