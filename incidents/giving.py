@@ -122,7 +122,7 @@ async def _page(send: Send, error: Refused) -> None:
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
         (b"x-robots-tag", b"noindex"),
-        (b"referrer-policy", b"no-referrer"),
+        (b"referrer-policy", b"strict-origin"),
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": error.status, "headers": headers})

@@ -87,7 +87,7 @@ def _context(request: HttpRequest, link: GiveLink, token: str) -> dict[str, Any]
         "link": link,
         "asked": asked,
         "left": link.most_files - taken,
-        "block": requested.block_of(asked),
+        "script": requested.block_of(asked),
         "curl": command,
         "got": _receipt(request, token),
     }
