@@ -19,8 +19,7 @@ from django.urls import reverse
 
 from incidents import ask_examples, queries
 from incidents.access import Room
-from incidents.actions import artifacts, rooms
-from incidents.actions import purge
+from incidents.actions import purge, rooms
 from incidents.actions import queries as actions
 from incidents.models.query import AskedQuery, SavedQuery
 from rules.engine import views

@@ -41,8 +41,15 @@ NAMES_OF_PLACES = (str(ROOT), os.path.expanduser("~") + "/", "site-packages", "T
 
 # The tables of the engine's bombs are ours by other names: `t` has 1,000 rows with one text of 40 letters.
 ROWS = "(select i as pid, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' as args from range(1000) r(i)) "
+
+
+def on_rows(sql: str) -> str:
+    """Put rows of our own in the place of the table `t`."""
+    return re.sub(r"\b(from|join) t\b(?! )", rf"\1 {ROWS} t ", re.sub(r"\b(from|join) t (?=[a-z])", rf"\1 {ROWS}", sql))
+
+
 BOMBS = {
-    **{name: re.sub(r"\b(from|join) t\b(?! )", rf"\1 {ROWS} t ", re.sub(r"\b(from|join) t (?=[a-z])", rf"\1 {ROWS}", sql)) for name, sql in test_escapes.LONG.items()},
+    **{name: on_rows(sql) for name, sql in test_escapes.LONG.items()},
     "a range cross join": "select count(*) from range(1000000) a(i) join range(1000000) b(j) on a.i <> b.j join range(1000000) c(k) on b.j <> c.k",
     "rows without end": "select a.i, b.j from range(1000000) a(i) join range(1000000) b(j) on a.i <> b.j",
     "a sort that does not fit": "select a.i, b.j from range(1000000) a(i) join range(100) b(j) on a.i <> b.j order by a.i % 7, b.j desc",
