@@ -130,6 +130,7 @@ def _content(
     from incidents.models.finding import Evaluation, Finding, FindingVersion
     from incidents.models.note import Note
     from incidents.models.reading import Part, Reading
+    from incidents.models.verdict import Verdict
 
     evaluations = Evaluation.objects.bulk_create(
         Evaluation(
@@ -137,6 +138,13 @@ def _content(
         )
         for n, room in enumerate(rooms)
     )
+    Verdict.objects.bulk_create(
+        Verdict(
+            incident=room, evaluation=evaluations[n], state="cause", support="good", support_step=3, layer="os_kernel",
+            sentence="New server processes wait up to 2.47 s.", recurs_by=f"H-OS-SHM db{n % 97}", judged_at=now, first_at=now,
+        )
+        for n, room in enumerate(rooms)
+    )  # fmt: skip
     for n, room in enumerate(rooms):
         user = users[n % len(users)]
         held = Artifact.objects.bulk_create(
@@ -160,7 +168,7 @@ def _content(
             (
                 Finding(
                     incident=room, key=f"{n:06x}{k:010x}", rule="cpu-full", kind="finding", group="contributing", rank=k,
-                    gone_since=now if k % 5 else None,
+                    gone_since=now if k % 5 else None, host=f"db{n % 97}", said=f"The CPUs of db{n % 97} are full. cpu-full",
                 )
                 for k in range(findings[n])
             ),
@@ -214,7 +222,10 @@ def fetch(made: dict[str, Any]) -> dict[str, Any]:
         client = Client(SERVER_NAME="127.0.0.1")
         client.force_login(User.objects.get(pk=made[who]))
         slug = made["large"] if who == "everywhere" else made["small"]
-        for name, path in [("rooms", "/"), *((page, reverse(page, args=[slug])) for page in PAGES)]:
+        paths = {page: reverse(page, args=[slug]) for page in (*PAGES, "similar")}
+        paths |= {"rooms": "/", "rooms by time": "/?sort=-took", "search common": "/search/?q=seen+on+db7"}
+        paths |= {"search rare": "/search/?q=system+77", "search letters": "/search/?q=db"}
+        for name, path in paths.items():
             client.get(path)
             with CaptureQueriesContext(
                 connection,

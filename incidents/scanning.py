@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.urls import reverse
 
 from incidents import store
 from incidents.errors import Refused
 from incidents.models.artifact import Artifact, ArtifactState
 from incidents.models.incident import Incident
+from incidents.models.reading import Reading
 from incidents.searching import Query, around
 from incidents.visible import visible
 from parsers.errors import ParserError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 SECONDS = 2.0
 MOST_HITS = 40
 _BLOCK = 2_000  # lines looked at between two looks at the clock
-_FILES = 100  # artifacts fetched at a time
+_AT_A_TIME = 1_000  # artifacts fetched
 # A scan keeps a processor busy: whoever comes third waits, so that the pages of rooms stay quick.
 _AT_ONCE = threading.BoundedSemaphore(2)
 # Spelled out for the page, so never in the bytes; a line is read as it is shown when such a sign is looked for.
@@ -94,56 +95,74 @@ def scan(rooms: QuerySet[Incident], query: Query, after: Place | None = None, se
     A scan always comes a block further than where it began, so going on ends. `busy`: others scan; nothing was looked at.
     """
     query.check()
-    files = Artifact.objects.filter(incident__in=rooms.values("pk")).exclude(state=ArtifactState.PURGED)
-    done = Scan(files.aggregate(n=Count("pk"))["n"])
+    ids = list(rooms.values_list("pk", flat=True))
+    done = Scan(_files(ids).count())
     if not _AT_ONCE.acquire(timeout=seconds):
         done.busy, done.next = True, after
         return done
     try:
-        _run(files, query, after, time.monotonic() + seconds, done)
+        _run(ids, query, after, time.monotonic() + seconds, done)
     finally:
         _AT_ONCE.release()
     return done
 
 
-def _run(files: QuerySet[Artifact], query: Query, after: Place | None, deadline: float, done: Scan) -> None:
-    for artifact in _from(files, after):
+def _run(rooms: list[int], query: Query, after: Place | None, deadline: float, done: Scan) -> None:
+    for artifact in _from(rooms, after):
         first = after.line if after and (after.room, after.number) == (artifact.incident_id, artifact.number) else 1
         try:
             reader = store.lines_of(artifact)
             if reader is None:
                 done.waiting += 1
-                continue
-            for begin in range(max(first, 1), reader.count + 1, _BLOCK):
-                for line_no, text in _matches(reader, begin, min(begin + _BLOCK - 1, reader.count), query):
-                    if len(done.hits) == MOST_HITS:
-                        done.next = Place(artifact.incident_id, artifact.number, line_no)
-                        return
-                    done.hits.append(LineHit(artifact, line_no, around(text, query)))
-                done.lines += min(_BLOCK, reader.count - begin + 1)
-                if time.monotonic() > deadline:
-                    done.next = Place(artifact.incident_id, artifact.number, begin + _BLOCK)
+            else:
+                if not _look_through(artifact, reader, max(first, 1), query, deadline, done):
                     return
+                done.passed += 1
         except (OSError, ParserError):  # its file is away, or it is being read anew: the page says so
             done.unread.append(visible(artifact.name))
-            continue
-        done.passed += 1
+        if time.monotonic() > deadline:
+            done.next = Place(artifact.incident_id, artifact.number + 1, 1)
+            return
 
 
-def _from(files: QuerySet[Artifact], after: Place | None) -> Iterator[Artifact]:
-    """Artifacts from a place on, a hundred at a time: nobody waits for names of files that this pass never comes to."""
+def _look_through(
+    artifact: Artifact, reader: LineReader, first: int, query: Query, deadline: float, done: Scan
+) -> bool:
+    """Look through one file; False when the scan is to end within it."""
+    for begin in range(first, reader.count + 1, _BLOCK):
+        for line_no, text in _matches(reader, begin, min(begin + _BLOCK - 1, reader.count), query):
+            if len(done.hits) == MOST_HITS:
+                done.next = Place(artifact.incident_id, artifact.number, line_no)
+                return False
+            done.hits.append(LineHit(artifact, line_no, around(text, query)))
+        done.lines += min(_BLOCK, reader.count - begin + 1)
+        if time.monotonic() > deadline and begin + _BLOCK <= reader.count:
+            done.next = Place(artifact.incident_id, artifact.number, begin + _BLOCK)
+            return False
+    return True
+
+
+def _from(rooms: list[int], after: Place | None) -> Iterator[Artifact]:
+    """Artifacts of these rooms from a place on, some at a time: nobody waits for files that this pass never comes to."""
+    readings = Prefetch("readings", Reading.objects.only("artifact_id", "number", "state"))
     ordered = (
-        files.select_related("incident", "reading").prefetch_related("readings").order_by("-incident_id", "number")
+        _files(rooms)
+        .select_related("incident", "reading")
+        .defer("reading__claims", "reading__tables", "reading__hints", "reading__account")
+        .prefetch_related(readings)
+        .order_by("-incident_id", "number")
     )
-    at = Q() if after is None else _behind(after.room) | Q(incident_id=after.room, number__gte=after.number)
-    while batch := list(ordered.filter(at)[:_FILES]):
+    at = Q() if after is None else Q(incident_id__lt=after.room) | Q(incident_id=after.room, number__gte=after.number)
+    while batch := list(ordered.filter(at)[:_AT_A_TIME]):
         yield from batch
+        if len(batch) < _AT_A_TIME:
+            return
         last = batch[-1]
-        at = _behind(last.incident_id) | Q(incident_id=last.incident_id, number__gt=last.number)
+        at = Q(incident_id__lt=last.incident_id) | Q(incident_id=last.incident_id, number__gt=last.number)
 
 
-def _behind(room: int) -> Q:
-    return Q(incident_id__lt=room)
+def _files(rooms: list[int]) -> QuerySet[Artifact]:
+    return Artifact.objects.filter(incident__in=rooms).exclude(state=ArtifactState.PURGED)
 
 
 def _matches(reader: LineReader, first: int, last: int, query: Query) -> Iterator[tuple[int, str]]:

@@ -38,6 +38,7 @@ LARGE = {
     "incidents_action",
     "incidents_milestone",
     "incidents_incident",
+    "incidents_verdict",
 }
 
 
@@ -69,6 +70,16 @@ def addresses(made: dict[str, Any]) -> dict[str, str]:
         "rooms searched": reverse("rooms") + "?q=db7",
         "rooms archived": reverse("rooms") + "?status=archived",
         "rooms, last page": reverse("rooms") + "?page=2",
+        "rooms by time to verdict": reverse("rooms") + "?sort=-took",
+        "rooms by layer": reverse("rooms") + "?layer=os_kernel&sort=cause",
+        "rooms with one cause": f"{reverse('rooms')}?same={made['small']}",
+        "rooms as CSV": reverse("rooms-csv"),
+        "search": reverse("search") + "?q=Trace+login+7",
+        "search, two letters": reverse("search") + "?q=db",
+        "search, one kind": reverse("search") + "?q=%22seen+on+db7%22+-db8&kind=note&page=2",
+        "search, this room": f"{reverse('search')}?q=full&room={slug}",
+        "search, lines": reverse("search") + "?q=full&kind=line",
+        "similar": reverse("similar", args=[slug]),
         "finding": reverse("finding", args=[slug, key]),
         "plan, mine": reverse("plan", args=[slug]) + "?show=mine",
         "plan, overdue": reverse("plan", args=[slug]) + "?show=overdue&actions=2",
@@ -83,6 +94,8 @@ NAMES = sorted(
     [
         *seeding.PAGES,
         *("rooms", "rooms by title", "rooms searched", "rooms archived", "rooms, last page", "finding", "plan, mine"),
+        *("rooms by time to verdict", "rooms by layer", "rooms with one cause", "rooms as CSV", "search", "similar"),
+        *("search, two letters", "search, one kind", "search, this room", "search, lines"),
         *("plan, overdue", "plan, settled", "activity, filtered", "notes, last page", "evidence, last page"),
     ]
 )
