@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,9 +17,22 @@ from django.db import transaction
 from django.http import FileResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
 
-from incidents import store
-from incidents.actions import accounts, board, members, notes, plan, quarantine, requests, tokens, webhooks
+from incidents import rulebook, store
+from incidents.actions import (
+    accounts,
+    board,
+    members,
+    notes,
+    plan,
+    quarantine,
+    queries,
+    requests,
+    thresholds,
+    tokens,
+    webhooks,
+)
 from incidents.actions import summary as summaries
 from incidents.models.archive import NOT_RECOGNISED, ArchiveMember
 from incidents.models.artifact import Artifact
@@ -183,6 +197,20 @@ def cause_off(room: Judged) -> tuple[Any, ...]:
 
 
 ARGUED = "pings to the gateway were slow"
+
+
+def shared_query(room: Judged) -> tuple[Any, ...]:
+    return (room.slug, queries.save(room.lead, "Calls", "select 1", shared=True).pk)
+
+
+def set_value(room: Judged) -> tuple[Any, ...]:
+    rule = rulebook.rule_of("SHM-001")
+    assert rule is not None
+    until = timezone.now().date() + timedelta(days=3)
+    made = thresholds.set_threshold(room.investigator, rule, "min_stall_s", 0.2, "fast host", until)
+    return (room.slug, "values", made.pk)
+
+
 PLANNED = "Restart in the night?"
 HOOK_PATH = "T0HOOKPATH"
 FIRST = reports.CAUSE_KEY
@@ -408,6 +436,26 @@ MATRIX: dict[str, list[Row]] = {
         Row("open", args=give_link, anonymous=200),
         Row("open", "post", (302,), give_link, {"text": "procs memory"}, anonymous=302),
         Row("open", ok=(404,), args=lambda room: ("nonsense",), anonymous=404),
+    ],
+    # Questions themselves cost a child each: test_ask.py asks, as viewer, in closed and archived rooms, too.
+    "ask": [Row("viewer"), Row("viewer", "post", (422,), data={"sql": ""})],
+    "ask-rows": [Row("viewer", "post", (413,), in_room(form), {"sql": "x" * 70_000}) for form in ("csv", "parquet")],
+    "ask-stop": [Row("viewer", "post", (302,))],
+    "ask-rule": [Row("viewer", "post", (422,), data={"sql": "select 1"})],
+    # One's own queries are no word to the others; what the room shares is.
+    "ask-save": [
+        Row("viewer", "post", (302,), data={"sql": "select 1", "title": "Mine"}),
+        Row("investigator", "post", (302,), data={"sql": "select 1", "title": "Ours", "shared": "on"}),
+    ],
+    # The lead's own, shared: an investigator may not take it away (403 from `people`), a private one is not there (test_ask.py).
+    "ask-saved": [Row("lead", "post", (302,), shared_query, {"do": "delete"})],
+    "thresholds": [
+        Row("viewer"),
+        Row("investigator", "post", (422,), data={"rule": "SHM-001", "param": "min_stall_s", "value": "-1"}),
+    ],
+    "threshold": [
+        Row("investigator", "post", (302,), set_value),
+        Row("investigator", "post", (404,), in_room("hidden", 0)),
     ],
     "status": [
         Row("viewer"),
