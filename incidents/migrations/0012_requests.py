@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='notification',
             name='kind',
-            field=models.CharField(choices=[('mention', 'mentioned you'), ('reply', 'replied to you'), ('answer', 'answered your dispute'), ('collect', 'asked you to collect something'), ('waiting', 'sent a file by your link; it waits to be taken in'), ('brought', 'answered your request'), ('changed', 'has judged what you asked for')], max_length=8),
+            field=models.CharField(choices=[('mention', 'mentioned you'), ('reply', 'replied to you'), ('answer', 'answered your dispute'), ('collect', 'asked you to collect something'), ('waiting', 'sent a file by your link'), ('brought', 'answered your request'), ('changed', 'has judged what you asked for')], max_length=8),
         ),
         migrations.AddField(
             model_name='evidencerequest',

@@ -19,7 +19,7 @@ class Told(models.TextChoices):
     REPLY = "reply", "replied to you"
     ANSWER = "answer", "answered your dispute"
     COLLECT = "collect", "asked you to collect something"
-    WAITING = "waiting", "sent a file by your link; it waits to be taken in"
+    WAITING = "waiting", "sent a file by your link"
     BROUGHT = "brought", "answered your request"
     CHANGED = "changed", "has judged what you asked for"
 
