@@ -90,6 +90,8 @@ def _cited(cited: Json) -> list[str]:
     head = f"{escaped(cited['file'])}, line {cited['where']}" + (f", <{cited['address']}>" if cited["address"] else "")
     if cited["withdrawn"]:
         return [f"{head}: withdrawn", ""]
+    if cited["quoted_at"]:
+        return [f"{head}: quoted under \\[{cited['quoted_at']}\\]", ""]
     lines = [f"{number if number is not None else '...':>7}  {visible(text)}" for number, text in cited["lines"]]
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
     return [head, "", f"{fence}text", *lines, fence, ""]

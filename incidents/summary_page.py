@@ -28,7 +28,12 @@ def in_room(content: Json, finding: ToFinding, lines: ToLines) -> Json:
         first = source["citations"][0]
         return lines(first["artifact"], first["line_from"], first["line_to"])
 
-    return _dressed(content, href, lines)
+    made = _dressed(content, href, lines)
+    for source in made["sources"]:
+        for cited in source["citations"]:
+            cited["address"] = cited["href"]
+    _quoted_once(made)
+    return made
 
 
 def by_itself(content: Json, lines: ToLines | None = None) -> Json:
@@ -37,7 +42,17 @@ def by_itself(content: Json, lines: ToLines | None = None) -> Json:
     for source in made["sources"]:
         for cited in source["citations"]:
             cited["address"] = lines(cited["artifact"], cited["line_from"], cited["line_to"]) if lines else ""
+    _quoted_once(made)
     return made
+
+
+def _quoted_once(made: Json) -> None:
+    """Have the same lines quoted where they are cited first; later citations point there."""
+    first: dict[tuple[int, int, int], int] = {}
+    for source in made["sources"]:
+        for cited in source["citations"]:
+            n = first.setdefault((cited["artifact"], cited["line_from"], cited["line_to"]), source["n"])
+            cited["quoted_at"] = n if n != source["n"] else None
 
 
 def _dressed(content: Json, href: Callable[[Json], str], lines: ToLines | None) -> Json:

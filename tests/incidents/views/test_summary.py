@@ -445,6 +445,7 @@ def test_a_link_shows_the_page_and_nothing_else(judged, client):  # noqa: F811
     assert other.incident.title not in body
     assert "<script" not in body
     assert "<form" not in body
+    assert not answer.cookies
     for name in ("nils", "vera"):  # people who are not in the version
         assert name not in body
 
