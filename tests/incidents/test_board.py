@@ -12,12 +12,14 @@ from django.db import transaction
 from incidents import analysis
 from incidents.access import Room, enter
 from incidents.actions import board, rooms
+from incidents.boards import Board, Cell, board_of
 from incidents.courses import MOST_LINES, Judged, course_of
 from incidents.errors import Refused
 from incidents.models.argument import Argument
 from incidents.models.finding import Evaluation
 from incidents.models.job import Job, JobKind
 from incidents.models.membership import Role
+from incidents.report import Outlook
 from rules.case_yaml import load_case_yaml
 from rules.evaluate import evaluate
 from rules.model import FreeHypothesis, Statement
@@ -267,3 +269,70 @@ def test_labels_of_equal_scores_stand_apart_inside_the_chart() -> None:
     assert len(places) == MOST_LINES
     assert all(b - a >= 12.9 for a, b in pairwise(places))
     assert max(places) <= made.height
+
+
+# --- how a report is laid out -----------------------------------------------------------------------------------------
+
+
+def hypothesis(code: str, score: int, **more: object) -> dict[str, object]:
+    return {"code": code, "cause": code.lower(), "score": score, "cells": {"g": score} if score else {}} | more
+
+
+def laid(*rows: dict[str, object], **verdict: object) -> Board:
+    cells = {row["code"]: row["score"] for row in rows}
+    group = {"name": "g", "title": "A sign", "findings": [], "cells": cells, "spread": 9, "discriminates": True}
+    groups = [group | {"without": WITHOUT}]
+    report = {"hypotheses": list(rows), "verdict": verdict, "board": {"groups": groups}}
+    return board_of(Outlook(report, "room"), (), ())
+
+
+WITHOUT = {"state": "cannot tell", "leader": None, "support": "none", "score": 0, "margin": None, "kept": 0}
+
+
+def test_best_first_parts_under_their_whole_and_ties_as_ties() -> None:
+    made = laid(
+        hypothesis("H-SERVER-SLOW", 30, role="umbrella"),
+        hypothesis("H-SINGLE-FILE", 12, part_of="H-STORAGE"),
+        hypothesis("H-NET", 10),
+        hypothesis("H-NSS", 10),
+        hypothesis("H-STORAGE", 3),
+        hypothesis("H-CFG-DISM", 20, why_of="H-OS-SHM"),
+        hypothesis("H-OS-SHM", 1),
+        hypothesis("H-OTHER", 0, role="other"),
+    )
+    assert [column.code for column in made.columns] == [
+        "H-STORAGE", "H-SINGLE-FILE", "H-NET", "H-NSS", "H-OS-SHM", "H-CFG-DISM", "H-SERVER-SLOW", "H-OTHER",
+    ]  # fmt: skip
+    assert [column.code for column in made.columns if column.tied] == ["H-NET", "H-NSS"]
+    of = {column.code: column for column in made.columns}
+    assert (of["H-SINGLE-FILE"].relation, of["H-CFG-DISM"].short) == ("a part of: h-storage", "why of H-OS-SHM")
+    assert (made.rivals, of["H-SERVER-SLOW"].rival, made.leader) == (6, False, None)
+
+
+def test_marks_have_one_bound() -> None:
+    assert [Cell(n).mark for n in (20, 10, 9, 3, 0, -3, -9, -10, None)] == [
+        "++",
+        "++",
+        "+",
+        "+",
+        "0",
+        "−",
+        "−",
+        "−−",
+        "",
+    ]
+    assert [Cell(n).words for n in (10, 9, 0, -9, -10, None)] == [
+        "strongly for", "for", "neither for nor against", "against", "strongly against", "says nothing",
+    ]  # fmt: skip
+
+
+def test_without_its_only_sign_nothing_leads() -> None:
+    made = laid(hypothesis("H-NET", 12), state="suspect", hypothesis="H-NET", margin=12)
+    (one,) = made.what_ifs
+    assert (one.what, one.then, one.changes, made.idle) == ("“A sign”", "no cause would lead", True, 0)
+
+
+def test_a_report_of_before_has_causes_and_no_rows() -> None:
+    made = board_of(Outlook({"hypotheses": [hypothesis("H-NET", 12)], "verdict": {}}, "room"), (), ())
+    assert ([c.code for c in made.columns], made.rows, made.turning) == (["H-NET"], [], [])
+    assert board_of(Outlook(None, "room"), (), ()).columns == []
