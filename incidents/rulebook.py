@@ -200,8 +200,10 @@ class Explained:
 def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return quantity(float(value), None)
+    if isinstance(value, int):
+        return str(value)  # pids and ports are names, not amounts
+    if isinstance(value, float):
+        return quantity(value, None)
     return ", ".join(map(_written, value)) if isinstance(value, list) else str(value)
 
 

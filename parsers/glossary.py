@@ -123,8 +123,10 @@ def _by_name() -> dict[str, tuple[Entry, ...]]:
 
 def column(table: str, name: str) -> Entry | None:
     """Explain a column; its unit comes from the schema where the glossary has none."""
+    if f"table.{table}" not in glossary():
+        table = table.removesuffix("_i")  # the view without the rows since boot
     found = glossary().get(f"{table}.{name}") or glossary().get(f"*.{name}")
-    if found is None or found.what != "column":
+    if found is None or found.what != "column" or f"table.{table}" not in glossary():
         return None
     return replace(found, place=table, unit=found.unit or _unit(table, name))
 

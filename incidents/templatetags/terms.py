@@ -7,6 +7,7 @@ The script `static/js/help.js` (on every page) shows what `data-help` says.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from django import template
@@ -14,6 +15,7 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from incidents.visible import visible
 from parsers import glossary
 from parsers.glossary import Entry
 
@@ -55,15 +57,17 @@ def term(key: str, label: str = "") -> SafeString:
     `key` is `vmstat.r`, `call.read`, `word.tier` or a name (`EAGAIN`); `label` is what stands on the page, else the name.
     """
     found = glossary.entry(str(key))
-    shown = str(label) or (found.name if found else str(key))
+    shown = visible(str(label)) or (found.name if found else visible(str(key)))
     return mark(found, shown) if found else conditional_escape(shown)
 
 
 @register.simple_tag
-def column(table: str, name: str, label: str = "") -> SafeString:
-    """Write the head of a table's column with its explanation."""
-    found = glossary.column(str(table), str(name))
-    return mark(found, str(label) or name) if found else conditional_escape(str(label) or name)
+def column(table: str | Sequence[str], name: str, label: str = "") -> SafeString:
+    """Write the head of a table's column with its explanation; of several tables the first that has such a column."""
+    tables = (table,) if isinstance(table, str) else table
+    found = next((entry for one in tables if (entry := glossary.column(one, str(name)))), None)
+    shown = visible(str(label) or str(name))
+    return mark(found, shown) if found else conditional_escape(shown)
 
 
 @register.filter

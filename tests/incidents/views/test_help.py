@@ -82,11 +82,13 @@ def test_a_term_is_a_link_with_its_explanation():
     assert made.endswith(">r</a>")
     assert rendered('{% term "word.support" "good support" %}').endswith(">good support</a>")
     assert rendered('{% column "changes" "p" %}').endswith(">p</a>")
+    assert "column of vmstat" in rendered("{% column tables name %}", tables=("hosts", "vmstat_i"), name="r")
 
 
 def test_an_unknown_term_stays_a_word():
     assert rendered('{% term "no.such" label %}', label="<b>") == "&lt;b&gt;"
     assert rendered('{% column "vmstat" "no_such" %}') == "no_such"
+    assert rendered("{% column tables name %}", tables=(), name="<i>\u202e") == "&lt;i&gt;⟨U+202E⟩"
 
 
 def test_texts_are_marked_once_and_escaped():
