@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,6 +15,7 @@ from incidents.actions import findings as actions
 from incidents.actions import rooms
 from incidents.errors import Refused
 from incidents.forms import AnswerForm, ReasonForm
+from incidents.views import once
 from incidents.views.room import claim_of, drawer, judged, middle, newest
 from incidents.views.shell import is_part
 
@@ -23,9 +26,12 @@ def findings(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     if not is_part(request):
         return redirect("room", slug)
-    context = judged(room)
-    claim = context["outlook"].claim(request.GET.get("selected", ""))
-    return render(request, "incidents/_judged.html", context | {"claim": claim, "oob": True})
+
+    def context() -> dict[str, Any]:
+        found = judged(room)
+        return found | {"claim": found["outlook"].claim(request.GET.get("selected", "")), "oob": True}
+
+    return HttpResponse(once.part_of(request, room, "incidents/_judged.html", context))
 
 
 @require_POST

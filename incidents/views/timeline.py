@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import lru_cache
 from typing import Any
@@ -21,7 +22,7 @@ from incidents.lanes.drawing import Window
 from incidents.models.artifact import ArtifactState
 from incidents.models.finding import Evaluation
 from incidents.models.incident import Incident
-from incidents.views import said
+from incidents.views import once, said
 from incidents.visible import visible
 from rules.engine.read import ReadOnly
 
@@ -40,6 +41,16 @@ Json = dict[str, Any]
 def data(request: HttpRequest, slug: str) -> HttpResponse:
     """Answer with frames as JSON (docs/interfaces.md 4): all of them whole, or one of them between `from` and `to`."""
     room = access.enter(request.user, slug)
+    drawn = once.text_of(request, room, "timeline", lambda: json.dumps(frames_drawn(request, room)))
+    # Which lanes somebody chose is theirs.
+    layouts = {} if request.GET.get("frame") else kept_lanes(room)
+    return HttpResponse(
+        drawn if not layouts else f"{drawn[:-1]}, {json.dumps(layouts)[1:]}", content_type="application/json"
+    )
+
+
+def frames_drawn(request: HttpRequest, room: Room) -> Json:
+    """Draw the frames that the address asks for; the same for everybody who sees the room."""
     px = int(number(request, "px", 1000, LEAST_PX, MOST_PX))
     report = newest_report(room.incident)
     answer: list[Json] = []
@@ -80,8 +91,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     rows = sum(lane["rows"] for frame in answer for lane in frame["lanes"])
     if request.GET.get("frame") in (None, said.NAME) and (people := said.frame(room)):
         answer.append(people)
-    layouts = {} if request.GET.get("frame") else kept_lanes(room)
-    return JsonResponse({"frames": answer, "rows": rows} | layouts)
+    return {"frames": answer, "rows": rows}
 
 
 def later(frame: Frame, report: Json) -> Json:

@@ -1,0 +1,95 @@
+"""Parts that many people fetch at once when the room changes: made once per process, for all who have the same rights.
+
+A part is kept under the room's event number, the rights and the address, so what changed since is made anew; and for a few seconds
+only, since not every change tells of itself. Who may see it is asked each time, before. Nothing of one person may stand in such a
+part: the token of its forms is put in for each reader.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.template.loader import render_to_string
+
+from incidents.access import Room
+
+KEPT_S = 20.0
+MOST_BYTES = 32 * 2**20
+TOKEN = secrets.token_hex(16)
+"""Stands where a form's token belongs; nobody can write it into a text, since nobody knows it."""
+
+
+class Shelf:
+    """Texts by key, the least recently used go first. One thread makes a text, others that want the same wait for it."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES, kept_s: float = KEPT_S) -> None:
+        self.most_bytes, self.kept_s = most_bytes, kept_s
+        self._texts: OrderedDict[tuple[object, ...], tuple[float, str]] = OrderedDict()
+        self._making: dict[tuple[object, ...], threading.Lock] = {}
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[object, ...], make: Callable[[], str]) -> str:
+        """Return the text of a key, made now if nobody did in the last seconds. What `make` raises is the caller's."""
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        try:
+            with making:
+                with self._lock:
+                    at, text = self._texts.get(key, (0.0, ""))
+                    if text and time.monotonic() - at < self.kept_s:
+                        self._texts.move_to_end(key)
+                        return text
+                text = make()
+                self._keep(key, text)
+                return text
+        finally:
+            with self._lock:
+                self._making.pop(key, None)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._texts.clear()
+            self._bytes = 0
+
+    def _keep(self, key: tuple[object, ...], text: str) -> None:
+        with self._lock:
+            self._bytes -= len(self._texts.pop(key, (0.0, ""))[1])
+            self._texts[key] = (time.monotonic(), text)
+            self._bytes += len(text)
+            while self._bytes > self.most_bytes:
+                self._bytes -= len(self._texts.popitem(last=False)[1][1])
+
+
+SHELF = Shelf()
+
+
+def text_of(request: HttpRequest, room: Room, name: str, make: Callable[[], str]) -> str:
+    """Return a text of a room that is the same for all with these rights."""
+    incident = room.incident
+    rights = tuple(sorted(room.rights))
+    key = (
+        incident.pk,
+        incident.counter.event_seq,
+        name,
+        rights,
+        incident.closed,
+        incident.archived,
+        request.GET.urlencode(),
+    )
+    return SHELF.get(key, make)  # fmt: skip
+
+
+def part_of(request: HttpRequest, room: Room, template: str, context: Callable[[], Mapping[str, Any]]) -> str:
+    """Render a part for all who have these rights; the reader's own token is put in where its forms have one."""
+    text = text_of(
+        request, room, template, lambda: render_to_string(template, {**context(), "csrf_token": TOKEN}, request)
+    )
+    return text.replace(TOKEN, get_token(request)) if TOKEN in text else text
