@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, StorageState, expect
+from playwright.sync_api import FilePayload, Page, StorageState, expect
 
 from tests.browser.conftest import axe_violations, shot, sign_in
 
@@ -49,9 +49,7 @@ def test_a_request_is_answered_by_link_and_the_asker_is_told(
     assert "Samples of the host while it is slow" in body
     assert "The database team" in body
     assert axe_violations(stranger) == []
-    stranger.set_input_files(
-        "input[type=file]", files=[{"name": "vmstat.txt", "mimeType": "text/plain", "buffer": VMSTAT}]
-    )
+    stranger.set_input_files("input[type=file]", FilePayload(name="vmstat.txt", mimeType="text/plain", buffer=VMSTAT))
     stranger.get_by_role("button", name="Send this file").click()
     expect(stranger.locator("#given li.ok")).to_contain_text("SHA-256")
     shot(stranger, "give-sent")
@@ -83,7 +81,7 @@ def test_the_upload_page_works_without_scripts(ada: Page, sample_room: str, pers
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(link)
-    page.set_input_files("input[type=file]", files=[{"name": "l.log", "mimeType": "text/plain", "buffer": b"a line\n"}])
+    page.set_input_files("input[type=file]", FilePayload(name="l.log", mimeType="text/plain", buffer=b"a line\n"))
     page.get_by_role("button", name="Send this file").click()
     expect(page.locator("main")).to_contain_text("Received")
     expect(page.locator("main")).to_contain_text("SHA-256")

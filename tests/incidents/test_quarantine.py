@@ -388,7 +388,8 @@ def call(
     application: Any, method: str, path: str, body: Iterable[bytes] = (), headers: dict[str, str] | None = None
 ) -> tuple[int, Any, int]:
     """Send one request to an ASGI application; returns status, body, and how many pieces it read."""
-    pieces, state = iter(body), {"status": 0, "read": 0, "body": b""}
+    pieces = iter(body)
+    state: dict[str, Any] = {"status": 0, "read": 0, "body": b""}
 
     async def receive() -> dict[str, Any]:
         state["read"] += 1
