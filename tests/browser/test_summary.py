@@ -113,6 +113,7 @@ def test_the_pdf_is_one_page_and_its_lines(ada: Page, sample_room: str, tmp_path
     assert first.crop((0, first.height // 2, first.width, first.height * 2 // 3)).getextrema()[0] < 100
     assert first.crop((0, 0, 20, first.height)).getextrema()[0] > 200
     if folder := os.environ.get("SHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
         for i, picture in enumerate(pictures[:3], 1):
             picture.save(Path(folder) / f"summary-pdf-{i}.png")
 
