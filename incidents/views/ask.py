@@ -223,7 +223,7 @@ def _is_line(value: Any) -> bool:
 
 def _cell(value: Any, kind: str) -> Cell:
     if value is None:
-        return Cell("NULL", unknown=True)
+        return Cell("NULL", number=is_number(kind), unknown=True)
     if isinstance(value, float):
         return Cell(f"{value:.12g}", number=True)
     if isinstance(value, bool):

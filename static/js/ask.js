@@ -13,6 +13,16 @@
   const client = form.querySelector("[name=client]");
   if (client && crypto.randomUUID) client.value = crypto.randomUUID();
 
+  // --- nothing typed is lost: what did not run yet stays in this browser --------------------------------------------
+  const KEY = `exhibit:ask:${document.body.dataset.me}:${document.body.dataset.slug}`;
+  try {
+    const kept = localStorage.getItem(KEY);
+    if (kept && !text.value.trim()) text.value = kept;
+  } catch { /* a browser that keeps nothing */ }
+  text.addEventListener("input", () => {
+    try { localStorage.setItem(KEY, text.value); } catch { /* full: the server keeps what runs */ }
+  });
+
   // --- completion ---------------------------------------------------------------------------------------------------
   let shown = [], at = 0;
   function names() {
@@ -150,8 +160,9 @@
     fetch(form.dataset.stop, { method: "POST", credentials: "same-origin", headers: { "HX-Request": "true", "X-CSRFToken": form.querySelector("[name=csrfmiddlewaretoken]").value } });
   });
   document.body.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id !== "answer" && event.detail.elt?.id !== "answer") return;
+    if (event.detail.elt?.id !== "answer" && event.target.id !== "answer") return;
     begin();
+    document.body.dispatchEvent(new CustomEvent("ask:answered"));
     const problem = document.querySelector("#answer [data-line]");
     if (problem) {
       const lines = text.value.split("\n");
