@@ -222,10 +222,13 @@ def test_what_is_missing_keeps_its_id_until_something_else_is_missing() -> None:
     lacking = Outlook({"not_evaluable": [entry, {**entry, "rule": "s"}]}, "room")
     first = lacking.asks[0]
     turned = Outlook({"not_evaluable": [{**entry, "needs": ["params", "pmap"], "worth": 9}]}, "room")
-    assert turned.asks[0].id == first.id and len(first.id) == 16
+    assert turned.asks[0].id == first.id
+    assert len(first.id) == 16
     for other in ({"rule": "s"}, {"host": "db2"}, {"ask": "pmap -x PID"}, {"needs": ["pmap"]}):
         assert Outlook({"not_evaluable": [entry | other]}, "room").asks[0].id != first.id
     assert len(lacking.asks) == 1
     hidden = Outlook({"not_evaluable": [{**entry, "rule": "s"}]}, "room").asks[0].id
     found = lacking.ask(hidden)
-    assert found is not None and found.rule == "s" and lacking.ask("nonsense") is None
+    assert found is not None
+    assert found.rule == "s"
+    assert lacking.ask("nonsense") is None
