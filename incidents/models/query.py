@@ -56,4 +56,9 @@ class AskedQuery(models.Model):
         indexes = (models.Index(fields=("incident", "person", "-asked_at"), name="asked_query_newest"),)
 
     def __str__(self) -> str:
-        return self.sql[:60]
+        return self.in_a_line[:60]
+
+    @property
+    def in_a_line(self) -> str:
+        """The query without its line breaks, for lists."""
+        return " ".join(self.sql[:1000].split())

@@ -34,7 +34,7 @@ from rules.engine.ask import NotAnswered
 from rules.engine.check import FUNCTIONS
 from rules.engine.result_files import cell, parquet
 from rules.engine.shelf import Shelf
-from rules.from_query import CannotBeRule, Span, Wish, is_number
+from rules.from_query import PLACE, CannotBeRule, Span, Wish, is_number
 from rules.model import CaseSpec, Layer
 
 A_PAGE = 20
@@ -178,6 +178,7 @@ def result(room: Room, asked: Asked, sql: str) -> Json:
     placed = "artifact_id" in columns and "line_no" in columns
     shown = [_row(room, columns, answer.types, row, placed) for row in answer.rows]
     numbers = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind)]
+    numbers.sort(key=lambda name: name in PLACE)  # what is measured before what says where it stands
     labels = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind) or kind == "VARCHAR"]
     return {
         "asked": asked,

@@ -143,6 +143,7 @@
     run.disabled = true;
     stop.hidden = false;
     running.textContent = "Running";
+    document.getElementById("answer")?.setAttribute("aria-busy", "true");
     ticking = setInterval(() => {
       const s = Math.round((Date.now() - began) / 1000);
       running.textContent = s > 5 ? `Waiting for its turn or running, ${s} s` : `Running, ${s} s`;
@@ -153,6 +154,7 @@
     clearInterval(ticking);
     run.disabled = false;
     stop.hidden = true;
+    document.getElementById("answer")?.removeAttribute("aria-busy");
     running.textContent = "";
   });
   stop.addEventListener("click", () => {
