@@ -52,15 +52,20 @@ class Entry:
     caveats: tuple[str, ...] = ()
 
 
-def entries(incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure) -> list[Entry]:
-    """Return the ledger, changes in the order of the phases and then by their hour, actions that changed nothing last."""
+def entries(
+    incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure, *, symptom: bool
+) -> list[Entry]:
+    """Return the ledger, changes in the order of the phases and then by their hour, actions that changed nothing last.
+
+    `symptom`: what is measured is what the symptom speaks of (`is_symptom`).
+    """
     actions = list(
         incident.actions.filter(deleted_at__isnull=True).select_related("owner", "done_by", "marker")[: MOST + 1]
     )
     of_marker = {row.marker_id: row for row in actions if row.marker_id is not None}
     markers = list(incident.markers.filter(kind=MarkerKind.CHANGE).select_related("author")[: MOST + 1])
     rows = [
-        _measured(_of_marker(marker, of_marker.get(marker.pk), ordered), incident, spec, ordered, measure)
+        _measured(_of_marker(marker, of_marker.get(marker.pk), ordered), incident, spec, ordered, measure, symptom)
         for marker in markers
     ]
     rows.sort(key=lambda row: _place(row, ordered))
@@ -116,7 +121,9 @@ def _planned(row: Action) -> Entry:
     )
 
 
-def _measured(row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure) -> Entry:
+def _measured(
+    row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure, symptom: bool
+) -> Entry:
     if row.between is None:
         return replace(row, words="It lies between no two phases: name them on the Case page, or make a border.", verdict="–")  # fmt: skip
     if any(phase not in ordered for phase in row.between) or row.between[0] == row.between[1]:
@@ -134,20 +141,31 @@ def _measured(row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[
         row,
         measured=found,
         words=str(found["headline"]),
-        remaining=remaining(incident, found),
-        verdict=str(found["title"]),
+        remaining=remaining(incident, found, symptom=symptom),
+        verdict=str(found["title"]) + ("; several changes" if len(border.changed) > 1 else ""),
         caveats=tuple(told),
     )
 
 
-def remaining(incident: Incident, found: Json) -> str:
+def is_symptom(incident: Incident, name: str, title: str) -> bool:
+    """Tell whether a series is what the symptom speaks of: connects where it is about connecting, or of that name.
+
+    The unit alone does not say it: a listener's cycle and a login are both seconds.
+    """
+    text = (incident.symptom_text or "").lower()
+    if name.partition(":")[0] == "connects":
+        return not text or any(word in text for word in ("connect", "log", "session", "time"))
+    return bool(text) and (text in title.lower() or title.lower() in text)
+
+
+def remaining(incident: Incident, found: Json, *, symptom: bool) -> str:
     """Say what is left of the symptom: from its bad value to the normal one, as the later side shows it."""
     bad, normal, unit = incident.symptom_bad, incident.symptom_normal, incident.symptom_unit or ""
     side = found["second"]
     if bad is None or normal is None:
         return "unknown: say on the Case page which value is bad and which is normal"
-    if unit != found["unit"]:
-        return "another quantity than the symptom's"
+    if not symptom or unit != found["unit"]:
+        return f"not told by this series: the symptom is {visible(incident.symptom_text or 'another quantity')}"
     if side is None:
         return "nothing measured after it"
     told = []

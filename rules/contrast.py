@@ -301,6 +301,8 @@ def verdict_of(n1: int, n2: int, before_med: float, shift: float, lo: float, hi:
 def headline(first: Sample, second: Sample, unit: str, names: tuple[str, str]) -> str:
     """Say the middle of both sides in one line; of two populations both middles, and no average of them."""
     sides = (first, second)
+    if first.n == second.n == 1:
+        return f"One value each: {amount(first.median, unit)}, then {amount(second.median, unit)}"
     if not any(side.two_populations for side in sides):
         return f"Median {amount(first.median, unit)} → {amount(second.median, unit)}"
     told = []

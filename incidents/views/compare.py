@@ -20,7 +20,7 @@ from incidents.views.ranges import line_url
 from incidents.views.shell import is_part, shell
 from incidents.views.sides import Asked, opened
 from incidents.visible import visible
-from rules import phases
+from rules import contrast, phases
 from rules.contrast import amount, chance, number, percent
 
 Json = dict[str, Any]
@@ -93,6 +93,7 @@ def _page(asked: Asked) -> Json:
         "groups": [(group, many[:MOST_OF_GROUP], max(0, len(many) - MOST_OF_GROUP)) for group, many in grouped.items()],
         "typed": chosen is not None and all(one.name != chosen.name for one in asked.offers),
         "sides": sides,
+        "one_side": next((side.title for side in sides if side is not None), ""),
         "side_offers": _side_offers(asked),
         "hosts": series.hosts(chosen.name, asked.source) if chosen else [],
         "host": asked.host,
@@ -228,7 +229,7 @@ def table(result: Json) -> list[tuple[str, str, str, str]]:
         rows.append(("Mean without the tail", said(first, "base_mean"), said(second, "base_mean"), ""))
     rows.append(("Least", said(first, "least"), said(second, "least"), ""))
     rows.append(("Largest", said(first, "most"), said(second, "most"), ""))
-    if result["shift"] is None:
+    if result["shift"] is None or result["verdict"] == contrast.SINGLE:
         return rows
     shift = amount(result["shift"], unit) + interval(result["shift_lo"], result["shift_hi"])
     rows += [
@@ -305,8 +306,7 @@ def _counters(asked: Asked) -> Json:
 
 
 def _ledger(asked: Asked) -> Json:
-    found = ledgers.entries(asked.room.incident, asked.spec, asked.phases, asked.across)
-    return {"ledger": found, "ledger_known": True, "chosen": asked.series, "words": asked.words}
+    return {"ledger": asked.ledger, "ledger_known": True, "chosen": asked.series, "words": asked.words}
 
 
 def _second(asked: Asked) -> Json:
@@ -346,7 +346,7 @@ def ledger(request: HttpRequest, slug: str, form: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     asked = opened(room, request.GET)
     with asked.source:
-        found = ledgers.entries(room.incident, asked.spec, asked.phases, asked.across) if asked.series else []
+        found = asked.ledger
         title = asked.series.title if asked.series else "nothing yet"
     if form == "csv":
         answer = HttpResponse(ledgers.as_csv(found), content_type="text/csv; charset=utf-8")

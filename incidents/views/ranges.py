@@ -69,6 +69,7 @@ def shown(room: Room, seen: ranges.Range) -> dict[str, Any]:
         "note_url": f"{reverse('note-new', args=[slug])}?{urlencode(place)}",
         "exports": f"frame={frame.name}&from={seen.start!r}&to={seen.end!r}",
         "place": place,
+        "compare": urlencode({"a": f"range:{frame.name}:{seen.start!r},{seen.end!r}"}),
         "may_mark": room.may(Right.CASE),
         "marked": frame.add(room.incident.symptom_clock) is not None and room.incident.symptom_from is not None,
         "symptom": {

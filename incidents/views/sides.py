@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from django.utils.functional import cached_property
 
-from incidents import analysis, comparisons, frames, series, store
+from incidents import analysis, comparisons, frames, ledgers, series, store
 from incidents.access import Room
 from incidents.comparisons import Kept
 from incidents.errors import Refused
@@ -83,14 +83,11 @@ class Asked:
     @cached_property
     def sides(self) -> tuple[Side | None, Side | None]:
         asked = [self.query.get(name, "").strip()[:200] for name in ("a", "b")]
-        by_hand = any(asked)
-        if not by_hand:
+        if not any(asked):
             have = [phase for phase in self.phases if self.series is not None and phase in self.series.phases]
             chosen = (have if len(have) > 1 else self.phases)[:2]
             asked = [f"phase:{phase}" for phase in chosen] + [""] * (2 - len(chosen))
         one, other = (self._side(text) if text else None for text in asked)
-        if by_hand and (one is None or other is None) and not self.faults:
-            self.faults.append("Choose both sides: two phases, two artifacts, or two stretches of time.")
         if one is not None and other is not None and one.key == other.key:
             self.faults.append(f"Both sides are {one.title}. Choose two different ones.")
             return one, None
@@ -160,6 +157,13 @@ class Asked:
         name = self.series.name if self.series else ""
         found: Json | None = self.kept.get("series", name, one.key, other.key, self.host or "")
         return found
+
+    @cached_property
+    def ledger(self) -> list[ledgers.Entry]:
+        """The changes and actions of the room, measured by the chosen series; without one there is none yet."""
+        found, incident = self.series, self.room.incident
+        symptom = found is not None and ledgers.is_symptom(incident, found.name, found.title)
+        return ledgers.entries(incident, self.spec, self.phases, self.across, symptom=symptom) if found else []
 
     def across(self, first: str, second: str) -> Json:
         """Compare the chosen series across a border, for the ledger."""
