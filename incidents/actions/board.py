@@ -43,7 +43,12 @@ def argue(
     with deed(room, Right.CASE) as doing:
         mine = doing.incident.arguments.filter(author=doing.room.user)
         if id is None and client_id and (before := mine.filter(client_id=client_id).first()):
-            return before
+            if (before.reason, before.words) == (
+                " ".join(said.reason.split()),
+                {c: w for c, w in said.words.items() if w},
+            ):
+                return before
+            client_id = None  # gone back to, and another row typed
         row = (
             _own(doing, id)
             if id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any
 
@@ -134,11 +135,9 @@ def _values(row: Argument) -> dict[str, Any]:
 
 def _begun(request: HttpRequest) -> dict[str, Any]:
     asked = request.GET
-    begun: dict[str, Any] = {
-        "client_id": uuid.uuid4(),
-        "finding_key": asked.get("finding"),
-        "lines": asked.get("lines"),
-    }
+    key = asked.get("finding", "")
+    begun: dict[str, Any] = {"client_id": uuid.uuid4(), "lines": asked.get("lines")}
+    begun["finding_key"] = key if re.fullmatch("[0-9a-f]{16}", key) else None
     return begun | {f"word_{asked.get('cause', '')}": asked.get("word", "")}
 
 

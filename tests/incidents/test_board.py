@@ -110,10 +110,13 @@ def test_the_same_reason_counts_once_and_a_form_sent_twice_too(lead: Room, other
     sent = uuid.uuid4()
     row = board.argue(lead, PINGS, client_id=sent)
     assert board.argue(lead, PINGS, client_id=sent).pk == row.pk
+    assert board.argue(lead, board.Said("another reason", PINGS.words), client_id=sent).pk != row.pk, (
+        "typed after going back"
+    )
     with pytest.raises(Refused, match="stands on the board already"):
         board.argue(lead, board.Said(" pings  were slow ", {"H-NSS": "for"}))
     assert board.argue(other, PINGS).pk != row.pk
-    assert Argument.objects.count() == 2
+    assert Argument.objects.count() == 3
 
 
 def test_only_its_author_edits_and_what_was_changed_meanwhile_is_told(lead: Room, other: Room) -> None:

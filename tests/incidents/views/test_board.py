@@ -298,6 +298,25 @@ def test_a_free_cause_stands_on_the_board_with_its_author(room: Judged, report: 
     assert "was taken off the board" in page_of(client, room.slug).text
 
 
+def test_a_row_is_begun_elsewhere(room: Judged, report: Json) -> None:
+    key = report["findings"][0]["key"]
+    client = client_of(room.investigator)
+    form = page_in(
+        client.get(
+            reverse("board-say", args=[room.slug]),
+            {"finding": key, "lines": "1:2-3", "cause": "H-NET", "word": "against"},
+        )
+    )
+    assert form.part("select[name=finding_key] option[selected]")["value"] == key
+    assert form.part("input[name=lines]")["value"] == "1:2-3"
+    assert form.part("select[name=word_H-NET] option[selected]")["value"] == "against"
+    for nonsense in ("\0", "x" * 3000, "0" * 16):
+        answer = client.get(
+            reverse("board-say", args=[room.slug]), {"finding": nonsense, "lines": nonsense, "cause": nonsense}
+        )
+        assert answer.status_code == 200
+
+
 def test_hostile_words_are_seen_and_do_nothing(room: Judged) -> None:
     actions.argue(room.investigator, actions.Said("a\u202eb <script>alert(1)</script>", {"H-NET": "for"}))
     html = client_of(room.viewer).get(reverse("board", args=[room.slug])).content.decode()
