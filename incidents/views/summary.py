@@ -27,6 +27,13 @@ from incidents.views.shell import shell
 
 A_PAGE = 20
 EARLIER = 10
+# What is missing, by section: who may say it, and where.
+OFFERS = {
+    "impact": (Right.CASE, "case", "Say it in the case"),
+    "decision": (Right.PLAN, "decision-new", "Ask for one"),
+    "update": (Right.PLAN, "status", "Promise one"),
+    "next": (Right.PLAN, "action-new", "Plan a step"),
+}
 KINDS = {"pdf": "application/pdf", "html": "text/html; charset=utf-8", "md": "text/markdown; charset=utf-8"}
 
 
@@ -47,7 +54,7 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     last = room.incident.summary_versions.order_by("-number").first()
     moved = [title for title, _ in summary_content.changed(last.content, gathered.content)] if last else []
     context = shell(room, "summary", gathered.counts) | {
-        "c": _in_room(room, gathered.content),
+        "c": _offered(room, _in_room(room, gathered.content)),
         "slug": slug,
         "mode": "room",
         "number": 0,
@@ -225,6 +232,21 @@ def _in_room(room: Room, content: Json) -> Json:
         lambda key: reverse("finding", args=[slug, key]),
         lambda artifact, first, last: _lines(slug, artifact, first, last),
     )
+
+
+def _offered(room: Room, made: Json) -> Json:
+    """Where nobody has said anything yet, offer whoever may the place to say it."""
+    for section in summary_content.shown(made):
+        right, name, text = OFFERS.get(section["key"], (None, "", ""))
+        if (
+            right
+            and room.may(right)
+            and "words" not in section
+            and section["sentences"][:1]
+            and section["sentences"][0]["missing"]
+        ):
+            section["offer"] = {"href": reverse(name, args=[room.incident.slug]), "text": text}
+    return made
 
 
 def _lines(slug: str, artifact: int, first: int, last: int) -> str:

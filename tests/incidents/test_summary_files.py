@@ -263,7 +263,7 @@ def test_without_pango_it_says_what_to_install(judged, tmp_path, monkeypatch):  
         options["env"] = {**options["env"], "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
         return real(command, **options)
 
-    monkeypatch.setattr(pdf.subprocess, "run", without)
+    monkeypatch.setattr(subprocess, "run", without)
     answer = client_of(judged.viewer).get(reverse("summary-export", args=[judged.slug, 0, "pdf"]))
     assert answer.status_code == 503
     body = answer.content.decode()

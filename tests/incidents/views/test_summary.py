@@ -106,21 +106,20 @@ def test_it_stays_within_the_queries(judged):  # noqa: F811
     rooms.edit(judged.lead, {"affected": "all branches"})
     actions.put_text(judged.lead, "cause", "Mine.", Way.BESIDE, 0)
     actions.freeze(judged.lead, "")
-    client = client_of(judged.viewer)
-    for name, args in (("summary", []), ("summary-version", [1]), ("summary-versions", []), ("summary-changes", [])):
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
-            answer = client.get(
-                reverse(name, args=[judged.slug, *args]), {"from": 1} if name == "summary-changes" else {}
-            )
+    pages: list[tuple[str, list[Any], dict[str, int]]] = [
+        ("summary", [], {}),
+        ("summary-version", [1], {}),
+        ("summary-versions", [], {}),
+        ("summary-changes", [], {"from": 1}),
+        ("summary-links", [], {}),
+        ("summary-edit", ["cause"], {}),
+    ]
+    client = client_of(judged.lead)
+    for name, args, query in pages:
+        with CaptureQueriesContext(connection) as asked:
+            answer = client.get(reverse(name, args=[judged.slug, *args]), query)
         assert answer.status_code == 200
         assert len(asked) <= 15, (name, [query["sql"][:120] for query in asked.captured_queries])
-    lead = client_of(judged.lead)
-    for name, args in (("summary-links", []), ("summary-edit", ["cause"])):
-        with CaptureQueriesContext(connection) as asked:
-            assert lead.get(reverse(name, args=[judged.slug, *args])).status_code == 200
-        assert len(asked) <= 16, (name, [query["sql"][:120] for query in asked.captured_queries])
 
 
 def test_people_are_named_with_what_they_said(judged):  # noqa: F811
@@ -232,6 +231,14 @@ def test_purged_evidence_is_not_quoted_any_more(judged):  # noqa: F811
     row = SummaryVersion.objects.get()
     assert row.struck_at is not None
     assert digest(row.content) != row.content_hash  # the hash is that of what was frozen
+
+
+def test_what_is_missing_leads_to_the_place_to_say_it(judged):  # noqa: F811
+    for text in ("Say it in the case", "Ask for one", "Promise one", "Plan a step"):
+        assert text in page(judged, "investigator")
+        assert text not in page(judged, "viewer")
+    plan.put_decision(judged.lead, {"question": "Restart?"})
+    assert "Ask for one" not in page(judged, "investigator")
 
 
 # --- the lead's words ---------------------------------------------------------------------------------------------
