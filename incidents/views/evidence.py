@@ -142,7 +142,8 @@ def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
     With `most` no more parts than these are laid out, and the row says whether there are others.
     """
     reading = store.shown_reading(artifact)
-    newest = max(artifact.readings.all(), key=lambda r: r.number, default=None)
+    in_use = artifact.reading if artifact.state == ArtifactState.READ else None
+    newest = in_use or max(artifact.readings.all(), key=lambda r: r.number, default=None)
     every = [_part_row(values) for values in analysis.values_of(artifact)]
     parts = every[:most]
     said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}

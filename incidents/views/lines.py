@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import polars as pl
 from django.core.paginator import Paginator
+from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +24,7 @@ from incidents.naming import known_as
 from incidents.report import Outlook
 from incidents.views.evidence import A_PAGE, Prose, artifact_of, artifact_row, part_of
 from incidents.views.notes import lines_section
-from incidents.views.room import newest
+from incidents.views.room import artifacts_of, known_of, newest
 from incidents.views.shell import shell
 from incidents.visible import visible
 from parsers import parquet
@@ -99,20 +100,24 @@ def lines(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     part = part_of(artifact, request.GET.get("part"))
     if wanted := request.GET.get("first"):
         return _first_of(artifact, part, wanted)
-    context: dict[str, Any] = shell(room, "evidence") | {"artifact": artifact, "count": None, "readable": False}
+    held, counts = artifacts_of(room)
+    context: dict[str, Any] = shell(room, "evidence", counts) | {"artifact": artifact, "count": None, "readable": False}
+    # What the layout of the artifact asks for again and again; a reading in use needs no look at the others.
+    rest = () if artifact.reading is not None and artifact.state == ArtifactState.READ else ("readings",)
+    prefetch_related_objects([artifact], "reading__parts", "corrections", *rest)
     reader = None if artifact.purged else reader_of(artifact)
     inside = artifact.members.select_related("became").order_by("position")
-    if not artifact.purged and inside.exists():
+    if not artifact.purged and artifact.reading is None and inside.exists():
         context |= {"paged": Paginator(inside, A_PAGE * 4).get_page(request.GET.get("page")), "query": ""}
     row = artifact_row(artifact)
     context |= {"row": row, "error": row.error, "undo": bool(artifact.borders_before)}
     if reader is not None and reader.count:
-        outlook, _, _ = newest(room)
+        outlook, _, _ = newest(room, held)
         at = _whole(request.GET.get("at"), 1, 1, max(reader.count, 1))
         first = max(1, (at - 1) // LINES_A_PAGE * LINES_A_PAGE + 1)
         last = min(first + LINES_A_PAGE - 1, reader.count)
         cited = cited_ranges(outlook, artifact.number)
-        notes = lines_section(room, artifact.number, artifact.sha256)
+        notes = lines_section(room, artifact.number, artifact.sha256, known_of(room, outlook))
         noted = [(seen.first.note.line_from or 0, seen.first.note.line_to or 0) for seen in notes["line_notes"]]
         listed = request.GET.get("notes", "")
         unread, counts = unread_lines(artifact, MOST_NOTES, listed, part)

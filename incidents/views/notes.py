@@ -41,11 +41,11 @@ def finding_section(room: Room, key: str, known: Known | None = None) -> dict[st
     return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(shown), "key": key}
 
 
-def lines_section(room: Room, number: int, sha256: str) -> dict[str, Any]:
-    """Return the notes that stand beside the lines of an artifact, in the order of the lines."""
+def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:
+    """Return the notes that stand beside the lines of an artifact, in the order of the lines; `known` saves looking things up."""
     shown, earlier = threads.newest(threads.on_lines(room, sha256), MOST_ON_LINES)
     shown.sort(key=lambda note: (note.line_from or 0, note.pk))
-    listed = threads.threads(room, shown)
+    listed = threads.threads(room, shown, known)
     return {
         "line_notes": listed,
         "lines_earlier": earlier,
