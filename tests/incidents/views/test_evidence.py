@@ -293,7 +293,7 @@ def test_data_of_lines_have_citations_notes_and_words(read):
     }
     assert any(c["headline"].startswith("Server process 3731") for c in data["cited"])
     assert [(n["from"], n["to"], n["text"]) for n in data["notes"]] == [(2, 3, "Two\nlines.")]
-    assert data["words"]["shmat"][1].startswith("attaches a shared memory segment")
+    assert data["words"]["shmat"][1].startswith("Attaches a shared memory segment")
 
 
 def test_unread_lines_say_how(judged):
