@@ -102,7 +102,7 @@ def rooms(request: HttpRequest) -> HttpResponse:
         "sorts": [
             (f"{sign}{name}", f"{title}{words}")
             for name, title in listing.COLUMNS.items()
-            for sign, words in (("", ""), ("-", ", last first"))
+            for sign, words in (("", " ↑"), ("-", " ↓"))
         ],
         "samples": sample_actions.SAMPLES,
         "query": f"{query.urlencode()}&" if query else "",
