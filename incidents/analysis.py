@@ -109,7 +109,7 @@ def _part_values(part: Part, corrections: list[Correction]) -> PartValues:
 def case_of(incident: Incident, judged: bool = True) -> rules.CaseSpec:
     """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read.
 
-    `judged` False: for pages that only look at tables, without what the room chose of the rules.
+    `judged` False: for pages that only look at tables, without what the room chose of the rules and without its own causes.
     """
     artifacts = _judged(incident)
     names = store.export_names(artifacts)
@@ -130,7 +130,7 @@ def case_of(incident: Incident, judged: bool = True) -> rules.CaseSpec:
         t_zero=incident.t_zero.isoformat() if incident.t_zero else None,
         hypotheses=tuple(
             rules.FreeHypothesis(row.code, row.cause, cast("rules.Layer | None", row.layer), row.author_label)
-            for row in incident.free_causes.filter(removed_at__isnull=True)
+            for row in (incident.free_causes.filter(removed_at__isnull=True) if judged else ())
         ),
         rules=_choices(incident) if judged else rules.RuleChoices(),
     )

@@ -60,7 +60,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
         for name, make in (("counters", _counters), ("second", _second)):
             if name in now and asked.ready:
                 context |= make(asked)
-        if asked.series is not None and ("ledger" in now or not comparisons.heavy(asked.source, asked.series.name)):
+        if "ledger" in now:
             context |= _ledger(asked)
         context["undo"] = _undo(room, request.GET.get("made", ""))
     return render(request, "incidents/compare.html", context, status=422 if asked.faults else 200)

@@ -172,7 +172,7 @@ class Asked:
 
 def opened(room: Room, query: Mapping[str, str]) -> Asked:
     incident = room.incident
-    spec, report = analysis.case_of(incident), newest_report(incident) or {}
+    spec, report = analysis.case_of(incident, judged=False), newest_report(incident) or {}
     cache = store.cache_dir(incident.pk)
     source = ReadOnly(spec, comparisons.tables(), cache)
     return Asked(room, spec, report, source, comparisons.kept(cache, spec, report), query)

@@ -97,7 +97,7 @@ def test_the_sample_room_is_complete_within_a_minute(ada: Page, sample_room: str
     expect(ada.locator(".tl-frame:not([data-frame=people])")).to_have_count(2)
     expect(ada.locator("[data-figure]")).to_have_attribute("data-state", "drawn")
     assert axe_violations(ada) == []
-    for page in ("evidence/", "evidence/1/", "case/", "members/", "activity/"):
+    for page in ("evidence/", "evidence/1/", "compare/", "case/", "members/", "activity/"):
         ada.goto(sample_room + page)
         assert axe_violations(ada) == [], page
 
@@ -130,7 +130,7 @@ def test_pages_fit_and_are_accessible(
     page.locator("[data-timeline][data-painted]").wait_for()
     assert axe_violations(page) == []
     shot(page, f"room-{width}-{scheme}")
-    for path in ("evidence/", "evidence/1/", "case/", "members/", "activity/"):
+    for path in ("evidence/", "evidence/1/", "compare/", "case/", "members/", "activity/"):
         page.goto(sample_room + path)
         wide = page.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{path} is {wide} px too wide at {width}"
