@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import inside
+from benchmarks import inside, machine
 from tests.served import Served, served
 
 PROMISE = 2.0
@@ -161,6 +161,7 @@ def main() -> None:
     parser.add_argument("--askers", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     options = parser.parse_args()
     with served() as running:
         made = measure(running, options.askers, options.seconds)
@@ -168,6 +169,8 @@ def main() -> None:
     if not options.json:
         for name, value in made.items():
             print(f"{name:28} {value}")
+    if options.keep:
+        machine.keep("ask_bombs", made | {"kept": kept})
     print(json.dumps(made | {"kept": kept}))
     raise SystemExit(0 if kept else 1)
 
