@@ -14,6 +14,8 @@ from incidents.models.request import EvidenceRequest
 from incidents.report import Ask
 from rules.collect import for_version
 from rules.collect_block import SYMPTOMS, SYSTEMS, Block, block, symptom_of, system_of
+from rules.rule import Rule
+from rules.scoring import CAUSES
 
 MOST_PROPOSED = 20
 # Tables that rules make of evidence -> the evidence table that a file fills.
@@ -70,8 +72,8 @@ class Draft:
     hidden: dict[str, Any]
 
 
-def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host]) -> Draft:
-    """Fill in a new request from what is missing; without one, from the case alone."""
+def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host], rule: Rule | None = None) -> Draft:
+    """Fill in a new request from what is missing; without one, from the case alone. `rule`: the one that lacks it."""
     if ask is None:
         only = hosts[0] if len(hosts) == 1 else None
         said = {"host": only.name, "os": only.os or "", "os_release": only.os_release or ""} if only else {}
@@ -80,7 +82,6 @@ def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host]) -> Draft:
     os = ask.os or (host.os if host else None) or ""
     release = (host.os_release if host else None) or ""
     tables = tables_of(ask.needs)
-    settles = worth_words(ask.worth)
     initial = {
         "what": ask.why[:500],
         "command": for_version(ask.command, os or None, release),
@@ -88,11 +89,20 @@ def draft(incident: Incident, ask: Ask | None, hosts: Sequence[Host]) -> Draft:
         "os": os,
         "os_release": release,
         "who": ask.who,
-        "decides": f"Whether {ask.rule} holds{f': it {settles}' if settles else ''}.",
+        "decides": decides(ask, rule),
         "symptom": symptom_of_tables(tables) or symptom_of_case(incident),
         "ask": ask.id,
     }
     return Draft(initial, hidden_of(ask))
+
+
+def decides(ask: Ask, rule: Rule | None) -> str:
+    """Say what the answer would decide: the rule's claim, what it is worth, on which causes it bears."""
+    settles = worth_words(ask.worth)
+    title = rule.file.title.rstrip(".") if rule else ""
+    said = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
+    causes = [CAUSES[code].text for code in (rule.file.hypotheses if rule else {}) if code in CAUSES]
+    return f"{said} It bears on: {'; '.join(causes)}." if causes else said
 
 
 def hidden_of(ask: Ask) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from incidents import access, requested
+from incidents import access, requested, rulebook
 from incidents.access import Right, Room
 from incidents.actions import artifacts as receiving
 from incidents.actions import notices, quarantine
@@ -139,7 +139,7 @@ def request_new(request: HttpRequest, slug: str) -> HttpResponse:
     wanted = request.POST.get("ask") or request.GET.get("ask") or ""
     ask = newest(room)[0].ask(wanted) if wanted else None
     hosts = list(room.incident.hosts.all())
-    drafted = requested.draft(room.incident, ask, hosts)
+    drafted = requested.draft(room.incident, ask, hosts, rulebook.rule_of(ask.rule) if ask else None)
     before = _asked_before(room, ask)
     data = request.POST if request.method == "POST" else None
     initial = drafted.initial | {"client_id": uuid.uuid4()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
+from incidents import rulebook
 from incidents.actions import quarantine, requests
 from incidents.models.artifact import Artifact, Way
 from incidents.models.case import Host
@@ -21,6 +23,7 @@ from incidents.models.quarantine import GiveLink, Quarantined, QuarantinedFile
 from incidents.models.request import EvidenceRequest, RequestState
 from incidents.report import Outlook
 from incidents.store import quarantine_path
+from rules.scoring import CAUSES
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.views import reports
 from tests.incidents.views.conftest import add_report, client_of
@@ -103,17 +106,22 @@ def test_the_room_page_has_a_button_at_what_cannot_be_told(room):
 def test_a_request_is_filled_in_from_the_report(room):
     report = reports.report()
     report["not_evaluable"] = [
-        {"rule": "shm-attach-stall-dism", "title": "Attaching shared memory", "host": "db1", "needs": ["vmstat"],
+        {"rule": "NET-001", "title": "Network", "host": "db1", "needs": ["vmstat"],
          "ask": "vmstat -T d 5 12", "os": "solaris", "who": "system administrator", "worth": 8},
     ]  # fmt: skip
     add_report(room, report)
-    ask = next(a for a in Outlook(report, room.incident.slug).asks if a.rule == "shm-attach-stall-dism" and a.host)
+    ask = next(a for a in Outlook(report, room.incident.slug).asks if a.rule == "NET-001" and a.host)
     page = html(client_of(room).get(reverse("request-new", args=[room.incident.slug]), {"ask": ask.id}))
     assert ">\nvmstat 5 12</textarea>" in page, "the command of Solaris 10, not of a later one"
     assert 'value="db1"' in page
     assert "5.10" in page
     assert "system administrator" in page
-    assert "would tell much" in page
+    assert "Whether NET-001 holds (" in page
+    assert "): it would tell much. It bears on: " in page
+    rule = rulebook.rule_of("NET-001")
+    assert rule is not None
+    assert rule.file.title.rstrip(".") in unescape(page)
+    assert all(CAUSES[code].text in page for code in rule.file.hypotheses if code in CAUSES)
     assert "Takes 60 s, writes at most 1 MiB" in page
 
 
