@@ -55,7 +55,7 @@ def tell_what_changed() -> int:
             request.changed, request.changed_at = words[:LONGEST], timezone.now()
             request.version += 1
             request.save(update_fields=("changed", "changed_at", "version"))
-            Activity.objects.append(incident_id, None, "Exhibit", "judged", f"request {id}", changed=words[:500])
+            Activity.objects.append(incident_id, None, "Exhibit", "judged", f"request {id}")
             live.tell(incident_id, "request", id, request.version)
             tell(request, request.asked_by_id, Told.CHANGED)
             told += 1

@@ -57,6 +57,8 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
     artifact.readings.all().delete()
     artifact.phases.all().delete()
     artifact.lifted_masks.all().delete()
+    # What a judgement changed names findings in their own words, whichever artifact brought it.
+    doing.incident.requests.filter(changed__isnull=False).update(changed=WITHDRAWN)
     for key, version in _withdraw(doing.incident.pk, number):
         doing.tell("finding", key, version)
     doing.record(

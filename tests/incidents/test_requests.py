@@ -210,14 +210,19 @@ def test_workers_tell_by_themselves(room):
     assert Notification.objects.filter(user=room.user, kind=Told.CHANGED).exists()
 
 
-def test_a_purge_leaves_the_request_answered_without_the_artifact_page(room):
+def test_a_purge_takes_the_words_of_the_judgement_out_of_the_request(room):
     row = ask_for(room)
     make_artifact(room)
     requests.answer(room, row.pk, [1])
+    keep(room, report_with(1))
+    arrivals.tell_what_changed()
+    row.refresh_from_db()
+    words = row.changed
     purge.purge(room, 1, "by mistake")
     row.refresh_from_db()
-    assert row.state == RequestState.ANSWERED
+    assert (row.state, row.changed) == (RequestState.ANSWERED, "Evidence withdrawn.")
     assert row.answers.get().artifact.state == ArtifactState.PURGED
+    assert not any(words in str(deed.detail) for deed in Activity.objects.all()), "the record never held them"
 
 
 def test_who_left_is_not_told(room):
