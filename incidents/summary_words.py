@@ -135,7 +135,7 @@ class _Page:
     def _update(self) -> Json:
         people = self.people
         if people.update_at is None:
-            words = "None: the incident is settled." if people.settled else "None is promised."
+            words = f"None: it is {people.status}." if people.settled else "None is promised."
             return section("update", [sentence(words, missing=True)])
         said = [sentence("", at=people.update_at, late=people.update_late)]
         if people.update_by:
