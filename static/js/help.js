@@ -90,6 +90,7 @@
     event.stopPropagation();
     hide();
   }, true);
-  addEventListener("scroll", (event) => { if (!box.contains(event.target)) hide(); }, { capture: true, passive: true });
-  document.addEventListener("htmx:beforeSwap", hide);
+  addEventListener("scroll", (event) => { if (shown && !box.contains(event.target)) hide(); }, { capture: true, passive: true });
+  // News arrive all the time: an explanation goes only when its word does.
+  document.addEventListener("htmx:afterSwap", () => { if (shown && !shown.isConnected) hide(); });
 })();
