@@ -69,7 +69,7 @@ def compare(request: HttpRequest, slug: str) -> HttpResponse:
 def _part(request: HttpRequest, room: Room, asked: Asked, part: str) -> HttpResponse:
     context: Json = {"room": room, "words": asked.words, "may": {"case": room.may(Right.CASE)}, "asked_for": True}
     if part == "ledger":
-        context |= _ledger(asked) if asked.series is not None else {}
+        context |= _ledger(asked)
     elif not asked.ready:
         raise Refused(asked.faults[0] if asked.faults else "Choose what to compare first.", 422)
     else:
@@ -279,7 +279,7 @@ def _call(row: Json, slug: str, cycles: bool) -> Json:
     return row | {
         "first": part(row["first"]),
         "second": part(row["second"]),
-        "difference_text": f"{row['difference']:+.4f}",
+        "difference_text": f"{row['difference']:+.4f}" if abs(row["difference"]) >= 0.00005 else "0",
     }
 
 

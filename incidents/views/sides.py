@@ -138,8 +138,7 @@ class Asked:
         """What the address says, for links to the other parts of it."""
         given = {name: self.query.get(name, "") for name in ("series", "named", "host")}
         given |= {name: side.key for name, side in zip(("a", "b"), self.sides, strict=True) if side}
-        if self.series is not None:
-            given |= {"series": self.series.name, "named": ""}
+        given |= {"series": self.series.name if self.series is not None else "", "named": ""}
         return urlencode({name: value for name, value in given.items() if value})
 
     def measured(self, one: Side, other: Side) -> Json:

@@ -141,9 +141,13 @@ def test_what_cannot_be_compared_is_said_and_the_choice_stays(room):
         assert said in words(answer)
         assert 'id="compare-series"' in answer.content.decode()
         assert "\u202e" not in answer.content.decode()
+        # Its ledger is asked for without what was wrong, and is there: it never asks for itself again.
+        asked = re.search(r'hx-get="[^"]*\?([^"]*)part=ledger"', answer.content.decode())[1]
+        assert "nothing" not in asked
+    assert "part=ledger" not in ask(room, part="ledger", series="nothing").content.decode()
 
 
-def test_a_purged_artifact_cannot_be_compared(room):
+def test_a_purged_artifact_cannot_be_compared(room, on_commit):
     before = words(ask(room, a="artifact:1", b="artifact:2"))
     assert "Two populations" in before
     purge.purge(room, 1, "by mistake")
