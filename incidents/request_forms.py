@@ -39,7 +39,7 @@ class RequestForm(UnknownIsNone):
         label="Release",
         widget=forms.TextInput(attrs={"placeholder": "5.10, 7.2, 2.6.18"}),
     )
-    decides = forms.CharField(max_length=5000, required=False, label="What it would decide", widget=_area(2))
+    decides = forms.CharField(max_length=5000, required=False, label="What it would decide", widget=_area(3))
     who = forms.CharField(max_length=120, required=False, label="Who can run it")
     asked_of = forms.ChoiceField(required=False, label="Ask")
     due_at = MomentField(required=False, label="Due (UTC)")

@@ -18,6 +18,7 @@ from rules.rule import Rule
 from rules.scoring import CAUSES
 
 MOST_PROPOSED = 20
+MOST_CAUSES = 4
 # Tables that rules make of evidence -> the evidence table that a file fills.
 _MADE_OF = {
     "listener_cycles": "syscalls", "listener_load": "syscalls", "name_calls": "syscalls", "pipe_pairs": "syscalls",
@@ -102,7 +103,8 @@ def decides(ask: Ask, rule: Rule | None) -> str:
     title = rule.file.title.rstrip(".") if rule else ""
     said = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
     causes = [CAUSES[code].text for code in (rule.file.hypotheses if rule else {}) if code in CAUSES]
-    return f"{said} It bears on: {'; '.join(causes)}." if causes else said
+    more = f"; {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
+    return f"{said} It bears on: {'; '.join(causes[:MOST_CAUSES])}{more}." if causes else said
 
 
 def hidden_of(ask: Ask) -> dict[str, Any]:
