@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 TOLD = ("key", "host", "subject", "said")
 
 
-def rows() -> tuple[list[dict[str, Any]], list[tuple[Any, ...]]]:
+def rows() -> tuple[list[Any], list[tuple[Any, ...]]]:
     return list(Verdict.objects.order_by("pk").values()), list(Finding.objects.order_by("pk").values_list(*TOLD))
 
 

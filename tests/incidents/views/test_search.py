@@ -15,7 +15,7 @@ from incidents.access import Room, enter
 from incidents.actions import case, masks, notes, plan, purge, rooms
 from incidents.models.finding import Finding
 from incidents.models.note import Note
-from incidents.scanning import Place, scan
+from incidents.scanning import Place, Scan, scan
 from incidents.searching import Query, around, scope
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.views import reports
@@ -235,7 +235,8 @@ class TestLines:
         first = scan(rooms_, query, seconds=0)
         assert first.hits == []
         assert first.next == Place(room.incident.pk, 1, 2_001)
-        steps, at = [first], first.next
+        steps: list[Scan] = [first]
+        at: Place | None = first.next
         while at is not None:
             steps.append(scan(rooms_, query, at, seconds=0))
             at = steps[-1].next

@@ -50,7 +50,7 @@ def test_rooms_are_alike_by_the_rules_they_share_the_rare_ones_first() -> None:
     rare = judged(olga, "Rare", "SHM-001", host="db9")
     judged(olga, "Unlike", "NET-001", host="db1")
     found = similar(room)
-    assert [one.incident for one in found][0] == rare.incident
+    assert found[0].incident == rare.incident
     assert {one.incident.pk for one in found[1:]} == {one.incident.pk for one in common}
     assert found[0].both == ["Title of SHM-001"]
 
@@ -82,7 +82,9 @@ def test_what_was_done_there_stands_with_its_measured_effect() -> None:
     olga = make_user("olga")
     room = judged(olga, "Now", "SHM-001")
     past = judged(olga, "Past", "SHM-001", compared=[COMPARED])
-    case.put_marker(past, {"label": "sga_target instead of memory_target", "from_phase": "before", "to_phase": "after-1"})
+    case.put_marker(
+        past, {"label": "sga_target instead of memory_target", "from_phase": "before", "to_phase": "after-1"}
+    )
     row = plan.put_action(past, {"text": "Restart <b>in the night</b>"})
     plan.finish_action(past, row.pk)
     gone = plan.put_action(past, {"text": "Taken back"})
