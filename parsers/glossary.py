@@ -25,7 +25,7 @@ from pathlib import Path
 TERMS = Path(__file__).parent / "terms"
 
 #: What the names of a section are, in the order in which a bare name is looked up.
-WHATS: dict[str, str] = {
+SORTS: dict[str, str] = {
     "word": "word of Exhibit",
     "error": "error code",
     "call": "system call",
@@ -68,7 +68,7 @@ class Entry:
         """Say what it is: `system call`, `column of vmstat`, `heading of pmap`."""
         if self.what == "column":
             return "column of every table" if self.place == "*" else f"column of {self.place}"
-        return f"heading of {self.place[1:]}" if self.what == "heading" else WHATS[self.what]
+        return f"heading of {self.place[1:]}" if self.what == "heading" else SORTS[self.what]
 
 
 class TermsInvalid(ValueError):
@@ -83,7 +83,7 @@ def entries_of(text: str, file: str) -> Iterator[Entry]:
             continue
         if head := _HEAD.fullmatch(line):
             what, place, source = head[1], (head[2] or "").strip(), (head[3] or "").strip()
-            if what not in WHATS or (what in ("column", "heading")) != bool(place):
+            if what not in SORTS or (what in ("column", "heading")) != bool(place):
                 raise TermsInvalid(f"{file}:{number}: {line}")
             continue
         entry = _ENTRY.fullmatch(line)
@@ -113,11 +113,11 @@ def _patterns() -> tuple[Entry, ...]:
 
 @cache
 def _by_name() -> dict[str, tuple[Entry, ...]]:
-    """All entries by bare name in lower letters, in the order of `WHATS`."""
+    """All entries by bare name in lower letters, in the order of `SORTS`."""
     found: dict[str, list[Entry]] = {}
     for entry in glossary().values():
         found.setdefault(entry.name.casefold(), []).append(entry)
-    order = list(WHATS)
+    order = list(SORTS)
     return {name: tuple(sorted(some, key=lambda e: (order.index(e.what), e.place))) for name, some in found.items()}
 
 
@@ -150,7 +150,7 @@ def entry(term: str) -> Entry | None:
     ('system call', 'threads', True)
     """
     head, _, rest = term.partition(".")
-    if rest and (found := explain(head, rest) if head in WHATS else None):
+    if rest and (found := explain(head, rest) if head in SORTS else None):
         return found
     if rest and (found := column(head, rest)):
         return found

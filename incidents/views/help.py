@@ -25,7 +25,7 @@ A_PAGE = 60
 def terms(request: HttpRequest) -> HttpResponse:
     """List the glossary; `?q=` searches names first, then texts, `?what=` keeps one sort."""
     query = request.GET.get("q", "").strip()[:200]
-    what = request.GET.get("what", "") if request.GET.get("what") in glossary.WHATS else ""
+    what = request.GET.get("what", "") if request.GET.get("what") in glossary.SORTS else ""
     found = _together(entry for entry in glossary.search(query) if not what or entry.what == what)
     paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
     kept = urlencode({name: value for name, value in (("q", query), ("what", what)) if value})
@@ -36,7 +36,7 @@ def terms(request: HttpRequest) -> HttpResponse:
             "paged": paged,
             "q": query,
             "what": what,
-            "whats": glossary.WHATS.items(),
+            "sorts": glossary.SORTS.items(),
             "count": len(found),
             "query": f"{kept}&" if kept else "",
         },
