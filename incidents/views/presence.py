@@ -32,6 +32,7 @@ WORDS = {
     "clocks": "clocks",
     "notes": "notes",
     "plan": "decisions and actions",
+    "similar": "similar rooms",
     "decision": "a decision",
     "decision-new": "a new decision",
     "action": "an action",
