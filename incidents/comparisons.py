@@ -204,7 +204,8 @@ def caveats(first: Side, second: Side, report: Mapping[str, Any], result: Mappin
     for side, n, of, thin in zip((first, second), (result["n1"], result["n2"]), result["of"], result["thinned"], strict=True):  # fmt: skip
         if thin:
             told.append(
-                f"Of {contrast.number(of)} values of {side.title} {contrast.number(n)} are compared, taken by a fixed rule; medians beside them are of all."
+                f"Of {contrast.number(of)} values of {side.title} {contrast.number(n)} are compared, taken by a fixed rule; rare slow ones "
+                "may be left out, the quantiles of all stand in the table."
             )
     return told
 

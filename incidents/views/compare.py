@@ -229,6 +229,10 @@ def table(result: Json) -> list[tuple[str, str, str, str]]:
         rows.append(("Mean without the tail", said(first, "base_mean"), said(second, "base_mean"), ""))
     rows.append(("Least", said(first, "least"), said(second, "least"), ""))
     rows.append(("Largest", said(first, "most"), said(second, "most"), ""))
+    if any(result["thinned"]):
+        all_of = [[amount(q, unit) for q in side["quantiles"]] or ["–"] * 4 for side in result["whole"]]
+        for place, name in enumerate(("p50", "p90", "p99", "largest")):
+            rows.append((f"Of all values: {name}", all_of[0][place], all_of[1][place], ""))
     if result["shift"] is None or result["verdict"] == contrast.SINGLE:
         return rows
     shift = amount(result["shift"], unit) + interval(result["shift_lo"], result["shift_hi"])

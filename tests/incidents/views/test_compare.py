@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from incidents import comparisons, store
+from incidents import comparisons, series, store
 from incidents.access import Room, enter
 from incidents.actions import case, plan, purge
 from incidents.actions.compare import make_border, read_made, undo_border
@@ -205,6 +205,16 @@ def test_what_takes_longer_comes_by_itself(room, monkeypatch):
     assert "sga_target" in words(ask(room, part="ledger"))
     assert "No counter was sampled on both sides" in words(ask(room, part="counters"))
     assert ask(room, part="numbers", series="nothing").status_code == 422
+
+
+def test_of_too_many_values_some_are_compared_and_all_are_counted(room, monkeypatch):
+    monkeypatch.setattr(series.values, "__defaults__", (None, 9))
+    text = words(ask(room, **phases("before", "after-2")))
+    assert re.search(
+        r"Of 21 values of before \d+ are compared, taken by a fixed rule; rare slow ones may be left out", text
+    )
+    assert "Of all values: largest 3.94 s 0.06 s" in text
+    assert "Values 21 27" in text
 
 
 def test_a_page_that_has_nothing_comes_again_once_it_has(room):
