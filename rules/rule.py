@@ -34,7 +34,11 @@ class Param:
                 or (self.type == "int" and not isinstance(value, int))
             ):
                 return f"must be {'a number' if self.type == 'number' else 'a whole number'}, not {value!r}"
-            if value != value or (self.min is not None and value < self.min) or (self.max is not None and value > self.max):
+            if (
+                value != value
+                or (self.min is not None and value < self.min)
+                or (self.max is not None and value > self.max)
+            ):
                 low, high = ("-" if x is None else f"{x:g}" for x in (self.min, self.max))
                 return f"must be {low} to {high}, not {value!r}"
             return None

@@ -23,6 +23,7 @@ rows on one line. Known gaps: ATIME, DTIME, GROUP, QBYTES have no column.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 from parsers.clocks import question
@@ -90,7 +91,7 @@ def claim(head: Head) -> Claim | None:
     detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
     lines = [x.strip() for x in head.lines if x]
     # Rows of -p are four words each, like anything: their title with their header right below it is enough.
-    if any(_OWN.match(title) and HEADER.match(below) for title, below in zip(lines[:4], lines[1:5], strict=False)):
+    if any(_OWN.match(title) and HEADER.match(below) for title, below in pairwise(lines[:5])):
         part = max(part, 0.6)
     if not found or (part < 0.3 and not detail):
         return None

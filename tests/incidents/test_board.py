@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import UTC, datetime
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -266,7 +267,7 @@ def test_a_single_evaluation_has_no_line_and_none_nothing() -> None:
 
 
 def test_labels_of_equal_scores_stand_apart_inside_the_chart() -> None:
-    many = {f"H_{letter}": 3 for letter in "ABCDEFG"}
+    many: dict[str, Any] = {f"H_{letter}": 3 for letter in "ABCDEFG"}
     made = course_of([at(n, **many) for n in (1, 2)], {})
     places = [line.label_y for line in made.lines]
     assert len(places) == MOST_LINES

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import cssselect2
 import tinyhtml5
-from django.http import HttpResponse
 
 
 class Tag:
@@ -39,7 +39,7 @@ class Tag:
         return " ".join(" ".join(self._wrapper.etree_element.itertext()).split())
 
 
-def page_in(answer: HttpResponse) -> Tag:
+def page_in(answer: Any) -> Tag:
     """Read a page that was answered."""
     tree = tinyhtml5.parse(answer.content.decode(), namespace_html_elements=False)
     return Tag(cssselect2.ElementWrapper.from_html_root(tree))

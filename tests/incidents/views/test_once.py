@@ -9,6 +9,7 @@ import time
 
 import pytest
 from django.db import connection
+from django.template.loader import render_to_string
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -35,8 +36,12 @@ def fetch(room, name="findings", **query):
 
 def renders(monkeypatch):
     made = []
-    render = once.render_to_string
-    monkeypatch.setattr(once, "render_to_string", lambda *args: made.append(args[0]) or render(*args))
+
+    def render(template, context, request):
+        made.append(template)
+        return render_to_string(template, context, request)
+
+    monkeypatch.setattr(once, "render_to_string", render)
     return made
 
 
@@ -80,7 +85,12 @@ def test_each_reader_has_a_token_of_their_own(judged, monkeypatch):
 def test_frames_are_drawn_once_and_lanes_stay_private(judged, monkeypatch):
     drawn = []
     draw = timeline.frames_drawn
-    monkeypatch.setattr(timeline, "frames_drawn", lambda *args: drawn.append(1) or draw(*args))
+
+    def watched(*args):
+        drawn.append(1)
+        return draw(*args)
+
+    monkeypatch.setattr(timeline, "frames_drawn", watched)
     client = client_of(judged.lead)
     address = reverse("timeline-data", args=[judged.slug])
     first = client.get(address).json()
