@@ -47,7 +47,8 @@ EXAMPLES = (
     Example(
         "Totals of calls",
         ("syscall_totals",),
-        "select artifact_id, line_no, name, n, errors, total_s, total_kind\nfrom syscall_totals\nwhere section = 'call'\norder by total_s desc nulls last\nlimit 50",
+        "select artifact_id, line_no, name, n, errors, total_s, total_kind\nfrom syscall_totals\n"
+        "where section = 'call'\norder by total_s desc nulls last\nlimit 50",
     ),
     Example(
         "Slow connects",
