@@ -141,8 +141,8 @@ def _narrowed(rooms: QuerySet[Incident], user: User | AnonymousUser, wanted: Wan
     if wanted.layer:
         rooms = rooms.filter(verdict__layer=wanted.layer)
     if wanted.same:
-        like = visible_to(user).filter(slug=wanted.same).exclude(verdict__recurs_by="")
-        rooms = rooms.filter(verdict__recurs_by__in=like.values("verdict__recurs_by"))
+        like = visible_to(user).filter(slug=wanted.same).order_by().values("verdict__recurs_by")
+        rooms = rooms.filter(pk__in=Verdict.objects.exclude(recurs_by="").filter(recurs_by__in=like).values("pk"))
     return rooms
 
 
