@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from rules.engine.read import ReadOnly
 from rules.evaluate import evaluate
 from rules.reading import open_paths
 
+named: Any = series.named  # every name here is one
 CASES = Path(__file__).parents[1] / "cases"
 BEFORE, AFTER = (Side(f"phase:{name}", name, phase=name) for name in ("before", "after-1"))
 
@@ -98,7 +100,7 @@ def test_a_profile_needs_calls_on_both_sides(listener):
 
 def test_one_value_a_side_is_no_comparison(listener):
     source, report = listener
-    found = comparisons.measured(series.named("cycle"), BEFORE, AFTER, source)
+    found = comparisons.measured(named("cycle"), BEFORE, AFTER, source)
     assert (found["verdict"], found["title"], found["of"]) == ("single", "One value is no sample", [1, 1])
     assert found["p"] is None
     assert "one value says nothing" in found["words"][0]
@@ -106,7 +108,7 @@ def test_one_value_a_side_is_no_comparison(listener):
 
 
 def test_the_connects_of_seed001(connects):
-    found = comparisons.measured(series.named("connects"), BEFORE, AFTER, connects)
+    found = comparisons.measured(named("connects"), BEFORE, AFTER, connects)
     assert found["headline"].startswith("Two populations; before: 19 around 0.3 s and 2 around 3.875 s")
     assert [round(v, 2) for v in (found["shift"], found["shift_lo"], found["shift_hi"])] == [-0.17, -0.19, -0.15]
     assert [len(dots) for dots in found["dots"]] == [21, 20]
@@ -139,7 +141,7 @@ def test_series_are_offered_with_their_phases(connects):
 
 @pytest.mark.parametrize("name", ["", "x", "vmstat", "vmstat.nothing", "call", "counters", "connects:a|b", "cpu", "iostat.busy_pct:a|b"])  # fmt: skip
 def test_names_of_no_series(name):
-    assert series.named(name) is None
+    assert named(name) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_names_of_no_series(name):
     ],
 )
 def test_names_of_series_ask_without_harm(name, connects):
-    assert series.named(name) is not None
+    assert named(name) is not None
     assert series.values(name, BEFORE, connects, host="no'host").values == []
 
 
@@ -207,9 +209,9 @@ def test_counters_side_by_side(tmp_path):
         assert found[0]["name"] == "vmstat.r"
         first, second = found[0]["sides"]
         assert (first["p50"], first["max"], second["p50"], second["n"]) == (10.0, 11.0, 3.0, 11)
-        made = comparisons.measured(series.named("vmstat.r"), BEFORE, AFTER, source)
+        made = comparisons.measured(named("vmstat.r"), BEFORE, AFTER, source)
         assert (made["verdict"], made["title"]) == ("lower", "Lower")
-        opinion = comparisons.second_opinion(series.named("vmstat.r"), ["before", "after-1"], source)
+        opinion = comparisons.second_opinion(named("vmstat.r"), ["before", "after-1"], source)
         assert [(row["at"], row["before"], row["phase"]) for row in opinion if row["taken"]] == [
             (11, "before", "after-1")
         ]
@@ -219,7 +221,12 @@ def test_what_is_kept_is_made_once_and_not_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr(comparisons, "MOST_KEPT", 3)
     kept = comparisons.Kept(tmp_path, "state")
     made = []
-    assert [kept.ask(lambda: made.append(1) or {"n": len(made)}, "a", 1) for _ in range(2)] == [{"n": 1}] * 2
+
+    def make():
+        made.append(1)
+        return {"n": len(made)}
+
+    assert [kept.ask(make, "a", 1) for _ in range(2)] == [{"n": 1}] * 2
     assert comparisons.Kept(tmp_path, "another state").get("a", 1) is None
     for k in range(6):
         kept.ask(lambda: k, "b", k)  # noqa: B023  # called at once

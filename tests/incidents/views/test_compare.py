@@ -33,11 +33,16 @@ HOSTILE = '=HYPERLINK("http://x")'
 
 def timed(phases: bool = True, **answers: Any) -> Room:
     """A room with the three lists of connect times, read and not judged."""
-    said = {"symptom_text": "connect time", "symptom_unit": "s", "symptom_bad": 3.9, "symptom_normal": 0.3}
+    said: dict[str, Any] = {
+        "symptom_text": "connect time",
+        "symptom_unit": "s",
+        "symptom_bad": 3.9,
+        "symptom_normal": 0.3,
+    }
     room = make_room(**(said | answers))
     for n, (name, phase) in enumerate(LISTS.items()):
-        said = {"host": "gateway", "phase": phase} if phases else {"host": "gateway"}
-        make_artifact(room, (SAMPLE / name).read_bytes(), f"list-{n}.txt", **said)
+        place: dict[str, Any] = {"host": "gateway", "phase": phase} if phases else {"host": "gateway"}
+        make_artifact(room, (SAMPLE / name).read_bytes(), f"list-{n}.txt", **place)
     run_jobs("small")
     return enter(room.user, room.incident.slug)
 
@@ -234,11 +239,11 @@ def test_a_second_opinion_on_the_borders(room):
 def test_a_border_is_shown_made_and_taken_back():
     room = timed(phases=False)
     client, address = client_of(room), reverse("compare-border", args=[room.incident.slug])
-    preview = words(client.get(address, {"artifact": 2, "line": 1, "why": "connect times"}))
+    preview = words(client.get(address, {"artifact": "2", "line": "1", "why": "connect times"}))
     assert "Lines 1 to" in preview
     assert "become the phase before the border" in preview
     assert room.incident.phases.count() == 0
-    typed = {"artifact": 2, "line": 1, "first": "before", "second": "after-1", "label": "sga_target"}
+    typed: dict[str, Any] = {"artifact": 2, "line": 1, "first": "before", "second": "after-1", "label": "sga_target"}
     typed["changed"] = "SGA 40 to 18 GB\n\nmemory_target off"
     made = client.post(address, typed)
     assert made.status_code == 302
@@ -262,7 +267,9 @@ def test_a_border_inside_a_list_keeps_the_phase_before_it(room):
     made = make_border(room, 2, 5, "after-1", "after-1b")
     assert [(p.line_from, p.phase) for p in room.incident.phases.all()] == [(5, "after-1b")]
     assert (len(made.phases), made.marker) == (1, None)
-    undo_border(room, read_made(made.text))
+    again = read_made(made.text)
+    assert again is not None
+    undo_border(room, again)
     assert room.incident.phases.count() == 0
 
 
