@@ -27,18 +27,26 @@ STATES = {"": "all", "open": "open", "resolved": "resolved"}
 WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
-def room_section(room: Room, known: Known | None = None) -> dict[str, Any]:
-    """Return the notes that stand on the room's own page: the newest, and how many came before them."""
+def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[str, Any]:
+    """Return the notes that stand on the room's own page: the newest, and how many came before them.
+
+    With the key of a finding also those that stand beside it; the replies of both lists are one question then.
+    """
     shown, earlier = threads.newest(threads.roots(room))
-    listed = threads.threads(room, shown, known)
-    return {"notes": listed, "notes_earlier": earlier, "notes_count": earlier + len(shown)}
+    beside, earlier_beside = threads.newest(threads.on_finding(room, key)) if key else ([], 0)
+    listed = threads.threads(room, [*shown, *beside], known)
+    section = {"notes": listed[: len(shown)], "notes_earlier": earlier, "notes_count": earlier + len(shown)}
+    return section | (_beside(listed[len(shown) :], earlier_beside, key) if key else {})
 
 
 def finding_section(room: Room, key: str, known: Known | None = None) -> dict[str, Any]:
     """Return the notes that stand beside a finding."""
     shown, earlier = threads.newest(threads.on_finding(room, key))
-    listed = threads.threads(room, shown, known)
-    return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(shown), "key": key}
+    return _beside(threads.threads(room, shown, known), earlier, key)
+
+
+def _beside(listed: list[threads.Thread], earlier: int, key: str) -> dict[str, Any]:
+    return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(listed), "key": key}
 
 
 def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from django.db.models import Count
+from django.contrib.postgres.expressions import ArraySubquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -35,7 +36,7 @@ def room(request: HttpRequest, slug: str) -> HttpResponse:
     context = judged(entered)
     if "wall" in request.GET:
         return render(request, "incidents/wall.html", context)
-    context |= middle(entered, context) | drawer(entered, context["outlook"].first, None, context["known"])
+    context |= around(entered, context, context["outlook"].first, None)
     return render(request, "incidents/room.html", context | {"selected": False})
 
 
@@ -46,10 +47,9 @@ def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
     context = judged(entered)
     claim, row = claim_of(entered, context["outlook"], key)
     notices.seen(entered, finding_key=key)
-    context |= drawer(entered, claim, row, context["known"])
     if is_part(request):
-        return render(request, "incidents/_finding.html", context)
-    return render(request, "incidents/room.html", context | middle(entered, context) | {"selected": True})
+        return render(request, "incidents/_finding.html", context | drawer(entered, claim, row, context["known"]))
+    return render(request, "incidents/room.html", context | around(entered, context, claim, row) | {"selected": True})
 
 
 def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:
@@ -96,25 +96,34 @@ def artifacts_of(room: Room) -> tuple[list[Held], dict[str, int]]:
 def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluation | None, Outlook]:
     """Return the outlook of the newest accepted evaluation, that evaluation, and the outlook before it."""
     incident = room.incident
-    last = list(incident.evaluations.filter(accepted=True).order_by("-number")[:2])
+    disputed = ArraySubquery(incident.disputes.filter(OPEN_DISPUTE).order_by().values("finding__key"))
+    last = list(incident.evaluations.filter(accepted=True).annotate(disputed=disputed).order_by("-number")[:2])
     held = artifacts_of(room)[0] if held is None else held
-    disputes = dict(
-        incident.disputes.filter(OPEN_DISPUTE).values_list("finding__key").annotate(n=Count("pk")).order_by()
-    )
+    disputes = Counter(last[0].disputed if last else ())
     outlooks = [Outlook(evaluation.report, incident.slug, held, disputes) for evaluation in last]
     nothing = Outlook(None, incident.slug, held, disputes)
     outlooks += [nothing, nothing]
     return outlooks[0], last[0] if last else None, outlooks[1]
 
 
-def middle(room: Room, context: dict[str, Any]) -> dict[str, Any]:
-    """Return what stands between the columns: notes, and what to collect while there is no evidence."""
+def around(room: Room, context: dict[str, Any], claim: Claim | None, row: Finding | None) -> dict[str, Any]:
+    """Return what stands between the columns and in the drawer."""
+    known = context["known"]
+    key = claim.key if claim else ""
+    return drawer(room, claim, row, known, notes={}) | middle(room, context, key)
+
+
+def middle(room: Room, context: dict[str, Any], key: str = "") -> dict[str, Any]:
+    """Return what stands between the columns: notes, and what to collect while there is no evidence.
+
+    With the key of a finding also the notes beside it, which the drawer shows.
+    """
     collect = None
     if not context["artifact_count"]:
         hosts = list(room.incident.hosts.all())
         host = next((host for host in hosts if host.role == "database"), hosts[0] if hosts else None)
         collect = collect_part(None, None, room.incident, host)
-    return room_section(room, context["known"]) | {"collect": collect}
+    return room_section(room, context["known"], key) | {"collect": collect}
 
 
 def known_of(room: Room, outlook: Outlook) -> Known:
@@ -124,8 +133,10 @@ def known_of(room: Room, outlook: Outlook) -> Known:
     return Known(room, held, findings)
 
 
-def drawer(room: Room, claim: Claim | None, row: Finding | None, known: Known) -> dict[str, Any]:
-    """Return what the drawer shows beside the claim itself: disputes and notes, with empty forms."""
+def drawer(
+    room: Room, claim: Claim | None, row: Finding | None, known: Known, notes: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what the drawer shows beside the claim itself: disputes and notes (unless somebody has them), with empty forms."""
     forms = {
         "note_form": NoteForm(auto_id="note_%s"),
         "dispute_form": ReasonForm(auto_id="dispute_%s"),
@@ -143,5 +154,5 @@ def drawer(room: Room, claim: Claim | None, row: Finding | None, known: Known) -
             "open_disputes": sum(seen.dispute.open for seen in disputes),
             "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
         }
-        | finding_section(room, claim.key, known)
+        | (finding_section(room, claim.key, known) if notes is None else notes)
     )

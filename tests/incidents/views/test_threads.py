@@ -309,4 +309,4 @@ def test_no_page_with_notes_asks_more_than_it_may(read: Judged, name: str, djang
     client.get(reverse(name, args=[read.slug, *args]))  # what is unread is marked by the first look
     with django_assert_max_num_queries(1000) as asked:
         client.get(reverse(name, args=[read.slug, *args]))
-    assert len(asked) <= {"room": 16, "finding": 17}.get(name, MOST_QUERIES)
+    assert len(asked) <= MOST_QUERIES
