@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -88,3 +90,17 @@ def test_there_is_no_verdict_to_copy_before_the_first_judgement(db):
     answer = client_of(room).get(reverse("verdict-copy", args=[room.incident.slug, "text"]))
     assert answer.status_code == 409
     assert "Nothing was judged yet" in answer.content.decode()
+
+
+def test_from_a_finding_one_asks_for_what_would_help_and_says_what_it_means(judged):
+    address = reverse("finding", args=[judged.slug, reports.CAUSE_KEY])
+    text = client_of(judged.investigator).get(address, headers={"HX-Request": "true"}).content.decode()
+    asked = re.search(r'href="(/rooms/[^"]+/requests/new/[?]ask=[^"]+)"', text)
+    said = re.search(r'href="(/rooms/[^"]+/board/say/[?]finding=[^"]+)"', text)
+    assert asked
+    assert said
+    for link in (asked[1], said[1]):
+        assert client_of(judged.investigator).get(link).status_code == 200
+    seen = client_of(judged.viewer).get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "/requests/new/" not in seen
+    assert "/board/say/" not in seen
