@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 # DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-FAREWELL_S = 10.0
+FAREWELL_S = 3.0
 
 app = Celery("exhibit")
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -52,10 +52,12 @@ class Up:
             text=True,
         )
         self.printed = ""
+        self.patience = threading.Timer(0, lambda: None)
         self.wait_at_most(180)
 
     def wait_at_most(self, seconds: float) -> None:
         """A test fails then, and does not hang: what still runs is ended, also what holds our end of the pipe."""
+        self.patience.cancel()  # what it would end may be another's by then
         self.patience = threading.Timer(seconds, self.kill)
         self.patience.daemon = True
         self.patience.start()
@@ -134,7 +136,7 @@ def is_kept(var: Path) -> bool:
         return connection.execute("SELECT n FROM kept").fetchall() == [(42,)]
 
 
-def gone(pids: dict[str, int], seconds: float = 5) -> list[str]:
+def gone(pids: dict[str, int], seconds: float = 15) -> list[str]:
     """Return the names of those that still run after `seconds`."""
     end = time.monotonic() + seconds
     while (left := [name for name, pid in pids.items() if command_line(pid)]) and time.monotonic() < end:

@@ -213,10 +213,14 @@ def test_no_page_of_a_room_shows_a_planted_secret(planted_room, caplog):
 
 
 def searches(room, secrets):
-    """Rooms are searched by title, symptom and host, the activity by its words; nothing searches the evidence yet."""
+    """The list of rooms, the activity, the search of all rooms and its scan of lines find nothing by a secret."""
     client = client_of(room)
     for secret in secrets[::20]:
         found = client.get(reverse("rooms"), {"q": secret}).content.decode()
-        assert room.incident.title not in found
+        assert room.incident.slug not in found
+        found = client.get(reverse("search"), {"q": secret[:200], "room": room.incident.slug}).content.decode()
+        found = found.partition("<main")[2]
+        assert f"/rooms/{room.incident.slug}/evidence/" not in found
+        assert f"/rooms/{room.incident.slug}/findings/" not in found
         rows = client.get(reverse("activity", args=[room.incident.slug]), {"q": secret}).content.decode()
         assert "uploaded" not in rows.partition("<tbody")[2]
