@@ -42,7 +42,9 @@ def test_a_mistake_is_marked_a_question_is_stopped_nothing_typed_is_lost(ada: Pa
     page.fill("#sql", "select nosuch\nfrom syscalls")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#answer [role=alert]")).to_contain_text("line 1, column 8", timeout=PATIENCE)
-    assert page.evaluate("() => { const t = document.getElementById('sql'); return t.value.slice(t.selectionStart, t.selectionEnd); }") == "nosuch"  # fmt: skip
+    page.wait_for_function(  # after the answer has settled
+        "() => { const t = document.getElementById('sql'); return t.value.slice(t.selectionStart, t.selectionEnd) === 'nosuch'; }"
+    )
     page.fill("#sql", ENDLESS)
     page.keyboard.press("Control+Enter")
     page.locator("#stop").click(timeout=PATIENCE)

@@ -22,6 +22,7 @@ def new_room(page: Page, url: str, title: str) -> str:
     assert axe_violations(page) == []
     page.get_by_role("button", name="Open the room").click()
     page.locator("#verdict").wait_for()
+    page.wait_for_load_state()  # its scripts run before that ends
     return page.url
 
 
