@@ -22,7 +22,7 @@ import redis
 from django.core.management import CommandError
 
 from config import embedded, processes
-from config.children import command_line
+from config.children import command_line, wait_until
 from config.management.commands import up
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,11 +228,11 @@ class TestWhileItRuns:
 
     def test_the_web_process_and_the_workers_talk_to_this_broker(self, running):
         with redis.Redis.from_url(embedded.broker_url(running.var)) as client:
-            queues = {
-                name.decode()
-                for name in client.smembers("_kombu.binding.small") | client.smembers("_kombu.binding.large")
-            }
-            assert len(queues) == 2
+
+            def queues():
+                return client.smembers("_kombu.binding.small") | client.smembers("_kombu.binding.large")
+
+            assert wait_until(lambda: len(queues()) == 2, 60), queues()  # the workers begin a little after the pages
 
     def test_a_second_one_in_the_folder_says_where_the_first_is(self, running):
         with Up(running.var) as second:
