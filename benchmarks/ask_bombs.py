@@ -21,6 +21,7 @@ import urllib.parse
 import urllib.request
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -164,8 +165,8 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep the figures in benchmarks/results")
     options = parser.parse_args()
     with served() as running:
-        made = measure(running, options.askers, options.seconds)
-    kept = made["ratio_p95"] <= PROMISE and set(made["bombs"]) <= {422, 429} and made["ordinary_question_after"] == 200  # type: ignore[operator,call-overload]
+        made: dict[str, Any] = measure(running, options.askers, options.seconds)
+    kept = made["ratio_p95"] <= PROMISE and set(made["bombs"]) <= {422, 429} and made["ordinary_question_after"] == 200
     if not options.json:
         for name, value in made.items():
             print(f"{name:28} {value}")

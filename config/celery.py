@@ -33,7 +33,7 @@ def keep_our_logging(**_: Any) -> None:
     """Answering this signal keeps Celery from putting its own handlers over LOGGING."""
 
 
-@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def leave_without_a_broker(how: str, **_: Any) -> None:
     """A worker that hears of its supervisor's death wants to say farewell to a broker that died with it, and waits for ever.
 

@@ -329,16 +329,17 @@ def tables(request: HttpRequest, room: Room) -> HttpResponse:
     spec = analysis.case_of(room.incident, judged=False)
     shelf = Shelf(spec, store.cache_dir(room.incident.pk))
     described = shelf.described()
+    held = [table for table in described if table.rows]
     there = [
         {
             "words": table,
             "examples": ask_examples.of(table.name),
             "first": ask_examples.first_rows(table.name, [column.name for column in table.columns]),
         }
-        for table in described
-        if table.rows
+        for table in held
     ]
-    told = [row for row in there if row["words"].name not in ("artifacts", "hosts", "markers", "statements", "notes")]  # type: ignore[attr-defined]
+    own = ("artifacts", "hosts", "markers", "statements", "notes")
+    told = [row for table, row in zip(held, there, strict=True) if table.name not in own]
     context = {
         "room": room,
         "there": there,

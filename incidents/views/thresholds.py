@@ -45,12 +45,7 @@ class Shown:
 
     @property
     def bounds(self) -> str:
-        """Say what may stand here."""
-        unit = f" {self.param.unit}" if self.param.unit else ""
-        if self.param.type in ("number", "int"):
-            low, high = ("–" if x is None else f"{x:g}" for x in (self.param.min, self.param.max))
-            return f"{low} to {high}{unit}" + (", whole" if self.param.type == "int" else "")
-        return ", ".join(self.param.values) if self.param.values else "text"
+        return _bounds(self.param)
 
     @property
     def value(self) -> str:
@@ -131,6 +126,15 @@ def _hide(room: Room, rule: Rule, said: Mapping[str, str]) -> None:
     actions.hide(room, rule, said.get("subject", ""), said.get("host") or None, said.get("reason", ""), _day(said))
 
 
+def _bounds(param: Param) -> str:
+    """Say what may stand here."""
+    unit = f" {param.unit}" if param.unit else ""
+    if param.type in ("number", "int"):
+        low, high = ("–" if x is None else f"{x:g}" for x in (param.min, param.max))
+        return f"{low} to {high}{unit}" + (", whole" if param.type == "int" else "")
+    return ", ".join(param.values) if param.values else "text"
+
+
 def _value(text: str, name: str, param: Param) -> float | int | str:
     text = text.strip()
     if param.type not in ("number", "int"):
@@ -138,8 +142,7 @@ def _value(text: str, name: str, param: Param) -> float | int | str:
     try:
         number = float(text)
     except ValueError:
-        shown = Shown(None, name, param, None, {}).bounds  # type: ignore[arg-type]
-        raise Refused(f"{name} must be a number written like 0.25, {shown}; not “{text[:40]}”.", 422) from None
+        raise Refused(f"{name} must be a number written like 0.25, {_bounds(param)}; not “{text[:40]}”.", 422) from None
     if param.type == "int" or (number.is_integer() and "." not in text):
         if not number.is_integer():
             raise Refused(f"{name} must be a whole number, not {text[:40]}.", 422)
