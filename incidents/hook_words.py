@@ -136,6 +136,43 @@ def _dispute(incident: Incident, object: str) -> dict[str, Any] | None:
     return {"text": row.reason, "author": _name(row.author), "finding": object}
 
 
+def _request(incident: Incident, object: str) -> dict[str, Any] | None:
+    """What is asked and what became of it; never its links, nor what strangers sent by them."""
+    row = incident.requests.select_related("asked_of", "asked_by").filter(pk=object).first()
+    if row is None:
+        return None
+    answers = row.answers.filter(taken=True).order_by("artifact__number").values_list("artifact__number", flat=True)
+    return {
+        "text": row.changed or row.what,
+        "what": row.what,
+        "state": row.state,
+        "host": row.host or None,
+        "command": row.command or None,
+        "asked_by": _name(row.asked_by),
+        "asked_of": _name(row.asked_of),
+        "due_at": _moment(row.due_at),
+        "artifacts": list(answers),
+        "changed": row.changed,
+    }
+
+
+def _summary(incident: Incident, object: str) -> dict[str, Any] | None:
+    """A frozen version. A draft's words and its links (events whose object is no number) stay in the room."""
+    row = incident.summary_versions.filter(number=int(object)).first() if object.isdigit() else None
+    if row is None:
+        return None
+    address = reverse("summary-version", args=[incident.slug, row.number])
+    return {
+        "text": f"Version {row.number} of the summary was frozen: {row.why}",
+        "version": row.number,
+        "sha256": row.content_hash,
+        "made_by": row.made_by_name,
+        "made_at": _moment(row.made_at),
+        "struck_at": _moment(row.struck_at),
+        "url": settings.EXHIBIT_URL.rstrip("/") + address,
+    }
+
+
 def _members(incident: Incident, object: str) -> dict[str, Any]:
     return {"text": "The members of the room changed.", "members": incident.memberships.count()}
 
@@ -148,5 +185,7 @@ _WORDS: dict[str, Callable[[Incident, str], dict[str, Any] | None]] = {
     "action": _action,
     "note": _note,
     "dispute": _dispute,
+    "request": _request,
+    "summary": _summary,
     "members": _members,
 }

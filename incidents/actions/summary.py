@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from incidents import summary
+from incidents import summary, tasks
 from incidents.access import Right, Room
 from incidents.actions.limits import count_try
 from incidents.actions.record import Deed, deed
@@ -86,6 +86,7 @@ def freeze(room: Room, why: str) -> SummaryVersion:
         version, made = _freeze(doing, why.strip() or "On demand.")
         if not made:
             raise Refused(f"Nothing has changed since version {version.number}: that is the one to send.", 409)
+        tasks.hint_hooks_on_commit()
         return version
 
 

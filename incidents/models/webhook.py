@@ -26,6 +26,8 @@ class HookKind(models.TextChoices):
     DECISION = "decision", "decisions"
     ACTION = "action", "actions"
     DISPUTE = "dispute", "disputes"
+    REQUEST = "request", "requests for evidence"
+    SUMMARY = "summary", "frozen versions of the summary"
     NOTE = "note", "notes"
     MEMBERS = "members", "members"
 

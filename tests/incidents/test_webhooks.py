@@ -22,14 +22,15 @@ from django.utils import timezone
 from config import settings as shipped
 from incidents import deliveries, hooks, tasks
 from incidents.access import Room
-from incidents.actions import findings, notes, plan, rooms, webhooks
+from incidents.actions import findings, notes, plan, quarantine, requests, rooms, webhooks
+from incidents.actions import summary as summaries
 from incidents.errors import NotAllowed, Refused
 from incidents.models.webhook import ATTEMPTS, Delivery, DeliveryState, Webhook
 from tests.incidents.conftest import make_member, make_room
 from tests.incidents.views import reports
 from tests.incidents.views.conftest import Judged, client_of, judged  # noqa: F401
 
-ALL = ["verdict", "room", "decision", "action", "dispute", "note", "members"]
+ALL = ["verdict", "room", "decision", "action", "dispute", "request", "summary", "note", "members"]
 
 
 class Receiver(ThreadingHTTPServer):
@@ -261,6 +262,8 @@ class TestMessages:
         plan.put_decision(room, {"question": words, "outcome": words})
         plan.put_action(room, {"text": words, "expected": words})
         findings.dispute(room, reports.CAUSE_KEY, words)
+        requests.put(room, {"what": words, "command": words})
+        summaries.freeze(room, words)
         rooms.set_status(room, "mitigated")
         send_all()
         assert {json.loads(body)["event"] for _, body in outside.got} >= {
@@ -268,6 +271,8 @@ class TestMessages:
             "decision",
             "action",
             "dispute",
+            "request",
+            "summary",
             "room",
         }
         for _, body in outside.got:
@@ -284,6 +289,39 @@ class TestMessages:
         add_report(judged.lead, report)
         send_all()
         assert json.loads(outside.got[-1][1])["text"] == "A later sentence."
+
+    def test_a_request_and_what_became_of_it_are_told(self, judged: Judged, outside: Receiver) -> None:  # noqa: F811
+        room = judged.lead
+        webhooks.add(room, outside.url, ["request"])
+        row = requests.put(room, {"what": "A map of the server", "command": "pmap -xs 3731", "host": "db1"})
+        secret = quarantine.make_link(room, row.pk)
+        send_all()
+        requests.answer(room, row.pk, [2, 3])
+        send_all()
+        asked, answered = json.loads(outside.got[0][1]), json.loads(outside.got[-1][1])
+        assert (asked["text"], asked["state"], asked["command"]) == ("A map of the server", "open", "pmap -xs 3731")
+        assert asked["asked_by"] == "anna"
+        assert (answered["object"], answered["state"], answered["artifacts"]) == (str(row.pk), "answered", [2, 3])
+        assert all(secret not in body.decode() for _, body in outside.got), "whoever has the link may send files"
+
+    def test_a_frozen_summary_is_told_its_drafts_and_links_are_not(
+        self, judged: Judged, outside: Receiver, hints, django_capture_on_commit_callbacks  # noqa: F811
+    ) -> None:  # fmt: skip
+        room = judged.lead
+        webhooks.add(room, outside.url, ["summary"])
+        summaries.put_text(room, "cause", "Not for outside yet.", "instead", 0)
+        send_all()
+        assert outside.got == []
+        with django_capture_on_commit_callbacks(execute=True):
+            version = summaries.freeze(room, "For the board")
+        assert "hooks" in hints
+        summaries.share(room, version.number, "the board")
+        send_all()
+        [(_, body)] = outside.got
+        said = json.loads(body)
+        assert said["text"] == "Version 1 of the summary was frozen: For the board"
+        assert said["sha256"] == version.content_hash
+        assert said["url"].endswith(reverse("summary-version", args=[judged.slug, 1]))
 
     def test_what_was_taken_away_meanwhile_is_not_told(self, room: Room, outside: Receiver) -> None:
         webhooks.add(room, outside.url, ["note"])
