@@ -31,6 +31,7 @@ from email.parser import BytesHeaderParser, BytesParser
 from pathlib import Path
 from typing import IO, Any, cast
 
+from parsers import lzw
 from parsers.errors import LimitExceeded, NotText
 
 HEAD_BYTES = 64 * 1024
@@ -47,13 +48,22 @@ _SIGNATURES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (lzw.SIGNATURE, "compress"),
 )
-_NOT_OPENED = ((b"\x1f\x9d", "compress (.Z)"), (b"Rar!", "rar"), (b"\x04\x22\x4d\x18", "lz4"))
+_NOT_OPENED = (
+    (b"Rar!", "rar", "unrar x FILE"),
+    (b"\x04\x22\x4d\x18", "lz4", "lz4 -d FILE"),
+    (b"\x1f\x1e", "pack (.z)", "gzip -d FILE"),
+    (b"070701", "cpio", "cpio -idm < FILE"),
+    (b"070707", "cpio", "cpio -idm < FILE"),
+)
+"""What is named but not opened, and the command that unpacks it."""
 _SUFFIXES = {
     "gzip": (".gz", ".tgz"),
     "bzip2": (".bz2", ".tbz2", ".tbz"),
     "xz": (".xz", ".txz"),
     "zstd": (".zst", ".tzst"),
+    "compress": (".z", ".taz"),
 }
 _MAIL_FIELDS = ("from", "received", "subject", "date", "mime-version", "return-path", "message-id")
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError)
@@ -97,7 +107,7 @@ class LeftOut:
 def container_of(head: bytes, size: int | None = None) -> str | None:
     """Tell by the first bytes (and the size, if known) what kind of container a file is, None for a plain file.
 
-    Raises NotText for archives that cannot be opened here (compress, rar, lz4), naming them.
+    Raises NotText for archives that cannot be opened here (rar, lz4, pack, cpio), naming them and what unpacks them.
 
     >>> container_of(b"PK\\x03\\x04"), container_of(b"kthr memory page")
     ('zip', None)
@@ -105,9 +115,11 @@ def container_of(head: bytes, size: int | None = None) -> str | None:
     for magic, name in _SIGNATURES:
         if head.startswith(magic):
             return name
-    for magic, name in _NOT_OPENED:
+    for magic, name, command in _NOT_OPENED:
         if head.startswith(magic):
-            raise NotText(f"packed with {name}, which is not opened here: unpack it, or pack it with gzip, zip or tar")
+            raise NotText(
+                f"packed with {name}, which is not opened here: unpack it (`{command}`) and send the files, or pack them with tar, gzip, zip or 7z"
+            )
     if _is_tar(head[:512]):
         return "tar"
     return "mail" if (size is None or size <= MAIL_BYTES) and _is_mail(head) else None
@@ -339,6 +351,7 @@ _DECOMPRESS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
     "bzip2": lambda stream: cast(IO[bytes], bz2.BZ2File(stream)),
     "xz": lambda stream: cast(IO[bytes], _Xz(stream)),
     "zstd": lambda stream: cast(IO[bytes], _Zstd(stream)),
+    "compress": lambda stream: cast(IO[bytes], lzw.Lzw(stream)),
 }
 
 

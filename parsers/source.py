@@ -20,6 +20,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from parsers import binaries
 from parsers.archives import container_of
 from parsers.dress import second, undressed
 from parsers.errors import LimitExceeded, NotText
@@ -369,6 +370,8 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         raise NotText("the file is empty")
     if (container := container_of(head)) not in (None, "mail"):
         raise NotText(f"a {container} archive: {NO_ARCHIVES}")
+    if (told := binaries.told(head)) is not None:
+        raise NotText(told)
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)

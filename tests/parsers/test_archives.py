@@ -17,6 +17,7 @@ from backports import zstd
 
 from parsers.archives import Caps, LeftOut, Member, container_of, open_members
 from parsers.errors import LimitExceeded, NotText
+from tests.parsers.test_lzw import compress
 
 VMSTAT = b" kthr      memory\n r b w   swap\n 0 0 0 100\n" * 50
 TIMES = b"time elapsed : 0,31\n" * 40
@@ -249,15 +250,40 @@ def test_a_mail_that_is_plain_text_stays_a_text():
     assert container_of(b"Subject: x\nDate: y\nContent-Transfer-Encoding: base64\n\nAAAA\n") == "mail"
 
 
-def test_what_cannot_be_opened_says_how_to_help(tmp_path):
-    with pytest.raises(NotText, match=r"compress \(\.Z\).*unpack it"):
-        container_of(b"\x1f\x9d\x90aaaa")
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        (b"Rar!\x1a\x07\x01\x00", "packed with rar.*`unrar x FILE`"),
+        (b"\x04\x22\x4d\x18d@", "packed with lz4.*`lz4 -d FILE`"),
+        (b"\x1f\x1e\x00", r"packed with pack \(\.z\).*`gzip -d FILE`"),
+        (b"07070100000001", "packed with cpio.*`cpio -idm < FILE`"),
+    ],
+)
+def test_what_cannot_be_opened_says_how_to_help(head, words):
+    with pytest.raises(NotText, match=words):
+        container_of(head)
+
+
+def test_what_cannot_be_opened_inside_is_left_out_with_that_advice(tmp_path):
     (tmp_path / "a").write_bytes(VMSTAT)
     with pytest.raises(NotText, match="not an archive"):
         next(open_members(tmp_path / "a"))
-    given, out, _ = walk(tmp_path, tar_of({"a.Z": b"\x1f\x9d\x90aaaa", "t": TIMES}))
+    given, out, _ = walk(tmp_path, tar_of({"a.rar": b"Rar!\x1a\x07\x01\x00", "t": TIMES}))
     assert list(given) == ["t"]
-    assert "unpack it" in out["a.Z"]
+    assert "unpack it" in out["a.rar"]
+
+
+@pytest.mark.parametrize("name", ["explorer.tar.Z", "explorer.taz"])
+def test_a_tar_that_compress_packed_gives_its_files(tmp_path, name):
+    assert walk(tmp_path, compress(tar_of(FILES)), name) == (FILES, {}, {})
+
+
+def test_a_compressed_file_of_old_unix_is_one_member_and_says_where_it_broke(tmp_path):
+    assert walk(tmp_path, compress(VMSTAT), "vm.txt.Z") == ({"vm.txt": VMSTAT}, {}, {})
+    packed = compress(VMSTAT)
+    given, _, damaged = walk(tmp_path, packed[:60] + b"\xff" * 12 + packed[72:], "vm.txt.Z")
+    assert VMSTAT.startswith(given["vm.txt"][:40])
+    assert "damaged behind byte" in damaged["vm.txt"]
 
 
 def test_random_damage_never_ends_in_anything_but_words(tmp_path):
@@ -270,6 +296,7 @@ def test_random_damage_never_ends_in_anything_but_words(tmp_path):
         tar_of(FILES),
         sevenzip_of(FILES),
         lzma.compress(VMSTAT),
+        compress(VMSTAT),
     ):
         for _ in range(60):
             broken = bytearray(content)

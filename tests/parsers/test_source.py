@@ -87,7 +87,13 @@ def test_a_cut_goes_through_no_character(encoding, block_bytes, tmp_path):
         (b"\x1f\x8b\x08\0\0", "gzip archive"),
         (b"PK\x03\x04rest", "zip archive"),
         (tarfile.TarInfo("a.txt").tobuf(), "tar archive"),
-        (b"\x1f\x9d\x90rest", r"compress \(.Z\)"),
+        (b"\x1f\x9d\x90rest", "compress archive"),
+        (b"iptrace 2.0" + b"\0\0\0\x14" * 20, "AIX's iptrace: send what `editcap -F pcap"),
+        (b"iptrace 1.0" + b"text " * 20, "AIX's iptrace"),
+        (b"PERFILE2" + b"\x68\0\0\0", "perf record: send what `perf script"),
+        (b"\x96\xd5\x75\x21\x0c\x06", "sar \\(sysstat\\): send what `sadf"),
+        (b"LPKSHHRH\0\0\0\0", "journal: send what `journalctl"),
+        (b"\x7fELF\x02\x01", "a core or a program"),
     ],
 )
 def test_what_is_no_text_is_named(content, words, tmp_path):
