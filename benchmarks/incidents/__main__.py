@@ -156,9 +156,10 @@ def _keep(out: Path, about: str, said: Mapping[str, Any], head: str) -> None:
     for empty in (p for p in out.glob("*.txt") if not p.stat().st_size):
         empty.unlink()
     evidence = sorted(p.name for p in out.glob("*.txt"))
-    host = {"hosts": {"box": {"os": "linux", **said.get("host", {})}}}
-    entries = {"artifacts": [{"file": name, "host": "box"} for name in evidence]}
-    said = {k: v for k, v in said.items() if k != "host"}
+    at = {name: said.get("at", {}).get(name, "box") for name in evidence}
+    host = {"hosts": {name: {"os": "linux", **said.get("host", {})} for name in sorted(set(at.values()))}}
+    entries = {"artifacts": [{"file": name, "host": at[name]} for name in evidence]}
+    said = {k: v for k, v in said.items() if k not in ("host", "at")}
     write(out / "case.yaml", {"title": about.rstrip("."), **said, **host, **entries}, head)
 
 
