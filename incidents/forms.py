@@ -12,6 +12,7 @@ from incidents.models.artifact import CorrectedField
 from incidents.models.case import MarkerKind
 from incidents.models.incident import Incident
 from incidents.models.membership import Role, Team
+from incidents.moments import MomentField
 
 LONGEST_NOTE = 10_000
 
@@ -25,13 +26,6 @@ class UnknownIsNone(forms.Form):
             if isinstance(value, float) and not math.isfinite(value):
                 self.add_error(name, "Type a finite number.")
         return {name: None if value == "" else value for name, value in cleaned.items()}
-
-
-class MomentField(forms.DateTimeField):
-    """An instant in UTC, typed without a zone: the label says so."""
-
-    widget = forms.DateTimeInput(attrs={"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
-    input_formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M")
 
 
 class SymptomForm(UnknownIsNone):
@@ -49,7 +43,7 @@ class SymptomForm(UnknownIsNone):
     symptom_unit = forms.CharField(
         max_length=20, required=False, label="Unit", widget=forms.TextInput(attrs={"placeholder": "s, ms, per minute"})
     )
-    since = MomentField(required=False, label="Since when (UTC)")
+    since = MomentField(required=False, label="Since when")
     ongoing = forms.NullBooleanField(
         required=False,
         label="Still going on",
@@ -100,7 +94,7 @@ class HostForm(RowForm):
 class MarkerForm(RowForm):
     label = forms.CharField(max_length=300, label="What happened")
     kind = forms.ChoiceField(choices=MarkerKind.choices, label="Kind", initial=MarkerKind.CHANGE)
-    at = MomentField(required=False, label="At (UTC)")
+    at = MomentField(required=False, label="At")
     from_phase = forms.CharField(max_length=40, required=False, label="or between phase")
     to_phase = forms.CharField(max_length=40, required=False, label="and phase")
     changed = forms.CharField(

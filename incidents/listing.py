@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -174,7 +174,7 @@ def again(user: User | AnonymousUser, rooms: Iterable[Incident]) -> dict[int, Ag
     """Tell of each room whether its cause came before in rooms that this person may see; one question for all of them."""
     mine = visible_to(user)
     same = Verdict.objects.filter(recurs_by=OuterRef("recurs_by"), incident__in=mine).exclude(recurs_by="").order_by()
-    quarter = TruncQuarter("incident__created_at")
+    quarter = TruncQuarter("incident__created_at", tzinfo=UTC)
     upto = same.annotate(quarter=quarter).filter(
         quarter=OuterRef("quarter"), incident__created_at__lte=OuterRef("incident__created_at")
     )

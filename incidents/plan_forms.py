@@ -8,12 +8,12 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.timezone import localtime
 
-from incidents.forms import MomentField, UnknownIsNone
+from incidents.forms import UnknownIsNone
 from incidents.merging import merge
 from incidents.models.action import ActionState
 from incidents.models.webhook import HookKind
+from incidents.moments import MomentField
 
 Choices = Sequence[tuple[Any, str]]
 
@@ -84,13 +84,9 @@ def _lines(value: Any) -> Any:
 
 
 def _typed(value: Any) -> Any:
-    return (
-        localtime(value).strftime("%Y-%m-%dT%H:%M:%S")
-        if isinstance(value, datetime)
-        else ""
-        if value is None
-        else value
-    )
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return "" if value is None else value
 
 
 def _area(rows: int, **attrs: str) -> forms.Textarea:
@@ -122,18 +118,18 @@ class _WithPeople(SeenForm):
 
 
 class StatusForm(_WithPeople):
-    started = MomentField(required=False, label="Started (UTC)")
-    detected = MomentField(required=False, label="Detected (UTC)")
-    mitigated = MomentField(required=False, label="Mitigated (UTC)")
-    resolved = MomentField(required=False, label="Resolved (UTC)")
-    next_update_at = MomentField(required=False, label="Next update at (UTC)")
+    started = MomentField(required=False, label="Started")
+    detected = MomentField(required=False, label="Detected")
+    mitigated = MomentField(required=False, label="Mitigated")
+    resolved = MomentField(required=False, label="Resolved")
+    next_update_at = MomentField(required=False, label="Next update at")
     next_update_by = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Next update by")
 
 
 class DecisionForm(_WithPeople):
     texts = ("question", "outcome")
     question = forms.CharField(max_length=5000, label="What must be decided", widget=_area(2))
-    needed_by = MomentField(required=False, label="Needed by (UTC)")
+    needed_by = MomentField(required=False, label="Needed by")
     asked_of = forms.TypedChoiceField(
         required=False, coerce=int, empty_value=None, label="Of whom", help_text="Whose word is needed."
     )
@@ -148,7 +144,7 @@ class DecisionForm(_WithPeople):
     decided_by = forms.TypedChoiceField(
         required=False, coerce=int, empty_value=None, label="Decided by", help_text="You, unless you choose somebody."
     )
-    decided_at = MomentField(required=False, label="Decided at (UTC)", help_text="Now, unless you say when.")
+    decided_at = MomentField(required=False, label="Decided at", help_text="Now, unless you say when.")
     client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
 
@@ -156,7 +152,7 @@ class ActionForm(_WithPeople):
     texts = ("text", "expected")
     text = forms.CharField(max_length=5000, label="What is to be done", widget=_area(2))
     owner = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Owner")
-    due_at = MomentField(required=False, label="Due (UTC)")
+    due_at = MomentField(required=False, label="Due")
     finding_key = forms.ChoiceField(required=False, label="On finding")
     decision = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Asked for by decision")
     expected = forms.CharField(
@@ -172,7 +168,7 @@ class ActionForm(_WithPeople):
 class DoneForm(UnknownIsNone):
     """When it was done and what it changed: that becomes a marker of the case."""
 
-    at = MomentField(label="Done at (UTC)")
+    at = MomentField(label="Done at")
     changed = forms.CharField(
         required=False,
         max_length=4000,

@@ -6,7 +6,8 @@ from typing import Any
 
 from django import forms
 
-from incidents.forms import MomentField, UnknownIsNone
+from incidents.forms import UnknownIsNone
+from incidents.moments import MomentField
 from incidents.plan_forms import Choices
 from rules.collect_block import SYMPTOMS, SYSTEMS
 
@@ -42,7 +43,7 @@ class RequestForm(UnknownIsNone):
     decides = forms.CharField(max_length=5000, required=False, label="What it would decide", widget=_area(3))
     who = forms.CharField(max_length=120, required=False, label="Who can run it")
     asked_of = forms.ChoiceField(required=False, label="Ask")
-    due_at = MomentField(required=False, label="Due (UTC)")
+    due_at = MomentField(required=False, label="Due")
     symptom = forms.ChoiceField(required=False, label="Collect block for", choices=[("", "none"), *SYMPTOMS.items()])
     ask = forms.RegexField(r"^[0-9a-f]{16}$", required=False, widget=forms.HiddenInput)
     client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)

@@ -170,7 +170,7 @@ def finish_action(
     """
     at = (at or _now()).replace(microsecond=0)
     if at > timezone.now() + _AHEAD:
-        raise Refused(f"It cannot be done in the future. Times are in UTC; it is {timezone.now():%Y-%m-%d %H:%M} now.")
+        raise Refused(f"It cannot be done in the future: it is {timezone.now():%Y-%m-%d %H:%M} UTC now.")
     texts = [text.strip()[:300] for text in changed or [] if text.strip()]
     with deed(room, Right.PLAN) as doing:
         row = _action(doing, id)

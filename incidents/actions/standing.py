@@ -80,9 +80,7 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
     now = timezone.now()
     for kind in Moment.values:
         if changed.get(kind) and changed[kind] > now + AHEAD:
-            raise Refused(
-                f"“{kind.capitalize()}” lies in the future. Times are in UTC; it is {now:%Y-%m-%d %H:%M} now."
-            )
+            raise Refused(f"“{kind.capitalize()}” lies in the future: it is {now:%Y-%m-%d %H:%M} UTC now.")
         if changed.get(kind) and changed[kind] < EARLIEST:
             raise Refused(f"“{kind.capitalize()}” lies before 1990. Is the year right?")
     reached = [(kind, after[kind]) for kind in Moment.values if after[kind]]
@@ -91,7 +89,7 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
             raise Refused(f"“{later.capitalize()}” lies before “{earlier}” ({first:%Y-%m-%d %H:%M:%S} UTC).")
     if changed.get("next_update_at"):
         if changed["next_update_at"] < now - AHEAD:
-            raise Refused(f"The next update lies in the past. Times are in UTC; it is {now:%Y-%m-%d %H:%M} now.")
+            raise Refused(f"The next update lies in the past: it is {now:%Y-%m-%d %H:%M} UTC now.")
         if changed["next_update_at"] > now + timedelta(days=366):
             raise Refused("The next update is more than a year away. Is the date right?")
     owner = changed.get("next_update_by")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django import template
 from django.contrib.auth.models import AnonymousUser, User
+from django.template import Context
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timezone import get_current_timezone_name
 
 from incidents.inbox import MOST_COUNTED, unread_count
+from incidents.moments import browsers_zone, other_zones
 from incidents.naming import known_as, letters_of
 from incidents.report import layer_name
 from incidents.visible import visible
@@ -88,6 +92,15 @@ def stamp(moment: datetime | None, form: str = "time") -> SafeString | str:
     return format_html(
         '<time datetime="{}" data-form="{}" title="{}">{}</time>', utc.isoformat(timespec="seconds"), form, raw, shown
     )
+
+
+@register.inclusion_tag("incidents/_zones.html", takes_context=True)
+def zones(context: Context) -> dict[str, Any]:
+    """Say above a form in which zone its times are, and offer others: UTC, the browser's, those of the room's hosts."""
+    room, request = context.get("room"), context["request"]
+    of_hosts = room.incident.hosts.exclude(tz=None).values_list("tz", "name") if room else ()
+    now = get_current_timezone_name()
+    return {"zone": now, "own": now == browsers_zone(request), "others": other_zones(request, of_hosts)}
 
 
 @register.simple_tag

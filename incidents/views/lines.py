@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +13,6 @@ from django.db.models import prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from incidents import access, analysis, store, threads
@@ -206,7 +206,7 @@ def lines_data(request: HttpRequest, slug: str, number: int) -> HttpResponse:
                     "to": note.line_to,
                     "text": "\n".join(plain(line) for line in note.text.split("\n")),
                     "author": known_as(note.author),
-                    "at": timezone.localtime(note.created_at).strftime("%Y-%m-%d %H:%M UTC"),
+                    "at": note.created_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
                 }
                 for note in notes
             ],
@@ -269,7 +269,7 @@ def mask_words(mask: Mask, lift: LiftedMask | None) -> str:
     if lift is None:
         return f"{what}, masked"
     who = visible(lift.lifted_by.get_full_name() or lift.lifted_by.get_username())
-    at = timezone.localtime(lift.lifted_at).strftime("%Y-%m-%d %H:%M UTC")
+    at = lift.lifted_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{what}; {who} lifted the mask on {at}: {visible(lift.reason)}"
 
 

@@ -168,7 +168,7 @@ def action_done(request: HttpRequest, slug: str, id: int) -> HttpResponse:
             if refused.status in (403, 404, 409):
                 raise
             form.add_error(None, refused.message)
-    context = shell(room, "plan") | {"form": form, "row": row, "now": timezone.now(), "phases": _phases(room)}
+    context = shell(room, "plan") | {"form": form, "row": row, "phases": _phases(room)}
     return render(request, "incidents/action_done.html", context, status=422 if form.errors else 200)
 
 
@@ -233,7 +233,7 @@ def _edit(
                 if refused.status in (403, 404, 409):
                     raise
                 form.add_error(None, refused.message)
-    context = shell(room, "plan") | {"form": form, "row": row, "what": what, "now": timezone.now()}
+    context = shell(room, "plan") | {"form": form, "row": row, "what": what}
     return render(request, "incidents/plan_form.html", context, status=status)
 
 

@@ -193,7 +193,6 @@ def _edit(
             "form": form,
             "hosts": hosts,
             "cost": actions.cost_in_words(str(typed)),
-            "now": timezone.now(),
         }
     )
     return render(request, "incidents/request_form.html", context, status=status)

@@ -13,12 +13,14 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 
 from incidents.access import Right, Room
 from incidents.errors import NotAMember, Refused
 from incidents.models.artifact import ArtifactState
 from incidents.models.database import AWAY
+from incidents.moments import zone_of
 
 log = structlog.get_logger(__name__)
 
@@ -75,9 +77,10 @@ def open_page(view: View) -> View:
 
 
 def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-    """Call a view; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
+    """Call a view in the zone of its forms; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
     try:
-        answer = view(request, *args, **kwargs)
+        with timezone.override(zone_of(request)):
+            answer = view(request, *args, **kwargs)
     except Refused as refused:
         answer = refusal(request, refused)
     add_never_cache_headers(answer)

@@ -119,7 +119,6 @@ def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> Htt
         | standing(incident)
         | {
             "form": form,
-            "now": timezone.now(),
             "under_way": closing.under_way(incident.pk),
             "history": _history(incident),
             "reached": {row.kind for row in incident.milestones.all()},

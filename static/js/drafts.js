@@ -17,7 +17,7 @@
   };
   const key = (form) => PREFIX + form.dataset.draft;
   const area = (form) => form.querySelector("textarea");
-  const hidden = (form) => [...form.querySelectorAll("input[type=hidden]")].filter((input) => input.name !== "csrfmiddlewaretoken" && input.name !== "again");
+  const hidden = (form) => [...form.querySelectorAll("input[type=hidden]")].filter((input) => !["csrfmiddlewaretoken", "again", "zone"].includes(input.name));
   function stored(at) {
     try {
       return JSON.parse(localStorage.getItem(at));

@@ -1,8 +1,11 @@
-// Every page: marks that scripts run, keeps the chosen theme, shows times in the reader's zone, copies, says refusals.
+// Every page: marks that scripts run, keeps the chosen theme and the reader's zone, shows times in the reader's zone, copies, says refusals.
 (() => {
   "use strict";
   const root = document.documentElement;
   root.classList.add("js");
+  const cookie = (name, value) => { document.cookie = `${name}=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${location.protocol === "https:" ? ";secure" : ""}`; };
+  // Forms show and take times in the reader's zone (incidents/moments.py).
+  cookie("zone", Intl.DateTimeFormat().resolvedOptions().timeZone || "");
   const same = (a, b) => a.toDateString() === b.toDateString();
 
   function zone(time) {
@@ -63,7 +66,7 @@
       if (theme) {
         const value = theme.dataset.themeSet;
         if (value) root.dataset.theme = value; else delete root.dataset.theme;
-        document.cookie = `theme=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${location.protocol === "https:" ? ";secure" : ""}`;
+        cookie("theme", value);
         return;
       }
       const text = event.target.closest("[data-copy-text]");
