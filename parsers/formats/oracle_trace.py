@@ -3,16 +3,18 @@ Source: Database Performance Tuning Guide, "Using SQL Trace and TKPROF"; `alter 
 
     *** 2014-10-28 13:40:20.194
     PARSE #140403126056776:c=0,e=77,p=0,cr=0,cu=0,mis=0,r=0,dep=0,og=1,plh=4252345203,tim=1414518023078718
+    STAT #140403126056776 id=1 cnt=2 pid=0 pos=1 obj=0 op='SORT ORDER BY (cr=0 pr=0 pw=0 time=155 us cost=1 size=34 card=1)'
     WAIT #140403126056776: nam='SQL*Net message from client' ela= 800728 driver id=1413697536 #bytes=1 p3=0 obj#=22 tim=1414518023880176
      172 bytes received via SQL*Net
     00D27C460 656C6573 63207463 646C6968 6D756E5F  [select child_num]
 
-Fills `db_waits` (one row per WAIT, n = 1), `db_calls` (PARSE, EXEC, FETCH ...), `sqlnet` (side server: the messages of 10079 with bytes
-and direction, the dump below belongs to the row).
+Fills `db_waits` (one row per WAIT, n = 1), `db_calls` (PARSE, EXEC, FETCH ...), `counters` (grp plan: the figures of each STAT line, item is
+`#cursor/step operation`), `sqlnet` (side server: the messages of 10079 with bytes and direction, the dump below belongs to the row).
 Traps: stamps are ends; `ela` and `e` are microseconds since 9i and hundredths before, and so is `tim`; which of them holds is told by the
 version in the header, else by a tim behind WAIT (10g and later), else the times are unknown and a note says so. `tim` counts from boot
-unless a `***` line proves that it is Unix time (then the pair also gives the zone). Rows with `dep` above 0 lie inside their parent.
-Dumps, bind values and literals of statements are masked. Known gaps: STAT, XCTEND and the statement's text fill no table; time of 10079
+unless a `***` line proves that it is Unix time (then the pair also gives the zone). Rows with `dep` above 0 lie inside their parent;
+so do the time and blocks of a step in a STAT line inside those of the step above it.
+Dumps, bind values and literals of statements are masked. Known gaps: XCTEND and the statement's text fill no table; time of 10079
 messages is not printed.
 """
 
@@ -31,8 +33,8 @@ from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, span_s
 
 FORMAT = Format(
-    kind="oracle_trace", variant="10046", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
-    tables=("db_waits", "db_calls", "sqlnet"), man="Oracle Database Performance Tuning Guide, SQL Trace",
+    kind="oracle_trace", variant="10046", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("db_waits", "db_calls", "counters", "sqlnet"), man="Oracle Database Performance Tuning Guide, SQL Trace",
     example="oradebug setospid PID; oradebug event 10046 trace name context forever, level 8", clocks=("wall-utc", "boot-relative", "none"),
     own=(
         r"^(?:WAIT #[0-9]+: nam='|(?:PARSE|EXEC|FETCH|CLOSE|LOB[A-Z]+|UNMAP) #[0-9]+:c=|PARSING IN CURSOR #|STAT #[0-9]+ id=|XCTEND |BINDS #"
@@ -43,7 +45,14 @@ FORMAT = Format(
 
 _WAIT = r"^WAIT #([0-9]+): nam='([^']*)' ela= ?([0-9]+)(?: |$)"
 _CALL = r"^(PARSE|EXEC|FETCH|UNMAP|SORT UNMAP|CLOSE|LOB[A-Z]+) ?#([0-9]+):c=([0-9]+),e=([0-9]+),"
-_BEGINS = r"^(?:WAIT #|(?:PARSE|EXEC|FETCH|UNMAP|SORT UNMAP|CLOSE|LOB[A-Z]+) ?#[0-9]+:)"
+_STAT = r"^STAT #([0-9]+) id=([0-9]+) cnt=([0-9]+) pid=[0-9]+ pos=[0-9]+ obj=-?[0-9]+ op='([^(']*?(?:\((?:[^()'=]*)\)[^(']*?)*) *(?:\(([a-z]+=[^()']*)\))?'$"
+"""A step of the plan as it was carried out: cursor, number, rows, operation (`X$KGLCURSOR_CHILD (ind:2)`), figures."""
+_FIGURES = {
+    "cr": ("consistent_reads", "blocks"), "pr": ("physical_reads", "blocks"), "pw": ("physical_writes", "blocks"),
+    "r": ("physical_reads", "blocks"), "w": ("physical_writes", "blocks"), "time": ("time", "us"),
+    "cost": ("cost", None), "size": ("bytes_estimated", "B"), "card": ("rows_estimated", "rows"), "str": ("starts", None),
+}  # fmt: skip
+_BEGINS = r"^(?:WAIT #|STAT #|(?:PARSE|EXEC|FETCH|UNMAP|SORT UNMAP|CLOSE|LOB[A-Z]+) ?#[0-9]+:)"
 _TIM = r"[ ,]tim=([0-9]+)$"
 _MESSAGE = r"^ *([0-9]+) bytes (sent|received) via "
 _DUMP = r"^[0-9A-F]{6,16}(?: +[0-9A-F]{8})+ *(?:\[|$)"
@@ -55,7 +64,7 @@ _VERSION = r"^Oracle(?:8i|9i|[0-9]+)? (?:Database |Enterprise |Server ).*Release
 _PARSING = r"^PARSING IN CURSOR #"
 _PROSE = (
     r"^(?:Trace file |Oracle[0-9]*i? |With the |and (?:Real|Data)|ORACLE_HOME|JServer|System name:|Node name:|Release:|Version:|Machine:|VM name:"
-    r"|Instance name:|Redo thread|Oracle process number:|Build label:|\*\*\* |={10,}$|END OF STMT|STAT #|XCTEND |BINDS? ?#|PARSE ERROR #|ERROR #"
+    r"|Instance name:|Redo thread|Oracle process number:|Build label:|\*\*\* |={10,}$|END OF STMT|XCTEND |BINDS? ?#|PARSE ERROR #|ERROR #"
     r"|IFCD(?:SEND|RECV):|Dump of memory from|Received ORADEBUG|Finished processing ORADEBUG|RPC "
     r"|Repeat [0-9]+ times|Dump file |Unix process pid|Windows thread id)"
     r"|^\s+(?:Bind#[0-9]+|oac[a-z]+=|kxs[a-z]+=|value=|No oacdef|[0-9]+ bytes )|^ *bind [0-9]+:"
@@ -142,6 +151,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int) -> None:
     carry.pid, carry.sid = rows["pid"][-1], rows["sid"][-1]
     timed = rows.filter(pl.col("shape").is_in(["wait", "call"])).with_columns(tim=line.str.extract(_TIM))
     ends = _timed(timed, out, carry)
+    _steps(rows.filter(pl.col("shape") == "stat"), out)
     _messages(rows, out, carry)
     span = (int(lines["line_no"][0]), int(lines["line_no"][-1]))
     if carry.base == "none":
@@ -162,6 +172,7 @@ def _shaped(lines: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
     shape = (
         pl.when(line.str.contains(_WAIT)).then(pl.lit("wait"))
         .when(line.str.contains(_CALL)).then(pl.lit("call"))
+        .when(line.str.contains(_STAT)).then(pl.lit("stat"))
         .when(line.str.contains(_DUMP)).then(pl.lit("dump"))
         .when(line.str.contains(_MESSAGE)).then(pl.lit("message"))
         .when(line.str.contains(_PROSE) | line.str.contains(_PARSING)).then(pl.lit("plain"))
@@ -244,6 +255,30 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry) -> tuple[float | None
         elapsed_s=(pl.col("e").cast(pl.Float64) / unit).round(6), rows=pl.col("r").cast(pl.Int64, strict=False),
     ))  # fmt: skip
     return span_s(rows["t_local"])
+
+
+def _steps(rows: pl.DataFrame, out: Tables) -> None:
+    """Write the figures of each step of a plan as counters; 9i and older print its rows only."""
+    if rows.is_empty():
+        return
+    cells = rows.select("line_no", pl.col("line").str.extract_groups(_STAT).alias("g"))
+    cells = cells.unnest("g").rename({"1": "cursor", "2": "step", "3": "cnt", "4": "op", "5": "figures"})
+    item = pl.format("#{}/{} {}", "cursor", "step", pl.col("op").str.strip_chars())
+    pairs = pl.concat_list(
+        pl.format("rows={}", "cnt"), pl.col("figures").str.extract_all("[a-z]+=[0-9.]+").fill_null([])
+    )
+    said = cells.select("line_no", item=item, pair=pairs).explode("pair")
+    said = said.with_columns(
+        key=pl.col("pair").str.extract("^([a-z]+)"), value=pl.col("pair").str.extract("=(.+)$").cast(pl.Float64)
+    )
+    names = {"rows": ("rows", "rows")} | _FIGURES
+    known = said.filter(pl.col("key").is_in(list(names))).select(
+        "line_no", "item", "value", grp=pl.lit("plan"),
+        mode=pl.when(pl.col("key").is_in(["cost", "size", "card"])).then(pl.lit("level")).otherwise(pl.lit("total")),
+        name=pl.col("key").replace_strict({k: n for k, (n, _) in names.items()}),
+        unit=pl.col("key").replace_strict({k: u for k, (_, u) in names.items()}, return_dtype=pl.String),
+    )  # fmt: skip
+    out.add("counters", known)
 
 
 def _messages(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:

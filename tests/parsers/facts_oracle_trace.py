@@ -67,7 +67,20 @@ def unknown_lines(reading: Reading, value: list[int]) -> None:
     assert [n.line_from for n in reading.account.notes if n.kind == "unknown"] == value
 
 
+def plan(reading: Reading, value: dict[str, dict[str, float]]) -> None:
+    said = reading.table("counters").filter(pl.col("grp") == "plan")
+    for item, figures in value.items():
+        mine = said.filter(pl.col("item") == item)
+        assert dict(mine.select("name", "value").iter_rows()) == figures, item
+
+
+def plan_steps(reading: Reading, value: int) -> None:
+    assert reading.table("counters").filter(pl.col("name") == "rows")["line_no"].n_unique() == value
+
+
 CHECKERS = {
+    "plan": plan,
+    "plan_steps": plan_steps,
     "wait_lines": wait_lines,
     "tim_unit": tim_unit,
     "calls": calls,

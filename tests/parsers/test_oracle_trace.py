@@ -42,6 +42,30 @@ def test_waits_and_calls_come_back_from_the_columns(waits, calls):
         ]
 
 
+STEP = st.tuples(
+    st.integers(1, 10**15),
+    st.integers(0, 10**9),
+    st.sampled_from(
+        ["HASH JOIN", "INDEX RANGE SCAN I_X$Y (object)", "FIXED TABLE FULL X$K (ind:2)", "TABLE ACCESS FULL T"]
+    ),
+    st.one_of(st.none(), st.tuples(*[st.integers(0, 10**10)] * 4)),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEP, min_size=1, max_size=6))
+def test_steps_of_a_plan_come_back_from_the_counters(steps):
+    lines, expected = ["WAIT #1: nam='a' ela= 5 obj#=1 tim=141451802019"], []
+    for number, (cursor, rows, op, figures) in enumerate(steps, start=1):
+        said = "" if figures is None else "(cr={} pr={} pw={} time={} us)".format(*figures)
+        lines.append(f"STAT #{cursor} id={number} cnt={rows} pid=0 pos=1 obj=-1 op='{op} {said}'")
+        names = ("rows", "consistent_reads", "physical_reads", "physical_writes", "time")
+        values = (rows, *(figures or ()))
+        expected += [(number + 1, f"#{cursor}/{number} {op}", n, v) for n, v in zip(names, values, strict=False)]
+    reading = read_bytes("\n".join(lines).encode(), HINTS)
+    assert reading.table("counters").select("line_no", "item", "name", "value").rows() == expected
+
+
 def test_a_tim_that_no_clock_line_confirms_counts_from_boot():
     head = "Trace file /u01/a.trc\nOracle Database 11g Enterprise Edition Release 11.2.0.4.0 - 64bit Production\n*** 2014-10-28 13:40:20.194\n"
     wait = "WAIT #1: nam='x y' ela= 5 obj#=1 tim={}\n"
