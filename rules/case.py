@@ -382,6 +382,11 @@ class Case:
                 found[artifact.id] = self._parts[artifact.id]
         return found
 
+    def rows_of(self, artifact: int, names: Iterable[str]) -> int:
+        """Return how many rows of evidence of an artifact these tables are made of."""
+        base = frozenset().union(*(_base(name) for name in names))
+        return sum(rows for name in base for _, rows in self._counted(artifact, name))
+
     def only(self, artifacts: Collection[int]) -> Case:
         """Return the same case with some of its artifacts; its clocks are not aligned."""
         held = tuple(a for a in self.spec.artifacts if a.id in artifacts)

@@ -3,7 +3,8 @@
 A *slice* is what a statement gives for one artifact. The statement must say of an artifact only what that artifact holds (no join across
 artifacts, `artifact_id` in its result), so that asking many artifacts at once gives the slices of all of them: those that are new are
 asked together, the others are taken from where they were kept, by a hash of everything their rows depend on. Without a cache, and for
-rows in memory, all is asked each time.
+rows in memory, all is asked each time. A statement is asked of `LOT` rows at once, so that its limits of time and memory hold for a room
+of any size, and what some lots gave stays where a later one fails.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from rules.engine.sandbox import Sandbox
 
 Counts = dict[str | None, int]
 MOST_COUNTS = 1_000_000
+LOT = 10_000_000
+"""Rows of evidence that one statement is asked of, save where one artifact has more: as many as the whole library is measured with."""
 
 
 class Slices:
@@ -43,23 +46,28 @@ class Slices:
         read = sorted(tables)
         asked = self._hash(sql, sorted(params.items()))
         if self.cache is None:
-            file = self.scratch / f"{name}-{asked}.parquet"
-            self._write(name, self.case, read, sql, params, file)
-            return f"select * from read_parquet({views.text(str(file))})", asked
+            made: list[str] = []
+            for case in self._all(read):
+                file = self.scratch / f"{name}-{asked}-{len(made)}.parquet"
+                self._write(name, case, read, sql, params, file)
+                made.append(views.text(str(file)))
+            return f"select * from read_parquet([{', '.join(made)}])", asked
         owners = self._owners(read)
         index = self.cache / "slices" / f"{name}-{asked}.json"
         held = {key: file for key, file in _read(index).items() if index.with_name(file).exists()}
         missing = [artifact for artifact, key in owners.items() if key not in held]
-        empty = held.get("", "")
-        if missing or not empty:
+        if missing or "" not in held:
             index.parent.mkdir(parents=True, exist_ok=True)
-            file = index.with_name(f"{name}-{asked}-{uuid.uuid4().hex[:12]}.parquet")
-            self._write(name, self.case.only(missing), read, sql, params, file)
-            new = {key: held.get(key, file.name) for key in owners.values()} | {"": empty or file.name}
-            _write(index, new)
-            for old in {*held.values()} - {*new.values()}:
-                index.with_name(old).unlink(missing_ok=True)
-            held = new
+            old = {*held.values()}
+            for lot in self._lots(missing, read) if missing else [[]]:
+                file = index.with_name(f"{name}-{asked}-{uuid.uuid4().hex[:12]}.parquet")
+                self._write(name, self.case.only(lot), read, sql, params, file)
+                held = {"": file.name} | held | {owners[artifact]: file.name for artifact in lot}
+                _write(index, held)
+            held = {key: held[key] for key in ("", *owners.values())}
+            _write(index, held)
+            for unused in old - {*held.values()}:
+                index.with_name(unused).unlink(missing_ok=True)
         places: dict[str, list[int]] = {str(index.with_name(held[key])): [] for key in ("", *owners.values())}
         for artifact, key in owners.items():
             places[str(index.with_name(held[key]))].append(artifact)
@@ -78,11 +86,12 @@ class Slices:
         missing = [artifact for artifact, key in owners.items() if key not in held]
         if missing:
             found: dict[int, list[list[Any]]] = {artifact: [] for artifact in missing}
-            made = views.build(self.case.only(missing), [table], self.scratch)
             if not self.sandbox.is_open:
                 self.sandbox.open({}, self.scratch)
-            for row in self.sandbox.apart(name, made, sql, max_rows=MOST_COUNTS).rows:
-                found[row["artifact_id"]].append([row["host"], row["n"]])
+            for lot in self._lots(missing, [table]):
+                made = views.build(self.case.only(lot), [table], self.scratch)
+                for row in self.sandbox.apart(name, made, sql, max_rows=MOST_COUNTS).rows:
+                    found[row["artifact_id"]].append([row["host"], row["n"]])
             held = {key: found[a] if a in found else held[key] for a, key in owners.items()}
             _write(index, held)
         summed: Counts = {}
@@ -100,8 +109,32 @@ class Slices:
         read = [views.WITHOUT_FIRST.get(t, t) for t in tables]
         return {
             artifact: self._hash(artifact, [part.hash_of(t, placed=False) for t in read])
-            for artifact, part in self.case.apart(read).items()
+            for artifact, part in self._parts(tables).items()
         }
+
+    def _all(self, tables: Sequence[str]) -> list[Case]:
+        """The case in lots; rows in memory are one."""
+        if self.case.in_memory:
+            return [self.case]
+        lots = list(self._lots(self._parts(tables), tables))
+        return [self.case.only(lot) for lot in lots] if len(lots) > 1 else [self.case]
+
+    def _lots(self, artifacts: Iterable[int], tables: Sequence[str]) -> Iterator[list[int]]:
+        """Artifacts that are asked together, in their order."""
+        lot: list[int] = []
+        rows = 0
+        for artifact in artifacts:
+            more = self.case.rows_of(artifact, (views.WITHOUT_FIRST.get(t, t) for t in tables))
+            if lot and rows + more > LOT:
+                yield lot
+                lot, rows = [], 0
+            lot.append(artifact)
+            rows += more
+        if lot:
+            yield lot
+
+    def _parts(self, tables: Iterable[str]) -> dict[int, Case]:
+        return self.case.apart(views.WITHOUT_FIRST.get(t, t) for t in tables)
 
     def _write(
         self, name: str, case: Case, tables: Iterable[str], sql: str, params: Mapping[str, Any], file: Path

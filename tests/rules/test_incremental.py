@@ -15,7 +15,8 @@ from rules.case import Alignment, Case
 from rules.engine import views
 from rules.engine.run import Outcome, Runner
 from rules.engine.sandbox import Sandbox
-from rules.errors import RuleInvalid
+from rules.engine.slices import Slices
+from rules.errors import RuleInvalid, RuleTooSlow
 from rules.model import CaseSpec, HostSpec, Override, Statement
 from rules.reading import open_paths
 from rules.rule import Rule
@@ -236,6 +237,37 @@ def test_kept_slices_that_are_gone_are_made_again(tmp_path: Path, spec: CaseSpec
     for kept in (tmp_path / "cache").rglob("rules/*.json"):
         kept.unlink()
     assert found(run(spec, rules, tmp_path)[1]) == before
+
+
+def test_a_room_is_asked_in_lots_and_what_some_gave_stays(
+    tmp_path: Path, spec: CaseSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = [rule(905, {}, table="syscalls", **WITH_PART)]
+    fresh = tmp_path / "whole"
+    fresh.mkdir()
+    whole = found(run(spec, rules, fresh)[1])
+    monkeypatch.setattr("rules.engine.slices.LOT", 5)
+    lots: list[tuple[int, ...]] = []
+    write = Slices._write
+
+    def watched(self: Slices, name: str, case: Case, *more: Any) -> None:
+        lots.append(tuple(a.id for a in case.spec.artifacts))
+        if broken and lots[-1] == (2,):
+            raise RuleTooSlow(name, "30 s are over")
+        write(self, name, case, *more)
+
+    monkeypatch.setattr(Slices, "_write", watched)
+    broken = True
+    with pytest.raises(AssertionError, match="30 s"):
+        run(spec, rules, tmp_path)
+    assert lots == [(1,), (2,)]
+    broken = False
+    assert found(run(spec, rules, tmp_path)[1]) == whole
+    assert lots == [(1,), (2,), (2,)], "the first lot is not asked again"
+    uncached = Case(spec)
+    with Sandbox() as sandbox:
+        assert found(Runner(uncached, sandbox, tmp_path / "scratch").run(rules)) == whole
+    assert lots[3:] == [(1,), (2,)]
 
 
 @pytest.mark.parametrize(
