@@ -147,17 +147,25 @@ def tables() -> list[str]:
 
 
 def in_order(report: Json, source: ReadOnly) -> Frame | None:
-    """Return the frame of series without a clock, as long as the longest of those that it shows; None where there are none."""
+    """Return the frame of series without a clock, as long as the longest of them; None where there are none.
+
+    A single sample is no series, unless it is of those that are shown anyway. Connects in their order have a figure instead.
+    """
     clocks = tuple(c for c in report.get("clocks", ()) if c["t_begin"] is None)
     if not clocks:
         return None
     laid = Frame(ORDER, clocks, 0.0, 1.0).laid
-    shown = {(lane.table, lane.order) for lane, _ in lanes().values() if lane.order and lane.shown}
+    places: dict[tuple[str, str], bool] = {}
+    for lane, _ in lanes().values():
+        if lane.order and lane.timed:
+            places[lane.table, lane.order] = lane.shown or places.get((lane.table, lane.order), False)
     longest = 0.0
-    for table, order in sorted(shown):
+    for (table, order), shown in sorted(places.items()):
         if source.has(table):
-            found = source.query(f"select max({order}) as n from {table} s where {laid.clocks()}")[0]["n"]
-            longest = max(longest, float(found or 0))
+            asked = f"select min({order}) as low, max({order}) as high from {table} s where {laid.clocks()}"
+            found = source.query(asked)[0]
+            if found["high"] is not None and (shown or found["high"] > found["low"]):
+                longest = max(longest, float(found["high"]))
     return Frame(ORDER, clocks, 0.0, longest + 0.5) if longest else None
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from incidents.lanes.drawing import Lane
 from incidents.lanes.registry import lanes
+from parsers.schema import TABLES
 from rules import registry
 from rules.case import Case
 from rules.engine.read import ReadOnly
@@ -91,7 +92,9 @@ def weighted(lane: Lane, rows: str) -> str:
 
 def rows_of(lane: Lane, here: str, clock: str = "true", end: str = "null", *, ordered: bool = False) -> str:
     """Fill the places of a lane's SELECT: the window's condition, what a stamp is and where the clock ends."""
-    stamp, length = (f"{lane.order}::double", "1.0") if ordered else (lane.time, "coalesce(s.interval_s, 0)")
+    known = lane.table in TABLES and any(column.name == "interval_s" for column in TABLES[lane.table].columns)
+    length = "1.0" if ordered else "coalesce(s.interval_s, 0)" if known else "0"
+    stamp = f"{lane.order}::double" if ordered else lane.time
     text = lane.rows.replace("{here}", here).replace("{clock}", clock).replace("{t}", stamp).replace("{dt}", length)
     return text.replace("{end}", end)
 

@@ -18,6 +18,7 @@ from incidents.lanes.drawing import Lane
 from incidents.lanes.registry import lanes
 from incidents.overviews import rows_of
 from incidents.windows import quoted
+from parsers.schema import TABLES
 from rules.engine.read import ReadOnly
 
 Row = Mapping[str, Any]
@@ -250,9 +251,10 @@ def _of_names(name: str, lane: Lane, source: ReadOnly) -> list[Series]:
     """Offer the counters of a table of names and values, those first that two phases have."""
     listed = ", ".join(f"coalesce(s.{key}::varchar, '') as k{n}" for n, key in enumerate(lane.args))
     groups = ", ".join(map(str, range(1, len(lane.args) + 1)))
-    mode = "any_value(s.mode)" if any(field == "mode" for field in lane.fields) else "null"
+    held = {column.name for column in TABLES[lane.table].columns}
+    mode, unit = (f"any_value(s.{column})" if column in held else "null" for column in ("mode", "unit"))
     rows = source.query(
-        f"select {listed}, count(*) as n, any_value(s.unit) as unit, {mode} as mode, list(distinct s.phase) filter (where s.phase is not null) as phases"
+        f"select {listed}, count(*) as n, {unit} as unit, {mode} as mode, list(distinct s.phase) filter (where s.phase is not null) as phases"
         f" from {lane.table} s group by {groups} order by count(distinct s.phase) desc, n desc, {groups} limit {4 * MOST_NAMES}"
     )
     found = []
@@ -278,11 +280,11 @@ def named(name: str) -> Series | None:
         if len(said) > len(kind.names) or (kind.names and not said and base != CONNECTS):
             return None
         return Series(name, _title(base, kind, said), "s", kind.group, at_most=kind.at_most)
-    lane = next((lane for key, lane in _counter_lanes() if key == base), None)
+    lane = dict(_counter_lanes()).get(base)
     if lane is None or len(said) > len(lane.args or lane.keys) or (lane.args and not said):
         return None
     title = " ".join(filter(None, said))
-    return Series(name, title if lane.args else f"{title}{': ' if title else ''}{lane.title}", lane.unit, lane.group)
+    return Series(name, title if lane.args else ": ".join(filter(None, (title, lane.title))), lane.unit, lane.group)
 
 
 def table_of(name: str) -> str:
@@ -355,8 +357,7 @@ def values(name: str, side: Side, source: ReadOnly, host: str | None = None, mos
 
 def hosts(name: str, source: ReadOnly) -> list[str]:
     """Return the hosts that have rows of a series's table, for the chooser."""
-    table = table_of(name)
-    if not source.has(table):
+    if not source.has(table := table_of(name)):
         return []
     found = source.query(
         f"select distinct s.host from {table} s where s.host is not null order by 1 limit {MOST_NAMES}"

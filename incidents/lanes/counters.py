@@ -1,8 +1,9 @@
 """Every column of every counter table, a lane each: `vmstat.r`, `iostat.busy_pct`, `counters:tcp||retransmits`.
 
 A sample covers the interval before its stamp, so its step ends there. What a tool prints for each CPU becomes one strip of
-lowest, highest and mean over the CPUs; devices, processes and interfaces have strips of their own. Averages since boot are
-no samples. Without a clock the samples stand in their order.
+lowest, highest and mean over the CPUs; devices, processes, interfaces, nodes, locks and symbols have strips of their own.
+Averages since boot are no samples. Without a clock the samples stand in their order: reports of locks and screens of perf top
+always do, since they print no time.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ _GROUPS = {
     "microstates": "Threads",
     "ps": "Processes",
     "sockets": "Sockets",
-    "numa": "Memory",
     "locks": "Locks",
+    "profile_meta": "Profiles",
+    "profile_symbols": "Profiles",
 }
 _KEYS = {
     "vmstat": (),
@@ -31,10 +33,15 @@ _KEYS = {
     "microstates": ("pid", "lwp"),
     "ps": ("pid",),
     "sockets": (),
+    "locks": ("event", "lock", "caller"),
+    "profile_meta": ("event",),
+    "profile_symbols": ("event", "comm", "symbol"),
 }
+#: What counts the places of a table without samples: the reports of a file, the screens of perf top.
+_ORDERS = {"locks": "s.part", "profile_meta": "s.frame", "profile_symbols": "s.frame"}
 #: Numbers that name something: no counters.
 _NAMES = frozenset(
-    "part line_no line_end t_local sample interval_s cpu set_id pid ppid lwp uid cpu_no node node2 local_port peer_port".split()
+    "part line_no line_end t_local sample frame interval_s cpu set_id pid ppid lwp uid cpu_no local_port peer_port".split()
 )
 #: What a frame shows before somebody chooses: run queue, paging, disks, locks (CPU shares are the lane `cpu`).
 SHOWN = frozenset({"vmstat.r", "vmstat.sr", "vmstat.po_kbps", "vmstat.so_kbps", "iostat.busy_pct", "mpstat.smtx"})
@@ -64,14 +71,10 @@ def _lane(table: str, column: schema.Column) -> Lane:
         kind="counter",
         keys=keys,
         fields=(),
-        rows=rows if _has(table, "interval_s") else rows.replace("{dt}", "0"),
-        order="s.sample",
+        rows=rows,
+        order=_ORDERS.get(table, "s.sample"),
         shown=f"{table}.{column.name}" in SHOWN,
     )
-
-
-def _has(table: str, column: str) -> bool:
-    return any(c.name == column for c in schema.TABLES[table].columns)
 
 
 def _numbers(table: str) -> list[schema.Column]:
@@ -116,6 +119,22 @@ LANES["meminfo"] = Lane(
     args=("name",),
     shown=False,
 )
+LANES["numa"] = Lane(
+    title="Memory of a node",
+    group="Memory",
+    table="numa",
+    unit="",
+    kind="counter",
+    keys=("metric", "node", "node2"),
+    fields=("unit",),
+    rows="""
+      select s.clock, s.host, s.artifact_id, s.metric, s.node, s.node2, {t} - {dt} as t0, {t} as t1, s.line_no as line_from,
+             s.line_no as line_to, case when ends_with(s.metric, '_kb') then 'kB' end as unit, s.value as low, s.value as high, s.value
+      from numa s where {here} and s.value is not null""",
+    order="s.sample",
+    args=("metric",),
+    shown=False,
+)
 
 
 def drawer(name: str) -> Draw:
@@ -144,13 +163,15 @@ def label(name: str, keys: Sequence[object]) -> str:
     """
     >>> label("iostat.busy_pct", ["sd0"]), label("vmstat.r", []), label("counters", ["tcp", None, "retransmits"])
     ('sd0 busy_pct', 'vmstat r', 'tcp retransmits')
+    >>> label("numa", ["distance", 0, 1])
+    'distance node 0 node 1'
     """
     table, _, column = name.partition(".")
-    named = [str(key) for key in keys if key is not None]
+    named = [f"node {key}" if name == "numa" and isinstance(key, int) else str(key) for key in keys if key is not None]
     if not column:
         return " ".join(named)
     return " ".join([*(named or [table]), column])
 
 
 def unit(row: Row) -> str:
-    return f"{row['unit'] or ''}{'/s' if row.get('mode') == 'total' else ''}"
+    return f"{row.get('unit') or ''}{'/s' if row.get('mode') == 'total' else ''}"

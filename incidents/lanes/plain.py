@@ -1,7 +1,8 @@
 """Lanes whose rows say themselves how they are drawn: their SELECT gives `label` and `cls`.
 
 Spans: connects and pings with a stamp, calls of a SQL trace, a listener's cycles, the tree of processes, traced requests, and what a
-client asked in packets. Events: signals, errors, lines of logs, failed calls, packets.
+client asked in packets. Events: signals, errors, lines of logs, failed calls, samples of a
+profile, packets.
 """
 
 from __future__ import annotations
@@ -97,6 +98,13 @@ LANES: dict[str, Lane] = {
             from logs s where {{here}}""",
         "event",
     ),
+    "profile": _lane(
+        "Samples of a profile", "Profiles", "profile_stacks", ("comm", "pid"),
+        f"""{_PLACE}, s.comm, s.pid, s.t_local as t0, s.t_local as t1, s.line_no as line_from, coalesce(s.line_end, s.line_no) as line_to,
+            coalesce(s.leaf, 'sample') as label, 'rest' as cls, false as at_most
+            from profile_stacks s where {{here}} and s.unit = 'samples'""",
+        "event",
+    ),
     "packets": _lane(
         "Packets", "Network", "packets", ("src", "dst"),
         f"""{_PLACE}, s.src, s.dst, s.t_local as t0, s.t_local as t1, {_LINES},
@@ -117,6 +125,7 @@ _WORDS = {
     "net_errors": "errors",
     "failed": "failed",
     "logs": "log",
+    "profile": "profile of",
     "packets": "packets",
 }
 

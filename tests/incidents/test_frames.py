@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from incidents import frames
 
 
@@ -88,3 +90,35 @@ def test_notes_on_a_time_range_stand_on_the_axis() -> None:
     rows = [{"id": 5, "text": "look", "clock": "3.1:1", "t_from": 39.566, "t_to": 40.0}]
     assert frames.notes(alone, rows) == []
     assert round(frames.notes(shared, rows)[0]["start"], 3) == 39.369
+
+
+class Counted:
+    """Tables by the lowest and highest place of their order; asked for those only."""
+
+    def __init__(self, **places: tuple[int, int]) -> None:
+        self._places = places
+
+    def has(self, table: str) -> bool:
+        return table in self._places
+
+    def query(self, sql: str) -> list[dict[str, int]]:
+        [(low, high)] = [places for table, places in self._places.items() if f" from {table} s" in sql]
+        return [{"low": low, "high": high}]
+
+
+@pytest.mark.parametrize(
+    ("places", "t1"),
+    [
+        ({"vmstat": (1, 1)}, 1.5),  # shown anyway
+        ({"numa": (1, 3), "vmstat": (1, 2)}, 3.5),
+        ({"locks": (1, 2)}, 2.5),
+        ({"profile_symbols": (1, 9)}, 9.5),
+        ({"ps": (1, 1), "locks": (1, 1)}, None),  # single samples are no series
+        ({"conn_times": (1, 68)}, None),  # they have a figure of their own
+    ],
+)
+def test_series_without_a_clock_have_an_order_axis_as_long_as_the_longest(
+    places: dict[str, tuple[int, int]], t1: float | None
+) -> None:
+    found = frames.in_order(REPORT, Counted(**places))  # type: ignore[arg-type]  # answers as ReadOnly does
+    assert (found.t1 if found else None) == t1

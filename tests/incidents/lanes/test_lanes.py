@@ -18,6 +18,7 @@ import incidents.lanes
 from incidents import windows
 from incidents.lanes.drawing import Drawing, Window
 from incidents.lanes.registry import lanes
+from parsers import schema
 from rules.case import columns_of
 from rules.engine import views
 
@@ -82,6 +83,31 @@ def test_every_query_of_every_lane_runs() -> None:
         for ordered in [False] * lane.timed + [True] * bool(lane.order):
             laid = windows.Axis(axis.shifts, axis.ends, ordered)
             assert windows.query(chosen, laid, Window(0, 9, 100), Tables(**{lane.table: empty}), None) == ([], 0)  # type: ignore[arg-type]
+
+
+#: Numbers of these tables that are no counters: they name something, or say which sample it was.
+NO_COUNTERS = frozenset(
+    "part line_no line_end t_local sample frame interval_s cpu set_id pid ppid lwp uid cpu_no node node2 local_port peer_port".split()
+)
+
+
+def test_every_number_of_every_counter_table_is_a_lane() -> None:
+    """Counter tables: whatever has samples, screens or reports. A list of open descriptors has samples, but counts nothing."""
+    counting = {name for name, table in schema.TABLES.items() if {"sample", "frame"} & {c.name for c in table.columns}}
+    by_table: dict[str, set[str]] = {}
+    for name, (lane, _) in lanes().items():
+        column = name.partition(".")[2]
+        by_table.setdefault(lane.table, set()).update(["value", "delta"] if lane.args else [column])
+    for table in (counting | {"locks"}) - {"fdmap"}:
+        numbers = {c.name for c in schema.TABLES[table].columns if c.dtype.is_numeric()} - NO_COUNTERS
+        assert numbers - by_table.get(table, set()) == set(), table
+
+
+def test_columns_without_a_unit_are_drawn() -> None:
+    row = {"clock": "1.1:1", "host": None, "artifact_id": 1, "part": 1, "line_no": 4, "sample": 1, "pid": 7, "t_local": 3.0, "nlwp": 12}  # fmt: skip
+    frame = pl.DataFrame([row], schema={c: k for c, k in columns_of("ps").items() if c in row})
+    [strip] = drawn("ps.nlwp", Window(0, 9, 100), ps=frame)
+    assert (strip.label, strip.unit, strip.samples[0].high) == ("7 nlwp", "", 12)
 
 
 def calls(durations: list[float]) -> pl.DataFrame:
