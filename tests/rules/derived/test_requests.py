@@ -6,11 +6,14 @@ pid 8:                                     |exec .. nanosleep 0.25 .. exit|
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from polars.testing import assert_frame_equal
 
 from rules.case import Case
+from rules.reading import open_paths
 
 PLACE = {"artifact_id": 1, "host": "app", "clock": "1.1:1"}
 
@@ -176,3 +179,16 @@ def test_what_a_call_is_about(row: dict[str, Any], kind: str, target: str | None
     (whole,) = of(case, "requests", kind="command")
     found = {(p["kind"], p["target"]) for p in of(case, "request_parts", request=whole["request"])}
     assert (kind, target) in found
+
+
+@pytest.mark.parametrize("name", ["fat-parent", "slow-sync", "pipe-wait", "futex-convoy", "slow-directory"])
+def test_a_long_request_read_in_pieces_has_the_same_parts(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Path(__file__).parents[2] / "cases" / "produced" / name
+    spec, _ = open_paths([recorded], None, tmp_path)
+    whole = Case(spec).derived("request_parts")
+    assert whole.height > 0
+    monkeypatch.setattr("rules.request_walk.LARGE", 0)
+    monkeypatch.setattr("rules.request_walk.PIECE", 7)
+    assert_frame_equal(Case(spec).derived("request_parts"), whole)
