@@ -122,8 +122,8 @@ def cut(text: str, columns: list[tuple[str, int, int]]) -> list[str] | None:
     gaps = [text[a:b] for (_, _, a), (_, b, _) in pairwise(columns)]
     edges = all(not gap.strip(" |") for gap in gaps)
     words = text.replace("|", " ").split()
-    if len(words) == len(columns) and len(text.rstrip()) <= columns[-1][1]:
-        # Nothing stands under the last heading, and there is a word for each: blanks were collapsed.
+    if len(words) == len(columns) and len(text.rstrip()) <= columns[-1][1] and "  " not in text.strip():
+        # Nothing stands under the last heading, there is a word for each and one blank between two: blanks were collapsed.
         return words
     if edges and (len(columns) == 1 or len(text) > columns[1][1] or len(words) < len(columns)):
         return [text[begin:end].strip(" |") for _, begin, end in _tails(columns, text)]

@@ -5,12 +5,15 @@ Source: Database Performance Tuning Guide, "Automatic Performance Statistics"; `
     ------------------------------ ------------ ----------- ------ ------ ----------
     db file sequential read              35,732       6,575    184   77.5 User I/O
 
-Fills `db_waits` (tables of events), `counters` (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot), `params`
-(scope oracle, the init.ora section), `resource_use`, `hist` (wait histograms: n is waits times percent), `hosts`. t_local is the end of
-the interval; rows above its line have none.
+Fills `db_waits` (tables of events), `counters` (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot; the sections
+`SQL ordered by`, `Segments by` and those of ASH under their own titles: item is the SQL id, segment or session), `params` (scope oracle, the
+init.ora section), `resource_use`, `hist` (wait histograms: n is waits times percent), `sessions` (ASH), `hosts`. t_local is the end of the
+interval; rows above its line have none.
 Traps: cells stand where the dashes are; event names are cut by their column; an average printed as 0 is made from time and waits; `%WIO`
-is part of `%Idle`; DB CPU has no waits; a table may be continued on a next page. Known gaps: SQL texts and segment sections are read as
-lines and fill no table; HTML reports come as transcripts of their tables.
+is part of `%Idle`; DB CPU has no waits; a table may be continued on a next page; the share of an
+event in ASH counts samples, it has neither waits nor seconds. Literals of statements are masked, also over the end of a line. Known gaps:
+the texts of statements fill no table; ASH was written after the manual and `ashrpt.sql`'s headings, no report from outside was at hand;
+HTML reports come as transcripts of their tables.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from typing import Any
 
 import polars as pl
 
-from parsers import oracle_stamps, sqlplus
-from parsers.oracle_figures import figure, seconds
+from parsers import awr_sections, awr_waits, oracle_stamps, sqlplus
+from parsers.oracle_figures import figure
 from parsers.registry import Claim, Format
 from parsers.schema import schema
 from parsers.source import Head, Source
@@ -31,8 +34,8 @@ from parsers.times import WALL_BASE
 
 _TITLE = r"(?m)^\s*(?:WORKLOAD REPOSITORY (?:report|RAC|PDB|COMPARE)|STATSPACK report for|ASH Report For|WORKLOAD REPOSITORY)"
 FORMAT = Format(
-    kind="awr", variant="report", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
-    tables=("db_waits", "counters", "params", "resource_use", "hist", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
+    kind="awr", variant="report", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("db_waits", "counters", "params", "resource_use", "hist", "sessions", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
     example="sqlplus / as sysdba @?/rdbms/admin/awrrpt.sql", clocks=("wall-local", "none"),
     own=(
         r"^\s*(?:WORKLOAD REPOSITORY|STATSPACK report for|ASH Report For)|DB/Inst: |^ *(?:Begin|End) Snap: |^ +(?:Elapsed|DB Time): +[0-9.,]+ \(mins\)"
@@ -48,7 +51,9 @@ _SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?
 _SECTION = re.compile(
     r"^(\S.*?) {2,}DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
 )
-_NUMBER_TEXT = re.compile(r"^([0-9.,]+(?:[KMG]|us|ms|s)?) +(\S.*)$")
+_ASH = re.compile(
+    r"^\s*(Analysis (?:Begin|End) Time|Elapsed Time|Sample Count|Average Active Sessions|Avg\. Active Session per CPU|Report Target): +(\S.*)$"
+)
 _FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
 _OS = (("linux", "linux"), ("solaris", "solaris"), ("aix", "aix"), ("hp-ux", "hpux"), ("windows", "windows"))
 
@@ -79,12 +84,22 @@ class _Carry:
     above: list[tuple[int, str]] = field(default_factory=list)
     begin: float | None = None
     end: float | None = None
-    reported: bool = False
+    under: list[tuple[int, int]] = field(default_factory=list)
+    under_heads: list[str] = field(default_factory=list)
+    """The second line of a row, where a row has two (ASH)."""
+    fresh: bool = False
+    """No row stood under the dashes yet."""
+    item: str = ""
+    item_line: int = 0
+    item_event: str | None = None
+    remark: bool = False
+    literal: bool = False
+    """A literal of a statement goes on in the next line."""
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
     kept = {f.name: state[f.name] for f in fields(_Carry) if f.name in state}
-    kept["columns"] = [tuple(c) for c in kept.get("columns", [])]
+    kept |= {name: [tuple(c) for c in kept.get(name, [])] for name in ("columns", "under")}
     reader = _Reader(out, _Carry(**kept))
     for block in source.blocks():
         for line_no, line in block.frame.rows():
@@ -125,7 +140,7 @@ class _Reader:
     def feed(self, line_no: int, line: str) -> None:
         carry, text = self.carry, line.strip()
         if not text:
-            carry.above = []
+            carry.above, carry.remark = [], False
             return
         if _DASHES.match(line):
             self.rule(line_no, line)
@@ -141,26 +156,67 @@ class _Reader:
                 unit="s",
                 mode="total",
             )
+        elif told := _ASH.match(line):
+            self.ash(line_no, told)
         elif section := _SECTION.match(line):
             carry.section = (section[1] or section[4]).lower()
+            carry.item, carry.literal = "", False
             if section[4] and line.startswith("Load Profile"):
                 carry.above = [(line_no, line)]
-            carry.columns, carry.heads = [], []
+            carry.columns, carry.heads, carry.under = [], [], []
             self.plain.append(line_no)
             if section[3]:
                 self.out.fact("label", f"{section[2]}/{section[3]}")
-        elif re.match(_TITLE, line) or text.startswith(("->", "~~~", "^L", "\x0c")) or re.match(r"^-+$", text):
+        elif (
+            re.match(_TITLE, line)
+            or text.startswith(("->", "~~~", "^L", "\x0c", "End of Report"))
+            or re.match(r"^-+$", text)
+            or (carry.remark and line.startswith(" "))
+        ):
             self.plain.append(line_no)
-        elif not (carry.columns and self.row(line_no, line)):
+            carry.remark = carry.remark or text.startswith("->")
+        elif carry.columns and self.row(line_no, line):
+            carry.fresh = False
+        elif carry.columns and carry.section.startswith(awr_sections.WITH_TEXT):
+            self.statement_text(line_no, line)
+        else:
             carry.above = [*carry.above[-3:], (line_no, line)]
+
+    def statement_text(self, line_no: int, line: str) -> None:
+        """Take a line of a statement (or its module): read, its literals masked, kept in no table."""
+        spots, self.carry.literal = awr_sections.secrets(line, self.carry.literal)
+        for begin, end in spots:
+            self.out.secret(line_no, begin, end, "literal")
+        self.plain.append(line_no)
+
+    def ash(self, line_no: int, told: re.Match[str]) -> None:
+        """Take a line of an ASH report's head: the interval and how many samples it has."""
+        self.plain.append(line_no)
+        name, text = told[1].lower(), told[2]
+        stamp = re.match(r"(\S+-\S+-\S+) ([0-9:]{8})", text)
+        if stamp:
+            at = oracle_stamps.entry_seconds(pl.Series([stamp[1]]), pl.Series([stamp[2]]))[0]
+            if "begin" in name:
+                self.carry.begin, self.carry.end = at, None
+            else:
+                self.carry.end = at
+            return
+        value = figure(text.split()[0])
+        if value is not None:
+            minutes = name == "elapsed time" and "min" in text
+            value, unit = (round(value * 60, 6), "s") if minutes else (value, None)
+            name = "elapsed" if minutes else name.replace(" ", "_").replace(".", "")
+            mode = "level" if name.startswith("a") else "total"
+            self.add("counters", line_no, grp="snapshot", name=name, value=value, unit=unit, mode=mode)
 
     def rule(self, line_no: int, line: str) -> None:
         """Take a line of dashes: columns and what is written above them; a single long one ends a table."""
         carry = self.carry
         runs = [(m.start(), m.end()) for m in re.finditer(r"-+|~+", line)]
         self.plain.append(line_no)
+        carry.literal = False
         if len(runs) < 2:
-            carry.columns, carry.heads, carry.above = [], [], []
+            carry.columns, carry.heads, carry.above, carry.under = [], [], [], []
             return
         starts = [0 if i == 0 and runs[0][0] < 4 else a for i, (a, _) in enumerate(runs)]
         above = [(n, t) for n, t in carry.above if _DASHES.match(t) is None]
@@ -168,7 +224,10 @@ class _Reader:
         # Names of a load profile stick out over their underline; what follows them is set to the right.
         edges[0] = (edges[0][0], edges[1][0])
         heads = [re.sub(r"\s+", " ", " ".join(_over(t, a, b) for _, t in above)).strip().lower() for a, b in edges]
-        carry.columns, carry.heads = edges, heads
+        if carry.columns and carry.fresh and any(h.startswith("% ") for h in carry.heads):
+            carry.under, carry.under_heads = edges, heads
+        else:
+            carry.columns, carry.heads, carry.under, carry.fresh = edges, heads, [], True
         self.plain += [n for n, _ in above]
         carry.above = []
 
@@ -177,7 +236,7 @@ class _Reader:
         carry = self.carry
         cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.heads, carry.columns, strict=True)])
         if cells is None:
-            return False
+            return self.second(line_no, line)
         foreign = _FOREIGN.match(cells[-1])
         last = carry.heads[-1]
         if (
@@ -189,15 +248,53 @@ class _Reader:
             self.out.note(line_no, line_no, "remark", f"behind the row stands: {foreign[2]}")
             cells[-1] = foreign[1]
         of = dict(zip(carry.heads, cells, strict=True))
-        return self.dispatch(line_no, cells, of)
+        return self.dispatch(line_no, cells, of) or self.second(line_no, line)
+
+    def second(self, line_no: int, line: str) -> bool:
+        """Take the second line of a row of an ASH report, where its tables have two."""
+        carry = self.carry
+        if not carry.under or not carry.item or line_no > carry.item_line + 2:
+            return False
+        cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.under_heads, carry.under, strict=True)])
+        if cells is None:
+            return False
+        found = awr_sections.session(carry.under_heads, cells, carry.item)
+        if found is not None and carry.section == "top sessions":
+            self.add("sessions", carry.item_line, line_end=line_no, event=carry.item_event, **found)
+        self.plain.append(line_no)
+        return True
+
+    def listed(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
+        """Take a row about a statement, a segment, or what ASH saw active."""
+        carry = self.carry
+        rows = awr_sections.statement(carry.section, carry.heads, cells) or awr_sections.segment(
+            carry.section, carry.heads, cells
+        )
+        seen = None if rows else awr_sections.activity(carry.section, carry.heads, cells, carry.item)
+        if seen is not None:
+            carry.item, rows = seen
+            carry.item_line, carry.item_event = line_no, of.get("event") or None
+        for row in rows or ():
+            self.add("counters", line_no, **row)
+        return bool(rows)
 
     def dispatch(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
         heads, section = self.carry.heads, self.carry.section
         first = heads[0]
+        if not first.startswith("event") and self.listed(line_no, cells, of):
+            return True
+        if "p1 value" in " ".join(heads):
+            return self.listed(line_no, cells, of)
         if first.startswith("event") and any(h.endswith(("1ms", "<1us")) for h in heads):
-            return self.histogram(line_no, cells, of)
+            buckets = awr_waits.histogram(heads, cells)
+            for bucket in buckets or ():
+                self.add("hist", line_no, **bucket)
+            return buckets is not None
         if first.startswith("event") or "wait event" in first or first == "top 5 timed events":
-            return self.event(line_no, cells, of)
+            waited = awr_waits.event(heads, cells)
+            if waited is not None:
+                self.add("db_waits", line_no, **waited)
+            return waited is not None
         if "per second" in " ".join(heads[1:3]):
             name = cells[0].rstrip(":").strip()
             if figure(cells[1]) is None:
@@ -274,65 +371,6 @@ class _Reader:
             return True
         return self.head(line_no, of)
 
-    def event(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
-        def find(*words: str) -> tuple[str, str] | None:
-            return next(
-                ((h, c) for h, c in of.items() if any(w in h for w in words) and h != self.carry.heads[0]), None
-            )
-
-        waits = next((c for h, c in of.items() if h == "waits" or h.endswith(" waits")), None)
-        time = find("time(s)", "time (s)", "total wait time", "total time")
-        average = find("avg wait", "(ms)", "wait avg", "avg wt")
-        share = next(
-            (
-                c
-                for h, c in of.items()
-                if "%" in h and ("time" in h or "event" in h or "activity" in h) and "out" not in h
-            ),
-            None,
-        )
-        named = find("class")
-        total = seconds(time[1], "s") if time else None
-        n = figure(waits)
-        if total is None and n is None and figure(share) is None:
-            return False
-        avg = seconds(average[1], "ms") if average else None
-        avg_ms = None if avg is None else avg * 1000
-        if not avg_ms and total and n:
-            avg_ms = total / n * 1000
-        wait_class = named[1] if named and named[1] else None
-        self.add("db_waits", line_no, event=cells[0], wait_class=wait_class, n=None if n is None else int(n), total_s=total,
-                 avg_ms=None if avg_ms is None else round(avg_ms, 6), pct=figure(share))  # fmt: skip
-        return True
-
-    def histogram(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
-        total = figure(cells[1])
-        if total is None:
-            return False
-        lo: float | None = 0.0
-        for head, cell in list(of.items())[2:]:
-            edge = re.search(r"(<=?|>=?) ?([0-9]+)(us|ms|s|m)$", head)
-            if edge is None:
-                continue
-            hi = (seconds(edge[2] + edge[3]) or 0.0) * 1000 if edge[1].startswith("<") else None
-            lo = lo if hi is not None else (seconds(edge[2] + edge[3]) or 0.0) * 1000
-            share = figure(cell)
-            if share is not None:
-                self.add(
-                    "hist",
-                    line_no,
-                    agg="wait_event",
-                    key1=cells[0],
-                    lo=lo,
-                    hi=hi,
-                    unit="ms",
-                    n=round(total * share / 100, 3),
-                    cumulative=False,
-                    complete=True,
-                )
-            lo = hi
-        return True
-
     def head(self, line_no: int, of: dict[str, str]) -> bool:
         """Take the tables at the top: database and host."""
         if "host name" in of or "cpus" in of:
@@ -340,6 +378,8 @@ class _Reader:
             os = next((name for word, name in _OS if word in platform), None)
             memory = next((figure(c) for h, c in of.items() if h.startswith("memory")), None)
             ncpu, cores = figure(of.get("cpus")), figure(of.get("cores"))
+            if ncpu is None and not of.get("platform"):
+                return False
             self.add("hosts", line_no, os=os, model=of.get("platform") or None, role="db", ncpu=None if ncpu is None else int(ncpu),
                      cores=None if cores is None else int(cores), mem_kb=None if memory is None else round(memory * 1048576))  # fmt: skip
             return True

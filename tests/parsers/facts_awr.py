@@ -174,7 +174,35 @@ def params(reading: Reading, value: dict[str, str]) -> None:
     assert {n: told[n] for n in value} == value
 
 
+def figures(reading: Reading, value: list[list[Any]]) -> None:
+    found = set(reading.table("counters").select("grp", "item", "name", "value", "unit").rows())
+    assert [row for row in map(tuple, value) if row not in found] == []
+
+
+def figures_of(reading: Reading, value: dict[str, int]) -> None:
+    groups = reading.table("counters").group_by("grp").len()
+    assert {g: n for g, n in groups.rows() if g in value} == value
+
+
+def shares(reading: Reading, value: dict[str, list[Any]]) -> None:
+    for name, told in value.items():
+        row = _event(reading, name)
+        assert [row["wait_class"], row["pct"]] == told
+        assert row["n"] is None
+        assert row["total_s"] is None
+
+
+def masked(reading: Reading, value: list[str]) -> None:
+    everything = str([t.to_dicts() for t in reading.tables.values()])
+    for word in value:
+        assert word not in everything
+
+
 CHECKERS = {
+    "figures": figures,
+    "figures_of": figures_of,
+    "shares": shares,
+    "masked": masked,
     "elapsed_min": elapsed_min,
     "db_time_min": db_time_min,
     "average_active_sessions": active_sessions,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers.lines import LineReader
+from parsers.reading import read
 from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
@@ -55,6 +58,55 @@ def test_runs_and_blocks_cut_nothing_of_a_report():
     cut = read_bytes(content, REPORT, Limits(block_bytes=300, run_bytes=700))
     for table in ("db_waits", "counters", "hosts"):
         assert whole.table(table).equals(cut.table(table))
+
+
+@pytest.mark.parametrize("name", ["derived-ash-10g", "derived-awr-sql-segments"])
+@pytest.mark.parametrize("run_bytes", [400, 900])
+def test_rows_of_statements_and_sessions_do_not_depend_on_where_a_file_is_cut(name, run_bytes):
+    content = (CORPUS / f"{name}.txt").read_bytes()
+    whole = read_bytes(content, REPORT)
+    cut = read_bytes(content, REPORT, Limits(block_bytes=200, run_bytes=run_bytes))
+    for table in whole.tables.keys() - {"notes", "artifacts"}:
+        assert whole.table(table).equals(cut.table(table)), table
+
+
+def test_literals_of_a_statement_are_masked_on_all_its_lines(tmp_path):
+    path = CORPUS / "derived-awr-sql-segments.txt"
+    read(path, REPORT, tmp_path)
+    shown = LineReader(path, tmp_path).lines(26, 36)
+    text = "\n".join(line.text for line in shown)
+    assert "Smith" not in text
+    assert "ext-line" not in text
+    assert "SELECT something something FROM someTable1 WHERE name = '" in text
+    assert " AND id = :1" in text
+
+
+def test_an_empty_last_cell_is_no_word_of_the_name():
+    reading = read_bytes((CORPUS / "awr-text-11g-io-bound.txt").read_bytes(), REPORT)
+    rows = reading.table("counters").filter(pl.col("name") == "DB time").select("grp", "value", "unit").rows()
+    assert rows == [("time_model", 8484.3, "s")]
+
+
+SEGMENT = st.tuples(
+    st.from_regex(r"[A-Z]{2,9}", fullmatch=True), st.from_regex(r"[A-Z][A-Z0-9_$]{1,18}", fullmatch=True),
+    st.sampled_from(["", "P2016Q1"]), st.sampled_from(["TABLE", "INDEX"]), st.integers(0, 10**8), st.integers(0, 9999),
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(SEGMENT, min_size=1, max_size=8))
+def test_segments_come_back_from_the_counters(segments):
+    head = "Segments by Physical Reads         DB/Inst: A/a  Snaps: 1-2\n\n"
+    head += "           Tablespace                      Subobject  Obj.      Physical\n"
+    head += "Owner         Name    Object Name            Name     Type         Reads  %Total\n"
+    head += "---------- ---------- -------------------- ---------- ----- ------------ -------\n"
+    rows = [f"{o:<10} {'USERS':<10} {n:<20} {s:<10} {t:<5} {v:>12,} {p / 100:>7.2f}" for o, n, s, t, v, p in segments]
+    table = read_bytes((head + "\n".join(rows)).encode(), REPORT).table("counters")
+    expected = []
+    for owner, name, sub, kind, value, share in segments:
+        item = ".".join(x for x in (owner, name, sub) if x) + f" ({kind})"
+        expected += [(item, "physical reads", float(value)), (item, "%total", share / 100)]
+    assert table.select("item", "name", "value").rows() == expected
 
 
 def test_hundredths_and_microseconds_of_system_event():

@@ -1,0 +1,77 @@
+"""Tables of wait events in workload reports: totals by event, and histograms of single waits."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from parsers.oracle_figures import figure, seconds
+
+
+def event(heads: list[str], cells: list[str]) -> dict[str, Any] | None:
+    """Read a row of events into cells of `db_waits`; None if it holds neither time nor waits nor share.
+
+    An average that is printed as 0 or not at all is made from time and waits.
+
+    >>> event(["event", "waits", "time(s)", "avg wait (ms)", "% db time"], ["log file sync", "10", "2", "0", "7.5"])["avg_ms"]
+    200.0
+    """
+    of = dict(zip(heads, cells, strict=True))
+
+    def find(*words: str) -> str | None:
+        return next((c for h, c in of.items() if any(w in h for w in words) and h != heads[0]), None)
+
+    waits = next((c for h, c in of.items() if h == "waits" or h.endswith(" waits")), None)
+    share = next(
+        (c for h, c in of.items() if "%" in h and ("time" in h or "event" in h or "activity" in h) and "out" not in h),
+        None,
+    )
+    time, average = (
+        find("time(s)", "time (s)", "total wait time", "total time"),
+        find("avg wait", "(ms)", "wait avg", "avg wt"),
+    )
+    total, n = seconds(time, "s"), figure(waits)
+    if total is None and n is None and figure(share) is None:
+        return None
+    avg = seconds(average, "ms")
+    avg_ms = None if avg is None else avg * 1000
+    if not avg_ms and total and n:
+        avg_ms = total / n * 1000
+    return {
+        "event": cells[0],
+        "wait_class": find("class") or None,
+        "n": None if n is None else int(n),
+        "total_s": total,
+        "avg_ms": None if avg_ms is None else round(avg_ms, 6),
+        "pct": figure(share),
+    }
+
+
+def histogram(heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
+    """Read a row of a wait histogram: waits, then the percentage of them in each bucket; None if it has no number of waits."""
+    total = figure(cells[1])
+    if total is None:
+        return None
+    rows, lo = [], 0.0
+    for head, cell in list(zip(heads, cells, strict=True))[2:]:
+        edge = re.search(r"(<=?|>=?) ?([0-9]+)(us|ms|s|m)$", head)
+        if edge is None:
+            continue
+        at = (seconds(edge[2] + edge[3]) or 0.0) * 1000
+        share, open_end = figure(cell), not edge[1].startswith("<")
+        lo = at if open_end else lo
+        if share is not None:
+            rows.append(
+                {
+                    "agg": "wait_event",
+                    "key1": cells[0],
+                    "lo": lo,
+                    "hi": None if open_end else at,
+                    "unit": "ms",
+                    "n": round(total * share / 100, 3),
+                    "cumulative": False,
+                    "complete": True,
+                }
+            )
+        lo = at
+    return rows
