@@ -23,6 +23,11 @@ KINDS = {
     "interval": "samples at a steady interval",
     "none": "no clock, only an order",
 }
+#: Places of the slider that tries an offset; it reaches beyond either bound by half of what lies between them, at least by this.
+PLACES = 200
+LEAST_BEYOND_S = 0.001
+#: Stamps of traces end at the microsecond: what is nearer to a bound than that lies on it.
+STAMP_S = 1e-6
 #: Beyond this two clocks of one incident are called far apart, and a person has to say it twice.
 FAR_S = 86400.0
 
@@ -57,11 +62,35 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Try:
+    """An offset that somebody tries between and beyond the bounds of a tie; nothing is drawn or judged by it.
+
+    `places`: of the slider, where the first and the last allowed offset lie. `pairs`: the cited ones, each with by how much
+    it is missed (empty: it agrees). `ahead`, `err`: how the form states it, giving way up to the nearer bound.
+    """
+
+    at: int
+    places: tuple[int, int]
+    low: str
+    high: str
+    says: str
+    misses: str
+    pairs: list[tuple[Pair, str]]
+    ahead: str
+    err: str
+
+    @property
+    def width(self) -> int:
+        return self.places[1] - self.places[0]
+
+
+@dataclass(frozen=True)
 class Offset:
-    """One tie between two clocks, tried or accepted."""
+    """One tie between two clocks, tried or accepted; `ids` are those of the clocks in addresses."""
 
     clock: str
     ref: str
+    ids: tuple[str, str]
     says: str
     accepted: bool
     method: str
@@ -69,6 +98,7 @@ class Offset:
     n_pairs: int
     drift: str
     pairs: list[Pair] = field(default_factory=list)
+    tried: Try | None = None
 
     @property
     def unshown(self) -> int:
@@ -174,28 +204,19 @@ def is_wall(clock: Json) -> bool:
     return clock["kind"] in WALL
 
 
-def offsets(report: Json) -> list[Offset]:
-    """List what ties clocks and what was refused; accepted ones first."""
+def offsets(report: Json, at: Mapping[tuple[str, str], int]) -> list[Offset]:
+    """List what ties clocks and what was refused; accepted ones first. `at`: places of sliders that were moved."""
     names = named(report)
     by_id = {clock["clock"]: clock for clock in report.get("clocks", ())}
     made = []
     for row in report.get("clock_map", ()):
         ours, theirs = by_id.get(row["clock"]), by_id.get(row["ref"])
-        cited = [
-            Pair(
-                ours["artifact"],
-                tuple(pair["clock_lines"]),
-                theirs["artifact"],
-                tuple(pair["ref_lines"]),
-                leaves(ours, theirs, pair["off_lo"], pair["off_hi"]),
-            )
-            for pair in row.get("pairs", ())
-            if ours and theirs
-        ]
+        cited = [_pair(ours, theirs, pair) for pair in row.get("pairs", ()) if ours and theirs]
         made.append(
             Offset(
                 names.get(row["clock"], row["clock"]),
                 names.get(row["ref"], row["ref"]),
+                (row["clock"], row["ref"]),
                 says(ours, theirs, row["off_lo"], row["off_hi"]),
                 row["accepted"],
                 row["method"],
@@ -203,9 +224,61 @@ def offsets(report: Json) -> list[Offset]:
                 row.get("n_pairs") or 0,
                 _drift(row),
                 cited,
+                tried(report, row["clock"], row["ref"], at.get((row["clock"], row["ref"]))),
             )
         )
     return sorted(made, key=lambda o: not o.accepted)
+
+
+def _pair(ours: Json, theirs: Json, pair: Json) -> Pair:
+    return Pair(
+        ours["artifact"],
+        tuple(pair["clock_lines"]),
+        theirs["artifact"],
+        tuple(pair["ref_lines"]),
+        leaves(ours, theirs, pair["off_lo"], pair["off_hi"]),
+    )
+
+
+def tried(report: Json, clock: str, ref: str, at: int | None = None) -> Try | None:
+    """Return what a place of the slider (None: the middle) means for an accepted tie; None where there is nothing to try.
+
+    A tie by drift has other bounds at each moment, and a person's word has no pairs: neither has a slider.
+    """
+    by_id = {one["clock"]: one for one in report.get("clocks", ())}
+    ours, theirs = by_id.get(clock), by_id.get(ref)
+    fit = (one for one in report.get("clock_map", ()) if (one["clock"], one["ref"]) == (clock, ref) and one["accepted"])
+    row = next((one for one in fit if one.get("pairs") and one.get("drift_lo") is None), None)
+    if ours is None or theirs is None or row is None or row["off_lo"] is None or row["off_hi"] is None:
+        return None
+    lo, hi = float(row["off_lo"]), float(row["off_hi"])
+    beyond = max((hi - lo) / 2, LEAST_BEYOND_S)
+    step = (hi - lo + 2 * beyond) / PLACES
+    at = min(max(PLACES // 2 if at is None else at, 0), PLACES)
+    offset = lo - beyond + at * step
+    miss = _missed(offset, lo, hi)
+    wall = is_wall(theirs) != is_wall(ours)
+    return Try(
+        at,
+        (round(beyond / step), round((beyond + hi - lo) / step)),
+        says(ours, theirs, lo, lo),
+        says(ours, theirs, hi, hi),
+        says(ours, theirs, offset, offset),
+        f"{miss:.6f} s" if miss else "",
+        [
+            (_pair(ours, theirs, pair), f"{by:.6f} s" if by else "")
+            for pair in row["pairs"]
+            for by in [_missed(offset, pair["off_lo"], pair["off_hi"])]
+        ],
+        day_time(-offset if is_wall(theirs) else offset) if wall else f"{offset:.6f}",
+        "" if miss else f"{max(min(offset - lo, hi - offset), 0.0):.6f}",
+    )
+
+
+def _missed(offset: float, lo: float, hi: float) -> float:
+    """Return by how many seconds an offset lies outside of bounds; 0 where it lies inside, as finely as stamps tell."""
+    by = max(lo - offset, offset - hi)
+    return by if by > STAMP_S else 0.0
 
 
 def says(clock: Json | None, ref: Json | None, lo: float | None, hi: float | None) -> str:
@@ -213,11 +286,12 @@ def says(clock: Json | None, ref: Json | None, lo: float | None, hi: float | Non
     if lo is None or hi is None:
         return "no offset fits"
     middle, half = (lo + hi) / 2, (hi - lo) / 2
+    about = f" ± {half:.3f} s" if hi > lo else ""
     if clock and ref and is_wall(ref) and not is_wall(clock):
-        return f"its zero would be {day_time(-middle)} ± {half:.3f} s there"
+        return f"its zero would be {day_time(-middle)}{about} there"
     if clock and ref and is_wall(clock) and not is_wall(ref):
-        return f"the other's zero would be {day_time(middle)} ± {half:.3f} s here"
-    return f"{_seconds(abs(middle))} ± {half:.3f} s {'ahead' if middle >= 0 else 'behind'}"
+        return f"the other's zero would be {day_time(middle)}{about} here"
+    return f"{_seconds(abs(middle))}{about} {'ahead' if middle >= 0 else 'behind'}"
 
 
 def leaves(clock: Json, ref: Json, lo: float, hi: float) -> str:

@@ -83,10 +83,17 @@ class OffsetForm(forms.Form):
 
 @require_http_methods(["GET", "POST"])
 def clocks(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show clocks, offsets, jumps; a POST checks or states an offset, or takes one back."""
+    """Show clocks, offsets, jumps; a POST checks or states an offset, or takes one back.
+
+    `?clock=&ref=&at=` moves the slider of one tie (`part=try`: only what that means), `?clock=&ref=&ahead=&err=` fills the form.
+    """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident) or {}
-    form, contradicted, checked = OffsetForm(report), list[str](), False
+    moved = _moved(request)
+    if request.GET.get("part") == "try":
+        return _tried(request, room, report, moved)
+    asked = {name: request.GET[name] for name in ("clock", "ref", "ahead", "err") if name in request.GET}
+    form, contradicted, checked = OffsetForm(report, initial=asked), list[str](), False
     if request.method == "POST":
         room.require(Right.CASE)
         if request.POST.get("do") == "remove":
@@ -103,7 +110,7 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
     found = clock_words.domains(report)
     context = shell(room, "clocks") | {
         "frames": clock_words.frames_of(found),
-        "offsets": clock_words.offsets(report),
+        "offsets": clock_words.offsets(report, moved),
         "checks": clock_words.checks(report),
         "undecidable": clock_words.undecidable(report),
         "stated": _stated(room, report),
@@ -114,6 +121,26 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
         "checked": checked,
     }
     return render(request, "incidents/clocks.html", context, status=422 if form.errors else 200)
+
+
+def _moved(request: HttpRequest) -> dict[tuple[str, str], int]:
+    """Return the place of the one slider that an address moves."""
+    at = request.GET.get("at")
+    if at is None:
+        return {}
+    if not (at.isascii() and at.isdigit() and len(at) < 6):
+        raise Refused("A place of the slider is a whole number.", 400)
+    return {(request.GET.get("clock", ""), request.GET.get("ref", "")): int(at)}
+
+
+def _tried(request: HttpRequest, room: Room, report: dict[str, Any], moved: dict[tuple[str, str], int]) -> HttpResponse:
+    """Answer with what the moved slider means; 404 for clocks that nothing ties."""
+    found = [(ids, clock_words.tried(report, *ids, at)) for ids, at in moved.items()]
+    if not found or found[0][1] is None:
+        raise Refused("Nothing ties these two clocks any more.", 404)
+    [(ids, tried)] = found
+    context = {"room": room, "ids": ids, "tried": tried, "may": {"case": room.may(Right.CASE)}}
+    return render(request, "incidents/_offset_tried.html", context)
 
 
 def _stated(room: Room, report: dict[str, Any]) -> list[dict[str, Any]]:

@@ -362,6 +362,9 @@ MATRIX: dict[str, list[Row]] = {
     "case-yaml": [Row("viewer")],
     "clocks": [
         Row("viewer"),
+        Row(
+            "viewer", ok=(404,), data={"part": "try", "clock": "1.1:1", "ref": "2.1:1", "at": "3"}
+        ),  # nothing is tied yet
         Row("investigator", "post", (422,)),
         Row("investigator", "post", (404,), data={"do": "remove"}),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -125,6 +127,89 @@ def test_a_bad_offset_is_refused_in_words_and_stays_typed(clocked: Judged, field
     assert words in text
     assert f'value="{fields.get("ahead", "0.2")}"' in text
     assert not ClockOffset.objects.exists()
+
+
+TIE = {"clock": "3.1:1", "ref": "2.1:1"}
+
+
+def tries(room: Judged, at: object, **more: str) -> Any:
+    return client_of(room.viewer).get(reverse("clocks", args=[room.slug]), {**TIE, "at": at, **more})
+
+
+def test_a_slider_reaches_over_the_bounds_and_says_where_they_are(clocked: Judged) -> None:
+    text = page(clocked)
+    assert 'type="range" id="try-1" name="at" min="0" max="200" value="100"' in text
+    assert '<rect class="allowed" x="50" width="100" height="8"/>' in text, "half of the width beyond either bound"
+    assert "The lines allow from 0.157 s ahead to 0.237 s ahead" in text
+    assert text.count('type="range"') == 1, "what was refused has nothing to try"
+
+
+@pytest.mark.parametrize(
+    ("at", "says", "verdict"),
+    [
+        (100, "0.197 s ahead", "allowed by every pair"),
+        (50, "0.157 s ahead", "allowed by every pair"),  # on the bound itself
+        (150, "0.237 s ahead", "allowed by every pair"),
+        (49, "0.156 s ahead", "refused, 0.000800 s outside"),
+        (151, "0.238 s ahead", "refused, 0.000800 s outside"),
+        (0, "0.117 s ahead", "refused, 0.040000 s outside"),
+        (99999, "0.277 s ahead", "refused, 0.040000 s outside"),  # beyond the slider is its end
+    ],
+)
+def test_a_moved_slider_says_which_pairs_it_contradicts(clocked: Judged, at: int, says: str, verdict: str) -> None:
+    for answer in (tries(clocked, at), tries(clocked, at, part="try")):
+        text = answer.content.decode()
+        assert f"<b>{says}</b>" in text
+        assert verdict in text
+        assert ("missed by" in text) == ("refused," in text)
+        assert ("✓ agrees" in text) == ("allowed by every pair" in text)
+    assert f'value="{min(at, 200)}"' in tries(clocked, at).content.decode(), "without scripts it stays where it was put"
+    assert not ClockOffset.objects.exists()
+
+
+def test_what_was_tried_can_be_stated_up_to_the_nearer_bound(clocked: Judged) -> None:
+    address = reverse("clocks", args=[clocked.slug])
+    tried = client_of(clocked.investigator).get(address, {**TIE, "at": 120, "part": "try"}).content.decode()
+    link = re.search(r'href="([^"]+)#state">State it', tried)
+    assert link
+    text = client_of(clocked.investigator).get(unescape(link[1])).content.decode()
+    assert 'name="ahead" value="0.213000"' in text
+    assert 'name="err" value="0.024000"' in text
+    assert post(clocked, ahead="0.213000", err="0.024000").status_code == 302
+    assert "State it" not in tries(clocked, 120, part="try").content.decode(), "a viewer states nothing"
+    assert "State it" not in client_of(clocked.investigator).get(address, {**TIE, "at": 0}).content.decode()
+
+
+def test_the_zero_of_a_trace_is_tried_as_a_time(clocked: Judged) -> None:
+    evaluation = clocked.lead.incident.evaluations.get()
+    zero = {"clock": "1.1:1", "ref": "3.1:1", "off_lo": -1460613509.5, "off_hi": -1460613509.3}
+    pair = PAIR | {"off_lo": -1460613509.5, "off_hi": -1460613509.3}
+    evaluation.report = evaluation.report | {"clock_map": [MAP[0] | zero | {"pairs": [pair]}]}
+    evaluation.save()
+    client = client_of(clocked.investigator)
+    answer = client.get(reverse("clocks", args=[clocked.slug]), {"clock": "1.1:1", "ref": "3.1:1", "at": "100"})
+    text = answer.content.decode()
+    assert "<b>Its zero would be 2016-04-14 05:58:29.400 there</b>" in text
+    assert "ahead=2016-04-14%2005%3A58%3A29.400" in text
+
+
+@pytest.mark.parametrize("at", ["", "-1", "1.5", "x", "١", "1e3", "9" * 40])
+def test_no_place_of_a_slider_is_refused(clocked: Judged, at: str) -> None:
+    assert tries(clocked, at).status_code == 400
+
+
+def test_clocks_that_nothing_ties_have_nothing_to_try(clocked: Judged) -> None:
+    for ids in ({"clock": "1.1:1", "ref": "3.1:1"}, {"clock": "9.9:9", "ref": "<b>"}):
+        assert tries(clocked, 3, part="try", **ids).status_code == 404
+        assert tries(clocked, 3, **ids).status_code == 200
+    assert client_of(clocked.viewer).get(reverse("clocks", args=[clocked.slug]), {"part": "try"}).status_code == 404
+
+
+def test_a_tie_with_drift_has_other_bounds_at_each_moment_and_no_slider(clocked: Judged) -> None:
+    evaluation = clocked.lead.incident.evaluations.get()
+    evaluation.report = evaluation.report | {"clock_map": [MAP[0] | {"drift_lo": -1e-5, "drift_hi": 1e-5}]}
+    evaluation.save()
+    assert 'type="range"' not in page(clocked)
 
 
 def test_a_year_is_taken_when_it_is_meant(clocked: Judged) -> None:
