@@ -389,6 +389,10 @@ class Case:
 
     def only(self, artifacts: Collection[int]) -> Case:
         """Return the same case with some of its artifacts; its clocks are not aligned."""
+        if self._frames is not None:
+            of_them = pl.col("artifact_id").is_in(list(artifacts))
+            frames = {n: f.filter(of_them) if "artifact_id" in f.columns else f for n, f in self._frames.items()}
+            return Case(self.spec, frames=frames)
         held = tuple(a for a in self.spec.artifacts if a.id in artifacts)
         phases = tuple(p for p in self.spec.phases if p.artifact in artifacts)
         part = Case(replace(self.spec, artifacts=held, phases=phases), self.cache)

@@ -6,7 +6,7 @@ A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -37,6 +37,8 @@ class CaseTables(Protocol):
     def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame: ...
 
     def derived(self, name: str) -> pl.DataFrame: ...
+
+    def only(self, artifacts: Collection[int]) -> CaseTables: ...
 
     @property
     def clocks(self) -> tuple[Clock, ...]: ...

@@ -67,6 +67,10 @@ class Window:
     line: int | None = None
     until: int | None = None
 
+    @property
+    def read_to(self) -> int:
+        return self.end if self.until is None else max(self.end, self.until)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -136,10 +140,7 @@ class Walker:
         loose = rows.with_columns(
             pl.when(pl.col("line_no").is_in(followed)).then(0).otherwise("call_ns").alias("call_ns")
         )
-        yield from (
-            {**place, "followed": False, **dict.fromkeys(TO), **p}
-            for p in _grouped(rest, loose, least)
-        )
+        yield from ({**place, "followed": False, **dict.fromkeys(TO), **p} for p in _grouped(rest, loose, least))
         yield from deeper
         if level == 0 and window.end - window.begin > covered:
             lost = {
@@ -171,7 +172,14 @@ class Walker:
         borders = own["done_ns"].sort().gather_every(PIECE, PIECE).unique(maintain_order=True).to_list()
         spans = zip([window.begin, *borders], [*borders, window.end], strict=True)
         return [
-            replace(window, lwp=lwp, begin=begin, end=end, line=window.line if begin == window.begin else None)
+            replace(
+                window,
+                lwp=lwp,
+                begin=begin,
+                end=end,
+                line=window.line if begin == window.begin else None,
+                until=window.until if end == window.end else None,
+            )
             for begin, end in spans
         ]
 
@@ -189,10 +197,10 @@ class Walker:
         cut = (window.begin - start).clip(lower_bound=0)
         rest = (pl.col("rest_ns") - cut).clip(lower_bound=0)
         spare = (cut - pl.col("rest_ns")).clip(lower_bound=0)
-        rows = rows.filter((pl.col("done_ns") > window.begin) & (pl.col("done_ns") <= window.end)).with_columns(
+        rows = rows.filter((pl.col("done_ns") > window.begin) & (pl.col("done_ns") <= window.read_to)).with_columns(
             (pl.col("call_ns").fill_null(0) - spare).clip(lower_bound=0).alias("call_ns"), rest.alias("rest_ns")
         )
-        return rows.select(NEEDED)
+        return _cut(rows, window.end).select(NEEDED)
 
     def _other(self, window: Window, row: dict[str, Any]) -> Window | None:
         """Whom a wait was for, over the same interval, or None where the trace does not tell."""
@@ -241,13 +249,13 @@ def _within(window: Window, longest_s: float) -> pl.Expr:
     )
     if window.lwp is not None:
         here &= pl.col("lwp") == window.lwp
-    inside = pl.col("t_local").is_between(window.begin / 1e9 - 1e-6, window.end / 1e9 + 1e-6)
+    inside = pl.col("t_local").is_between(window.begin / 1e9 - 1e-6, window.read_to / 1e9 + 1e-6)
     # Calls that began before the window may end in it: the tools that stamp the start print how long they took.
     inside |= (pl.col("t_local") < window.begin / 1e9) & (window.begin / 1e9 - 1e-6 < DONE_S)
     if window.line is not None:
         inside |= pl.col("line_no") == window.line
     # What both say of the time, in a form by which whole runs of rows can be skipped.
-    about = pl.col("t_local").is_between(window.begin / 1e9 - longest_s - 1e-6, window.end / 1e9 + 1e-6)
+    about = pl.col("t_local").is_between(window.begin / 1e9 - longest_s - 1e-6, window.read_to / 1e9 + 1e-6)
     return here & about & inside
 
 

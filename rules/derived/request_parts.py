@@ -16,8 +16,8 @@ from __future__ import annotations
 import polars as pl
 
 from rules.derived.requests import TABLE as REQUESTS
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.request_walk import Walker, Window
+from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds
+from rules.request_walk import Walker, Window, measured
 
 TABLE = DerivedTable(
     "request_parts",
@@ -83,13 +83,4 @@ def build(case: CaseTables) -> pl.DataFrame:
         window = Window(r["artifact_id"], r["clock"], r["pid"], r["lwp"], r["from_ns"], r["to_ns"], r["line_from"])
         place = {k: r[k] for k in (*PLACE, "request")}
         found += [{**place, **part, "whole": r["to_ns"] - r["from_ns"]} for part in walker.parts(window)]
-    if not found:
-        return TABLE.rows([])
-    rows = pl.DataFrame(found, infer_schema_length=None)
-    rows = rows.with_columns(
-        seconds(pl.col("ns")).alias("dur_s"),
-        (pl.col("ns") / pl.col("whole")).alias("share"),
-        pl.when(pl.col("n") > 0).then(seconds(pl.col("ns") / pl.col("n"))).alias("mean_s"),
-        seconds(pl.col("max_ns").cast(pl.Int64)).alias("max_s"),
-    )
-    return TABLE.shape(rows)
+    return TABLE.shape(measured(found)) if found else TABLE.rows([])
