@@ -46,10 +46,11 @@ def slow_answer(stage: Scene) -> None:
         line.setup(pid, f"ip address add {address}/30 dev line0", "ip link set line0 up", "ip link set lo up")
     slow = ["-e", "inject=fsync:delay_enter=120000"] if stage.bad else []
     server = [*stage.script("orders.py", ORDERS), str(stage.work / "orders.log")]
-    stage.start(line.inside(line.far, [*TRACE, *slow, "-o", str(stage.out / "server.txt"), *server]))
+    stage.start(line.inside(line.far, [*TRACE, *slow, "-o", str(stage.out / "server.txt"), *server]), cwd=stage.work)
     time.sleep(2.0)
     client = stage.script("asks.py", ASKS)
-    stage.start(line.inside(line.near, [*TRACE, "-o", str(stage.out / "client.txt"), *client])).wait(timeout=30)
+    asks = line.inside(line.near, [*TRACE, "-o", str(stage.out / "client.txt"), *client])
+    stage.start(asks, cwd=stage.work).wait(timeout=30)
     time.sleep(0.5)
 
 
