@@ -91,14 +91,9 @@ def build(case: CaseTables) -> pl.DataFrame:
     stamp = pl.col("t_local") + zero
     pipes = case.derived("pipe_pairs")
 
-    said = [*EVENT, "stamp", "dur_hi_s", "data"]
-    hello = _events(case.table("syscalls", said, IS_HELLO), DONE_S + zero, pl.col("data").str.extract(HELLO))
     started = _events(case.table("sqlnet", [*EVENT, "child_pid"], STARTED), stamp, pl.col("child_pid"))
     peer = pl.format("{}:{}", "peer_ip", "peer_port")
     address = [*EVENT, "peer_ip", "peer_port"]
-    accepted = _events(
-        case.table("syscalls", [*address, "stamp", "dur_hi_s"], KNOWN & ACCEPTED & SUCCEEDED), DONE_S + zero, peer
-    )
     # only where an address is first printed: the peer of a connection stands on every later row of it
     traced = (
         _events(case.table("sqlnet", address, KNOWN & (pl.col("side") != "client")), stamp, peer)
@@ -106,6 +101,18 @@ def build(case: CaseTables) -> pl.DataFrame:
         .unique(["clock", "token"], keep="first", maintain_order=True)
     )
     logged = _events(case.table("logs", address, KNOWN & (pl.col("source") == "listener")), stamp, peer)
+    # Traces are the large ones: they are looked through only where something could match.
+    found = []
+    if started.height:
+        said = case.table("syscalls", [*EVENT, "stamp", "dur_hi_s", "data"], IS_HELLO)
+        found += [match(_events(said, DONE_S + zero, pl.col("data").str.extract(HELLO)), started, "pid", PID_SPACE)]
+    if traced.height or logged.height:
+        calls = case.table("syscalls", [*address, "stamp", "dur_hi_s"], KNOWN & ACCEPTED & SUCCEEDED)
+        accepted = _events(calls, DONE_S + zero, peer)
+        found += [
+            match(accepted, traced, "address", PORT_SPACE),
+            match(accepted, logged, "log address", PORT_SPACE),
+        ]
 
     within = pipes.select(
         "artifact_id",
@@ -123,10 +130,6 @@ def build(case: CaseTables) -> pl.DataFrame:
         pl.col("line_write").alias("line_a"),
         pl.col("line_read").alias("line_b"),
     )
-    found = [
-        within,
-        match(hello, started, "pid", PID_SPACE),
-        match(accepted, traced, "address", PORT_SPACE),
-        match(accepted, logged, "log address", PORT_SPACE),
-    ]
-    return TABLE.shape(pl.concat([TABLE.shape(f) for f in found]).sort("clock_a", "clock_b", "t_a", "line_a", "line_b"))
+    return TABLE.shape(
+        pl.concat([TABLE.shape(f) for f in [within, *found]]).sort("clock_a", "clock_b", "t_a", "line_a", "line_b")
+    )

@@ -169,13 +169,15 @@ def moved_programs(ps: pl.DataFrame, maps: pl.DataFrame) -> list[dict[str, Any]]
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `identities` of the whole case."""
+    maps = case.table("pmap")
+    sets = case.table("ipcs_sem").filter(pl.col("semid").is_not_null())
+    # Traces are the large ones: they are looked through only where a listing could contradict them.
+    names = [*(["shmat"] if maps.height else []), *(SEM_CALLS if sets.height else [])]
     calls = case.table(
         "syscalls",
         ["artifact_id", "part", *MOMENT, "line_no", "name", "arg_id", "arg_addr"],
-        pl.col("name").is_in(["shmat", *SEM_CALLS]) & pl.col("arg_id").is_not_null(),
+        pl.col("name").is_in(names) & pl.col("arg_id").is_not_null() if names else pl.lit(value=False),
     )
-    maps = case.table("pmap")
-    sets = case.table("ipcs_sem").filter(pl.col("semid").is_not_null())
     elided = case.table("notes").filter(pl.col("kind") == "elided").select("artifact_id", "part").iter_rows()
     return TABLE.rows(
         [
