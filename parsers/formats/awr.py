@@ -193,7 +193,7 @@ class _Reader:
         """Take a line of an ASH report's head: the interval and how many samples it has."""
         self.plain.append(line_no)
         name, text = told[1].lower(), told[2]
-        stamp = re.match(r"(\S+-\S+-\S+) ([0-9:]{8})", text)
+        stamp = re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9:]{8})", text)
         if stamp:
             at = oracle_stamps.entry_seconds(pl.Series([stamp[1]]), pl.Series([stamp[2]]))[0]
             if "begin" in name:

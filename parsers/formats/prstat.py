@@ -1,7 +1,7 @@
 r"""Busy processes: prstat of Solaris, top of Linux, FreeBSD, Solaris, HP-UX, topas of AIX.
 
 Tools: prstat(1M) with -a -c -m -L -v -n -s -t -J -T -Z -H, top(1) of procps (batch or a pasted screen, any fields and
-units), FreeBSD, macOS, Solaris and HP-UX, topas -P. Capture: `prstat -mLc 5 12`, `top -b -n 3 -w 512`.
+units), FreeBSD, macOS, Solaris and HP-UX, topas (its full screen, and -P). Capture: `prstat -mLc 5 12`, `top -b -n 3 -w 512`.
 
 Samples::
 
@@ -21,7 +21,7 @@ leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top
 PROCESS/NLWP is split at the last slash; names may hold slashes and blanks. The counts of -m are those of one interval:
 rates only where the interval is known. The first report of prstat -m covers the process's whole life: `first` is set
 where the command stands above. Names of zones and users that end with `*` were cut by the tool.
-Known gaps: topas's full screen, top's per-CPU lines (`%Cpu0`), prstat -H's table of groups.
+Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's per-CPU lines (`%Cpu0`), prstat -H's table of groups.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import re
 
 import polars as pl
 
-from parsers import grid
+from parsers import grid, topas_screen
 from parsers.process_columns import HEADING, facts, heading_of, kilobytes, rows, seconds, secrets
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import unstamped
@@ -42,13 +42,15 @@ FORMATS = tuple(
     Format(
         kind="prstat",
         variant=variant,
-        version="1",
+        version="2",
         systems=systems,
-        tables=("ps", "microstates", "vmstat", "counters"),
+        tables=("ps", "microstates", "vmstat", "mpstat", "iostat", "counters", "hosts"),
         man=man,
         example=example,
         clocks=("none", "wall-local"),
-        own="(?:" + "|".join((HEADING, r"^Total: [0-9]+ processes, ", r"^top - [0-9]", r"^%?Cpu\(s\):")) + ")",
+        own="(?:"
+        + "|".join((HEADING, r"^Total: [0-9]+ processes, ", r"^top - [0-9]", r"^%?Cpu\(s\):", topas_screen.OWN))
+        + ")",
     )
     for variant, systems, man, example in (
         ("prstat", ("solaris", "illumos"), "prstat(1M)", "prstat -mLc 5 12"),
@@ -110,6 +112,8 @@ COUNTS = ("vcx", "icx", "scl", "sig")
 def claim(head: Head) -> Claim | None:
     """By a header of prstat or top, by `top - ` with its time, by prstat's `Total:` with rows of it."""
     text = head.text
+    if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas_screen.signs(head.lines[:400])) >= 2:
+        return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
     if "PID" not in text and "top - " not in text and "NPROC" not in text:
         return None
     for number, line in enumerate(head.lines, start=1):
@@ -137,6 +141,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if interval:
         out.fact("interval_s", interval)
     for frame in grid.frames(source):
+        if state["variant"] == "topas" and ("screen" in state or topas_screen.looks(frame)):
+            topas_screen.read(frame, source.hints, out, state)
+            continue
         for number, begin, end in secrets(frame):
             out.secret(number, begin, end, "password")
         frame = marked(frame, out, state)

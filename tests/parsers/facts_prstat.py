@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from parsers.times import wall_seconds
 from tests.parsers.evidence import Reading
 
 
@@ -111,7 +112,48 @@ def samples(reading: Reading, value: int) -> None:
     assert _rows(reading)["sample"].max() == value
 
 
+def _of(reading: Reading, table: str, cells: dict[str, Any]) -> pl.DataFrame:
+    """Rows of one screen as one: each line gives a row of its own."""
+    return reading.table(table).select(pl.col(list(cells)).drop_nulls().last())
+
+
+def host(reading: Reading, value: dict[str, float]) -> None:
+    assert _of(reading, "vmstat", value).row(0, named=True) == pytest.approx(value)
+    assert reading.table("vmstat")["sample"].unique().to_list() == [1]
+
+
+def disk(reading: Reading, value: dict[str, Any]) -> None:
+    rows = reading.table("iostat").filter(pl.col("device") == value["device"]).select(list(value))
+    assert rows.to_dicts() == [value]
+
+
+def figures(reading: Reading, value: dict[str, float]) -> None:
+    rows = reading.table("counters").select("grp", pl.col("item").fill_null(""), "name", "value").rows()
+    found = {f"{g}|{i}|{n}": v for g, i, n, v in rows}
+    assert {k: found.get(k) for k in value} == value
+
+
+def mem_kb(reading: Reading, value: int) -> None:
+    assert reading.table("hosts").select("os", "mem_kb").rows() == [("aix", value)]
+
+
+def t_local(reading: Reading, value: str) -> None:
+    at = wall_seconds(*map(int, value[:10].split("-")), *map(int, value[11:].split(":")))
+    assert reading.table("vmstat")["t_local"].drop_nulls().unique().to_list() == [at]
+
+
+def owner(reading: Reading, value: dict[str, Any]) -> None:
+    rows = reading.table("ps").filter(pl.col("pid") == value["pid"]).select(list(value))
+    assert rows.to_dicts() == [value]
+
+
 CHECKERS = {
+    "host": host,
+    "disk": disk,
+    "figures": figures,
+    "mem_kb": mem_kb,
+    "t_local": t_local,
+    "owner": owner,
     "has_banner": has_banner,
     "first_process": first_process,
     "top_banner": top_banner,

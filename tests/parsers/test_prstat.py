@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.source import Hints
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import parse_bytes, read_bytes
 
 HEAD = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP\n"
@@ -146,3 +147,55 @@ def test_a_wrapped_row_is_unknown_not_wrong():
     reading = read_bytes(text.encode())
     assert reading.table("ps")["pid"].to_list() == [2044]
     assert reading.account.account.unknown == 2
+
+
+SCREEN = """Topas Monitor for host:    aix1                 EVENTS/QUEUES    FILE/TTY
+Mon Mar 12 10:00:{second:02d} 2012   Interval:  2         Cswitch {cs:7d}  Readch     4840
+                                                Syscall {scall:7d}  Writech    1204
+CPU  User%  Kern%  Wait%  Idle%  Physc   Entc   Reads        12  Rawin         0
+{cpu:4} {usr:6.1f} {sys:6.1f}    0.0   {idle:4.1f}   0.04    8.1   Writes        4  Ttyout      390
+                                                Forks         0  Igets         0
+Disk    Busy%     KBPS     TPS KB-Read KB-Writ  Execs         0  Namei        20
+hdisk0   {busy:4.1f}     12.0     3.0     8.0     4.0  Runqueue    1.5  Dirblk        0
+Total    {busy:4.1f}     12.0     3.0     8.0     4.0  Waitqueue   0.5
+
+Name            PID  CPU%  PgSp Owner           PAGING           MEMORY
+{comm:15} {pid:6d} {share:4.1f}   1.5 root            Faults      120  Real,MB    4096
+                                                PgspOut      10  % Comp     35
+"""
+SCREENS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "cs": st.integers(0, 9_999_999), "scall": st.integers(0, 9_999_999), "cpu": st.sampled_from(["ALL", "0", "cpu3"]),
+            "usr": st.integers(0, 99).map(float), "sys": st.integers(0, 99).map(float), "idle": st.integers(0, 99).map(float),
+            "busy": st.integers(0, 99).map(float), "comm": st.sampled_from(["topas", "oracle", "java"]), "pid": st.integers(1, 999_999),
+            "share": st.integers(0, 99).map(float),
+        }
+    ),
+    min_size=1,
+    max_size=4,
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(screens=SCREENS, collapsed=st.booleans(), block_bytes=st.sampled_from([120, 1_000_000]))
+def test_the_figures_of_a_topas_screen_come_back_wherever_it_is_cut(screens, collapsed, block_bytes):
+    text = "".join(SCREEN.format(second=2 * n, **said) for n, said in enumerate(screens))
+    if collapsed:
+        text = "\n".join(" ".join(line.split()) for line in text.split("\n"))
+    reading = read_bytes(text.encode(), Hints(kind="prstat", variant="topas"), Limits(block_bytes=block_bytes))
+    assert reading.account.account.unknown == 0
+    host, first = reading.table("vmstat"), 1331546400.0
+    assert host.drop_nulls("cs").select("sample", "t_local", "cs").rows() == [
+        (n, first + 2 * (n - 1), float(said["cs"])) for n, said in enumerate(screens, start=1)
+    ]
+    assert host.drop_nulls("po_kbps")["po_kbps"].to_list() == [40.0] * len(screens)
+    cpus = reading.tables["mpstat"].select("sample", "cpu", "usr").rows() if "mpstat" in reading.tables else []
+    whole = host.drop_nulls("usr").select("sample", pl.lit(None), "usr").rows()
+    assert sorted([*cpus, *whole]) == [
+        (n, {"ALL": None, "0": 0, "cpu3": 3}[said["cpu"]], said["usr"]) for n, said in enumerate(screens, start=1)
+    ]
+    disks = reading.table("iostat").select("device", "busy_pct", "r_kbps").rows()
+    assert disks == [("hdisk0", said["busy"], 8.0) for said in screens]
+    rows = reading.table("ps").select("comm", "pid", "cpu_pct", "login").rows()
+    assert rows == [(said["comm"], said["pid"], said["share"], "root") for said in screens]
