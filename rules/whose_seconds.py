@@ -2,21 +2,23 @@
 
 Of the start of a server process (fork in the listener to the read of the child's answer) each interval between completions is a piece:
 traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound). Without such a start any request of a trace
-(`requests`) is cut by what its calls were about (`request_parts`, waits followed into other processes), largest first; without any trace
-the client's wait is cut into what passed on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
+(`requests`) is cut by what its calls were about (`request_parts`, waits followed into other processes; `answer_parts`, followed into the
+trace of whoever answered, whose lines such a piece then cites), largest first; without any trace the client's wait is cut into what passed
+on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from rules.case import Case
-from rules.model import Citation, Finding, Piece, WhoseSeconds
+from rules.model import Finding, Piece, WhoseSeconds
+from rules.request_pieces import Cite, lines_of, merged, piece_of, reaches
 
 SMALL = 0.01
 """Pieces under one hundredth of the whole join the piece that follows on the same process."""
@@ -25,8 +27,6 @@ SLACK_S = 0.001
 """Calls so far outside a start are still read; which belong to it is decided in whole nanoseconds."""
 
 CALL = ["artifact_id", "line_no", "t_local", "seq", "pid", "name", "state", "prev_line", "contiguous"]
-
-Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
 
 @dataclass(frozen=True)
@@ -46,22 +46,23 @@ def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseS
     """Return the pieces of the traced request that the strongest finding lies in, else of the longest one; None without any trace."""
     starts = _starts(case)
     blamed = [f for f in findings if f.group == "cause"]
-    ends = _ends(case, blamed)
     for finding in blamed:
-        for start in starts:
-            if finding.clock != start["clock"] or not _holds(start, ends):
+        near = starts.filter(pl.col("clock").eq_missing(pl.lit(finding.clock, pl.String)))
+        ends = _ends(case, finding) if near.height else []
+        for start in near.iter_rows(named=True):
+            if not _holds(start, ends):
                 continue
             made = _of_start(case, start, blamed, cite)
             if made and any(p.kind == "culprit" for p in made.pieces):
                 return made
-    for start in starts:
+    for start in starts.iter_rows(named=True):
         made = _of_start(case, start, blamed, cite)
         if made:
             return made
     return _of_request(case, blamed, cite) or _of_cover(case, cite)
 
 
-def _starts(case: Case) -> list[dict[str, Any]]:
+def _starts(case: Case) -> pl.DataFrame:
     """Return the starts of server processes, longest first; one inside a complete cycle is a part of that request, not one of its own."""
     domain = pl.col("clock").fill_null("").alias("domain")
     cycles = (
@@ -81,14 +82,17 @@ def _starts(case: Case) -> list[dict[str, Any]]:
         cycles, on="line_read", by=["artifact_id", "domain", "reader_pid"], strategy="backward", check_sortedness=False
     )
     alone = among.filter((pl.col("line_end") < pl.col("line_read")).fill_null(value=True)).drop("domain", "line_end")
-    return alone.sort("spawn_s", "line_read", descending=[True, False]).collect().to_dicts()
+    return alone.sort("spawn_s", "line_read", descending=[True, False]).collect()
 
 
-def _ends(case: Case, blamed: Sequence[Finding]) -> list[tuple[int, str | None, int]]:
-    """Artifact, clock and time (ns) of the calls at which citations of causes end: where a culprit's own gap may lie."""
-    lines = {(c.artifact, c.line_to) for f in blamed for c in f.citations}
+def _ends(case: Case, blamed: Finding) -> list[tuple[int, str | None, int]]:
+    """Artifact, clock and time (ns) of the calls at which citations of a cause end: where a culprit's own gap may lie."""
+    lines = {(c.artifact, c.line_to) for c in blamed.citations}
+    if not lines:
+        return []
     cited = pl.col("line_no").is_in([line for _, line in lines]) & pl.col("t_local").is_not_null()
-    rows = case.table("syscalls", ["artifact_id", "clock", "t_local", "line_no"], cited) if lines else pl.DataFrame()
+    theirs = case.only({artifact for artifact, _ in lines})  # of a room's other traces nothing is opened
+    rows = theirs.table("syscalls", ["artifact_id", "clock", "t_local", "line_no"], cited)
     return [(artifact, clock, _ns(at)) for artifact, clock, at, line in rows.iter_rows() if (artifact, line) in lines]
 
 
@@ -106,9 +110,8 @@ def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite
     artifact, clock = start["artifact_id"], start["clock"]
     end = _ns(start["t_read"])
     begin = end - _ns(start["spawn_s"])
-    tree = case.derived("proc_tree").filter(
-        (pl.col("artifact_id") == artifact) & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
-    )
+    case = case.only([artifact])
+    tree = case.derived("proc_tree").filter(pl.col("clock").eq_missing(pl.lit(clock, pl.String)))
     births = {
         r["pid"]: r
         for r in tree.sort("t_fork").iter_rows(named=True)
@@ -123,8 +126,8 @@ def _of_start(case: Case, start: dict[str, Any], blamed: Sequence[Finding], cite
         return None
     own = pl.col("pid").is_in(line) & pl.col("t_local").is_between(begin / 1e9 - SLACK_S, end / 1e9 + SLACK_S)
     answer = (pl.col("pid") == start["reader_pid"]) & (pl.col("line_no") == start["line_read"])
-    here = (pl.col("artifact_id") == artifact) & pl.col("clock").eq_missing(pl.lit(clock, pl.String))
-    calls = case.table("syscalls", CALL, here & (own | answer) & pl.col("t_local").is_not_null())
+    on_it = pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+    calls = case.table("syscalls", CALL, on_it & (own | answer) & pl.col("t_local").is_not_null())
     cuts: list[_Cut] = []
     at = begin
     for here, after in zip(line, [*line[1:], None], strict=True):
@@ -238,16 +241,23 @@ def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSecon
         return None
     bad = case.spec.symptom.bad if case.spec.symptom and case.spec.symptom.unit == "s" else None
 
+    answers = case.derived("answer_parts").filter(~pl.col("followed"))
+
+    def parts_of(row: dict[str, Any]) -> pl.DataFrame:
+        own = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"])
+        far = answers.filter(own)
+        return parts.filter(own) if far.is_empty() else far
+
     def order(row: dict[str, Any]) -> tuple[int, float]:
-        held = next((n for n, f in enumerate(blamed) if _inside(f, row)), len(blamed))
+        told = answers.filter((pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"]))
+        served = lines_of(told, cut)
+        held = next((n for n, f in enumerate(blamed) if _inside(f, row) or reaches(f, served)), len(blamed))
         return held, abs(math.log(row["wall_s"] / bad)) if bad and row["wall_s"] > 0 else -row["wall_s"]
 
     best = min(cut.iter_rows(named=True), key=order)
-    rows = parts.filter((pl.col("artifact_id") == best["artifact_id"]) & (pl.col("request") == best["request"])).sort(
-        "dur_s", "line_no", descending=[True, False]
-    )
+    rows = merged(parts_of(best)).sort("dur_s", "line_no", descending=[True, False])
     small = best["wall_s"] * SMALL
-    pieces = [_of_part(r, best, blamed, cite) for r in rows.iter_rows(named=True) if r["dur_s"] >= small]
+    pieces = [piece_of(case, r, best, blamed, cite) for r in rows.iter_rows(named=True) if r["dur_s"] >= small]
     rest = rows.filter(pl.col("dur_s") < small)
     if rest.height:
         seconds = round(sum(_ns(d) for d in rest["dur_s"]) / 1e9, 9)
@@ -263,48 +273,6 @@ def _inside(finding: Finding, request: dict[str, Any]) -> bool:
     return finding.unit == "s" and finding.clock == request["clock"] and any(
         c.artifact == request["artifact_id"] and request["line_from"] <= c.line_from and c.line_to <= request["line_to"] for c in finding.citations
     )  # fmt: skip
-
-
-def _of_part(part: dict[str, Any], request: dict[str, Any], blamed: Sequence[Finding], cite: Cite) -> Piece:
-    line = part["line_max"] or part["line_no"]
-    finding = next(
-        (
-            f for f in blamed
-            if f.unit == "s" and f.clock == request["clock"]
-            and any(c.artifact == request["artifact_id"] and c.line_from <= line <= c.line_to for c in f.citations)
-        ),
-        None,
-    )  # fmt: skip
-    label = _told(part)
-    if part["pid"] != request["pid"]:
-        label += f", in pid {part['pid']}"
-    lines = dict.fromkeys((line, part["line_no"], part["line_end"]))
-    citations = tuple(c for n in lines for c in cite(request["artifact_id"], n, n, "piece"))
-    kind: Literal["traced", "untraced", "wait", "culprit", "rest"] = "traced"
-    if finding is not None and part["kind"] != "not traced":
-        kind = "culprit"
-    elif part["kind"] == "not traced":
-        kind = "untraced"
-    elif part["kind"] in ("child", "pipe", "socket", "connect", "poll", "lock", "name service", "idle", "sleep"):
-        kind = "wait"
-    return Piece(label, part["dur_s"], True, kind, finding.layer if finding and kind == "culprit" else None, citations)
-
-
-ABOUT = {
-    "name service": "name service", "socket": "connection", "connect": "connecting", "accept": "waiting for a connection", "pipe": "pipe",
-    "file": "file", "sync": "writing through to the disk", "child": "waiting for a child", "lock": "waiting for", "sleep": "sleeping",
-    "poll": "waiting on several descriptors", "idle": "waiting for new work",
-}  # fmt: skip
-"""What the kinds of parts are called; the others by their calls."""
-
-
-def _told(part: dict[str, Any]) -> str:
-    if part["kind"] in ("own code", "not traced"):
-        return str(part["kind"])
-    calls = f"{part['n']} calls, mostly {part['name']}" if part["n"] > 1 else str(part["name"])
-    if part["kind"] not in ABOUT:
-        return f"{part['target']}: {calls}" if part["target"] else calls
-    return " ".join(filter(None, (ABOUT[part["kind"]], part["target"]))) + f": {calls}"
 
 
 def _of_cover(case: Case, cite: Cite) -> WhoseSeconds | None:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ def call(line: int, pid: int, at: float, seconds: float, stamp: str = "end") -> 
 
 def edge(line: int, waiter: int, author: int, seconds: float) -> dict[str, Any]:
     return {**PLACE, "from_host": "db", "to_host": "db", "from_pid": waiter, "to_pid": author, "kind": "pipe", "line_from": line, "line_to": line,
-            "wait_s": seconds, "share": seconds / 3, "request": 1}  # fmt: skip
+            "wait_s": seconds, "share": seconds / 3, "request": 1, "to_artifact": 1, "to_clock": "1.1:1"}  # fmt: skip
 
 
 CALLS = [call(1, 10, 3.0, 2.0), call(2, 11, 2.9, 1.4), call(3, 12, 2.8, 1.2), call(4, 10, 0.9, 0.5)]
@@ -62,8 +63,51 @@ def test_a_wait_in_other_seconds_leads_nowhere() -> None:
 
 
 def test_an_edge_of_another_clock_or_file_leads_nowhere() -> None:
-    for other in ({"clock": "1.1:2"}, {"artifact_id": 2}):
+    for other in (
+        {"clock": "1.1:2", "to_clock": "1.1:2"},
+        {"artifact_id": 2, "to_artifact": 2},
+        {"to_artifact": 2},
+        {"to_clock": None},
+    ):
         assert of(3, edges=[{**e, **other} for e in EDGES]) == ()
+
+
+FAR = {"artifact_id": 2, "host": "web", "clock": "2.1:1"}
+
+
+def asked(line: int, seconds: float, since: float, **more: Any) -> dict[str, Any]:
+    """pid 11 of db1 has a question of pid 10 of web (the same number, another process) for `seconds` from `since` on its own clock."""
+    to = {
+        "to_artifact": 1,
+        "to_clock": "1.1:1",
+        "to_host": "db",
+        "to_pid": 11,
+        "to_lwp": 1,
+        "to_t0": since,
+        "to_t1": since + seconds,
+    }
+    return {**FAR, "from_host": "web", "from_pid": 10, "kind": "socket", "line_from": line, "line_to": line, "wait_s": seconds, "share": 0.1,
+            "request": 1, **to, **more}  # fmt: skip
+
+
+def test_the_path_leads_to_whoever_asked_in_another_trace() -> None:
+    """db   11 (server)  1.0 |--[ question 1 ]--[ question 2 ]--| 3.0     its slow call lies in question 2
+    web  10 (client)  71.0 |---[ waits ]------[ waits ]---------| 73.0, its clock is another one"""
+    far = [{**call(n, 10, 70.0 + n, 0.9), **FAR, "lwp": 10} for n in (1, 2)]
+    rows = {
+        "syscalls": [call(2, 11, 2.9, 1.4), *far],
+        "wait_edges": [asked(1, 0.8, 1.0), asked(2, 0.9, 1.9)],
+        "requests": [{**FAR, "request": 1, "pid": 10, "wall_s": 2.5}],
+        "pipe_pairs": [],
+    }
+    cited = replace(finding(2), clock="1.1:1", t_from=1.0, t_to=2.8)
+    path = waits_for(Case.of_tables(rows), cited)
+    assert path == (Wait("pid 10 on web", "pid 11 on db", 1.7, 2.5),)
+    assert told(path, "db") == "pid 10 on web waits at most 1.700 of 2.500 s for pid 11 on db"
+    only_last = replace(cited, t_from=2.0, t_to=2.8)
+    assert waits_for(Case.of_tables(rows), only_last) == (Wait("pid 10 on web", "pid 11 on db", 0.9, 2.5),)
+    rows["wait_edges"] = [asked(1, 0.8, 1.0, to_t0=11.0, to_t1=11.8)]
+    assert waits_for(Case.of_tables(rows), cited) == (), "he had the question in other seconds"
 
 
 def test_nobody_waits_for_the_outermost_process() -> None:

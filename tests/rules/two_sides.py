@@ -34,7 +34,9 @@ def client(
     ip, port = ends[1].rsplit(":", 1)
     rows = [call(artifact, 1, 7, 0.0, 0.001, "execve", path="/bin/asks")]
     if made:
-        rows.append(call(artifact, 2, 7, 0.01, 0.001, "connect", fd=4, peer_ip=ip, peer_port=int(port), args="4<TCP:[99]>"))
+        rows.append(
+            call(artifact, 2, 7, 0.01, 0.001, "connect", fd=4, peer_ip=ip, peer_port=int(port), args="4<TCP:[99]>")
+        )
     at, line = 0.02, 3
     for n, wait in enumerate(waits):
         rows.append(talk(artifact, line, 7, at, 0.0001, "sendto", 100 + n, ends))
