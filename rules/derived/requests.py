@@ -57,6 +57,7 @@ STAMPS = ["line_no", "t_local", "stamp", "dur_hi_s", "state"]
 STAMPED = pl.col("t_local").is_not_null() & (pl.col("state").fill_null("done") != "child_start")
 ENDED = nanoseconds(DONE_S).alias("done_ns")
 BATCH_ROWS = 400_000
+PIECE_ROWS = 200_000
 
 SPILLED = {
     **{c: t for c, t in TABLE.columns.items() if c not in ("request", "t_from", "t_to", "wall_s", "idle")},
@@ -65,13 +66,10 @@ SPILLED = {
 }
 
 
-def conversations(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `service` and `exchange` rows from targeted reads and writes of whole processes.
-
-    A conversation is one descriptor between two makings of it; turns are runs of reads and of writes in it, whatever thread does them.
-    """
+def spoken(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return of targeted reads and writes those that may belong to a conversation, with what tells to which."""
     inward = pl.col("name").is_in(READS)
-    spoken = rows.filter(
+    return rows.filter(
         (inward | pl.col("name").is_in(WRITES))
         & (pl.col("bytes").fill_null(pl.col("ret")) > 0)
         & (
@@ -79,17 +77,23 @@ def conversations(rows: pl.DataFrame) -> pl.DataFrame:
             | ((pl.col("kind") == "other") & ~pl.col("fd").is_in(STANDARD))
         )
         & pl.col("fd").is_not_null()
-    ).with_columns(inward.alias("in"))
-    spoken = number(spoken, PLACE_COLUMNS, "place")
-    places = spoken.select("place", *PLACE_COLUMNS).unique("place")
+    ).select(*PROCESS, "fd", "conv", inward.alias("in"), "side", "target", "kind", "lwp", "line_no", "done_ns")
+
+
+def conversations(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return `service` and `exchange` rows from what was `spoken` by whole processes.
+
+    A conversation is one descriptor between two makings of it; turns are runs of reads and of writes in it, whatever thread does them.
+    """
+    calls = number(calls, PLACE_COLUMNS, "place")
+    places = calls.select("place", *PLACE_COLUMNS).unique("place")
     talk = ["place", "pid", "fd", "conv"]
-    kept = [*talk, "in", "side", "target", "kind", "lwp", "line_no", "done_ns"]
-    spoken = spoken.select(kept).sort(*talk, "done_ns", "line_no")
+    calls = calls.drop(PLACE_COLUMNS).sort(*talk, "done_ns", "line_no")
     # Whole numbers that rise from conversation to conversation and from turn to turn group faster than what they stand for.
-    spoken = spoken.with_columns(_changes(talk).cum_sum().alias("talk"))
+    calls = calls.with_columns(_changes(talk).cum_sum().alias("talk"))
     begins = (pl.col("in") != pl.col("in").shift(1)).fill_null(value=True) | _changes(["talk"])
-    spoken = spoken.with_columns(begins.cum_sum().alias("turn"))
-    turns = spoken.group_by("turn", maintain_order=True).agg(
+    calls = calls.with_columns(begins.cum_sum().alias("turn"))
+    turns = calls.group_by("turn", maintain_order=True).agg(
         pl.col("talk", "place", "pid", "fd").first(), pl.col("in").first(), pl.col("side").first(), pl.col("target").first().alias("peer"),
         pl.col("kind").first().alias("about"), pl.col("lwp").first(),
         ((pl.col("lwp").min() == pl.col("lwp").max()) & (pl.col("lwp").null_count() == 0)).alias("one_lwp"),
@@ -176,14 +180,20 @@ def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
     made = makers(case)
     talking = STAMPED & pl.col("name").is_in([*READS, *WRITES]) & pl.col("fd").is_not_null()
     for where in batches(case, talking, BATCH_ROWS, split="fd"):
-        rows = case.scan("syscalls", [*CALL, "bytes"], where & talking).with_columns(
+        found = case.scan("syscalls", [*CALL, "bytes"], where & talking).with_columns(
             ENDED,
             # Of the arguments only the path of a socket matters here, and no number in them.
             pl.when(pl.col("args").str.contains("sun_path|AF_UNIX")).then("args").alias("args"),
             pl.lit(None, pl.Int64).alias("arg_id"),
             pl.lit(None, pl.UInt64).alias("arg_addr"),
         )
-        yield conversations(with_targets(rows.collect(engine="streaming"), made, births))
+        rows = found.collect(engine="streaming")
+        # One descriptor may have millions of them: what each was about is found for some at a time.
+        pieces = (rows.slice(at, PIECE_ROWS) for at in range(0, rows.height, PIECE_ROWS))
+        said = [spoken(with_targets(piece, made, births)) for piece in pieces]
+        del rows
+        if said:
+            yield conversations(pl.concat(said, how="vertical_relaxed"))
 
 
 def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
