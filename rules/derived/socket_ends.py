@@ -42,7 +42,7 @@ NEEDS = ("syscalls", "proc_tree")
 SCOPE: Scope = "artifact"
 VERSION = "1"
 
-TCP = r"^\d+<TCP(?:v6)?:\[\[?(?P<local_ip>[0-9a-fA-F.:]+?)\]?:(?P<local_port>\d+)->\[?(?P<peer_ip>[0-9a-fA-F.:]+?)\]?:(?P<peer_port>\d+)\]"
+TCP = r"^\d+<TCP(?:v6)?:\[\[?(?P<local_ip>[0-9a-fA-F.:]+?)\]?:(?P<local_port>\d+)->\[?(?P<peer_ip>[0-9a-fA-F.:]+?)\]?:(?P<peer_port>\d+)\]>"
 UNIX = r"^\d+<UNIX(?:-STREAM|-SEQPACKET)?:\[(?P<local>\d+)->(?P<peer>\d+)"
 END = ["net", "local", "peer"]
 
