@@ -27,6 +27,8 @@ _HEAD = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date", 
 _KEYS = (
     "disk_device",
     "disk-device",
+    "dev",
+    "fsname",
     "cpu",
     "iface",
     "intr",
@@ -47,7 +49,8 @@ _DISK = DISK | {
     "wr_sec": ("w_kbps", 0.5),
 }
 _HOST = {name.removesuffix("/s").removeprefix("kb"): place for name, place in HOST.items()} | {
-    "swpused": HOST["kbswpused"]
+    "swpused": HOST["kbswpused"],
+    "inactive": HOST["kbinact"],
 }
 
 
@@ -69,7 +72,11 @@ def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tabl
     if tokens.is_empty():
         return
     _keep_open(tokens, state)
-    pairs = _pairs(tokens, state)
+    fill_tables(_pairs(tokens, state), kind, source, found, out, state)
+
+
+def fill_tables(pairs: pl.DataFrame, kind: str, source: Source, found: Found, out: Tables, state: State) -> None:
+    """Put pairs (line_no, of: number of their object, section, sample, key, text) into `found`; report host and clock."""
     _heads(pairs, source.hints, out, state)
     samples = _stamps(pairs, source, out, state)
     if samples.is_empty():

@@ -1,6 +1,6 @@
 r"""sar, sadf and pidstat: sections of samples, each under its own header.
 
-Tools: sar(1) of Solaris, Linux (sysstat 6 to 12, all flags, --human, colours, any locale), AIX, HP-UX; sadf(1) -d and -j;
+Tools: sar(1) of Solaris, Linux (sysstat 6 to 12, all flags, --human, colours, any locale), AIX, HP-UX; sadf(1) -d, -p, -j and -x;
 pidstat(1), all flags, with and without -h. Capture: `sar -A -f FILE`, `sadf -d FILE -- -A`, `pidstat -urdwt 5`.
 
 Samples::
@@ -11,6 +11,7 @@ Samples::
     08:20:00   iscsi0            0     0.0       0       0     0.0     0.0
                sd4,a             1     0.0       6     212     0.0     2.8
     13:37:29     LINUX RESTART	(9 CPU)
+    SYSSTAT.TEST	31	2019-04-18 13:20:19 UTC	all	%user	2.15
     SYSSTAT.TEST;31;2019-04-18 13:20:19 UTC;-1;2.15;12.50;1.84;0.12;0.00;0.34;0.19;0.00;0.00;82.88
 
 Tables: vmstat (-u all, -q, -r, -w, -W, -S, Solaris -g -c), mpstat (-P, -u of one CPU), iostat (-d), ps and microstates
@@ -20,14 +21,15 @@ Clock: wall-local (banner and times of day), wall-utc (sadf, -U). A row's time i
 start; equal ones are an average since boot.
 Traps: a blank time is that of the row above. Average lines are the tool's arithmetic over rows that stand there: read,
 and rows only where a paste holds nothing else. `03/04/19` on Linux may be day first: said. Solaris freemem is in pages
-(8 kB on sun4, 4 kB on i86pc), freeswap in 512-byte blocks. Known gaps: sadf -x, -p and -g; binary sa files.
+(8 kB on sun4, 4 kB on i86pc), freeswap in 512-byte blocks. A row of sadf -p
+is several lines. Known gaps: sadf -g (SVG), -l (PCP), -r (raw counters); binary sa files are named, with what makes text of them.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from parsers import grid, sar_clock, section_rows, sysstat_json
+from parsers import grid, sar_clock, section_rows, sysstat_json, sysstat_pairs, sysstat_xml
 from parsers.registry import Claim, Format
 from parsers.sar_lines import LOOKS, averages_only, banner_rows, classed, sections_claim
 from parsers.section_columns import section
@@ -47,13 +49,13 @@ FORMATS = tuple(
     Format(
         kind="sar",
         variant=variant,
-        version="1",
+        version="2",
         systems=systems,
         tables=("vmstat", "mpstat", "iostat", "counters", "ps", "microstates", "logs", "hosts"),
         man=man,
         example=example,
         clocks=("wall-local", "wall-utc"),
-        own=LOOKS,
+        own=f"{LOOKS}|{sysstat_pairs.LINE}",
     )
     for variant, (systems, man, example) in _SYSTEMS.items()
 )
@@ -66,29 +68,43 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.97, "header of sadf -d", "sadf")
     if '"sysstat"' in text[:400] and '"file-date"' in text:
         return Claim(0.95, "JSON of sadf -j", "sadf")
+    if "<timestamp date=" in text[:8000] or "<sysdata-version>" in text[:2000]:
+        return Claim(0.95, "XML of sadf -x", "sadf")
+    if (pairs := sysstat_pairs.looks(head.lines[:8])) >= 2 and pairs * 2 >= sum(1 for x in head.lines[:8] if x):
+        return Claim(0.95, f"{pairs} of the first lines are figures of sadf -p", "sadf")
     return sections_claim(head)
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state`: banner and date, header, the last time and number of each section, the decimal sign."""
-    if state.get("json") is None:
-        state["json"] = False
     for frame in grid.frames(source):
-        if state.get("begun") is None:
-            state["begun"] = True
-            state["json"] = sysstat_json.looks(frame)
+        layout = state.get("layout") or _layout(frame)
+        state["layout"] = layout
         found: Found = {}
-        if state["json"]:
+        if layout == "json":
             sysstat_json.read(frame, "sar", source, found, out, state)
+        elif layout == "xml":
+            sysstat_xml.read(frame, source, found, out, state)
         else:
             _text(frame, source, found, out, state)
         section_rows.add(found, out)
     return state
 
 
+def _layout(frame: pl.DataFrame) -> str:
+    if sysstat_json.looks(frame):
+        return "json"
+    if sysstat_xml.looks(frame):
+        return "xml"
+    return "pairs" if sysstat_pairs.looks(frame["line"].head(8).to_list()) >= 2 else "text"
+
+
 def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state: State) -> None:
-    lines = classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
-    banner_rows(lines, out, state)
+    if state["layout"] == "pairs":
+        lines = sysstat_pairs.classed(frame, source, out, state)
+    else:
+        lines = classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
+        banner_rows(lines, out, state)
     out.read(lines.filter(pl.col("shape").is_in(["banner", "heading", "config", "average"]))["line_no"])
     timed = lines.filter((pl.col("is_heading") | (pl.col("shape") == "row")) & pl.col("heading").is_not_null())
     rows = sar_clock.placed(timed, source, out, state)
@@ -100,8 +116,9 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
         bad = fill(mine, what, found, state)
         if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
             out.account("damaged", [source.next_line - 1])
-    alone = averages_only(lines, found, out, state)
-    out.account("unknown", alone["line_no"])
+    if state["layout"] == "text":
+        alone = averages_only(lines, found, out, state)
+        out.account("unknown", alone["line_no"])
     logs = lines.filter(pl.col("shape").is_in(["restart", "comment"]))
     if not logs.is_empty():
         t = pl.when(pl.col("utc")).then(pl.col("at")).otherwise(pl.col("at") + pl.col("midnight"))

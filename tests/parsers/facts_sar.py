@@ -267,6 +267,17 @@ def busiest(reading: Reading, value: dict[str, Any]) -> None:
     assert {k: row[k] for k in value} == value
 
 
+def sadf_counters(reading: Reading, value: dict[str, float]) -> None:
+    """The first figure of each name."""
+    rows = reading.table("counters").filter(pl.col("sample") == 1).unique("name", keep="first", maintain_order=True)
+    found = dict(rows.select("name", "value").iter_rows())
+    assert {k: found.get(k) for k in value} == value
+
+
+def restart_text(reading: Reading, value: str) -> None:
+    assert reading.table("logs").select("text", "op").rows() == [(value, "restart")]
+
+
 def cs(reading: Reading, value: list[float]) -> None:
     assert reading.table("vmstat")["cs"].drop_nulls().to_list() == value
 
@@ -284,6 +295,8 @@ def damaged_lines(reading: Reading, value: list[int]) -> None:
 
 
 CHECKERS = {
+    "sadf_counters": sadf_counters,
+    "restart_text": restart_text,
     "variant": variant,
     "times": times,
     "cpu_pct": cpu_pct,

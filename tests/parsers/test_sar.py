@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers.source import Hints, Limits
 from parsers.times import wall_text
 from tests.parsers.evidence import read_bytes
 
@@ -120,3 +123,54 @@ def test_sizes_for_people_are_turned_into_kilobytes():
     reading = read_bytes(text.encode())
     assert reading.table("vmstat")["free_kb"].to_list() == [1572864.0]
     assert reading.table("counters").select("name", "value").rows() == [("kbmemused", 819200.0), ("%memused", 34.1)]
+
+
+DATA = st.lists(
+    st.tuples(st.integers(0, 10000), st.integers(0, 10000), st.integers(0, 10**6), st.integers(0, 10**8), st.integers(0, 10000)),
+    min_size=1,
+    max_size=4,
+)  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None)
+@given(DATA, st.sampled_from(["p", "x"]), st.sampled_from([150, 1_000_000]))
+def test_figures_of_sadf_come_out_again_wherever_the_text_is_cut(samples, form, block_bytes):
+    text = ""
+    for n, (usr, idle, cs, free, busy) in enumerate(samples):
+        second = f"{n + 1:02d}"
+        if form == "p":
+            front = f"h\t60\t2026-01-02 03:04:{second} UTC\t"
+            said = [
+                ("all", "%user", usr / 100),
+                ("all", "%idle", idle / 100),
+                ("cpu1", "%user", 1),
+                ("cpu1", "%idle", 2),
+                ("-", "proc/s", 1),
+            ]
+            said += [
+                ("-", "cswch/s", cs),
+                ("-", "kbmemfree", free),
+                ("-", "kbmemused", 5),
+                ("sda", "tps", 4),
+                ("sda", "%util", busy / 100),
+            ]
+            text += "".join(f"{front}{item}\t{name}\t{value}\n" for item, name, value in said)
+        else:
+            text += f'<timestamp date="2026-01-02" time="03:04:{second}" utc="1" interval="60">\n<cpu-load>\n'
+            text += f'<cpu number="all" user="{usr / 100}" idle="{idle / 100}"/>\n<cpu number="1" user="1" idle="2"/>\n</cpu-load>\n'
+            text += f'<process-and-context-switch per="second" proc="1" cswch="{cs}"/>\n<memory unit="kB">\n<memfree>{free}</memfree>\n'
+            text += f'<memused>5</memused>\n</memory>\n<disk per="second">\n<disk-device dev="sda" tps="4" util-percent="{busy / 100}"/>\n'
+            text += "</disk>\n</timestamp>\n"
+    hints, limits = Hints(kind="sar", variant="sadf"), Limits(block_bytes=block_bytes)
+    reading = read_bytes(text.encode(), hints, limits)
+    assert reading.account.account.unknown == 0
+    host = reading.table("vmstat")
+    numbers = range(1, len(samples) + 1)
+    start = datetime(2026, 1, 2, 3, 4, tzinfo=UTC).timestamp()
+    shares = host.drop_nulls("usr").select("sample", "t_local", "interval_s", "usr", "idle").rows()
+    assert shares == [(n, start + n, 60.0, u / 100, i / 100) for n, (u, i, *_) in zip(numbers, samples, strict=True)]
+    assert host["cs"].drop_nulls().to_list() == [cs for _, _, cs, _, _ in samples]
+    assert host["free_kb"].drop_nulls().to_list() == [free for *_, free, _ in samples]
+    assert reading.table("mpstat").select("cpu", "usr", "idle").unique().rows() == [(1, 1.0, 2.0)]
+    disks = reading.table("iostat").select("device", "io_ps", "busy_pct").rows()
+    assert disks == [("sda", 4.0, busy / 100) for *_, busy in samples]
