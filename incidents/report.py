@@ -50,6 +50,7 @@ NEEDS: dict[str, str] = {
     "pipe_pairs": "a trace of both ends of the pipe",
     "sqlnet": "an Oracle Net trace",
     "wait_cover": "traces of one connection on both sides",
+    "answered_by": "system call traces of both ends of a connection",
     "conn_times": "connection times",
     "changes": "connection times before and after the change",
     "markers": "what was changed and when",

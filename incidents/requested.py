@@ -23,7 +23,7 @@ MOST_CAUSES = 4
 _MADE_OF = {
     "listener_cycles": "syscalls", "listener_load": "syscalls", "name_calls": "syscalls", "pipe_pairs": "syscalls",
     "proc_tree": "syscalls", "call_profile": "syscalls", "stop_waits": "syscalls", "requests": "syscalls",
-    "request_parts": "syscalls", "open_calls": "syscalls", "unbroken trace": "syscalls",
+    "request_parts": "syscalls", "open_calls": "syscalls", "unbroken trace": "syscalls", "answered_by": "syscalls",
     "seg_groups": "pmap", "counter_growth": "counters", "wait_cover": "sqlnet", "sqlnet_waits": "sqlnet",
     "tcp_flows": "packets", "trends": "ps", "hist_modes": "hist", "profile_kinds": "profile_symbols",
     "changes": "conn_times", "predictions": "conn_times",

@@ -68,9 +68,10 @@ def cited(bands: Sequence[Json], findings: Iterable[Json], frame: Frame, source:
 def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
     """Return the waits of traced requests that were followed, each from the waiting strip to the one that was waited for.
 
-    The table `wait_edges` is put together from what the last judgement left; without that there are none.
+    `to` is None where whoever was waited for has no strip in this frame, because his clock is tied to none of it: nothing is drawn then,
+    `from_who` and `to_who` say it. The table `wait_edges` is what the last judgement left; without that there are none.
     """
-    if frame.ordered or any(source.case.kept(name) is None for name in ("request_parts", "wait_cover")):
+    if frame.ordered or source.case.kept("wait_edges") is None:
         return []
     names = ", ".join(windows.quoted(clock) for clock in frame.laid.shifts)
     edges = [
@@ -79,7 +80,7 @@ def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
         if edge["clock"] is None or edge["clock"] in frame.laid.shifts
     ][:MOST_WAITS]
     places = at_lines(frame, source, ((edge["artifact_id"], edge["line_to"]) for edge in edges))
-    known: dict[str, list[tuple[str | None, str, int | None, int | None]]] = {}
+    known: dict[str, list[tuple[str | None, Any]]] = {}
     for name in CALLS:
         if source.has(name):
             lane, draw = lanes()[name]
@@ -87,27 +88,30 @@ def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
             rows = source.query(f"select distinct {keys} from {name} where clock in ({names})")
             blank = dict.fromkeys((*lane.fields, "func", "line_from", "line_to", "artifact_id"))
             blank |= dict.fromkeys(("t0", "t1", "n", "total_s", "worst_s"), 0)
-            drawn = [draw([blank | row], Window(0, 1, 1))[0] for row in rows]
-            known[name] = [(strip.host, strip.label, strip.process, strip.lwp) for strip in drawn]
+            known[name] = [(row["clock"], draw([blank | row], Window(0, 1, 1))[0]) for row in rows]
     found = []
     for edge in edges:
         here = places.get((edge["artifact_id"], edge["line_to"]))
         if here is None:
             continue
-        if edge["kind"] == "socket":
-            there = [("sqlnet", label) for host, label, *_ in known.get("sqlnet", []) if host == edge["to_host"]]
+        away = edge["to_artifact"] is not None and (edge["to_artifact"], edge["to_clock"]) != (
+            edge["artifact_id"],
+            edge["clock"],
+        )
+        if edge["to_artifact"] is None:
+            there = [("sqlnet", s.label) for _, s in known.get("sqlnet", []) if s.host == edge["to_host"]]
         else:
             there = [
-                ("syscalls", label)
-                for host, label, pid, lwp in known.get("syscalls", [])
-                if host == edge["to_host"] and pid == edge["to_pid"] and edge["to_lwp"] in (None, lwp)
-            ]
+                ("syscalls", s.label)
+                for clock, s in known.get("syscalls", [])
+                if (clock, s.host, s.process) == (edge["to_clock"], edge["to_host"], edge["to_pid"]) and edge["to_lwp"] in (None, s.lwp)
+            ]  # fmt: skip
         there = [strip for strip in there if strip != here[0]]
-        if there:
+        if there or away:
             found.append(
                 {
                     "from": here[0],
-                    "to": there[0],
+                    "to": there[0] if there else None,
                     "end": here[1],
                     "kind": edge["kind"],
                     "wait_s": edge["wait_s"],
@@ -115,6 +119,26 @@ def waits(frame: Frame, source: ReadOnly) -> list[dict[str, Any]]:
                     "artifact": edge["artifact_id"],
                     "line_from": edge["line_from"],
                     "line_to": edge["line_to"],
+                    "from_who": _who(edge["from_pid"], edge["from_host"]),
+                    "to_who": _who(edge["to_pid"], edge["to_host"]),
                 }
             )
     return found
+
+
+def _who(pid: int | None, host: str | None) -> str:
+    return " on ".join(filter(None, (f"pid {pid}" if pid is not None else None, host or "an unknown host")))
+
+
+def elsewhere(found: Iterable[Json]) -> list[str]:
+    """Say in words which waits lead out of their frame: an arrow would claim a place on a clock that is not this one."""
+    lines: dict[tuple[str, str], dict[tuple[int, int], float]] = {}
+    for edge in found:
+        if edge["to"] is None:
+            # A wait stands once for each request that it is a part of.
+            lines.setdefault((edge["from_who"], edge["to_who"]), {})[edge["artifact"], edge["line_to"]] = edge["wait_s"]
+    return [
+        f"{waiter} waits {len(each)} time{'' if len(each) == 1 else 's'}, {sum(each.values()):.3f} s in all, for {author}, whose clock is "
+        "not tied to this one: no arrow is drawn."
+        for (waiter, author), each in lines.items()
+    ]

@@ -114,6 +114,13 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
         {**_CAPTURE, _EVERY: f"{_CAPTURED}, while a connect is traced on both sides"},
         NETWORK,
     ),
+    "answered_by": (
+        {
+            _EVERY: "traces of client and server at once, and the descriptors of both processes (pfiles, lsof)",
+            "linux": "timeout -s INT 60 strace -f -yy -ttt -T -o FILE -p PID, of client and server at once",
+        },
+        SYSADMIN,
+    ),
     "packets": ({**_CAPTURE, _EVERY: _CAPTURED}, NETWORK),
     "tcp_flows": ({**_CAPTURE, _EVERY: _CAPTURED}, NETWORK),
     "logs": ({_EVERY: "listener.log and the alert log of the hour"}, DBA),

@@ -65,6 +65,7 @@ class _Edge:
 
 def waits_for(case: Case, finding: Finding | None) -> tuple[Wait, ...]:
     """Return the waits that lead to a finding, outermost first; none where no line says who waits for its process."""
+    case.derived("wait_edges")  # the timeline draws what a judgement leaves, whatever it found
     leaf = _leaf(case, finding) if finding is not None else None
     if finding is None or leaf is None:
         return ()

@@ -136,7 +136,8 @@ def offered(request: HttpRequest, slug: str) -> HttpResponse:
 @require_GET
 @never_cache
 def waits(request: HttpRequest, slug: str) -> HttpResponse:
-    """Answer with the waits of a frame that were followed to whoever was waited for: the arrows between its strips."""
+    """Answer with the waits of a frame that were followed to whoever was waited for: the arrows between its strips (`waits`), and in words
+    those that lead to another clock (`elsewhere`)."""
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     found: list[Json] = []
@@ -144,7 +145,8 @@ def waits(request: HttpRequest, slug: str) -> HttpResponse:
         with opened(room) as source:
             for frame in asked_frames(request, report, source):
                 found += strips.waits(frame, source)
-    return JsonResponse({"waits": found})
+    drawn = [edge for edge in found if edge["to"] is not None]
+    return JsonResponse({"waits": drawn, "elsewhere": [visible(line) for line in strips.elsewhere(found)]})
 
 
 @require_GET

@@ -338,7 +338,8 @@ export class Frame {
       try {
         const data = await fetchJson(`${this.state.waits}?${new URLSearchParams({ frame: this.meta.frame })}`);
         this.arrows = data.waits;
-        if (!this.arrows.length) this.say("No wait of this frame was followed to whoever was waited for.");
+        if (data.elsewhere.length) this.say(data.elsewhere.join(" "));
+        else if (!this.arrows.length) this.say("No wait of this frame was followed to whoever was waited for.");
       } catch (error) { this.say(`The waits could not be fetched: ${error.message}`); }
     }
     control.setAttribute("aria-pressed", String(Boolean(this.arrows)));
