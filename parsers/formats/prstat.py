@@ -13,15 +13,15 @@ Samples::
     top - 11:24:50 up 2 min,  2 users,  load average: 0.23, 0.22, 0.09
     %Cpu(s):  5.9 us,  5.9 sy,  0.0 ni, 88.2 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st
 
-Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name); vmstat (load1, and
-top's lines of CPU, memory and swap). Clock: top prints a time of day (wall-local; the date only if a mark or a prompt tells); prstat
-has none.
+Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name;
+topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); mpstat (`%Cpu0`); iostat, hosts (topas).
+Clock: top prints a time of day (wall-local; the date only if a mark or a prompt tells), topas a date too; prstat has none.
 Traps: each line of a head is a row of vmstat of its own, with the same sample. `Total:` belongs to the report above it, so a
 leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top's cells without a suffix are KiB.
 PROCESS/NLWP is split at the last slash; names may hold slashes and blanks. The counts of -m are those of one interval:
 rates only where the interval is known. The first report of prstat -m covers the process's whole life: `first` is set
 where the command stands above. Names of zones and users that end with `*` were cut by the tool.
-Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's per-CPU lines (`%Cpu0`), prstat -H's table of groups.
+Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's bars (key t), prstat -H's table of groups.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ FORMATS = tuple(
         example=example,
         clocks=("none", "wall-local"),
         own="(?:"
-        + "|".join((HEADING, r"^Total: [0-9]+ processes, ", r"^top - [0-9]", r"^%?Cpu\(s\):", topas_screen.OWN))
+        + "|".join(
+            (HEADING, r"^Total: [0-9]+ processes, ", r"^top - [0-9]", r"^%?Cpu(?:\(s\)|[0-9]+ *):", topas_screen.OWN)
+        )
         + ")",
     )
     for variant, systems, man, example in (
@@ -86,8 +88,9 @@ BANNER = r"^top - ([0-9]{2}):([0-9]{2}):([0-9]{2}) up .*load average: ([0-9]+[.,
 LAST_PID = r"^last pid: *[0-9]+;.*load averages?: *([0-9]+[.,][0-9]+)"
 LOAD = r"^load averages?: *([0-9]+[.,][0-9]+)"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:) "
+ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *:[ \t]+[0-9]"
 MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap) ?: "
-DETAIL = r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%Cpu[0-9]+ |CPU[0-9]* *states: |Kernel: )"
+DETAIL = r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: |Kernel: )"
 _SHARES = {
     "us": "usr",
     "sy": "sys",
@@ -159,6 +162,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         state["raw"] = {k: v for k, v in raw.items() if k == state.get("heading")}
         lines = _timed(lines, source, out, state)
         _host(lines, out, state)
+        _processors(lines, out)
         found, states, sums = [], [], []
         plain = pl.any_horizontal(line.str.contains(p) for p in (TOTAL, BANNER, LAST_PID, LOAD, CPU, MEMORY, DETAIL))
         for heading, group in grid.tables(lines.with_columns(is_heading=pl.col("is_heading") | plain)):
@@ -273,14 +277,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     host = told.filter(pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY))
     if host.is_empty():
         return
-    shares: dict[str, list[pl.Expr]] = {}
-    for word, name in _SHARES.items():
-        shares.setdefault(name, []).append(line.str.extract(rf"([0-9]+(?:[.,][0-9]+)?)%? ?{word}(?:,|$| )"))
-    is_cpu = line.str.contains(CPU)
-    cells = {
-        n: pl.when(is_cpu).then(pl.coalesce(e)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-        for n, e in shares.items()
-    }
+    cells = _shares(line.str.contains(CPU))
     factor = (
         line.str.extract(MEMORY, 1)
         .str.slice(0, 1)
@@ -306,6 +303,31 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
             "line_no", "sample", "t_local", *measured
         ),
     )
+
+
+def _shares(is_cpu: pl.Expr) -> dict[str, pl.Expr]:
+    """Give the shares of a line of top by column: `5.9 us`, `5.9%us`, `5,9 us`, `0.4% user`."""
+    shares: dict[str, list[pl.Expr]] = {}
+    for word, name in _SHARES.items():
+        found = pl.col("line").str.extract(rf"([0-9]+(?:[.,][0-9]+)?)%? ?{word}(?:,|$| )")
+        shares.setdefault(name, []).append(found)
+    return {
+        n: pl.when(is_cpu).then(pl.coalesce(e)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        for n, e in shares.items()
+    }
+
+
+def _processors(lines: pl.DataFrame, out: Tables) -> None:
+    """Write a row of mpstat for each CPU that top lists by itself (key 1); a wide screen has several on a line."""
+    alone = lines.filter(pl.col("line").str.contains(ONE_CPU))
+    if alone.is_empty():
+        return
+    apart = pl.col("line").str.replace_all(r"[ \t]+(%?Cpu[0-9]+ *:)", "\n$1").str.split("\n")
+    alone = alone.with_columns(line=apart).explode("line")
+    alone = alone.with_columns(cpu=pl.col("line").str.extract(ONE_CPU).cast(pl.Int64), **_shares(pl.lit(True)))
+    names = list(dict.fromkeys(_SHARES.values()))
+    known = alone.filter(pl.col("cpu").is_not_null() & pl.any_horizontal(pl.col(names).is_not_null()))
+    out.add("mpstat", known.select("line_no", "sample", "t_local", "cpu", *names))
 
 
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:

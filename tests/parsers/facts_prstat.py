@@ -147,7 +147,13 @@ def owner(reading: Reading, value: dict[str, Any]) -> None:
     assert rows.to_dicts() == [value]
 
 
+def each_cpu(reading: Reading, value: list[list[float]]) -> None:
+    rows = reading.table("mpstat").select("cpu", "usr", "sys", "idle", "wa").rows()
+    assert [list(row) for row in rows] == value
+
+
 CHECKERS = {
+    "each_cpu": each_cpu,
     "host": host,
     "disk": disk,
     "figures": figures,

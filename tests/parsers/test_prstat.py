@@ -199,3 +199,32 @@ def test_the_figures_of_a_topas_screen_come_back_wherever_it_is_cut(screens, col
     assert disks == [("hdisk0", said["busy"], 8.0) for said in screens]
     rows = reading.table("ps").select("comm", "pid", "cpu_pct", "login").rows()
     assert rows == [(said["comm"], said["pid"], said["share"], "root") for said in screens]
+
+
+CPUS = st.lists(st.tuples(*[st.integers(0, 1000)] * 4), min_size=1, max_size=5)
+
+
+@settings(max_examples=30, deadline=None, database=None)
+@given(cpus=CPUS, form=st.sampled_from(["new", "old", "comma", "freebsd"]), wide=st.booleans())
+def test_each_cpu_that_top_lists_is_a_row(cpus, form, wide):
+    def share(tenths):
+        return f"{tenths / 10:5.1f}".replace(".", "," if form == "comma" else ".")
+
+    def line(cpu, us, sy, ni, idle):
+        if form == "freebsd":
+            return f"CPU {cpu}: {share(us)}% user, {share(ni)}% nice, {share(sy)}% system,   0.0% interrupt, {share(idle)}% idle"
+        if form == "old":
+            return f"Cpu{cpu}  :{share(us)}%us,{share(sy)}%sy,{share(ni)}%ni,{share(idle)}%id,  0.0%wa,  0.0%hi,  0.0%si,  0.0%st"
+        front = f"%Cpu{cpu}  :"
+        return (
+            f"{front} {share(us)} us,{share(sy)} sy,{share(ni)} ni,{share(idle)} id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st"
+        )
+
+    lines = [line(n, *cpu) for n, cpu in enumerate(cpus)]
+    if wide and form == "new":
+        lines = ["   ".join(lines[i : i + 2]) for i in range(0, len(lines), 2)]
+    text = "top - 11:24:50 up 2 min,  2 users,  load average: 0.23, 0.22, 0.09\n" + "\n".join(lines) + "\n"
+    reading = read_bytes(text.encode(), Hints(kind="prstat", variant="top"))
+    rows = reading.table("mpstat").select("sample", "cpu", "usr", "sys", "nice", "idle").rows()
+    assert rows == [(1, n, us / 10, sy / 10, ni / 10, idle / 10) for n, (us, sy, ni, idle) in enumerate(cpus)]
+    assert reading.account.account.unknown == 0
