@@ -30,7 +30,7 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
         rows = rows.with_columns(t_local=pl.lit(None, pl.Float64))
     rows = rows.sort("line_no", maintain_order=True)
     rows = rows.with_columns(
-        key=pl.concat_str(pl.col("grp"), pl.col("item").fill_null(""), pl.col("name"), separator="|")
+        key=pl.concat_str(pl.col("grp").fill_null(""), pl.col("item").fill_null(""), pl.col("name"), separator="|")
     )
     state = state.setdefault("counters", {})
     if "sample" not in rows.columns:

@@ -84,6 +84,12 @@ DAMAGE = CORPUS.parent / "parsers" / "damage.json"
 """What comes of each damage to each kind, as `tests/parsers/test_damage.py` proves it."""
 
 
+_SHORT = {
+    "open": (),
+    "cannot_show": ("Nothing in the text tells that it is not whole, so no reader could know.", ""),
+}
+
+
 def damage_text(path: Path = DAMAGE) -> str:
     """Write what a paste may do to each kind as Markdown: a table of all damages, then what falls short and why."""
     said = json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +101,7 @@ def damage_text(path: Path = DAMAGE) -> str:
         "",
         "**Recovered**: all rows are there with equal values. **Left unknown**: some rows or values are not, and a note says so.",
         "In both no row is made up and the account of lines adds up. **Cannot happen**: for the reason in brackets, or because",
-        "no sample has what the damage needs. A kind stands in two columns if its dialects differ; in *italics* it falls short: see below.",
+        "no sample has what the damage needs. A kind stands in two columns if its dialects differ; in *italics* not all is told: see below.",
         "",
         "| damage | recovered | left unknown | cannot happen |",
         "|---|---|---|---|",
@@ -106,16 +112,28 @@ def damage_text(path: Path = DAMAGE) -> str:
         for kind, table in kinds.items():
             why = f" ({never[kind]})" if kind in never else ""
             for state in table["cells"][name]:
-                short = name in table["open"] and state == "left unknown"
+                short = state == "left unknown" and (name in table["open"] or name in table.get("cannot_show", {}))
                 by_state[state].append(f"*{kind}*" if short else kind + why)
         without = f"; needs {damage['needs']}" if by_state["cannot happen"] else ""
         cells = [_list(tuple(by_state[state])) for state in by_state]
         lines.append(f"| {damage['words']} | {cells[0]} | {cells[1]} | {cells[2]}{without} |")
-    lines += ["", "## What falls short", "", "| kind | damage | sample | why |", "|---|---|---|---|"]
-    for kind, table in kinds.items():
-        for name, samples in table["open"].items():
-            words = said["damages"][name]["words"]
-            lines += [f"| {kind} | {words} | {sample} | {why} |" for sample, why in samples.items()]
+    for key, heading in (("open", "What falls short"), ("cannot_show", "What cannot show")):
+        rows = [
+            f"| {kind} | {said['damages'][name]['words']} | {sample} | {why} |"
+            for kind, table in kinds.items()
+            for name, samples in table.get(key, {}).items()
+            for sample, why in samples.items()
+        ]
+        if rows:
+            lines += [
+                "",
+                f"## {heading}",
+                "",
+                *_SHORT[key],
+                "| kind | damage | sample | why |",
+                "|---|---|---|---|",
+                *rows,
+            ]
     return "\n".join(lines) + "\n"
 
 

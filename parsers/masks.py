@@ -98,6 +98,12 @@ class Masks:
         if not distinctive(secret) and secret in _WORD.findall(f"{line[:begin]} {line[end:]}"):
             self._plain.setdefault(line_no, set()).add(secret)
 
+    def keep_torn(self, places: list[tuple[int, int, int]], kind: str, secret: str) -> None:
+        """Note a secret that a break has torn: `places` (line_no, from, to) hold it piece by piece, rows of these lines whole."""
+        for line_no, begin, end in places:
+            self.spans.append((line_no, begin, end, kind))
+            self._in_line.setdefault(line_no, set()).update(forms_of(secret))
+
     @property
     def found(self) -> bool:
         return bool(self.spans or self._places)

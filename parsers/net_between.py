@@ -26,6 +26,8 @@ _ELISION = (
 )
 _CUT_STAMP = r"^[\t ]*(?:\([0-9]*\)? ?)?(?:\[[0-9A-Z: .-]*|[0-9]{4}-[0-9: .-]*)$"
 _LOST_START = rf"^[^\[(]{{0,24}}\] ?{net_records.FUNCTION}:"
+_TABLE = r"^[\t ]*(?:(?:[a-z]{1,6}|[0-9.]+)[\t ]+){7,}(?:[a-z]{1,6}|[0-9.]+)$"
+"""Eight numbers or short names, and nothing else: a table's row or heading, so another program's (practice)."""
 _PHASES = ("entry", "exit", "normal exit", "error exit")
 _UNFINISHED = re.compile(r"^soc(?:ket)? [0-9]+ h[^=]*=?$|\b[pt]len=$|\btype=$|events (?:s|se|set)?$|^exit [(:][^)]*=$")
 _HALF_ROW = re.compile(r"(?:[0-9A-Fa-f*]{2} ){0,7}[0-9A-Fa-f*]{0,2} *(?:\|.{0,8})?")
@@ -70,6 +72,7 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
         .when(text.str.contains(_HEADER)).then(pl.lit("header"))
         .when((pl.col("line_no") == (last_line or 0)) & text.str.contains(_CUT_STAMP)).then(pl.lit("damaged"))
         .when((pl.col("line_no") == 1) & text.str.contains(_LOST_START)).then(pl.lit("damaged"))
+        .when(text.str.contains(_TABLE)).then(pl.lit("unknown"))
         .when(deeper & ~pl.col("inner")).then(pl.lit("joined"))
         .when(text.str.contains(r"^[\t ]+[A-Z][A-Z ]*[A-Z]$")).then(pl.lit("damaged"))
         .when(text.str.contains(r"[A-Za-z]{2,}[ ,]+[A-Za-z]+[ ,]+[A-Za-z]")).then(pl.lit("prose"))

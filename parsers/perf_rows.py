@@ -129,7 +129,7 @@ def separated(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
         "event",
         "frame",
         mark=cell("Symbol").str.extract(rf"^({MARK})", 1),
-        symbol=cell("Symbol").str.replace(rf"^{MARK} ", ""),
+        symbol=cell("Symbol").str.replace(rf"^{MARK}(?: |$)", "").replace("", None),
         pct=_share(cell("Overhead" if "Overhead" in names else "Children")),
         self_pct=_share(cell("Self")),
         samples=cell("Samples").cast(pl.Float64, strict=False),

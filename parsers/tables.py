@@ -19,7 +19,7 @@ from parsers.masks import Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
 from parsers.schema import TABLES, schema
-from parsers.secret_scan import DESCRIBED, OF_ITS_LINE, Scanner
+from parsers.secret_scan import DESCRIBED, OF_ITS_LINE, Scanner, spans
 from parsers.source import Longs, Source
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
@@ -131,10 +131,6 @@ def line_span(rows: pl.DataFrame) -> tuple[int, int]:
     return int(rows["line_no"].to_numpy().min()), int(last.to_numpy().max())
 
 
-_RECORDS = {"sqlnet", "logs"}
-"""Tables of records whose formats tell themselves whether a last one is torn; elsewhere nobody can tell whether a number lacks digits."""
-
-
 class Tables:
     """What a format fills while it parses one block run."""
 
@@ -236,6 +232,15 @@ class Tables:
         What the format puts into tables and notes of these lines it has masked itself.
         """
         self._masks.keep_places(frame)
+
+    def joined_lines(self, pieces: list[tuple[int, str, int]], whole: str) -> None:
+        """Say that lines (line_no, text, where it begins in `whole`) are one broken one: noted, read, its secrets masked."""
+        first, last = pieces[0][0], pieces[-1][0]
+        self.read([number for number, _, _ in pieces])
+        for begin, end, kind in spans(whole):
+            torn = [(n, max(begin - at, 0), min(end - at, len(text))) for n, text, at in pieces]
+            self._masks.keep_torn([place for place in torn if place[1] < place[2]], kind, whole[begin:end])
+        self.note(first, last, "repaired", "a line that was broken here, joined: the breaks show how")
 
     def domain(self, domain: Domain) -> None:
         """Report a clock domain of the part."""
@@ -403,7 +408,7 @@ class Tables:
                 self.note(int(number), int(number), "elided", source.text_of(int(number)).strip())
         ends = source.last and source.end == source.text.size and len(codes) and codes[-1] == _CODE["read"]
         told = any(note.line_to == source.next_line - 1 for note in self._single)
-        if ends and not told and self.rows.keys() - _RECORDS and source.text.open_end():
+        if ends and not told and self.rows and source.text.open_end():
             self.note(source.next_line - 1, source.next_line - 1, "remark", "the last line has no end: it may be cut")
         return codes
 

@@ -153,8 +153,10 @@ class Flows:
             if size and not syn:
                 _payload(flow, mine, seq, size, t)
 
-    def take(self, last: bool) -> tuple[pl.DataFrame, int]:
-        """Give the rows that will not change, by first line, and how many of them had no SYN; all of them at the end."""
+    def take(self, last: bool) -> tuple[pl.DataFrame, int, list[int]]:
+        """Give the rows that will not change, by first line (all of them at the end), how many of them had no SYN, and the first
+        lines of those that begin with the answer to it.
+        """
         gone: list[Flow] = []
         if last:
             gone, self.open = [*self.done, *self.open.values()], {}
@@ -167,7 +169,8 @@ class Flows:
         if gone:
             self.done = []
         rows = sorted((flow.row() for flow in gone), key=lambda row: row[0])
-        return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), sum(not flow.opened for flow in gone)
+        answered = sorted(flow.first for flow in gone if flow.opened and flow.syn is None)
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), sum(not flow.opened for flow in gone), answered
 
 
 def _flow(told: dict[str, Any]) -> Flow:

@@ -53,6 +53,12 @@ BY_COUNT = {
 }
 """Columns of rows without a header, by their number."""
 
+TWO_SYSTEMS = ("solaris", 19)
+"""Rows of so many numbers are of Solaris with one disk or of FreeBSD with two."""
+
+DIFFERENT = ("swap_free_kb", "re", "mf", "pi_kbps", "po_kbps", "fr_kbps", "de_kb", "sr")
+"""What the two print at different places (the second column of memory and what stands behind the disks are the same)."""
+
 
 @dataclass(frozen=True)
 class Columns:

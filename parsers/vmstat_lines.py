@@ -9,7 +9,8 @@ from dataclasses import replace
 import polars as pl
 
 from parsers import grid
-from parsers.tables import Tables
+from parsers.source import Source
+from parsers.tables import State, Tables
 from parsers.vmstat_columns import CLOCK, Columns, adds_up, heading_length
 
 ROW = rf"^[ \t]*(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T])?{CLOCK}[ \t]+)?[0-9]+(?:[ \t]+-?[0-9][0-9.,]*[KMGT]?){{6,}}"
@@ -121,3 +122,16 @@ def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
         rest = lines[_LINES:]["line_no"]
         out.account("damaged", rest)
     return pl.concat([kept, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
+
+
+def refuse(source: Source, out: Tables, state: State) -> State:
+    """Of Tru64 only the page size is certain."""
+    text = "vmstat of Tru64 is not read: it mixes pages with K and M of unknown size, so its figures would be guesses"
+    for block in source.blocks():
+        page = pl.col("line").str.extract(TRU64)
+        titles = block.frame.filter(page.is_not_null())
+        size = (page.cast(pl.Int64, strict=False) // 1024).alias("page_kb")
+        out.add("hosts", titles.select("line_no", pl.lit("tru64").alias("os"), size))
+        lines = block.frame.filter(page.is_null() & (pl.col("line") != ""))
+        out.notes(lines.select("line_no", pl.lit("unknown").alias("kind"), pl.lit(text).alias("text")))
+    return state

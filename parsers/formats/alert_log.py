@@ -24,6 +24,7 @@ import polars as pl
 
 from parsers import net_descriptors, oracle_stamps, oracle_values, oracle_xml
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, span_s
@@ -58,6 +59,11 @@ _KEYS = ("Errors in file", "ORACLE instance", "Thread ", "aborting process", "LI
 _PREFIX = r"^(?:alertlog: ?|[A-Za-z0-9_.-]+ +\|(?: |$)|-- )"
 _CRS = r"^([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3,6}) ?:? *(\[.*|[A-Z][A-Za-z0-9_ ]*:.*|$)"
 _CRS_WHO = r"^\[ *([A-Za-z0-9_:. -]+?) *(?:\(([0-9]+)\) *)?\]|^([A-Z][A-Za-z0-9_]*) *:"
+_CRS_BEGINS = rf"{_CRS}|^\[[A-Za-z]+\([0-9]+\)\]"
+_LINES = {"line_no": pl.Int64, "line": pl.String, "line_end": pl.Int64}
+ALIKE = 0.8
+"""Where so many lines of a block begin alike, those that do not are none of their own (practice)."""
+_VERSION = r"^Version [0-9]+(?:\.[0-9]+)+$"
 _HEADLINE = r"^Fatal NI connect error ([0-9]+)"
 _NI = (
     r"^\s*(?:VERSION INFORMATION|Time: |Tracing (?:to|not)|Tns error struct|ns (?:main|secondary|\(2\))|nt (?:main|secondary|OS|\(2\))"
@@ -122,11 +128,12 @@ class _Carry:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
-    held = pl.DataFrame(carry.held, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
+    held = pl.DataFrame(carry.held, schema=_LINES, orient="row")
     variant = state["variant"]
-    for block in source.blocks():
-        lines, places = net_descriptors.mask_lines(block.frame.select("line_no", "line"))
+    for frame in source.frames(PASTE):
+        lines, places = net_descriptors.mask_lines(frame.select("line_no", "line"))
         out.secrets(places)
+        lines = _whole(lines, source, out, variant).select(*_LINES)
         held = _take(pl.concat([held, lines]), out, carry, source.first_line, variant, final=False)
     if source.last:
         held = _take(held, out, carry, source.first_line, variant, final=True)
@@ -135,6 +142,27 @@ def parse(source: Source, out: Tables, state: State) -> State:
         out.read(held.filter(filled & (pl.col("line_no") >= source.first_line))["line_no"])
     carry.held = [list(row) for row in held.rows()]
     return state | asdict(carry)
+
+
+def _whole(lines: pl.DataFrame, source: Source, out: Tables, variant: str) -> pl.DataFrame:
+    """Join the lines that a paste broke, where all others begin alike: with a stamp, or with what a collector puts in front.
+
+    Of the rest, lines without a collector's mark are no message; one without a stamp may be, and a note says so.
+    """
+    own = {"crs": _CRS_BEGINS, "text": _PREFIX}.get(variant)
+    filled = lines.filter(pl.col("line") != "")
+    marked = own is not None and int(filled["line"].str.contains(own).sum()) >= ALIKE * max(len(filled), 1)
+    if own is None or (variant == "text" and not marked):
+        return lines.with_columns(line_end="line_no")
+    lines = rejoin(lines, source, out, own)
+    odd = lines.filter((pl.col("line") != "") & ~pl.col("line").str.contains(own))["line_no"]
+    if variant == "text":
+        out.account("unknown", odd)
+        return lines.filter(~pl.col("line_no").is_in(odd.implode()))
+    if 2 * len(odd) < len(filled):
+        text = "no stamp among lines that have one: the rest of a message above, or another writer's"
+        out.notes(pl.DataFrame({"line_no": odd}).with_columns(kind=pl.lit("damaged"), text=pl.lit(text)))
+    return lines
 
 
 def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, variant: str, *, final: bool) -> pl.DataFrame:
@@ -156,7 +184,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, variant: 
             begins=pl.col("line_no").ne_missing(pl.col("line_no").shift())
         )  # fmt: skip
     else:
-        rows = lines.select("line_no", line.str.replace(_PREFIX, ""), line_end="line_no", begins=pl.lit(False))
+        rows = lines.select("line_no", line.str.replace(_PREFIX, ""), "line_end", begins=pl.lit(False))
         out.account("blank", rows.filter((line == "") & (pl.col("line_no") >= first))["line_no"])
     out.read(rows.filter(line.str.contains(_RULE) & (pl.col("line_no") >= first))["line_no"])
     rows = rows.filter((line != "") & ~line.str.contains(_RULE))
@@ -222,6 +250,11 @@ def _messages(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
         .otherwise(pl.lit("plain"))
     )  # fmt: skip
     rows = rows.with_columns(shape=shape)
+    # In a block whose indents are lost; elsewhere it is a line of the start's banner.
+    within = (
+        (pl.col("shape") == "plain") & pl.col("shape").shift().is_in(["ni", "headline"]) & line.str.contains(_VERSION)
+    )
+    rows = rows.with_columns(shape=pl.when(within).then(pl.lit("ni")).otherwise("shape"))
     above = pl.col("shape").shift()
     alone = above.is_null() | above.is_in(["clock"])
     opens = (
@@ -318,8 +351,9 @@ def _params(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.Series:
     """Write the start-up list to `params`; tell which rows it is."""
     line = pl.col("line")
     fits = line.str.contains(_PARAM) & ~pl.col("shape").is_in(["clock", "listing", "ni", "headline"])
-    # The list goes on from its heading to the first line that is no `name = value`.
-    mark = pl.when(pl.col("shape") == "listing").then(True).when(~fits).then(False)
+    # The list goes on from its heading to the first line that is no `name = value`; its own stamp again is none.
+    again = (pl.col("shape") == "clock") & (pl.col("t") == pl.col("t").shift())
+    mark = pl.when(pl.col("shape") == "listing").then(True).when(~fits & ~again.fill_null(False)).then(False)
     rows = rows.with_columns(inside=mark.forward_fill().fill_null(carry.listing), fits=fits)
     inside = rows["inside"] & rows["fits"]
     carry.listing = bool(rows["inside"][-1])

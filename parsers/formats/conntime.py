@@ -30,9 +30,10 @@ import polars as pl
 
 from parsers.notes import ELISION
 from parsers.registry import Claim, Format
+from parsers.rewrap import rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_seconds
+from parsers.times import WALL_BASE, decimal, decimal_sign, month, set_back, span_s, wall_seconds
 
 OWN = (
     r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
@@ -91,6 +92,12 @@ DETAIL_LINES = 15
 """So far behind its banner a line may be a detail of a ping, in whatever language."""
 
 FAILURE = r"^[ \t]*(TNS|ORA)-0*([0-9]+)\b"
+
+BEGINS = (
+    r"^[ \t]*(?:TNS Ping|Copyright|Used |Attempting|OK |(?:TNS|ORA)-[0-9]|\(DESCRIPTION|/|[A-Za-z]:\\|[^\x00-\x7f])"
+    rf"|{ANSWER}|{ELISION[4:]}"
+)
+"""How lines of tnsping begin, in whatever language, whole or broken."""
 
 
 def claim(head: Head) -> Claim | None:
@@ -209,6 +216,7 @@ def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:
     """A ping is its banner, the address and one answer, or the first TNS code; all lines between belong to it."""
     names = ["system", "release", "day", "month", "year", "hour", "minute", "second"]
+    frame = rejoin(frame, source, out, BEGINS)
     lines = frame.with_columns(pl.col("line").str.extract_groups(BANNER).struct.rename_fields(names).alias("b")).unnest(
         "b"
     )
@@ -261,6 +269,7 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         "conn_times",
         rows.select(
             "line_no",
+            "line_end",
             "t_local",
             "series",
             "seq",
@@ -270,6 +279,9 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
             ok=pl.col("err").is_null(),
         ),
     )
+    out.notes(set_back(banners.select("line_no", t_local=pl.Series(stamps, dtype=pl.Float64)), state.get("t_local")))
+    nameless = rows.filter(pl.col("series").is_null() & pl.col("millis").is_not_null())
+    out.notes(nameless.select("line_no", kind=pl.lit("remark"), text=pl.lit("no address above says who answered")))
     near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
     details = near & (pl.col("answers") == 0) & ~pl.col("elided") & (pl.col("line") != "")
     out.read(lines.filter(banner | details | pl.col("err").is_not_null())["line_no"])

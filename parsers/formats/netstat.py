@@ -216,10 +216,10 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
     inside = (pl.col("section") != "") & (pl.col("indent") > pl.col("deep"))
     bare = rows.filter(pl.col("printed").is_null())["line_no"].sort()
     if len(bare):
-        out.note(int(bare[0]), int(bare[-1]), "remark", "no heading above says the protocol: counted under netstat")
+        out.note(int(bare[0]), int(bare[-1]), "remark", "no heading above says the protocol: their group is unknown")
     special = pl.when(protocol != grp).then(pl.col("printed"))
     rows = rows.with_columns(
-        grp=grp.fill_null("netstat"),
+        grp=grp,
         item=pl.coalesce(pl.when(inside).then(pl.col("section")), special),
         value=pl.col("text").cast(pl.Float64),
         name=pl.col("name").str.strip_chars_end("."),

@@ -73,6 +73,10 @@ _ROWS = {
 _LISTENER_PLAIN = r"_LISTENER[A-Z0-9_]*$|^(?:PASSWORDS|INBOUND_CONNECT|LOGGING|SUBSCRIBE|VALID_NODE|SECURE_REGISTER|SAVE_CONFIG|ADMIN_RESTRICT|DYNAMIC_REG)"
 
 
+_FOREIGN = re.compile(r"[^\s()=\"',]+(?:\s+[^\s()=\"',]+){2,}$")
+"""Three words or more, alone on a line: no name, keyword or value looks so. Another program's line."""
+
+
 def claim(head: Head) -> Claim | None:
     text = head.text
     if "=" not in text or not any(key in text for key in _KEYS) or text.count("{") > 5:
@@ -153,6 +157,8 @@ class _Reader:
             self.entry = entry = _Entry(names=names, begin=line_no)
             text = found[2].strip()
         elif not entry.names:
+            return
+        if not found and _FOREIGN.match(text):
             return
         if (
             not entry.path

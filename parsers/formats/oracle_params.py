@@ -111,6 +111,8 @@ class _Carry:
     fragment: tuple[int, str] | None = None
     listing: dict[str, Any] = field(default_factory=dict)
     pipes: list[str] = field(default_factory=list)
+    bare: tuple[int, str] | None = None
+    """The setting of the first line, where no instance stands before its name: the name may be the end of a longer one."""
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
@@ -274,7 +276,18 @@ class _Pfile(_Show):
         carry.fragment = None
         self.close()
         name, value = found[3].lower(), _without_comment(found[4])
+        self.doubted(line_no, found[2], name)
         carry.open = (first, line_no, found[2], name, self.hide(line_no, line, name, value), not found[1])
+
+    def doubted(self, line_no: int, instance: str | None, name: str) -> None:
+        """Say that the first line is cut where a later one has an instance and a name that ends like the first one's."""
+        carry = self.carry
+        if line_no == 1 and instance is None:
+            carry.bare = (line_no, name)
+        elif carry.bare is not None and instance is not None and name.endswith(carry.bare[1]):
+            text = f"begins within a line: {carry.bare[1]!r} is the end of {name!r}, and no instance stands before it"
+            self.out.note(1, 1, "damaged", text)
+            carry.bare = None
 
     def loose(self, line_no: int, line: str) -> None:
         """Take what is no setting: a comment, or a piece that strings(1) broke off."""
@@ -359,7 +372,7 @@ class _Table(_Reader):
         for row in rows:
             name = next((row.of[h] for h in _NAMES if row.of.get(h)), None)
             value = next((row.of[h] for h in _VALUES if row.of.get(h)), None)
-            if name and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$# ]*", name) and any(h in row.of for h in _VALUES):
+            if name and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$#]*", name) and any(h in row.of for h in _VALUES):
                 shown = "*" * len(value) if value and _secret_name(name) else net_descriptors.masked(value or "")
                 self.row(row.line_no, row.line_end, None, name.lower(), shown or None)
 

@@ -44,8 +44,9 @@ from parsers.packet_lines import (
     tshark,
 )
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
-from parsers.tables import Domain, State, Tables
+from parsers.tables import Domain, State, Tables, line_span
 from parsers.tcp_flows import PACKETS, Flows
 
 DETAIL = (
@@ -53,6 +54,12 @@ DETAIL = (
     r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
     r"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$"
 )
+
+_BEGINS = (
+    rf"{DETAIL}|^[ \t]*(?:[0-9]+[ \t]+)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}} )?(?:[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]+|[0-9]+\.[0-9]{{4,9}}) "
+    r"|^(?:\t| {3,})|^(?:# |[A-Z]+: )|^[0-9]+ packets|^(?:IP6? |ARP|tcpdump|snoop|tshark|Frame )"
+)
+"""How lines begin, whole or broken: with a stamp, a blank, a word of the tool."""
 
 FORMATS = (
     Format(
@@ -144,18 +151,16 @@ def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the tool, the day, the last stamp and the connections."""
     flows = Flows(state.get("flows", {}))
     first = last = source.first_line
-    for block in source.blocks():
-        tool = (
-            "transcript" if state["variant"] == "pcap" else state.get("tool") or _tool(block.frame["line"].to_list())[0]
-        )
-        rows = _READERS[tool or "tcpdump"](block.frame)
+    for lines in source.frames(PASTE):
+        whole = rejoin(lines, source, out, _BEGINS)
+        tool = "transcript" if state["variant"] == "pcap" else state.get("tool") or _tool(whole["line"].to_list())[0]
+        frame, ends = whole.select("line_no", "line"), whole.select("line_no", "line_end")
+        rows = _READERS[tool or "tcpdump"](frame)
         state["tool"] = tool
-        _remarks(block.frame, out, state["variant"])
-        rows = (
-            _joined(block.frame, rows, out, state)
-            if state["tool"] == "tcpdump"
-            else rows.with_columns(line_end="line_no")
-        )
+        _remarks(frame, out, state["variant"])
+        rows = rows.join(ends, on="line_no", how="left", maintain_order="left")
+        if tool == "tcpdump":
+            rows = _joined(frame, rows, out, state)
         rows = _timed(rows, source, out, state)
         out.add(
             "packets",
@@ -182,15 +187,17 @@ def parse(source: Source, out: Tables, state: State) -> State:
             & pl.all_horizontal(pl.col("src", "sport", "dst", "dport", "flags").is_not_null())
         )
         flows.add(segments.select(PACKETS))
-        last = block.first + len(block.frame) - 1
+        last = int(lines["line_no"][-1])
         if len(rows) and state.get("clock_kind"):
             times = rows["t_local"].drop_nulls()
             begin, end = (float(times[i]) if len(times) else None for i in (times.arg_min() or 0, times.arg_max() or 0))
             out.domain(
-                Domain(1, state["clock_kind"], state.get("base"), state.get("zone"), begin, end, [(block.first, last)])
+                Domain(1, state["clock_kind"], state.get("base"), state.get("zone"), begin, end, [line_span(lines)])
             )
-    done, unopened = flows.take(source.last)
+    done, unopened, answered = flows.take(source.last)
     out.add("tcp_flows", done, span="ends")
+    for line_no in answered:
+        out.note(line_no, line_no, "elided", "a connection begins with the answer to its SYN: that packet is not here")
     if unopened:
         out.note(
             first,
@@ -221,7 +228,7 @@ def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) 
     firsts = frame.filter(pl.col("line").str.contains(TCPDUMP_FIRST))
     out.read(firsts["line_no"])
     if firsts.is_empty() and "first" not in state:
-        return rows.with_columns(line_end="line_no")
+        return rows
     names = ["date", "clock", "epoch", "vlan"]
     groups = pl.col("line").str.extract_groups(TCPDUMP_FIRST).struct.rename_fields(names)
     firsts = (
@@ -235,9 +242,7 @@ def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) 
     rows = rows.join(heads, on="line_no", how="left", maintain_order="left")
     second = pl.col("head").is_not_null() & pl.coalesce(pl.col("clock"), pl.col("epoch")).is_null()
     rows = rows.with_columns(pl.when(second).then(pl.col(f"f_{n}")).otherwise(pl.col(n)).alias(n) for n in names)
-    rows = rows.with_columns(
-        line_end="line_no", line_no=pl.when(second).then(pl.col("head")).otherwise(pl.col("line_no"))
-    )
+    rows = rows.with_columns(line_no=pl.when(second).then(pl.col("head")).otherwise(pl.col("line_no")))
     end = frame["line_no"].max()
     state.pop("first", None)
     if len(firsts) and firsts["line_no"][-1] == end:

@@ -273,7 +273,7 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
     facts = rows.rows(named=True) if len(under) else []
     for (number,), lines in under.group_by("owner", maintain_order=True):
         texts = lines["line"].to_list()
-        if not any(re.match(r"^[ |]*(?:---?[ ]?\S)|^[0-9]+\.[0-9]+% \S", x) for x in texts):
+        if not any(re.match(r"^[ |]*(?!--[a-z])---?[ ]?\S|^[0-9]+\.[0-9]+% \S", x) for x in texts):
             continue
         row = facts[int(str(number)) - 1] if int(str(number)) else {}
         # With --children a row is often no leaf, so its symbol tells no order, and callers first is the default.

@@ -26,8 +26,9 @@ import re
 import polars as pl
 
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
-from parsers.tables import Domain, State, Tables
+from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import WALL_BASE, span_s
 
 ANSWER = (
@@ -44,6 +45,11 @@ DETAIL = (
     r"(?i)^[ \t]*(?:PING |Pinging |Ping wird ausgeführt|--- .* ---$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
     r"|(?:rtt|round-trip)[ \t(].*|Packets: Sent|Approximate round|Minimum ?=|.* is alive$|[^ ]+ : xmt/rcv)"
 )
+_BEGINS = (
+    r"(?i)^[ \t]*(?:\[[0-9]{10}\.[0-9]+\] )?(?:[0-9]+ bytes from |(?:Reply|Antwort) (?:from|von) |[^ ]+ +: (?:\[|xmt)|From [^ ]+ |(?:rtt|round-trip)[ \t(]"
+    r"|Request |Zeitüberschreitung|no answer |Destination |PING |Ping|-{3,4}|[0-9]+ packets|Packets:|Approximate|Minimum|Statist)|is alive$"
+)
+"""How lines of ping begin, whole or broken."""
 UNITS = {"s": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
 
 FORMAT = Format(
@@ -73,14 +79,18 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read answers and failures; the state keeps the position and the last icmp_seq."""
-    for block in source.blocks():
+    for frame in source.frames(PASTE):
         names = ["stamp", "seq_no", "sign", "time", "unit"]
         line = pl.col("line")
-        rows = block.frame.with_columns(
-            line.str.extract_groups(ANSWER).struct.rename_fields(names).alias("a"),
-            line.str.extract_groups(FPING).struct.rename_fields(["host", "fp_seq", "fp_ms"]).alias("f"),
-            line.str.extract_groups(FAILURE).struct.rename_fields(["bad1", "why", "bad2", "bad"]).alias("b"),
-        ).unnest("a", "f", "b")
+        rows = (
+            rejoin(frame, source, out, _BEGINS)
+            .with_columns(
+                line.str.extract_groups(ANSWER).struct.rename_fields(names).alias("a"),
+                line.str.extract_groups(FPING).struct.rename_fields(["host", "fp_seq", "fp_ms"]).alias("f"),
+                line.str.extract_groups(FAILURE).struct.rename_fields(["bad1", "why", "bad2", "bad"]).alias("b"),
+            )
+            .unnest("a", "f", "b")
+        )
         out.read(rows.filter(line.str.contains(DETAIL))["line_no"])
         failed = pl.coalesce("bad1", "bad2", "bad").is_not_null() | (
             pl.col("host").is_not_null() & pl.col("fp_ms").is_null()
@@ -119,7 +129,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state["bound_said"] = True
         out.add(
             "conn_times",
-            rows.select("line_no", "t_local", "seq", "elapsed_s", "ok", "err", "contiguous", series=pl.lit("ping")),
+            rows.select(
+                "line_no", "line_end", "t_local", "seq", "elapsed_s", "ok", "err", "contiguous", series=pl.lit("ping")
+            ),
         )
         if len(rows):
             state["seq"] = int(rows["seq"][-1])
@@ -127,6 +139,6 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state["icmp_seq"] = int(numbers[-1]) if len(numbers) else before
         begin, end = span_s(rows["t_local"])
         if begin is not None:
-            lines = [(block.first, block.first + len(block.frame) - 1)]
+            lines = [line_span(frame)]
             out.domain(Domain(1, "wall-utc", WALL_BASE, "UTC", begin, end, lines, stamps="end"))
     return state

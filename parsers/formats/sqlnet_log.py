@@ -16,13 +16,16 @@ Known gaps: blocks inside an alert log belong to that kind.
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import polars as pl
 
 from parsers import net_descriptors, oracle_stamps
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, month, wall_seconds
+from parsers.times import WALL_BASE, month, set_back, wall_seconds
 
 FORMAT = Format(
     kind="sqlnet",
@@ -41,11 +44,22 @@ FORMAT = Format(
 )
 
 START = r"^\s*Fatal NI connect error [0-9]+"
+_KNOWN = r"^\s*(?:\(|VERSION INFORMATION|TNS|Time:|Tracing|Tns error|ns |nt |Client address)|NT Protocol Adapter"
+_BEGINS = rf"{START}|{_KNOWN}|^\s*\*{{20}}|^\s*Version [0-9.]+$"
+"""How lines begin, whole or broken."""
 _RULE = r"^\s*\*{20,}$"
 _TIME = r"^\s*Time: ([0-9]{1,2}-\S{3,12} ?-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 _CODES = (r"ns main err code: ([0-9]+)", r"ns (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt main err code: ([0-9]+)",
           r"nt (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt OS +err code: ([0-9]+)")  # fmt: skip
 _CALLER = r"(?i)\(CID *= *\(PROGRAM *= *.*?\) *\(HOST *= *([^()]+)\)"
+
+
+class _Carry(TypedDict):
+    """First, last and latest stamp of the blocks read so far (s)."""
+
+    t_begin: float | None
+    t_end: float | None
+    t_last: float | None
 
 
 def claim(head: Head) -> Claim | None:
@@ -79,61 +93,50 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     schema = {"line_no": pl.Int64, "line": pl.String}
     held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
-    begin, end = state.get("t_begin"), state.get("t_end")
-    for block in source.blocks():
-        lines = pl.concat([held, block.frame.select(*schema)])
+    held = held.with_columns(line_end=pl.col("line_no"))
+    carry: _Carry = {"t_begin": state.get("t_begin"), "t_end": state.get("t_end"), "t_last": state.get("t_last")}
+    for frame in source.frames(PASTE):
+        out.secrets(net_descriptors.secret_columns(frame))
+        lines = pl.concat([held, rejoin(frame, source, out, _BEGINS).select(held.columns)])
         starts = lines.filter(pl.col("line").str.contains(START))["line_no"]
-        cut = int(starts[-1]) if len(starts) else block.first + len(block.frame)
+        cut = int(starts[-1]) if len(starts) else int(lines["line_no"][-1]) + 1
         held = lines.filter(pl.col("line_no") >= cut)
-        begin, end = _emit(lines.filter(pl.col("line_no") < cut), out, begin, end)
+        _emit(lines.filter(pl.col("line_no") < cut), out, carry)
     if source.last:
-        begin, end = _emit(held, out, begin, end)
+        _emit(held, out, carry)
         held = held.clear()
     else:
         out.read(held["line_no"])
     if source.next_line > source.first_line:
-        base = None if begin is None else WALL_BASE
-        out.domain(
-            Domain(
-                1,
-                "wall-local" if base else "none",
-                base,
-                t_begin=begin,
-                t_end=end,
-                lines=[(source.first_line, source.next_line - 1)],
-            )
-        )
+        kind, base = ("none", None) if carry["t_begin"] is None else ("wall-local", WALL_BASE)
+        lines_read = [(source.first_line, source.next_line - 1)]
+        out.domain(Domain(1, kind, base, t_begin=carry["t_begin"], t_end=carry["t_end"], lines=lines_read))
     # What the next run goes on with is stored: without the accounts.
-    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.iter_rows()]
-    return state | {"held": rows, "t_begin": begin, "t_end": end}
+    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.select(*schema).iter_rows()]
+    return {**state, **carry, "held": rows}
 
 
-def _emit(
-    lines: pl.DataFrame, out: Tables, begin: float | None, end: float | None
-) -> tuple[float | None, float | None]:
+def _emit(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     line = pl.col("line")
     lines = lines.with_columns(
         block=line.str.contains(START).cum_sum(), rule=line.str.contains(_RULE), blank=line.str.strip_chars() == ""
     )
     out.read(lines.filter("rule")["line_no"])
     # A block ends with its last known line; what a person wrote behind it stays unknown.
-    known = line.str.contains(START) | line.str.contains(
-        r"^\s*(?:\(|VERSION INFORMATION|TNS|Time:|Tracing|Tns error|ns |nt |Client address)|NT Protocol Adapter"
-    )
+    known = line.str.contains(START) | line.str.contains(_KNOWN)
     own = lines.filter((pl.col("block") > 0) & ~pl.col("rule")).with_columns(
         last=pl.col("line_no").filter(known).max().over("block")
     )
     own = own.filter(pl.col("line_no") <= pl.col("last"))
     if not len(own):
-        return begin, end
+        return
     seen = own.filter(net_descriptors.looks_secret(line))
-    out.secrets(net_descriptors.secret_columns(own))
     texts = {text: net_descriptors.masked(text) for text in seen["line"].unique()}
     own = own.with_columns(line=line.replace(texts) if texts else line)
     address = line.str.strip_chars().str.starts_with("(")
     blocks = own.group_by("block", maintain_order=True).agg(
         pl.col("line_no").min(),
-        line_end=pl.col("line_no").max(),
+        pl.col("line_end").max(),
         code=line.str.extract(r"Fatal NI connect error ([0-9]+)").drop_nulls().first(),
         time=line.str.extract(_TIME).drop_nulls().first(),
         called=line.filter(address).str.join(""),
@@ -154,8 +157,11 @@ def _emit(
         client_host=pl.col("called").str.extract(_CALLER), ok=pl.lit(False),
     )  # fmt: skip
     out.add("logs", rows)
-    stamps = [t for t in (begin, end, rows["t_local"].min(), rows["t_local"].max()) if isinstance(t, float)]
-    return min(stamps, default=None), max(stamps, default=None)
+    out.notes(set_back(rows, carry["t_last"]))
+    stamps: list[float] = rows["t_local"].drop_nulls().to_list()
+    ends = [t for t in (carry["t_begin"], carry["t_end"], *stamps) if t is not None]
+    carry["t_begin"], carry["t_end"] = min(ends, default=None), max(ends, default=None)
+    carry["t_last"] = stamps[-1] if stamps else carry["t_last"]
 
 
 def _seconds(text: str) -> float | None:

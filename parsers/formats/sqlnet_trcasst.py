@@ -19,6 +19,7 @@ import polars as pl
 
 from parsers import net_descriptors
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, wall_seconds
@@ -58,6 +59,13 @@ _REPORT = (
     r"|^(?:Start|End) Timestamp *:|^Total |^ +(?:Total|Average|Maximum|Grand|Operation)|^[A-Z ]+:$|^ *// |^[0-9]{5}, 00000 |^ NS & NT Errors"
 )
 
+_HEAD = r"^ *(?:<---|--->) .* timestamp=[0-9-]+ [0-9:]+\.[0-9]{6}$"
+_BEGINS = (
+    rf"{_START}|{_REPORT}|^ {{4,}}|^\s*$|^(?:Connect|Redirect|Refuse|Accept|Marker|Resend|Control) [dDp]|^ *(?:<---|--->) "
+    r"|^(?:NS|NT|OS|Protocol) (?:Error|Generic)|^(?:User|System) return|^ *(?:NS|NT|OS) "
+)
+"""How lines begin, whole or broken."""
+
 
 def claim(head: Head) -> Claim | None:
     packets = sum(line.lstrip().startswith(("<--- Received ", "---> Send ")) for line in head.lines)
@@ -73,17 +81,20 @@ def parse(source: Source, out: Tables, state: State) -> State:
     schema = {"line_no": pl.Int64, "line": pl.String}
     held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
     carry = {key: state.get(key) for key in ("seq", "side", "prev_line", "t", "t_begin", "t_end")}
-    for block in source.blocks():
-        lines = pl.concat([held, block.frame.select(*schema)])
+    held = held.with_columns(line_end=pl.col("line_no"))
+    broken: dict[int, str] = {}
+    for frame in source.frames(PASTE):
+        broken = dict(frame.iter_rows()) if source.is_small(PASTE) else {}
+        lines = pl.concat([held, rejoin(frame, source, out, _BEGINS, _HEAD).select(held.columns)])
         if carry["seq"] is None and len(lines) < DECIDE_LINES:
             held = lines
             continue
         starts = lines.filter(pl.col("line").str.contains(_START))["line_no"]
-        cut = int(starts[-1]) if len(starts) else block.first + len(block.frame)
+        cut = int(starts[-1]) if len(starts) else int(lines["line_no"][-1]) + 1
         held = lines.filter(pl.col("line_no") >= cut)
-        _emit(lines.filter(pl.col("line_no") < cut), out, carry)
+        _emit(lines.filter(pl.col("line_no") < cut), broken, out, carry)
     if source.last:
-        _emit(held, out, carry)
+        _emit(held, broken, out, carry)
         held = held.clear()
     else:
         out.read(held["line_no"])
@@ -100,11 +111,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
                 lines=lines_read,
             )
         )
-    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.iter_rows()]
+    rows = [(line_no, net_descriptors.masked(line)) for line_no, line in held.select(*schema).iter_rows()]
     return state | carry | {"held": rows}
 
 
-def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str | None]) -> None:
+def _emit(lines: pl.DataFrame, broken: dict[int, str], out: Tables, carry: dict[str, int | float | str | None]) -> None:
+    """Add the rows of whole blocks; `broken`: the lines of a paste as they stand, by number, for what is masked in them."""
     line = pl.col("line")
     lines = lines.with_columns(begins=line.str.contains(_START)).with_columns(block=pl.col("begins").cum_sum())
     ended = (line.str.contains(_END) & ~pl.col("begins")).cum_max().over("block")
@@ -116,8 +128,8 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
         return
     head = line.filter(pl.col("begins")).first()
     blocks = own.group_by("block", maintain_order=True).agg(
-        pl.col("line_no").min(), pl.col("line_no").alias("numbers"), line.alias("lines"),
-        line_end=pl.col("line_no").max(), head=head,
+        pl.col("line_no").min(), pl.col("line_no").alias("numbers"), pl.col("line_end").alias("ends"), line.alias("lines"),
+        pl.col("line_end").max(), head=head,
         body=line.filter(~pl.col("begins") & line.str.contains("^    ")).str.strip_chars_start().str.join(""),
         **{key: line.str.extract(rf"{name}: *([0-9]+)").drop_nulls().first() for key, name in _NUMBER.items()},
     )  # fmt: skip
@@ -131,7 +143,7 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
         t_local=pl.col("stamp").replace_strict(times, return_dtype=pl.Float64) if times else pl.lit(None, pl.Float64),
         body=pl.when(pl.col("ptype") == "data").then(pl.lit("")).otherwise("body"),
     )
-    out.secrets(_places(blocks))
+    out.secrets(_places(blocks, broken))
     masked = {text: net_descriptors.masked(text) for text in blocks["body"].unique()}
     body = pl.col("body").replace(masked)
     seq = int(carry["seq"] or 0)
@@ -164,11 +176,12 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: dict[str, int | float | str |
     carry["t_begin"], carry["t_end"] = min(stamps, default=None), max(stamps, default=None)
 
 
-def _places(blocks: pl.DataFrame) -> pl.DataFrame:
+def _places(blocks: pl.DataFrame, broken: dict[int, str]) -> pl.DataFrame:
     """Mask the lines of data packets as a whole and accounts in descriptors, which are wrapped inside words."""
     spans: list[tuple[int, int, int, str]] = []
-    for ptype, numbers, lines in blocks.select("ptype", "numbers", "lines").iter_rows():
-        below = [(n, text) for n, text in zip(numbers, lines, strict=True) if text.startswith("    ")]
+    for ptype, *columns in blocks.select("ptype", "numbers", "ends", "lines").iter_rows():
+        indented = [row for row in zip(*columns, strict=True) if row[2].startswith("    ")]
+        below = [(n, broken.get(n, text)) for first, last, text in indented for n in range(first, last + 1)]
         if ptype == "data":
             spans += [(n, 0, len(text), "payload") for n, text in below]
             continue

@@ -116,9 +116,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
     rows = _rows(cells) if len(cells) else cells
     if len(rows):
         # A label stays with its command: the prompt's words stand above, an elided stretch breaks the series.
-        series = [s or source.hints.command or "time" for s in rows["series"].to_list()]
+        # time -v names its command: where that line is lost, it was cut away.
+        bare = None if state["variant"] == "verbose" else "time"
+        series = [s or source.hints.command or bare for s in rows["series"].to_list()]
         numbers = []
-        for name in series:
+        for name in map(str, series):
             seqs[name] = seqs.get(name, 0) + 1
             numbers.append(seqs[name])
         before = marks.to_numpy()
@@ -130,7 +132,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             cut = bool(((before < line) & (before > (previous or 0))).any()) or (broken and n == 0)
             states.append("broken" if cut else None if previous is None else "assumed")
         rows = rows.with_columns(
-            pl.Series("series", series), pl.Series("seq", numbers), pl.Series("contiguous", states, pl.String)
+            pl.Series("series", series, pl.String),
+            pl.Series("seq", numbers),
+            pl.Series("contiguous", states, pl.String),
         )
         _ambiguous(rows, out)
         out.add("conn_times", rows.drop("unread"))

@@ -37,8 +37,8 @@ from parsers.sample_stamps import DAY, STAMP, STARTING, day_number, of_day, plac
 from parsers.schema import schema
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
-from parsers.vmstat_columns import BY_COUNT, CLOCK, Columns, adds_up, columns_of, heading_length
-from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits, sizes
+from parsers.vmstat_columns import BY_COUNT, CLOCK, DIFFERENT, TWO_SYSTEMS, Columns, adds_up, columns_of, heading_length
+from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits, refuse, sizes
 
 _OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
 _COUNTERS = (
@@ -132,16 +132,18 @@ def _by_rows(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run. `state`: header, number of samples, place in the run of the tool, last stamp, known clocks."""
     if state["variant"] == "tru64":
-        return _refuse(source, out, state)
+        return refuse(source, out, state)
     unit_kb = _unit(source.hints.command)
     for frame in grid.frames(source):
         if grid.is_small(source):
             frame = mended(frame, out)
         lines = _located(frame.with_row_index("row"), source, state)
         found, listed, disks = [], [], []
-        for heading, rows in grid.tables(lines):
+        parted = list(grid.tables(lines))
+        below = [str(heading) for heading, _ in parted if heading]
+        for heading, rows in parted:
             if heading is None:
-                found += _without_heading(rows, out, state)
+                found += _without_heading(rows, below, source, out, state)
             elif re.match(vmstat_totals.DISK_HEADING, heading):
                 zone = heading.split()[-1]
                 disks.append(rows.with_columns(zone=pl.lit(zone if zone != "sec" else None, pl.String)))
@@ -292,22 +294,38 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     return rows.with_columns(t=t, clock_kind=wall)
 
 
-def _without_heading(rows: pl.DataFrame, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Read rows above the first header by the number of their words, where their shares of CPU make 100."""
+def _without_heading(
+    rows: pl.DataFrame, below: list[str], source: Source, out: Tables, state: State
+) -> list[pl.DataFrame]:
+    """Read rows above the first header by a header further down (`below`) that has as many names, else by their number alone,
+    where their shares of CPU make 100.
+    """
     rows = rows.filter(pl.col("line").str.contains(ROW))
     found = []
     counted = rows.with_columns(count=pl.col("line").str.count_matches(grid.WORD))
     for (count,), group in counted.group_by("count", maintain_order=True):
-        heading = BY_COUNT.get((_system(state), count if isinstance(count, int) else 0))
+        named = next((h for h in below if len(h.split()) == count), None)
+        heading = named or BY_COUNT.get((_system(state), count if isinstance(count, int) else 0))
         if heading is None:
             continue
         names = heading.split()
         proved = pl.Series([adds_up(names, x.split()) for x in group["line"]], dtype=pl.Boolean)
         good = group.filter(proved).drop("count")
-        if len(good):
-            note = f"no header above: columns of vmstat by their number, {count}"
-            out.notes(good.select("line_no", pl.lit("repaired").alias("kind"), pl.lit(note).alias("text")))
-            found.append(_under(good, columns_of(heading, _system(state)), None, out, state))
+        if good.is_empty():
+            continue
+        read = _under(good, columns_of(heading, _system(state)), None, out, state)
+        # Disks have no name without a header, and nobody knows which was which.
+        unsure = [] if named else [c for c in read.columns if c.startswith("disk ")]
+        note = (
+            f"no header above: columns of vmstat {'of a header further down' if named else 'by their number'}, {count}"
+        )
+        if unsure:
+            note += "; disks, which nothing names, are left out"
+        if not named and (_system(state), count) == TWO_SYSTEMS and source.hints.os is None:
+            note += "; FreeBSD with two disks prints as many: only what both print at the same place is read"
+            unsure += [c for c in DIFFERENT if c in read.columns]
+        out.notes(good.select("line_no", pl.lit("repaired").alias("kind"), pl.lit(note).alias("text")))
+        found.append(read.drop(unsure))
     return found
 
 
@@ -385,16 +403,3 @@ def _rest(
         said = "the date is read as month/day/year, as ExaWatcher prints it"
         out.notes(started.select("line_no", pl.lit("remark").alias("kind"), pl.lit(said).alias("text")))
     return vmstat_totals.totals(left.filter(vmstat_totals.is_total(line)), _system(state), state)
-
-
-def _refuse(source: Source, out: Tables, state: State) -> State:
-    """Of Tru64 only the page size is certain."""
-    text = "vmstat of Tru64 is not read: it mixes pages with K and M of unknown size, so its figures would be guesses"
-    for block in source.blocks():
-        page = pl.col("line").str.extract(TRU64)
-        titles = block.frame.filter(page.is_not_null())
-        size = (page.cast(pl.Int64, strict=False) // 1024).alias("page_kb")
-        out.add("hosts", titles.select("line_no", pl.lit("tru64").alias("os"), size))
-        lines = block.frame.filter(page.is_null() & (pl.col("line") != ""))
-        out.notes(lines.select("line_no", pl.lit("unknown").alias("kind"), pl.lit(text).alias("text")))
-    return state

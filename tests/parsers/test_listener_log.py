@@ -71,7 +71,7 @@ def test_a_flattened_paste_is_taken_apart():
 
 
 def test_a_clock_that_steps_back_is_noted_and_nothing_is_sorted():
-    text = "\n".join(written((1, "JAN", h, 4, "hr", "p", "h", 4, 1521, 0)) for h in (2, 1)).encode()
+    text = "".join(written((1, "JAN", h, 4, "hr", "p", "h", 4, 1521, 0)) + "\n" for h in (2, 1)).encode()
     reading = read_bytes(text)
     assert reading.table("logs")["t_local"].is_sorted(descending=True)
     assert [(n.line_from, n.kind) for n in reading.account.notes] == [(2, "remark")]

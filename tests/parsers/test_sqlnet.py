@@ -229,14 +229,17 @@ DUMP = "nspsend: packet dump\n[14-APR-2016 05:58:39:329] nspsend: "
         ("nioqer:  incoming err = 1", False),
     ],
 )  # fmt: skip
-def test_a_text_that_is_provably_cut_at_the_end_is_noted(last, cut):
+def test_a_text_that_is_cut_at_the_end_is_noted_provably_or_perhaps(last, cut):
     text = f"[14-APR-2016 05:58:39:329] nscon: entry\n[14-APR-2016 05:58:39:329] {last}"
     ended, torn = trace(text + "\n"), trace(text)
     assert torn.account.account == ended.account.account
     assert torn.tables["sqlnet"].equals(ended.tables["sqlnet"])
     assert not ended.account.notes
     number = text.count("\n") + 1
-    assert [(n.line_from, n.line_to, n.kind) for n in torn.account.notes] == [(number, number, "remark")] * cut
+    said = "the file ends inside this line" if cut else "the last line has no end: it may be cut"
+    [note] = torn.account.notes
+    assert (note.line_from, note.line_to, note.kind) == (number, number, "remark")
+    assert note.text.startswith(said)
 
 
 # gaps
