@@ -21,6 +21,7 @@ import structlog
 import yaml
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from incidents import live, store, verdicts
@@ -103,22 +104,26 @@ def _part_values(part: Part, corrections: list[Correction]) -> PartValues:
     return PartValues(part, values)
 
 
+#: An artifact, and the number of its newest reading if there is one.
+Held = tuple[Artifact, int | None]
+
+
 # --- the case -----------------------------------------------------------------------------------------------------
 
 
-def case_of(incident: Incident, judged: bool = True) -> rules.CaseSpec:
+def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = None) -> rules.CaseSpec:
     """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read.
 
     `judged` False: for pages that only look at tables, without what the room chose of the rules and without its own causes.
     """
-    artifacts = _judged(incident)
-    names = store.export_names(artifacts)
+    held = _judged(incident) if held is None else held
+    names = store.export_names([artifact for artifact, _ in held])
     symptom = rules.Symptom(incident.symptom_text, incident.symptom_unit, incident.symptom_bad, incident.symptom_normal)
     return rules.CaseSpec(
         title=incident.title,
         symptom=symptom if symptom != rules.Symptom() else None,
         hosts={host.name: _host(host) for host in incident.hosts.all()},
-        artifacts=tuple(_artifact(artifact, names[artifact.number]) for artifact in artifacts),
+        artifacts=tuple(_artifact(artifact, reading, names[artifact.number]) for artifact, reading in held),
         markers=tuple(_marker(marker) for marker in incident.markers.all()),
         phases=tuple(
             rules.PhaseSpec(phase.artifact.number, phase.line_from, phase.line_to, phase.phase)
@@ -138,13 +143,13 @@ def case_of(incident: Incident, judged: bool = True) -> rules.CaseSpec:
 
 def case_yaml(incident: Incident) -> str:
     """Write the room as `case.yaml`: beside the originals, under their export names, it gives `rules` the same case."""
-    written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident)))
-    artifacts = _judged(incident)
-    names = store.export_names(artifacts)
+    held = _judged(incident)
+    written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident, held=held)))
+    names = store.export_names([artifact for artifact, _ in held])
     entries: dict[str, list[dict[str, Any]]] = {}
     for entry in written.get("artifacts", []):
         entries.setdefault(entry["file"], []).append(entry)
-    for artifact in artifacts:
+    for artifact, _ in held:
         # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
         parts, borders = values_of(artifact), _borders(artifact)
         for values, entry in zip(parts, entries.get(names[artifact.number], []), strict=False):
@@ -180,8 +185,8 @@ def _borders(artifact: Artifact) -> list[tuple[int, int]]:
     ]
 
 
-def _judged(incident: Incident) -> list[Artifact]:
-    """The artifacts that a case holds: those with a complete reading, and those that could not be read.
+def _judged(incident: Incident) -> list[Held]:
+    """The artifacts that a case holds: those with a complete reading, and those that could not be read; each with its newest reading.
 
     An unpacked archive is none: what was in it is.
     """
@@ -192,12 +197,13 @@ def _judged(incident: Incident) -> list[Artifact]:
         .exclude(state=ArtifactState.UNPACKED)
         .select_related("reading")
         .prefetch_related("reading__parts", "corrections")
+        .annotate(newest_reading=Max("readings__number"))
         .order_by("number")
     )
-    return list(rows)
+    return [(artifact, artifact.newest_reading) for artifact in rows]
 
 
-def _artifact(artifact: Artifact, name: str) -> rules.ArtifactSpec:
+def _artifact(artifact: Artifact, newest: int | None, name: str) -> rules.ArtifactSpec:
     parts = tuple(
         rules.PartSpec(
             values.part.part,
@@ -210,12 +216,10 @@ def _artifact(artifact: Artifact, name: str) -> rules.ArtifactSpec:
         )
         for values in values_of(artifact)
     )
-    reading: Reading | None = artifact.reading or artifact.readings.order_by("-number").first()
-    folder = None
-    if reading is not None:
-        reading.artifact = artifact
-        folder = str(store.reading_dir(reading))
-    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, str(store.original(artifact)), folder, parts)
+    number = artifact.reading.number if artifact.reading else newest
+    folder = store.reading_dir(Reading(artifact=artifact, number=number)) if number else None
+    where = str(folder) if folder else None
+    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, str(store.original(artifact)), where, parts)
 
 
 def _host(host: Host) -> rules.HostSpec:

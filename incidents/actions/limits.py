@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 from django.core.cache import cache
 
 from incidents.errors import Refused
 
 
 def count_try(what: str, caller: str, most: int = 20, seconds: int = 300) -> None:
-    """Count a try of `caller` (an address); raise `Refused` with 429 after `most` within so many seconds.
+    """Count a try of `caller` (an address); raise `Refused` with 429 after `most` within so many seconds of the first.
 
-    Counted in the shared cache, so that all web processes count together.
+    Counted in the shared cache, so that all web processes count together; of tries in the same instant one may go uncounted.
     """
-    key = f"tries:{what}:{caller[:60]}"
-    if cache.add(key, 1, seconds):
-        return
-    if cache.incr(key) > most:
+    key, now = f"tries:{what}:{caller[:60]}", time.time()
+    tries, until = cache.get(key) or (0, now + seconds)
+    cache.set(key, (tries + 1, until), max(until - now, 1))
+    if tries >= most:
         raise Refused("Too many tries. Wait a few minutes.", 429)

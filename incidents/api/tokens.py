@@ -22,7 +22,8 @@ def collection(request: HttpRequest, slug: str) -> HttpResponse:
     """List the tokens without their secrets, or make one from `label` and `hours`: its secret is answered once."""
     room = access.enter(request.user, slug, Right.PEOPLE)
     if request.method == "GET":
-        return JsonResponse({"tokens": [_shown(token) for token in room.incident.upload_tokens.all()]})
+        held = room.incident.upload_tokens.select_related("created_by")
+        return JsonResponse({"tokens": [_shown(token) for token in held]})
     hours = request.POST.get("hours", "24")
     if not (hours.isascii() and hours.isdigit() and len(hours) < 6):
         raise Refused("hours must be a whole number.")

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_GET
 from incidents import access, analysis, store
 from incidents.access import Room
 from incidents.errors import Refused
+from incidents.models.archive import ArchiveMember
 from incidents.models.artifact import Artifact, ArtifactState, CorrectedField
 from incidents.models.reading import Part, Reading
 from incidents.shares import ACCOUNT, Share, account_shares
-from incidents.views.shell import shell
+from incidents.views.shell import counts_of, shell
 from incidents.visible import visible
 from parsers import parquet
 from parsers.preview import first_rows
@@ -125,10 +126,20 @@ def evidence(request: HttpRequest, slug: str) -> HttpResponse:
         first = (parts.number - 1) * PARTS
     # Parts are numbered from 1 on: an artifact may have thousands, and fifty artifacts stand on a page.
     shown = Part.objects.filter(part__gt=first, part__lte=first + PARTS + 1)
-    found = found.prefetch_related(Prefetch("reading__parts", shown), "corrections", "came_in__archive", "readings")
-    paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
+    came_in = Prefetch("came_in", ArchiveMember.objects.select_related("archive"))
+    found = found.prefetch_related(Prefetch("reading__parts", shown), "corrections", came_in, "readings")
+    counts = counts_of(room)
+    pages = Paginator(found, A_PAGE)
+    if of is None:
+        pages.count = counts["total"] + counts["purged"]  # counted already
+    paged = pages.get_page(request.GET.get("page"))
     rows = [artifact_row(artifact, PARTS) for artifact in paged]
-    context = shell(room, "evidence") | {"artifacts": rows, "paged": paged, "account_names": ACCOUNT, "query": ""}
+    context = shell(room, "evidence", counts) | {
+        "artifacts": rows,
+        "paged": paged,
+        "account_names": ACCOUNT,
+        "query": "",
+    }
     context |= {"of": of, "parts_paged": parts, "of_query": f"of={of.number}&" if of else ""}
     from incidents.views.questions import open_questions  # it looks at single artifacts through this module
 

@@ -6,7 +6,7 @@ import zoneinfo
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -112,7 +112,8 @@ def open_questions(room: Room) -> Open:
     )
     rows = room.incident.artifacts.exclude(state=ArtifactState.PURGED).select_related("reading")
     ids = rows.filter(asked).values("pk")
-    found = rows.filter(pk__in=ids).prefetch_related("reading__parts", "corrections", "readings").order_by("number")
+    found = list(rows.filter(pk__in=ids).prefetch_related("reading__parts", "corrections").order_by("number"))
+    prefetch_related_objects([artifact for artifact in found if artifact.state == ArtifactState.FAILED], "readings")
     kinds, parts, without = [], [], list[tuple[Artifact, PartValues]]()
     for artifact in found:
         if is_race(artifact):
@@ -125,8 +126,10 @@ def open_questions(room: Room) -> Open:
 
 
 def is_race(artifact: Artifact) -> bool:
+    if artifact.state != ArtifactState.FAILED:
+        return False
     newest = max(artifact.readings.all(), key=lambda r: r.number, default=None)
-    return artifact.state == ArtifactState.FAILED and newest is not None and newest.error == "AmbiguousFormat"
+    return newest is not None and newest.error == "AmbiguousFormat"
 
 
 def _of_part(artifact: Artifact, values: PartValues) -> list[Question]:

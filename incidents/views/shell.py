@@ -127,12 +127,7 @@ def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[s
     The number is the one that stood there when the room was entered, before the page read anything. `counts`: for a page
     that has read all artifacts itself.
     """
-    if counts is None:
-        counts = room.incident.artifacts.exclude(state=ArtifactState.PURGED).aggregate(
-            total=Count("pk"),
-            read=Count("pk", filter=Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)),
-            failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
-        )
+    counts = counts_of(room) if counts is None else counts
     return {
         "room": room,
         "page": name,
@@ -141,6 +136,17 @@ def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[s
         "artifact_count": counts["total"],
         "may": {word: room.may(right) for word, right in MAY.items()},
     }
+
+
+def counts_of(room: Room) -> dict[str, int]:
+    """Count a room's artifacts in one question: what is there in all, what was read, what failed, and what was purged."""
+    there, read = ~Q(state=ArtifactState.PURGED), Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)
+    return room.incident.artifacts.aggregate(
+        total=Count("pk", filter=there),
+        read=Count("pk", filter=there & read),
+        failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
+        purged=Count("pk", filter=~there),
+    )
 
 
 def people_named(ids: list[int]) -> list[User]:
