@@ -233,7 +233,18 @@ def repaired(reading: Reading, value: int) -> None:
     assert sum(n.kind == "repaired" for n in reading.account.notes) == value
 
 
+def tracepoints(reading: Reading, value: list[list[Any]]) -> None:
+    rows = reading.table("logs").select("line_no", "op", "pid", "program", "text").rows()
+    assert [row for row in map(tuple, value) if row not in rows] == []
+
+
+def tracepoint_rows(reading: Reading, value: int) -> None:
+    assert reading.table("logs").select("source", "t_local").drop_nulls().height == value
+
+
 CHECKERS = {
+    "tracepoints": tracepoints,
+    "tracepoint_rows": tracepoint_rows,
     "rows": rows,
     "top_row": top_row,
     "top": top,
