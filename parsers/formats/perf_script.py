@@ -120,15 +120,16 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
     """Put together frames that a terminal or mail wrapped: every frame ends with a bracket, so a line that does not end
-    with one and its next line that only closes it are one.
+    with one and its next line that only closes it are one; so is an object's bracket alone on the next line.
     """
     text = pl.col("line")
     open_end = ~text.str.ends_with(")")
-    half = text.str.contains(CUT_FRAME) & open_end & text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x")
+    cut = text.str.contains(CUT_FRAME) & open_end
+    half = cut & (text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x") | text.shift(-1).str.contains(r"^[ \t]*\("))
     rest = text.str.ends_with(")") & ~pl.col("frame") & ~pl.col("maybe") & ~text.str.contains(COMMENT)
     tail = rest & half.shift(1).fill_null(False)
     # Frames end with a bracket nearly always: what does not is looked at first.
-    if not lines.filter(open_end).select(half.any()).item() or not lines.select(tail.any()).item():
+    if not lines.filter(open_end).select(cut.any()).item() or not lines.select(tail.any()).item():
         return lines
     marked = lines.with_columns(tail=tail)
     following = pl.col("line").shift(-1)
@@ -201,6 +202,9 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
         .otherwise(False),
     ).with_columns(leaf=pl.col("frames").list.first())
     out.add("profile_stacks", rows)
+    torn = rows.filter(told & ~pl.col("complete")).head(20)
+    text = pl.lit("a line right below is not understood: the stack may go on in it")
+    out.notes(torn.select("line_no", "line_end", kind=pl.lit("damaged"), text=text))
     for line in rows.filter(~told)["line_no"].head(20):
         out.note(line, line, "remark", "frames without the head of their sample: no weight, no event, no process")
     _meta(rows, out, state)
