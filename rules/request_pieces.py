@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -13,6 +13,9 @@ from rules.request_walk import ASKED
 
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
+
+LEFT: Final = pl.col("kind").is_in(ASKED) & pl.col("to_pid").is_not_null()
+"""Parts that followed waits for answers have left: upper bounds for the network and others, blamed on nobody."""
 
 Lines = tuple[int, str | None, int, int]
 """Artifact, clock, first and last line."""
@@ -120,7 +123,7 @@ ABOUT = {
 
 
 def _everything_else(part: dict[str, Any]) -> bool:
-    """Tell whether a part is what a followed wait for an answer has left: an upper bound for the network and others, blamed on nobody."""
+    """Tell of a row what LEFT tells of a frame."""
     return part["kind"] in ASKED and part["to_pid"] is not None
 
 
@@ -142,7 +145,7 @@ def _undecided(case: Case, part: dict[str, Any]) -> int | None:
 def _told(part: dict[str, Any]) -> str:
     if _everything_else(part):
         by = f"{part['to_host'] or 'an unknown host'}, pid {part['to_pid']}"
-        return f"everything else of {part['n']} waits for {by}: network both ways, unread questions, client"
+        return f"everything else of {part['n']} wait{'' if part['n'] == 1 else 's'} for {by}: network both ways, unread questions, client"
     if part["kind"] in ("own code", "not traced"):
         return str(part["kind"])
     calls = f"{part['n']} calls, mostly {part['name']}" if part["n"] > 1 else str(part["name"])

@@ -18,7 +18,7 @@ import polars as pl
 
 from rules.case import Case
 from rules.model import Finding, Piece, WhoseSeconds
-from rules.request_pieces import Cite, lines_of, merged, piece_of, reaches
+from rules.request_pieces import LEFT, Cite, lines_of, merged, piece_of, reaches
 
 SMALL = 0.01
 """Pieces under one hundredth of the whole join the piece that follows on the same process."""
@@ -257,8 +257,10 @@ def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSecon
     best = min(cut.iter_rows(named=True), key=order)
     rows = merged(parts_of(best)).sort("dur_s", "line_no", descending=[True, False])
     small = best["wall_s"] * SMALL
-    pieces = [piece_of(case, r, best, blamed, cite) for r in rows.iter_rows(named=True) if r["dur_s"] >= small]
-    rest = rows.filter(pl.col("dur_s") < small)
+    # What followed waits have left bounds the network: it is shown however small it is.
+    shown = (pl.col("dur_s") >= small) | LEFT
+    pieces = [piece_of(case, r, best, blamed, cite) for r in rows.filter(shown).iter_rows(named=True)]
+    rest = rows.filter(~shown)
     if rest.height:
         seconds = round(sum(_ns(d) for d in rest["dur_s"]) / 1e9, 9)
         pieces.append(
