@@ -1,6 +1,6 @@
 r"""Counters of network interfaces: ip -s link, ethtool -S, netstat -i, /proc/net/dev, dladm, kstat, entstat.
 
-Tools: ip(8) -s link and addr, ethtool(8) -S (Linux); netstat -i of Linux, Solaris, AIX, BSD; /proc/net/dev; dladm(1M) show-link -s;
+Tools: ip(8) -s link and addr, ethtool(8) -S (Linux); netstat -i (also with an interval) of Linux, Solaris, AIX, BSD; /proc/net/dev; dladm(1M) show-link -s;
 kstat(1M), also -p, of links; entstat(1) -d (AIX). Capture: `ip -s -s link`, `ethtool -S eth0`, `dladm show-link -s`, `entstat -d en0`.
 
 Samples::
@@ -14,11 +14,11 @@ Samples::
     Packets: 2229689213                           Packets: 3064597202
 
 Tables: counters (grp iface, item = interface, name as printed behind `RX`, `TX`, `Receive`, `Transmit` where the tool prints columns).
-Clock: none; wall-local under marks.
+Clock: none; wall-local under marks; interval (netstat -i 5: growth per second where the interval is known, else the growth).
 Traps: all counters are since boot, or since somebody reset them (entstat -r, dladm): only differences say something. An interface has a row
 for each address in netstat -i of Solaris and AIX: the counters are the same ones, taken once for each interface of a
 capture. ethtool does not print the interface's name: it comes from the command above it. Cells of `netstat -i` may be blank (no address): counted
-from the right. Known gaps: netstat -i INTERVAL, ifconfig, dladm show-phys, lanadmin.
+from the right. Known gaps: ifconfig, dladm show-phys, lanadmin.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import re
 
 import polars as pl
 
-from parsers import counter_rows, grid
+from parsers import counter_rows, grid, netdev_intervals
 from parsers.registry import Claim, Format
 from parsers.snapshots import marked
 from parsers.source import Head, Source
@@ -64,6 +64,7 @@ _SYSTEMS = {
     "iplink": (("linux",), "ip-link(8)", "ip -s -s link", (LINK, SIDES)),
     "ethtool": (("linux",), "ethtool(8)", "ethtool -S eth0", (ETHTOOL, r"^[ \t]+[rt]x_[a-z0-9_]+: [0-9]+$")),
     "table": (("solaris", "linux", "aix", "freebsd", "hpux"), "netstat(1), dladm(1M), proc(5)", "netstat -i", (TABLE, DEV, DEV_HEAD)),
+    "interval": (("solaris", "aix", "hpux", "freebsd"), "netstat(1)", "netstat -i 5 12", netdev_intervals.OWN),
     "kstat": (("solaris", "illumos"), "kstat(1M)", "kstat -p -c net", (KSTAT_HEAD, KSTAT_NAME, KSTAT_P)),
     "entstat": (("aix",), "entstat(1)", "entstat -d en0", (ENTSTAT, TWO)),
 }  # fmt: skip
@@ -71,12 +72,12 @@ FORMATS = tuple(
     Format(
         "netdev",
         variant,
-        "1",
+        "2",
         systems,
         ("counters",),
         man,
         example,
-        clocks=("none", "wall-local"),
+        clocks=("none", "wall-local", "interval"),
         own="(?:" + "|".join(own) + ")",
     )
     for variant, (systems, man, example, own) in _SYSTEMS.items()
@@ -105,6 +106,8 @@ def claim(head: Head) -> Claim | None:
             re.match(r"^name:.*class:[ \t]+net\b", x) for x in lines[number : number + 3]
         ):
             return Claim(0.95, f"kstat of a link in line {number}", "kstat")
+    if "packets" in text and "input" in text and (at := netdev_intervals.looks(lines[:300])):
+        return Claim(0.95, f"heading of netstat -i with an interval in line {at}", "interval")
     filled = [x for x in lines[:200] if x]
     if not any(re.match(p, x[:300]) for x in filled[:4] for p in (DEV, KSTAT_P, NAMED)):
         return None
@@ -131,6 +134,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         out.read(frame.filter(pl.col("line").str.contains(WORDS))["line_no"])
         variant = state["variant"]
+        if variant == "interval":
+            netdev_intervals.read(frame, source, out, state)
+            continue
         rows = _ethtool(frame, source, out, state) if variant == "ethtool" else readers[variant](frame, out, state)
         rows = rows.with_columns(grp=pl.lit("iface"), mode=pl.lit("total")).filter(pl.col("value").is_not_null())
         counter_rows.add(rows.select("line_no", "t_local", "grp", "item", "name", "value", "mode"), out, state)

@@ -16,5 +16,18 @@ def values(reading: Reading, value: dict[str, float]) -> None:
     assert {k: found.get(k) for k in value} == value
 
 
-CHECKERS = {"counters": counters, "values": values}
+def intervals(reading: Reading, value: list[list[object]]) -> None:
+    """Line, sample, since boot, interface, name, value, unit, growth."""
+    rows = (
+        reading.table("counters").select("line_no", "sample", "first", "item", "name", "value", "unit", "delta").rows()
+    )
+    assert [row for row in map(tuple, value) if row not in rows] == []
+
+
+def asks_interval(reading: Reading, value: bool) -> None:
+    asked = [q["ask"] for q in reading.account.parts[0].facts.get("questions", [])]
+    assert ("interval_s" in asked) is value
+
+
+CHECKERS = {"intervals": intervals, "asks_interval": asks_interval, "counters": counters, "values": values}
 WAIVED: dict[str, str] = {}

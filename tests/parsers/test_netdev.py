@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.formats.netdev import DEV_NAMES
-from parsers.source import Hints
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import parse_bytes, read_bytes
 
 COUNT = st.integers(0, 2**53)
@@ -76,3 +76,38 @@ def test_a_dash_is_no_value(dash):
     rows = read_bytes(text.encode()).table("counters")
     assert ("Ierrs" in rows["name"].to_list()) is (dash == "0")
     assert dict(rows.select("name", "value").iter_rows())["Opkts"] == 2886201.0
+
+
+SAMPLES = st.lists(st.lists(st.integers(0, 10**9), min_size=5, max_size=5), min_size=1, max_size=8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(samples=SAMPLES, total=st.booleans(), block_bytes=st.sampled_from([80, 1_000_000]))
+def test_intervals_come_out_of_the_columns_again(samples, total, block_bytes):
+    faces = "    input   (en0)   output" + ("       input  (Total)    output" if total else "")
+    words = "packets errs  packets errs  colls" + ("  packets errs  packets errs  colls" if total else "")
+    rows = ["  ".join(map(str, s + s if total else s)) for s in samples]
+    text = "\n".join([faces, words, *rows]) + "\n"
+    hints = Hints(kind="netdev", variant="interval", interval_s=5.0)
+    reading = read_bytes(text.encode(), hints, Limits(block_bytes=block_bytes))
+    found = reading.table("counters").filter(item="en0").select("sample", "first", "name", "value", "delta").rows()
+    names = ("input packets", "input errs", "output packets", "output errs", "colls")
+    assert found == [
+        (n, n == 1, name, float(v) if n == 1 else round(v / 5, 6), None if n == 1 else float(v))
+        for n, values in enumerate(samples, start=1)
+        for name, v in zip(names, values, strict=True)
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_a_heading_with_bytes_has_no_row_since_boot():
+    text = "            input        (Total)           output\n   packets  errs idrops      bytes    packets  errs      bytes colls\n"
+    text += "       120     0     0      90410        100     0      15000     0\n"
+    row = read_bytes(text.encode()).table("counters").filter(name="output bytes").row(0, named=True)
+    assert (row["item"], row["first"], row["value"], row["delta"], row["mode"]) == (
+        "Total",
+        False,
+        15000.0,
+        15000.0,
+        None,
+    )
