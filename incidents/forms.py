@@ -12,7 +12,7 @@ from incidents.models.artifact import CorrectedField
 from incidents.models.case import MarkerKind
 from incidents.models.incident import Incident
 from incidents.models.membership import Role, Team
-from incidents.moments import MomentField
+from incidents.moments import MomentField, zones
 
 LONGEST_NOTE = 10_000
 
@@ -80,14 +80,9 @@ class HostForm(RowForm):
     )
 
     def clean_tz(self) -> str:
-        from zoneinfo import ZoneInfo
-
         zone: str = self.cleaned_data["tz"]
-        if zone:
-            try:
-                ZoneInfo(zone)
-            except (ValueError, OSError):
-                raise forms.ValidationError("Not a time zone: write it like Europe/Warsaw or UTC.") from None
+        if zone and zone not in zones():
+            raise forms.ValidationError("Not a time zone: write it like Europe/Warsaw or UTC.")
         return zone
 
 

@@ -159,6 +159,21 @@ def test_every_form_with_a_moment_says_its_zone(room: Room, reader: Client) -> N
         assert f"<b>{WARSAW}</b>" in page, name
 
 
+@pytest.mark.parametrize("zone", ["Mars", "localtime", "../../etc/passwd", "europe/warsaw"])
+def test_a_host_in_no_known_zone_is_refused_in_words(reader: Client, zone: str) -> None:
+    said = {
+        "title": "Slow",
+        "hosts-TOTAL_FORMS": 1,
+        "hosts-INITIAL_FORMS": 0,
+        "hosts-0-name": "db1",
+        "hosts-0-tz": zone,
+    }
+    answer = reader.post(reverse("room-new"), said)
+    assert answer.status_code == 422
+    assert "Not a time zone" in answer.content.decode()
+    assert not Host.objects.exists()
+
+
 def test_markers_of_the_case_and_deeds_are_kept_in_utc(room: Room, reader: Client) -> None:
     slug = room.incident.slug
     rows = {f"{name}-{field}": n for name in ("hosts", "phases", "statements") for field, n in (("TOTAL_FORMS", 0), ("INITIAL_FORMS", 0))}  # fmt: skip
