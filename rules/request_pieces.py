@@ -82,7 +82,7 @@ def _added(seconds: pl.Series) -> float:
 
 
 def piece_of(case: Case, part: dict[str, Any], request: dict[str, Any], blamed: Sequence[Finding], cite: Cite) -> Piece:
-    """Return one part as a piece; what another trace shows names the host, what two answers fit says so."""
+    """Return one part as a piece; what another trace shows names the host, a wait that could not be followed there says why."""
     line = part["line_max"] or part["line_no"]
     finding = next(
         (
@@ -98,8 +98,7 @@ def piece_of(case: Case, part: dict[str, Any], request: dict[str, Any], blamed: 
         label += f", on {part['in_host'] or 'an unknown host'}"
     if far or part["pid"] != request["pid"]:
         label += f", in pid {part['pid']}"
-    if (fits := _undecided(case, part)) is not None:
-        label += f"; who answered is undecidable, {fits} answers fit" if fits else "; who answered is undecidable"
+    label += _not_followed(case, part)
     lines = dict.fromkeys((line, part["line_no"], part["line_end"]))
     citations = tuple(c for n in lines for c in cite(part["in_artifact"], n, n, "piece"))
     kind: Literal["traced", "untraced", "wait", "culprit", "rest"] = "traced"
@@ -127,19 +126,31 @@ def _everything_else(part: dict[str, Any]) -> bool:
     return part["kind"] in ASKED and part["to_pid"] is not None
 
 
-def _undecided(case: Case, part: dict[str, Any]) -> int | None:
-    """Return how many answers fit waits of this part as well as each other (0: too many to try), None if it has no such wait."""
+def _not_followed(case: Case, part: dict[str, Any]) -> str:
+    """Say of waits for answers from another trace why they were not followed; "" where the part has none."""
     if part["kind"] not in ASKED or part["to_pid"] is not None:
-        return None
+        return ""
     waits = case.derived("answered_by").filter(
-        (pl.col("state") == "undecided")
+        (pl.col("state") != "followed")
         & (pl.col("artifact_id") == part["in_artifact"])
         & pl.col("pid").eq_missing(pl.lit(part["pid"], pl.Int64))
         & pl.col("clock").eq_missing(pl.lit(part["in_clock"], pl.String))
         & pl.col("line_no").is_between(part["line_no"], part["line_end"])
     )
-    fits: list[int] = waits["fits"].fill_null(0).to_list()
-    return max(fits, default=None)
+    told = []
+    fits: list[int] = waits.filter(pl.col("state") == "undecided")["fits"].fill_null(0).to_list()
+    if fits:
+        told.append("; who answered is undecidable" + (f", {max(fits)} answers fit" if max(fits) else ""))
+    passed = (
+        waits.filter(pl.col("state") == "threads")
+        .group_by("to_host", maintain_order=True)
+        .agg(pl.col("server_s").sum())
+    )
+    for host, seconds in passed.iter_rows():
+        told.append(
+            f"; {host or 'an unknown host'} had the questions for {seconds:.4f} s of it, in more than one thread"
+        )
+    return "".join(told)
 
 
 def _told(part: dict[str, Any]) -> str:

@@ -116,6 +116,31 @@ def test_an_undecidable_answer_is_said_and_not_followed() -> None:
     ]
 
 
+def test_a_question_that_changes_threads_is_told_and_not_cut() -> None:
+    theirs = [r | {"lwp": 12} if r["name"] == "sendto" else r for r in server(WAITS, SYNCS)]
+    bar = whose_seconds(of([*client(WAITS), *theirs]), [], cite)
+    assert bar is not None
+    (asked,) = [p for p in bar.pieces if p.kind == "wait"]
+    assert (
+        asked.label
+        == f"connection {SERVER}: 6 calls, mostly recvfrom; db1 had the questions for 0.1760 s of it, in more than one thread"
+    )
+
+
+def test_a_child_that_inherits_the_connection_answers() -> None:
+    """9 accepts, its child 12 reads the questions and answers: who serves is seen from the parent's accept."""
+    theirs = [
+        r | {"pid": 12, "lwp": 12} if r["name"] in ("recvfrom", "sendto", "fsync") else r for r in server(WAITS, SYNCS)
+    ]
+    theirs.append(call(2, 90, 9, AHEAD + 0.0105, 0.0004, "clone", child_pid=12, ret=12))
+    case = of([*client(WAITS), *theirs])
+    assert set(case.derived("answered_by")["to_pid"]) == {12}
+    assert set(case.derived("socket_ends").filter(pl.col("pid") == 12)["side"]) == {"server"}
+    assert {r["pid"] for r in case.derived("answer_parts").filter(pl.col("kind") == "sync").iter_rows(named=True)} == {
+        12
+    }
+
+
 def test_the_servers_own_child_is_followed_too() -> None:
     """9 starts 12 for the question and waits for it; 12 reads a file for 0.1 s."""
     theirs = [r for r in server([0.13], [0.12]) if r["name"] != "fsync"]
