@@ -194,6 +194,7 @@ _OF_KIND: dict[str, tuple[str, ...]] = {
         ("parameter",),
     ),
     **dict.fromkeys(("awr", "oracle_trace"), ("wait", "error")),
+    **dict.fromkeys(("postgres", "mysql"), ("code", "wait", "state")),
     **dict.fromkeys(("ps", "prstat", "netstat", "ss", "fdmap"), ("state",)),
     "packets": ("packet", "state"),
     "mixed": (*_TRACE, "function", "packet", "code", "parameter", "wait"),

@@ -445,7 +445,7 @@ gap_s NUM s : since the stamp before on the same thread
 contiguous TEXT - : proven, assumed, broken
 
 logs: lines of logs
-source TEXT - : alert, listener, syslog, errpt, sqlnet_log, tool
+source TEXT - : alert, listener, syslog, errpt, sqlnet_log, postgres, mysql, tool
 code TEXT - : ORA-609, TNS-12518: no leading zeros
 secondary TEXTS - : further codes
 severity TEXT - : as printed
@@ -455,9 +455,10 @@ peer_port INT - : port of the other end
 service TEXT - : service
 program TEXT - : caller's program
 client_host TEXT - : caller's host
-op TEXT - : operation (establish, service_update)
+op TEXT - : operation (establish, service_update, received, lock_wait)
 ok BOOL - : it succeeded
 text TEXT - : the message
+elapsed_s NUM s : time taken, as the line says
 
 packets: one row per packet
 proto TEXT - : protocol

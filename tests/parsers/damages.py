@@ -488,6 +488,7 @@ NEVER = {
     "twelve_hours": {
         "alert_log": _ORACLE, "awr": _ORACLE, "listener_log": _ORACLE, "oracle_trace": _ORACLE, "sqlnet": _ORACLE, "syslog": _SYSLOG,
         "strace": "its stamps do not follow the locale", "truss": "its stamps do not follow the locale", "packets": "its stamps do not follow the locale",
+        "postgres": "its stamps do not follow the locale", "mysql": "its stamps do not follow the locale",
     },
     "decimal_comma": {"oracle_trace": "Oracle writes whole microseconds"},
     "thousands": {"perf": "no program of perf but stat parts thousands", "oracle_trace": "Oracle writes whole microseconds"},
