@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Missing, Scene, needs, plain
+from benchmarks.incidents.scene import Missing, Scene, needs
 
 NAMES = """
     import socket, sys, threading, time
@@ -19,6 +19,17 @@ NAMES = """
         s.sendto(q[:2] + b"\\x81\\x83\\0\\1\\0\\0\\0\\0\\0\\0" + q[12:end], who)
     while True:
         threading.Thread(target=answer, args=s.recvfrom(512), daemon=True).start()
+"""
+
+CALLER = """
+    import socket, struct, sys
+    c = socket.create_connection(("127.0.0.3", 3307), source_address=("127.0.0." + sys.argv[1], 0))
+    c.recv(4096)
+    said = struct.pack("<IIB23x", 0x88200, 1 << 24, 33) + b"app\\0\\0mysql_native_password\\0"
+    c.sendall(struct.pack("<I", len(said))[:3] + b"\\x01" + said); c.recv(4096)
+    asked = b"\\x03select sleep(1)"
+    c.sendall(struct.pack("<I", len(asked))[:3] + b"\\0" + asked); c.recv(4096)
+    c.sendall(b"\\1\\0\\0\\0\\1")
 """
 
 
@@ -53,22 +64,10 @@ def names_at_login(stage: Scene) -> None:
         time.sleep(0.2)
     else:
         raise Missing("MariaDB does not answer")
-    user = "create user app@'%' identified by 'any'"
-    subprocess.run([*client, "-e", user], check=True, capture_output=True, timeout=20)
+    subprocess.run([*client, "-e", "create user app@'%'"], check=True, capture_output=True, timeout=20)
+    caller = stage.script("caller.py", CALLER)
     for n in range(10):
-        call = [
-            "mariadb",
-            "--no-defaults",
-            "-h",
-            "127.0.0.3",
-            "-P",
-            "3307",
-            "-u",
-            "app",
-            "--password=any",
-            f"--bind-address=127.0.0.{20 + n}",
-        ]
-        stage.start([*call, "-e", "select sleep(1)"], env=plain())
+        stage.start([*caller, str(20 + n)])
     time.sleep(1.2)
     stage.print("processlist.txt", [*client, "-t", "-e", "show full processlist"])
     time.sleep(4.0)

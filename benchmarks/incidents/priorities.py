@@ -22,7 +22,7 @@ static void must(int level) { struct sched_param p = {level}; pthread_setschedpa
 static void *low(void *a) {
     pthread_mutex_lock(&lock);
     double until = now(CLOCK_THREAD_CPUTIME_ID) + 0.4;
-    while (now(CLOCK_THREAD_CPUTIME_ID) < until) ;
+    while (now(CLOCK_THREAD_CPUTIME_ID) < until) for (volatile long n = 0; n < 2000000; n++) ;
     pthread_mutex_unlock(&lock);
     return a;
 }
