@@ -24,6 +24,8 @@ PREFIX = r"(?:(?:([0-9]+)(?:(?:/|: )([0-9]+))?|/([0-9]+))(?:@[0-9]+)?:)?"
 """`pid:`, `pid/lwp:`, `/lwp:`; AIX prints its kernel thread as `pid: tid:`."""
 STAMPS = rf"(?:({STAMP}):?[\t ]+)?(?:({STAMP}):?[\t ]+)?(?:({STAMP})[\t ]+)?"
 FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
+OF_DAY = r"^([\t ]*(?:(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:[\t ]+)?)(([0-9]{2}):([0-9]{2}):([0-9]{2})[.,][0-9]{4,9})([\t ]+\S.*)$"
+"""A time of day where a stamp stands: -A of Solaris 11.4, whose layout no sample shows; what it means its form tells."""
 _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
 NAMELESS_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}()$"

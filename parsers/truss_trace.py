@@ -53,7 +53,7 @@ class Trace:
 
     def read_whole(self, frame: pl.DataFrame) -> None:
         """Read a small part that is all there: repair what a paste has damaged, sort its blocks of stamps."""
-        frame = _physical(frame)
+        frame = self._of_day(_physical(frame))
         self._learn(frame["line"])
         text = tell(frame, self.shape, Counts(), last=True)
         if text.unread or text.cut_call:
@@ -91,15 +91,34 @@ class Trace:
         base = int(events["base"][0] or 0)
         begin, end = span_s(events["t"])
         epoch = self.bases[base - 1] if base else None
-        kind = "none" if begin is None else "trace-relative" if epoch is None else "wall-utc"
+        relative = "wall-local" if self.state.get("of_day") else "trace-relative"
+        kind = "none" if begin is None else relative if epoch is None else "wall-utc"
         iso = datetime.fromtimestamp(epoch, UTC).isoformat() if epoch is not None else None
         self.out.domain(Domain(number, kind, iso, None, begin, end, ranges))
+
+    def _of_day(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Write stamps that are a time of day (-A) as seconds of the day, as wide as they were: places of secrets stay."""
+        if "of_day" not in self.state:
+            self.state["of_day"] = bool(frame["line"].head(tl.SHAPE_LINES).str.contains(tl.OF_DAY).any())
+        if not self.state["of_day"]:
+            return frame
+        line = pl.col("line")
+        cut = line.str.extract_groups(tl.OF_DAY).struct.rename_fields(["front", "stamp", "h", "m", "s", "rest"])
+        seconds = sum((pl.col(c).cast(pl.Int64) * k for c, k in (("h", 3600), ("m", 60), ("s", 1))), pl.lit(0))
+        parts = frame.with_columns(cut.alias("cut")).unnest("cut")
+        stamp = pl.format("{}.{}", seconds, pl.col("stamp").str.slice(9, 4))
+        # The longest stamp has nine decimals; blanks make up for what is shorter now.
+        padded = stamp.str.pad_end(18).str.slice(0, pl.col("stamp").str.len_chars())
+        told = pl.concat_str("front", padded, "rest")
+        return parts.select(*(c for c in frame.columns if c != "line"), line=pl.coalesce(told, line)).select(
+            frame.columns
+        )
 
     # A part block by block
 
     def read_part(self, block: pl.DataFrame) -> None:
         """Read one block in file order; what may still get details waits for the next."""
-        frame = _physical(block)
+        frame = self._of_day(_physical(block))
         frame = pl.concat([self.held, frame]) if len(self.held) else frame
         self._learn(frame["line"])
         self._read_rows(self._hold(frame), last=False)
@@ -352,7 +371,8 @@ class Trace:
             self._read_rows(self._hold_record(self.held), last=False)
             self.out.read(self.held["line_no"])
         flags = "".join(dict.fromkeys("".join(self.flags[n] for n in sorted(self.flags, reverse=True))))
-        options = [*self.options, *self.state.get("seen", []), *(f"-{flag}" for flag in "dDE" if flag in flags)]
+        shown = flags.replace("d", "A") if self.state.get("of_day") else flags
+        options = [*self.options, *self.state.get("seen", []), *(f"-{flag}" for flag in "AdDE" if flag in shown)]
         if self.shape or options:
             self.out.fact("tool_opts", list(dict.fromkeys(options)))
             self.out.fact("stamp", "end")

@@ -569,11 +569,17 @@ def test_large_pieces_of_a_repaired_kind_are_read_without_repair():
 # Properties
 
 
+def of_day(stamp: float) -> str:
+    """Print a stamp as a time of day."""
+    minutes, seconds = divmod(round(stamp * 10000), 600_000)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds / 10000:07.4f}"
+
+
 def rebuilt(row: dict, stamps: int, between: str = "/") -> str:
-    """Print a row as truss does, without blanks; `between`: what parts pid and LWP."""
+    """Print a row as truss does, without blanks; `between`: what parts pid and LWP; no stamps: -A's time of day."""
     front = "".join([str(row["pid"] or ""), f"{between}{row['lwp']}" if row["lwp"] is not None else ""])
     times = [row["t_local"], row["delta_s"], row["cpu_s"]]
-    seen = "".join(f"{v:.4f}" for v in times if v is not None) if stamps else ""
+    seen = "".join(f"{v:.4f}" for v in times if v is not None) if stamps else of_day(row["t_local"])
     result = row["ret_text"]
     if row["state"] == "child_start":
         result = f"(returning as child ...) = {result}"
@@ -603,7 +609,7 @@ def test_the_tokens_of_a_line_can_be_rebuilt_from_the_columns(path):
         line = re.sub(r"(?<=[0-9]),(?=[0-9]{4}\s)", ".", re.sub(r"^(?:> ?)+", "", lines[row["line_no"] - 1]))
         if row["line_no"] not in repaired:
             between = ":" if "aix" in path.stem else "/"
-            assert rebuilt(row, 3, between) == re.sub(r"\s", "", line)
+            assert rebuilt(row, 0 if "-A" in path.stem else 3, between) == re.sub(r"\s", "", line)
 
 
 ARGUMENT = st.sampled_from(
@@ -726,3 +732,23 @@ def test_aix_threads_times_and_begin():
 def test_every_corpus_sample_is_a_truss_or_a_relative():
     for path in CORPUS.glob("*.json"):
         assert re.search("solaris|illumos|aix|freebsd|dtruss", json.loads(path.read_text())["tool"])
+
+
+def test_a_time_of_day_is_a_wall_clock_whose_date_is_asked():
+    path = Path(__file__).parent.parent / "corpus" / "truss" / "derived-solaris114-A-cut.txt"
+    for content in (path.read_bytes(), path.read_bytes().replace(b"\t\t", b" ").replace(b"\t", b" ")):
+        reading = read_bytes(content)
+        assert (reading.account.kind, reading.account.parts[0].variant) == ("truss", "solaris")
+        calls = reading.table("syscalls")
+        first = 10 * 3600 + 15 * 60 + 2.1463
+        assert calls["t_local"].to_list() == pytest.approx(
+            [first, 36902.1470, 36903.6933, 36903.7001, 36903.7040, 36903.7041]
+        )
+        assert calls["name"].to_list() == ["read", "fcntl", "pollsys", "access", "fork1", "fork1"]
+        assert calls.filter(pl.col("name") == "pollsys")["gap_s"].to_list() == pytest.approx([1.5463])
+        assert calls["stamp"].unique().to_list() == ["end"]
+        part = reading.account.parts[0]
+        assert {domain.kind for domain in part.domains} == {"wall-local"}
+        assert "-A" in part.facts["tool_opts"]
+        assert "-d" not in part.facts["tool_opts"]
+        assert "date" in [question["ask"] for question in part.facts["questions"]]
