@@ -1,6 +1,6 @@
 """Large files of seven kinds: wall, CPU, peak memory, lines per second; beside what else can read or count them.
 
-    python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON] [--times 3]
+    python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON] [--strace-stats PROGRAM] [--times 3]
 
 Inputs come from `benchmarks/shapes.py`: the same bytes everywhere. Each reading is a process of its own, imports not counted
 in wall clock or CPU; its peak is that of the process itself and of its largest child. A kind is read `--times` times, in turn
@@ -35,6 +35,7 @@ TARGETS = {
     "truss_over_plain_loop": (">=", 3.0),
     "truss_over_grep_wall": ("<=", 25.0),
     "vmstat_over_jc": (">=", 5.0),
+    "strace_over_strace_parse": (">=", 1.5),
     "peak_mb": ("<=", 300.0),
     "growth_time": ("<=", 12.0),
     "growth_memory": ("<=", 1.3),
@@ -51,6 +52,7 @@ COUNTING = {
     "perf": "^[\t ]+[0-9a-f]+ ",
 }
 JC_LINES = 100_000
+STRACE_LINES, STRACE_THREADS = 40_000, 3_000
 
 HEAD = re.compile(r"^(?:(\d+)(?:/(\d+))?:\s*)?((?:\s*\d+[.,]\d+){0,3})\s*(\w+)\((.*)$", re.ASCII)
 TAIL = re.compile(r"\)\s*(?:= (\S+)(?: \[ (\S+) \])?|Err#(\d+)(?: (\w+))?|\(sleeping\.\.\.\))$", re.ASCII)
@@ -179,6 +181,21 @@ def against_jc(interpreter: str, path: Path, scratch: Path, times: int) -> dict[
             "ours_wall_s": own["wall_s"], "ours_cpu_s": own["cpu_s"]}  # fmt: skip
 
 
+def against_strace_parse(program: str, scratch: Path, times: int) -> dict[str, Any]:
+    """Read a strace of many threads with the crate strace-parse (its `strace-stats`, which adds up calls) and with us.
+
+    So few lines, since it looks through all calls that are under way at each half: with twelve threads it did not end on 100 MB.
+    """
+    some = scratch / "strace-threads.txt"
+    texts = shapes.strace(STRACE_THREADS)
+    some.write_text("".join(next(texts) for _ in range(STRACE_LINES)), encoding="ascii")
+    run = partial(subprocess.run, [program, str(some)], check=True, capture_output=True)
+    theirs = min(timed(run) for _ in range(times))
+    own = least([read_in_child(some, scratch / f"reading-threads-{n}", 1) for n in range(times)])
+    return {"lines": STRACE_LINES, "threads": STRACE_THREADS, "wall_s": round(theirs, 3), "ours_wall_s": own["wall_s"],
+            "ours_cpu_s": own["cpu_s"]}  # fmt: skip
+
+
 def line_n_ms(path: Path, reading: Path, lines: int) -> float:
     """Median time to fetch one line anywhere, in milliseconds."""
     from parsers.lines import LineReader
@@ -264,6 +281,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep the inputs there and use those that are there")
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--jc", metavar="PYTHON", help="an interpreter that has jc")
+    parser.add_argument("--strace-stats", metavar="PROGRAM", help="the program of the crate strace-parse")
     options = parser.parse_args()
     kinds, cores = options.kinds.split(","), os.cpu_count() or 1
     result: dict[str, Any] = {
@@ -307,6 +325,9 @@ def main() -> int:
                 "line_n_ms": line_n_ms(path, scratch / f"alone-{first}", one["lines"]),
             }
         result["line_50m_ms"] = line_50m_ms(scratch)
+        if options.strace_stats:
+            result["strace_parse"] = rival = against_strace_parse(options.strace_stats, scratch, options.times)
+            result["strace_over_strace_parse"] = rival["wall_s"] / rival["ours_wall_s"]
     if (truss := result["kinds"].get("truss")) is not None:
         result["truss_over_plain_loop"] = truss["plain_loop_s"] / truss["ours"]["wall_s"]
         result["truss_over_grep_wall"] = truss["over_grep"]

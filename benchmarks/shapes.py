@@ -63,14 +63,14 @@ def truss() -> Iterator[str]:
         yield f"{head}{call.format(**fields)}\t{result.format(**fields)}\n"
 
 
-def strace() -> Iterator[str]:
-    """`strace -f -ttt -T -o FILE`: twelve threads; a quarter of the lines are halves of calls that others interrupt."""
+def strace(threads: int = 12) -> Iterator[str]:
+    """`strace -f -ttt -T -o FILE` of some threads; a quarter of the lines are halves of calls that others interrupt."""
     stamp, number = 1795205980.0, 0
     waiting: dict[int, tuple[str, str, str]] = {}
     while True:
         number += 1
         stamp += (number * 7919 % 997) / 1_000_000
-        pid = 22068 + number * 31 % 12
+        pid = 22068 + number * 31 % threads
         fields = {"a": number * 4096 % (1 << 31), "b": 10 + number % 1000, "c": number % 100_000}
         head = f"{pid} {stamp:.6f} "
         if pid in waiting:

@@ -409,6 +409,7 @@ class _Scan:
         self.text, self.begin, self.end, self.dress, self.breath = text, begin, end, dress, breath
         self._pieces: list[tuple[int, int, int]] = []
         self._kept: dict[int, _Lines] = {}
+        self._own: dict[tuple[str, int], Bools] = {}
         flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "any", "prose", "strong", "toolish")}
         count, starts, bits = 0, [], []
         for piece in text.pieces(begin.offset, end):
@@ -474,13 +475,21 @@ class _Scan:
         return {kind for kind, fits in zip(owns(), found.tolist(), strict=False) if fits}
 
     def mine(self, first: int, behind: int, kind: str) -> Bools:
-        """Say which of lines [first, behind) fit a kind's own patterns."""
-        if kind not in owns():
+        """Say which of lines [first, behind) fit a kind's own patterns; the others' are not tried for that."""
+        if kind not in owns() or behind <= first:
             return np.zeros(behind - first, np.bool_)
-        self._judge(first, behind)
         place = list(owns()).index(kind)
-        bit: Bools = (self._bits[first:behind, place // 8] & (128 >> place % 8)) != 0
-        return bit
+        found: list[Bools] = []
+        for chunk in range(first // CHUNK, (behind - 1) // CHUNK + 1):
+            begin, end = chunk * CHUNK, min((chunk + 1) * CHUNK, self.count)
+            if self._judged[chunk]:
+                found.append((self._bits[begin:end, place // 8] & (128 >> place % 8)) != 0)
+                continue
+            if (kind, chunk) not in self._own:
+                self._own[kind, chunk] = hits(self.lines(begin, end), kind)
+            found.append(self._own[kind, chunk])
+        whole: Bools = np.concatenate(found)
+        return whole[first % CHUNK :][: behind - first]
 
     def head(self, first: int, behind: int) -> Head:
         """Give the head of lines [first, behind) for claims."""
@@ -657,12 +666,12 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         if tries >= CUTS:
             continue
         following = next((x for x in starts[place + 1 :] if x > at + 2), behind)
+        if not seams.get(at) and _is_familiar(scan, at, following, kind):
+            continue
         others = scan.kinds(at, min(following, at + BEGINNING)) - {kind}
         if not others:
             continue
         tries += 1
-        if not seams.get(at) and _is_familiar(scan, at, following, kind):
-            continue
         claims = recognise(scan.head(at, min(following, at + 300)), kinds={*others, kind}).claims
         if not claims or claims[0].format.kind == kind:
             continue
