@@ -24,6 +24,7 @@ RECORDED = {
     "accept-queue-full": ("SRV-001", "listener", 15),
     "cpu-quota": ("KRN-002", "os_kernel", 20),
     "deaf-receiver": ("NET-010", "client_app", 15),
+    "slow-answer": ("HOT-003", "storage", 15),
 }
 NAMED = {rule for rule, _, _ in RECORDED.values()}
 
