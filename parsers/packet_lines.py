@@ -196,6 +196,23 @@ def _port(address: pl.Expr) -> pl.Expr:
     return pl.when(~bare).then(pl.coalesce(number, named))
 
 
+LAYERS_END = r"^_{8,}$"
+"""A rule between the packets of snoop -V, which prints a line for each layer of a packet."""
+_ONE_LAYER = r"^ICMP(?:v6)?$|^(?:TCP|UDP|R?ARP)$"
+
+
+def one_layer(frame: pl.DataFrame) -> pl.Expr:
+    """Tell the lines of snoop -V that stand for a packet; its other lines repeat the packet layer by layer.
+
+    That is the transport, and what is carried without one: a fragment, a frame of another type. Judged by the line alone.
+    """
+    line = pl.col("line")
+    layer = line.str.extract(SNOOP, 6)
+    alone = (layer == "IP") & line.str.contains(" FRAG|, Fragment", literal=False)
+    other = (layer == "ETHER") & ~line.str.contains(r" Type=(?:0800|86DD|0806|8035|8100)\b")
+    return layer.str.contains(_ONE_LAYER) | alone | other
+
+
 def snoop(frame: pl.DataFrame) -> pl.DataFrame:
     """Summary lines of snoop, with or without number and time."""
     rows = _groups(frame, SNOOP, "clock relative src dst vlan layer")
@@ -203,7 +220,8 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
     tcp = pl.col("layer") == "TCP"
     flags = _spelled({"F": r" Fin", "S": r" Syn", "R": r" Rst", "P": r" Push", ".": r" Ack=", "U": r" Urg"}, line)
     number = {
-        k: line.str.extract(rf" {v}=([0-9]+)")
+        # A port or a number ends where its digits do: `S=10.1.1.1` is an address.
+        k: line.str.extract(rf" {v}=([0-9]+)(?:[ ,]|$)")
         for k, v in {"sport": "S", "dport": "D", "seq": "Seq", "ack": "Ack", "win": "Win"}.items()
     }
     rows = rows.with_columns(

@@ -18,8 +18,9 @@ trace-relative (snoop -tr and -td, tshark, tcpdump -ttt); `t_local` counts from 
 nanoseconds survive. A stamp is when the packet passed the capture, on either host or between.
 Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
 stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
-that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission. Known gaps: snoop -v
-and -V, tshark -V and -T fields, AIX iptrace, tunnels; lines of tshark that name a protocol above TCP have no ports.
+that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission.
+Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: snoop -v, tshark -V and -T
+fields, iptrace and ipreport of AIX, tunnels; lines of tshark that name a protocol above TCP have no ports.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from datetime import date, timedelta
 import polars as pl
 
 from parsers.packet_lines import (
+    LAYERS_END,
     SNOOP,
     TCPDUMP,
     TCPDUMP_ARP,
@@ -38,6 +40,7 @@ from parsers.packet_lines import (
     TCPDUMP_SECOND,
     TRANSCRIPT,
     TSHARK,
+    one_layer,
     snoop,
     tcpdump,
     transcript,
@@ -52,7 +55,7 @@ from parsers.tcp_flows import PACKETS, Flows
 DETAIL = (
     r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
     r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
-    r"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$"
+    rf"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$|{LAYERS_END}"
 )
 
 _BEGINS = (
@@ -76,7 +79,7 @@ FORMATS = (
     Format(
         kind="packets",
         variant="text",
-        version="1",
+        version="2",
         systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
         tables=("packets", "tcp_flows"),
         man="tcpdump(1), snoop(1M), tshark(1)",
@@ -102,6 +105,17 @@ _SHAPES = {
 PROOF = 20
 """So many stamps that never fall are a running clock."""
 LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
+
+
+def _packets(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
+    """Give the lines of snoop that are a packet each; under -V the other layers' lines belong to them."""
+    line = pl.col("line")
+    state["layers"] = state.get("layers") or bool(frame["line"].str.contains(LAYERS_END).any())
+    if not state["layers"]:
+        return frame
+    parted = frame.with_columns(packet=one_layer(frame).fill_null(True))
+    out.read(parted.filter(~pl.col("packet"))["line_no"])
+    return parted.filter("packet").select("line_no", line)
 
 
 def _tool(lines: list[str]) -> tuple[str | None, int, int]:
@@ -155,7 +169,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         whole = rejoin(lines, source, out, _BEGINS)
         tool = "transcript" if state["variant"] == "pcap" else state.get("tool") or _tool(whole["line"].to_list())[0]
         frame, ends = whole.select("line_no", "line"), whole.select("line_no", "line_end")
-        rows = _READERS[tool or "tcpdump"](frame)
+        rows = _READERS[tool or "tcpdump"](_packets(frame, out, state) if tool == "snoop" else frame)
         state["tool"] = tool
         _remarks(frame, out, state["variant"])
         rows = rows.join(ends, on="line_no", how="left", maintain_order="left")

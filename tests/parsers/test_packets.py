@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -257,3 +258,19 @@ def test_forms_of_tcpdump(line, expected):
     assert reading.account.kind == "packets"
     assert reading.table("packets").select("proto", "src", "sport", "dst", "dport", "len").row(0) == expected
     assert reading.account.account.unknown == 0
+
+
+@pytest.mark.parametrize("block_bytes", [150, 400, 1_000_000])
+def test_a_packet_of_snoop_v_counts_once_wherever_its_layers_are_cut(block_bytes):
+    path = Path(__file__).parent.parent / "corpus" / "packets" / "derived-snoop-V-layers-cut.txt"
+    hints, limits = Hints(kind="packets", variant="text"), Limits(block_bytes=block_bytes, run_bytes=2 * block_bytes)
+    rows = read_bytes(path.read_bytes(), hints, limits).table("packets")
+    assert rows["t_local"].to_list() == pytest.approx([0, 0.00041, 0.0005, 0.0015, 0.5015, 0.7015, 0.8015])
+    assert rows["sport"].to_list() == [41612, 1521, 41612, 41612, 1521, None, None]
+
+
+def test_an_address_of_snoop_is_no_port():
+    text = "  1   0.00000 a -> b IP  D=10.1.1.2 S=10.1.1.1 LEN=60, ID=4711, TOS=0x0, TTL=64\n"
+    text += "  2   0.00100 a -> b TCP D=1521 S=40000 Syn Seq=1000 Len=0 Win=49640\n"
+    rows = read_bytes(text.encode(), Hints(kind="packets", variant="text")).table("packets")
+    assert rows.select("proto", "sport", "dport").rows() == [("ip", None, None), ("tcp", 40000, 1521)]
