@@ -271,6 +271,13 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
         {_EVERY: "for n in 1 2 3 4 5 6; do date; cat /proc/meminfo; sleep 1; done, while the writer waits"},
         SYSADMIN,
     ),
+    ("logs", "postgres"): (
+        {_EVERY: "the log of PostgreSQL of the hour; log_connections and log_lock_waits make it say more, by a reload"},
+        DBA,
+    ),
+    ("logs", "mysql"): ({_EVERY: "the error log of MySQL of the hour"}, DBA),
+    ("counters", "arcstats"): ({_EVERY: "kstat -p zfs:0:arcstats unix:0:system_pages"}, SYSADMIN),
+    ("counters", "system_pages"): ({_EVERY: "kstat -p zfs:0:arcstats unix:0:system_pages"}, SYSADMIN),
     ("logs", "alert"): ({_EVERY: "the alert log of the hour, and that of the cluster"}, DBA),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }

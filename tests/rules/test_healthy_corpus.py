@@ -39,6 +39,7 @@ ROOMS = (
     ("ipcs", "pmap", "meminfo", "numa", "slabtop", "svmon", "cgroup"),
     ("nsswitch", "sysctl", "oracle_params", "oracle_net_config", "resolv_conf", "hostinfo", "fdmap"),
     ("netstat", "netdev", "ss", "ping", "conntime", "time", "csv", "json_lines", "awr", "oracle_trace"),
+    ("postgres", "mysql", "kstat"),
 )  # fmt: skip
 """Kinds that are judged together."""
 
