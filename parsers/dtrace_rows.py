@@ -67,6 +67,7 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
         schema_overrides={"key": pl.String},
     )
     groups = groups.with_columns(key_line=shaped["line_no"].gather(groups["key_at"]))
+    _begun(groups, shaped, out)
     owner = np.searchsorted(starts, buckets, side="right") - 1
     cells = shaped[buckets.tolist()].with_columns(group=pl.Series(owner, dtype=pl.Int64))
     names = ["sign", "label", "bar", "count"]
@@ -119,6 +120,33 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     )
     out.read(shaped[sorted(used - set(buckets.tolist()))]["line_no"])
     return used
+
+
+def without_strangers(shaped: pl.DataFrame) -> pl.DataFrame:
+    """Leave out lines of another writer: what stands between the buckets of one histogram, which DTrace prints in one go, and
+    lines of as many words (eight or more) elsewhere.
+    """
+    shape, blank = pl.col("shape"), pl.col("after_blank").fill_null(False)
+    within = shape.shift(1).is_in(["bucket", "hist"]) & (shape.shift(-1) == "bucket") & ~blank & ~blank.shift(-1)
+    other = shape.is_in(["scalar", "text", "number"]) & ~pl.col("line").str.contains("|", literal=True)
+    strange = shaped.select(within & other).to_series().fill_null(False)
+    if not strange.any():
+        return shaped
+    words = shaped.select(pl.col("line").str.count_matches(r"\S+"))["line"]
+    alike = words.is_in(words.filter(strange & (words >= 8)).implode()) & shaped["shape"].is_in(["scalar", "text"])
+    return shaped.filter(~(strange | alike)).drop("at").with_row_index("at")
+
+
+def _begun(groups: pl.DataFrame, shaped: pl.DataFrame, out: Tables) -> None:
+    """Say that the first key may be cut where its word is no other key's, but the end of one."""
+    words = [str(key).split()[0] if key else "" for key in groups["key"]]
+    first, others = words[0], set(words[1:])
+    if not first or groups["key_line"][0] != 1 or first in others:
+        return
+    longer = sorted(word for word in others if word.endswith(first))
+    if longer:
+        last = int(shaped["line_no"].item(int(groups["end"][0]) - 1))
+        out.note(1, last, "damaged", f"may begin within a line: the key {first!r} is the end of {longer[0]!r}")
 
 
 def tick_seconds(text: pl.Expr) -> pl.Expr:

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from parsers.tables import Tables
+
 TAG = r"^\s*(?:-- )?\s*(?:<msg |</?txt>|</msg>)|^\s*(?:-- )?\s*(?:[a-z_]+='[^'<>]*'(?:\s|>|$))+"
 _OPENS = r"^\s*<msg\b"
 _TEXT = r"(?s)<txt>\s*(.*?)\s*(?:</txt>|</msg>|$)"
@@ -57,6 +59,37 @@ def unfold(lines: pl.DataFrame, *, complete: bool) -> tuple[pl.DataFrame, int | 
         type=_attribute("type"), comp=_attribute("comp_id"),
     )  # fmt: skip
     return rows.filter(pl.col("line").is_not_null() | pl.col("time").is_not_null()), open_at
+
+
+def joined_texts(lines: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, list[int]]:
+    """Join the lines of a text that was broken (each message of a listener is one line): line_no, line; and the joined lines' numbers."""
+    line = pl.col("line")
+    begins, ends = line.str.contains("<txt>", literal=True), line.str.contains("</txt>|</?msg\\b")
+    within = pl.when(ends).then(False).when(begins).then(True).forward_fill().fill_null(False)
+    goes_on = lines.select(within & ~begins & ~line.str.contains(TAG) & (line != "")).to_series()
+    if not goes_on.any():
+        return lines, []
+    kept: list[list[tuple[int, str]]] = []
+    for (number, text), more in zip(lines.iter_rows(), goes_on, strict=True):
+        if more and kept:
+            kept[-1].append((number, text))
+        else:
+            kept.append([(number, text)])
+    rows = []
+    for pieces in kept:
+        whole, starts = "", []
+        for _, text in pieces:
+            # What the break took away: fields stand between blanks, all else was cut within words.
+            blank = bool(whole) and (whole.endswith("*") or text.lstrip().startswith("*"))
+            whole = f"{whole.rstrip()} " if blank else whole
+            text = text.lstrip() if whole else text
+            starts.append(len(whole))
+            whole += text
+        if len(pieces) > 1:
+            out.joined_lines([(n, t, at) for (n, t), at in zip(pieces, starts, strict=True)], whole)
+        rows.append((pieces[0][0], whole))
+    torn = [pieces[0][0] for pieces in kept if len(pieces) > 1]
+    return pl.DataFrame(rows, schema={"line_no": pl.Int64, "line": pl.String}, orient="row"), torn
 
 
 def _attribute(name: str) -> pl.Expr:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import html
 import quopri
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+from parsers.rewrap import Break, break_of
 
 MOST_LINES = 8
 """A record is wrapped over at most so many further lines."""
@@ -53,14 +55,23 @@ class Piece:
     text: str
     pos: int = 0
     how: list[str] = field(default_factory=list)
+    width: int | None = None
+    """Columns of its last line, where that stands as it was."""
 
 
 def repair(lines: Iterable[tuple[int, str]], grammar: Grammar) -> list[Piece]:
     """Give the text as records and single lines, in order; blank lines stay."""
-    pieces = [Piece(number, number, text) for number, text in lines]
+    pieces = [Piece(number, number, text, width=len(text)) for number, text in lines]
     for step in (_decode_mail, _strip_leaders, _decode_markup):
         pieces = step(pieces)
-    return list(_join(split(pieces, grammar), grammar))
+    return list(_join(split(pieces, grammar), grammar, break_of_records(pieces, grammar.start)))
+
+
+def break_of_records(pieces: Sequence[Piece], start: re.Pattern[str]) -> Break | None:
+    """Find how lines that begin no record were broken off the one above; None if nothing proves it."""
+    lines = [p.text for p in pieces]
+    rest = [i for i in range(1, len(lines)) if lines[i].strip() and lines[i - 1].strip() and not start.match(lines[i])]
+    return break_of(lines, rest) if rest else None
 
 
 def _decode_mail(pieces: list[Piece]) -> list[Piece]:
@@ -126,10 +137,11 @@ def split(pieces: list[Piece], grammar: Grammar) -> list[Piece]:
         texts = [p.text[a:b].strip() for a, b in pairwise(borders)]
         for pos, text in enumerate(t for t in texts if t):
             done.append(Piece(p.line_no, p.line_end, text, pos, [*p.how, "several records on one line"]))
+        done[-1].width = p.width
     return done
 
 
-def _join(pieces: list[Piece], grammar: Grammar) -> Iterable[Piece]:
+def _join(pieces: list[Piece], grammar: Grammar, how: Break | None) -> Iterable[Piece]:
     """Put wrapped and exploded records together. An open record takes lines only if it is complete after a few (or the text ends)."""
     i = 0
     while i < len(pieces):
@@ -137,17 +149,33 @@ def _join(pieces: list[Piece], grammar: Grammar) -> Iterable[Piece]:
         i += 1
         while i < len(pieces):
             if any(end.search(now.text) and begin.match(pieces[i].text.strip()) for end, begin in grammar.more):
-                now = _glue(now, pieces[i])
+                now = glue(now, pieces[i], how)
                 i += 1
                 continue
-            longer, behind = _complete(now, pieces, i, grammar)
+            if how is not None and _broken_off(now, pieces[i], grammar, how):
+                now = glue(now, pieces[i], how)
+                i += 1
+                continue
+            longer, behind = _complete(now, pieces, i, grammar, how)
             if behind == i:
                 break
             now, i = longer, behind
         yield now
 
 
-def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar) -> tuple[Piece, int]:
+def _broken_off(now: Piece, line: Piece, grammar: Grammar, how: Break) -> bool:
+    """Tell whether a line is the rest of a record that could stand as it is: `= 22`, then `071 <0.000045>`."""
+    rest = line.text.strip()
+    if now.width is None or not rest or not grammar.complete.search(now.text) or not grammar.start.match(now.text):
+        return False
+    if grammar.start.match(line.text) or grammar.apart.match(rest):
+        return False
+    # A terminal cuts exactly there: of a line that lacks columns the rest is a guess.
+    cut = now.width == how.width if how.hard else how.fits("x" * now.width, line.text)
+    return cut and grammar.complete.search(glue(now, line, how).text) is not None
+
+
+def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar, how: Break | None) -> tuple[Piece, int]:
     """Give the open record `now` with what completes it and the place behind; itself and `i` if nothing does."""
     if not now.text.strip() or not grammar.opened.match(now.text) or grammar.complete.search(now.text):
         return now, i
@@ -156,13 +184,17 @@ def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar) -> tupl
         text = pieces[k].text.strip()
         if not text or grammar.apart.match(text) or grammar.start.match(pieces[k].text):
             return now, i
-        longer = _glue(longer, pieces[k])
+        longer = glue(longer, pieces[k], how)
         if grammar.complete.search(longer.text):
             return longer, k + 1
     return (longer, len(pieces)) if i + MOST_LINES >= len(pieces) > i else (now, i)
 
 
-def _glue(record: Piece, line: Piece) -> Piece:
-    """Join with one blank, as the line break stood for one."""
+def glue(record: Piece, line: Piece, broken: Break | None) -> Piece:
+    """Join as the line was broken; with one blank where that is not known, as the line break stood for one."""
     how = [*record.how, *(h for h in line.how if h not in record.how), "wrapped line joined"]
-    return Piece(record.line_no, line.line_end, f"{record.text.rstrip()} {line.text.strip()}", record.pos, how)
+    hard = broken is not None and broken.hard and record.width is not None
+    whole = f"{record.text.rstrip()} {line.text.strip()}"
+    if hard and broken is not None and record.width is not None and broken.fits("x" * record.width, line.text):
+        whole = record.text + " " * (broken.width - record.width) + line.text
+    return Piece(record.line_no, line.line_end, whole, record.pos, how, line.width)

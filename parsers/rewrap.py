@@ -14,10 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 
 import polars as pl
 
+from parsers.notes import ELISION
 from parsers.source import Source
 from parsers.tables import Tables
 
@@ -33,7 +35,8 @@ MOST_LINES = 20
 _LEFT = {0: log(0.85), 1: log(0.12), 2: log(0.01), 3: log(0.01), 4: log(0.01)}
 """How likely a line cut by a terminal lacks so many columns: blanks at its end are lost (practice: one sign in seven is a blank)."""
 
-_STRANGE = log(0.001)
+_STRANGE, _ODD_WIDTH = log(0.001), log(0.05)
+"""What fits neither; a terminal of a width that none has by itself (practice)."""
 
 
 @dataclass(frozen=True)
@@ -80,15 +83,26 @@ def break_of(lines: Sequence[str], strays: Sequence[int]) -> Break | None:
     hard = Break(width, hard=True)
     soft = max(softs, key=lambda s: sum(s.fits(*seam) for seam in seams))
     likely = {
-        hard: sum(_LEFT.get(width - len(above), _STRANGE) for above, _ in seams),
+        hard: (0.0 if width in WIDTHS else _ODD_WIDTH)
+        + sum(_LEFT.get(width - len(above), _STRANGE) for above, _ in seams),
         soft: sum(-log(len(below.split()[0]) + 1) if soft.fits(above, below) else _STRANGE for above, below in seams),
     }
-    full = [below for above, below in seams if len(above) == width]
+    after = set(strays)
+    full = [lines[i] for i in strays if len(lines[i - 1]) == width]
+    # In a table all rows may be as wide, whole ones too; then only small rests of several lines prove that they were cut.
+    wide = sum(len(above) == width and bool(below) for above, below in pairwise(lines))
+    small = len(seams) > 1 and all(hard.fits(above, below) and 4 * len(below) <= width for above, below in seams)
+    if 2 * len(full) < wide and not small:
+        full = []
     if likely[hard] >= likely[soft]:
         # Alone, a break between two digits may have been a blank.
-        sure = len(full) > 1 or (width in WIDTHS and full and not (len(seams) == 1 and full[0][0].isdigit()))
+        sure = len(full) > 1 or (width in WIDTHS and full and not full[0][0].isdigit())
         return hard if sure and width >= NARROW else None
-    return soft if soft.width >= NARROW and sum(soft.fits(*seam) for seam in seams) > 1 else None
+    fits = sum(soft.fits(lines[i - 1], lines[i]) for i in strays)
+    # A line without a blank could not have been broken.
+    near = [i for i in range(1, len(lines)) if soft.width - 2 <= len(lines[i - 1]) <= soft.width and i not in after]
+    unbroken = sum(bool(lines[i]) and " " in lines[i - 1].strip() for i in near)
+    return soft if soft.width >= NARROW and fits > 1 and unbroken <= fits else None
 
 
 def rejoin(frame: pl.DataFrame, source: Source, out: Tables, own: str, whole: str | None = None) -> pl.DataFrame:
@@ -102,7 +116,8 @@ def rejoin(frame: pl.DataFrame, source: Source, out: Tables, own: str, whole: st
         return ends
     lines = frame["line"].to_list()
     begins = frame["line"].str.contains(own).to_list()
-    strays = [i for i in range(1, len(lines)) if lines[i] and lines[i - 1] and not begins[i]]
+    apart = frame["line"].str.contains(ELISION).to_list()
+    strays = [i for i in range(1, len(lines)) if lines[i] and lines[i - 1] and not begins[i] and not apart[i]]
     broken = break_of(lines, strays) if strays else None
     if broken is None:
         return ends

@@ -49,6 +49,9 @@ LOOKS = (
 )
 
 
+BEGINS = rf"{LOOKS}|{CONFIG}|^[ \t]*[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}|^[ \t]+[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){{3,}}"
+"""How lines begin, whole or broken; a device's row has no time in front."""
+
 _PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, "i386": 4.0}
 """Page size in kB by the machine that the banner names."""
 
@@ -219,7 +222,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
             pl.col("said").cast(pl.Float64, strict=False)
         ),
         words=listed,
-        line_end=pl.col("line_no"),
+        line_end=pl.col("line_end"),
     )
     # sadf prints one row for all CPUs of an interrupt.
     star = pl.col("heading").str.ends_with("CPU*").fill_null(False)

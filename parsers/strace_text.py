@@ -51,13 +51,13 @@ def record_starts(text: str) -> list[int]:
 
 GRAMMAR = paste_repair.Grammar(
     start=START,
-    opened=OPENED,
+    opened=re.compile(rf"{OPENED.pattern}|^{_P}--- SIG"),
     complete=COMPLETE,
     splits=record_starts,
     more=(
         (re.compile(r"\)[\t ]*= \S+(?: E[A-Z0-9]+)?(?: \([^\"]*\))?$"), re.compile(r"<[0-9]+\.[0-9]+>$")),
         (re.compile(r"\)[\t ]*= \S+(?: E[A-Z0-9]+)?$"), re.compile(r"\([^\"()]*\)?(?: <[0-9]+\.[0-9]+>)?$")),
-        (re.compile(r"\)[\t ]*= -1$"), re.compile(r"E[A-Z0-9]+(?: \([^\"]*)?$")),
+        (re.compile(r"\)[\t ]*= (?:-1|\?)$"), re.compile(r"E[A-Z0-9]+(?: \([^\"]*)?$")),
         (re.compile(r"\)[\t ]*= -1 E[A-Z0-9]+ \([^()]*$"), re.compile(r"[^()=]*\)(?: <[0-9]+\.[0-9]+>)?$")),
     ),
     apart=re.compile(rf"{ELISION}|{STACK}|{TOOL.pattern}"),

@@ -68,6 +68,8 @@ class Trace:
             for p in pieces:
                 if p.how:
                     self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
+                if p.line_end > p.line_no and GRAMMAR.complete.search(p.text):
+                    self.out.read(range(p.line_no, p.line_end + 1))
             rows = [(p.line_no, p.line_end, p.pos, p.text) for p in pieces]
             frame = pl.DataFrame(rows, schema=frame.schema, orient="row")
             self._learn(frame["line"])

@@ -7,6 +7,8 @@ object only its place on the lines is kept, so a file printed on one line is rea
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from parsers import grid
@@ -20,6 +22,8 @@ from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE
 
 TOKEN = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|:|[^\s{}\[\]:,"]+'
+_VALUE_END, _VALUE_GOES_ON = r"[0-9A-Za-z.+-]$", r"[0-9A-Za-z.+-]"
+_OWN_LINE = r'[ \t]*(?:[{}\[\]]|"[^"]+"[ \t]*(?:[:,]|$))'
 DEPTH = 12
 """Deeper than this nothing of sysstat lies."""
 
@@ -63,8 +67,8 @@ def looks(frame: pl.DataFrame) -> bool:
 def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tables, state: State) -> None:
     """Read the lines of a block into `found`; what is open at its end is carried in `state["open"]`."""
     held = pl.DataFrame(state.pop("json_held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
-    out.read(frame.filter(pl.col("line").str.contains(r"^[ \t]*[{}\[\]\",]"))["line_no"])
-    lines = pl.concat([held, frame.select("line_no", "line")])
+    lines = pl.concat([held, _mended(frame.select("line_no", "line"), source, out)])
+    out.read(lines.filter(pl.col("line").str.contains(r"^[ \t]*[{}\[\]\",]"))["line_no"])
     tokens = _nested(_tokens(lines), state)
     if not grid.at_end(source):
         tokens, rest = _complete(tokens, lines)
@@ -72,6 +76,10 @@ def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tabl
     if tokens.is_empty():
         return
     _keep_open(tokens, state)
+    if grid.at_end(source) and state["open"]:
+        last = int(tokens["line_no"][-1])
+        inner = " in ".join(str(name) or "the whole" for name, _ in reversed(state["open"]))
+        out.note(last, last, "damaged", f"the JSON is not closed: {inner} is open, so samples may be lost")
     fill_tables(_pairs(tokens, state), kind, source, found, out, state)
 
 
@@ -83,10 +91,30 @@ def fill_tables(pairs: pl.DataFrame, kind: str, source: Source, found: Found, ou
         return
     inside = pairs.filter(
         (pl.col("sample") > 0)
-        & ~pl.col("section").is_in(["timestamp", "boot", "restarts", "comments"])
+        & ~pl.col("section").is_in(["timestamp", "boot", "restarts", "comments", "hosts", "sysstat"])
         & (pl.col("key") != "timestamp")
     )
     _sections(inside.join(samples, on="sample", how="left", maintain_order="left"), kind, found)
+
+
+def _mended(lines: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
+    """Join lines of a small part that were broken within a text or a number, which JSON has on one line only."""
+    if not grid.is_small(source):
+        return lines
+    rows: list[tuple[int, str]] = []
+    first = 0
+    for number, text in lines.iter_rows():
+        above = rows[-1][1] if rows else ""
+        within = len(re.findall(r'(?<!\\)"', above)) % 2 == 1 and not re.match(_OWN_LINE, text)
+        torn = within or (re.search(_VALUE_END, above) and re.match(_VALUE_GOES_ON, text))
+        if not torn:
+            rows.append((number, text))
+            first = number
+            continue
+        rows[-1] = (first, above + text)
+        out.read([number])
+        out.note(first, number, "repaired", "broken within a text or a number of the JSON, joined")
+    return pl.DataFrame(rows, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
 
 
 def _tokens(lines: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import accumulate
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from parsers import clocks
-from parsers.masks import Masks
+from parsers.masks import SECRETS, Masks
 from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
 from parsers.prompts import is_lead
 from parsers.schema import TABLES, schema
@@ -237,9 +238,20 @@ class Tables:
         """Say that lines (line_no, text, where it begins in `whole`) are one broken one: noted, read, its secrets masked."""
         first, last = pieces[0][0], pieces[-1][0]
         self.read([number for number, _, _ in pieces])
-        for begin, end, kind in spans(whole):
-            torn = [(n, max(begin - at, 0), min(end - at, len(text))) for n, text, at in pieces]
-            self._masks.keep_torn([place for place in torn if place[1] < place[2]], kind, whole[begin:end])
+        ends = list(accumulate((len(text) for _, text, _ in pieces), initial=0))
+        tight = [(n, text, at) for (n, text, _), at in zip(pieces, ends, strict=False)]
+        # A blank that was put in at a break may stand within a secret: the text is looked at without it too.
+        for lines, text in ((pieces, whole), (tight, "".join(text for _, text, _ in pieces))):
+            for begin, end, kind in spans(text):
+                torn = [(n, max(begin - at, 0), min(end - at, len(piece))) for n, piece, at in lines]
+                places = [place for place in torn if place[1] < place[2]]
+                if not self.scanner.names and kind in OF_ITS_LINE:  # the format masks names in its rows itself
+                    rows = [(*place, kind) for place in places]
+                    self._masks.keep_places(pl.DataFrame(rows, schema=SECRETS, orient="row"))
+                    continue
+                starts = {n: at for n, _, at in pieces}
+                shown = whole[starts[places[0][0]] + places[0][1] : starts[places[-1][0]] + places[-1][2]]
+                self._masks.keep_torn(places, kind, shown)
         self.note(first, last, "repaired", "a line that was broken here, joined: the breaks show how")
 
     def domain(self, domain: Domain) -> None:

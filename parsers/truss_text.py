@@ -22,6 +22,8 @@ _BEHIND_RESULT = re.compile(rf"(?:\)[\t ]*{tl.RESULT}[\t ]+(?={_NEXT}|{tl.NAME}\
 _SAME_PREFIX = re.compile(rf"[\t ]+(?=({_PREFIXED})[\t ]+(?:{_CALL}|{_WORD}))")
 _GLUED = re.compile(rf"(?<=[^0-9/])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
 _MAYBE_SEVERAL = r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/][0-9/]+:\t"
+_MARK = re.compile(r"[\t ]*(?:\[\.{3}\]|\.{3,}|…)[\t ]+(?=[0-9/]+:)")
+_MARK_BEHIND = re.compile(r"[\t ]+(?=\[\.{3}\](?:[\t ]|$))")
 _OWN_PREFIX = re.compile(_PREFIXED)
 _TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
 _LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
@@ -30,7 +32,11 @@ _LOST_NAME = re.compile(rf"^([\t ]*(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\
 def record_starts(text: str) -> list[int]:
     """Give the places within a line where a further record begins: behind a result, at the line's own prefix, at a glued prefix."""
     at = {found.end() for found in _BEHIND_RESULT.finditer(text)}
-    if own := _OWN_PREFIX.match(text):
+    # A paste on one line may begin with its author's mark of elision.
+    mark = _MARK.match(text)
+    at |= {mark.end()} if mark else set()
+    at |= {found.end() for found in _MARK_BEHIND.finditer(text)}
+    if own := _OWN_PREFIX.match(text, mark.end() if mark else 0):
         token = own.group().strip()
         at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
     at |= {found.start() for found in _GLUED.finditer(text)}
@@ -95,6 +101,10 @@ def tell(frame: pl.DataFrame, shape: tl.Shape | None, counts: Counts, *, last: b
     ends = [int(f["line_no"][-1]) for f in (lines.calls, lines.signals, lines.functions, found, others) if len(f)]
     end = max(ends, default=0) if last else 0
     fronted = shape is not None and (shape.pid or shape.lwp or shape.stamps > 0)
+    begun = lines.calls.head(1).filter((pl.col("line_no") == 1) & pl.col("pid").is_null() & pl.col("lwp").is_null())
+    if len(begun) and shape is not None and (shape.pid or shape.lwp):
+        said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
+        text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
     for other in others.select("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
         _judge(text, counts, other, final=other["line_no"] == end, fronted=fronted)
     text.breaks = sorted({*text.breaks, *text.unread, *text.prose, *text.damaged})

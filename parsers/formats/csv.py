@@ -228,6 +228,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         "zone": "UTC" if zone_said else source.hints.tz,
         "sample": 0,
         "days": 0,
+        "nameless": not (header or pairs or told),
     }
 
 
@@ -290,6 +291,9 @@ def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
         )
         out.add("counters", value.filter(pl.col("value").is_not_null()))
     out.read(rows["line_no"])
+    if state.get("nameless"):
+        text = "no line of names: what the columns are is asked, until then they are numbered"
+        out.note(int(rows["line_no"][0]), int(rows["line_no"][-1]), "damaged", text)
     if state["clock"]:
         begin, end = span_s(rows["t_local"])
         lines = [(int(rows["line_no"][0]), int(rows["line_no"][-1]))]

@@ -29,7 +29,7 @@ import re
 
 import polars as pl
 
-from parsers.dtrace_rows import BUCKET, HIST_HEAD, histograms, stacks
+from parsers.dtrace_rows import BUCKET, HIST_HEAD, histograms, stacks, without_strangers
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import records
@@ -110,7 +110,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     key = text.shift(-1).str.contains(HIST_HEAD).fill_null(short)
     known = pl.any_horizontal(key, scalar, text == "^C", *[text.str.contains(p) for p in patterns])
     for lines, _ in records(source, out, state, begins, known):
-        shaped = _shaped(_unfolded(lines, out), out, state)
+        shaped = without_strangers(_shaped(_unfolded(lines, out), out, state))
         if shaped.is_empty():
             continue
         taken = histograms(shaped, out, state)

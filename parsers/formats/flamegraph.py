@@ -28,6 +28,7 @@ import polars as pl
 
 from parsers.notes import ELISION
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE
 from parsers.source import Head, Source
 from parsers.stack_rows import KERNEL_MODULE
 from parsers.tables import State, Tables, line_span
@@ -39,6 +40,15 @@ BOX = re.compile(
 )
 BOXES = 200_000
 """A graph of more boxes is cut there, with a note."""
+
+_SAMPLES = r"\([0-9][0-9,. ]* (?:samples|counts?|[a-z]+), [0-9.]+%"
+_TAG_PARTS = r"(?:[\"']|<[a-z]+)\n[a-z]"
+_TITLE_PARTS = r",\n|\n\(|[0-9]\n[a-z]"
+_ALL = 99.5
+"""Percent; the lowest box is printed as 100 or 100.00."""
+
+_COMPARED = 200
+"""With so many lines the first one is compared (practice)."""
 
 KERNEL_SUFFIX = r"_\[k\]$"
 SUFFIX = r"_\[[kjiw]\]$"
@@ -96,8 +106,23 @@ def parse(source: Source, out: Tables, state: State) -> State:
     if state["variant"] == "svg":
         return _svg(source, out, state)
     for block in source.blocks():
+        _begun(block.frame, out)
         _collapsed(block.frame, out)
     return state
+
+
+def _begun(lines: pl.DataFrame, out: Tables) -> None:
+    """Say that the first line may be cut where its first frame is no frame of the next lines but the end of one."""
+    texts = lines.head(_COMPARED)["line"].to_list()
+    if not texts or lines["line_no"][0] != 1 or ";" not in texts[0]:
+        return
+    root = texts[0].split(";")[0].strip()
+    frames = {frame for text in texts[1:] for frame in text.rsplit(" ", 1)[0].split(";")}
+    longer = sorted(frame for frame in frames if frame.endswith(root) and frame != root)
+    if longer and root not in frames:
+        out.note(
+            1, 1, "damaged", f"may begin within a line: {root!r} is the end of {longer[0]!r} and stands nowhere else"
+        )
 
 
 def _collapsed(lines: pl.DataFrame, out: Tables) -> None:
@@ -129,35 +154,59 @@ def _collapsed(lines: pl.DataFrame, out: Tables) -> None:
 
 def _svg(source: Source, out: Tables, state: State) -> State:
     boxes: list[list[Any]] = state.setdefault("boxes", [])
-    for block in source.blocks():
-        out.read(block.frame.filter(pl.col("line") != "")["line_no"])
+    for frame in source.frames(PASTE):
+        out.read(frame.filter(pl.col("line") != "")["line_no"])
         if len(boxes) >= BOXES:
             continue
-        # The rectangle stands on the line of its title or on the next one.
-        lines = block.frame.with_columns(following=pl.col("line").shift(-1).fill_null(""))
+        lines = _mended(frame, out) if source.is_small(PASTE) else frame
+        # Each picture has coordinates of its own. The rectangle stands on the line of its title or on the next one.
+        begun = pl.col("line").str.contains("<svg\\b").cum_sum() + state.get("picture", 0)
+        lines = lines.with_columns(following=pl.col("line").shift(-1).fill_null(""), picture=begun)
+        state["picture"] = int(lines["picture"][-1])
         hits = lines.filter(pl.col("line").str.contains("<title>", literal=True)).rows()
         if "cut" in state:
-            number, title = state.pop("cut")
-            hits.insert(0, (number, title, str(block.frame["line"].item(0))))
-        for number, title, following in hits:
+            number, title, picture = state.pop("cut")
+            hits.insert(0, (number, title, str(frame["line"].item(0)), picture))
+        for number, title, following, picture in hits:
             match = BOX.search(f"{title} {following}")
             if match is not None:
                 count = float(re.sub(r"[, ]", "", match[2]))
                 place = [float(match[i]) for i in (5, 6, 7)]
-                boxes.append([number, html.unescape(match[1]), count, match[3], float(match[4]), *place])
-            elif number == block.frame["line_no"].item(-1):
-                state["cut"] = [number, title]
+                boxes.append([number, html.unescape(match[1]), count, match[3], float(match[4]), *place, picture])
+            elif number == frame["line_no"].item(-1) and not source.last:
+                state["cut"] = [number, title, picture]
+            elif re.search(_SAMPLES, title):
+                out.note(number, number, "damaged", "a box without its rectangle: what stands on it ends below it")
         if len(boxes) >= BOXES:
-            last = int(block.frame["line_no"].item(-1))
+            last = int(frame["line_no"].item(-1))
             out.note(last, last, "damaged", f"more than {BOXES} boxes: the rest of the graph is not read")
     if source.last:
-        _picture(boxes, out)
+        for number in dict.fromkeys(box[-1] for box in boxes):
+            _picture([box[:-1] for box in boxes if box[-1] == number], out)
         state["boxes"] = []
     return state
 
 
+def _mended(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Join lines that were broken within a tag or a title; where a blank must have stood, one stands again."""
+    rows: list[tuple[int, str]] = []
+    for number, text in lines.iter_rows():
+        above = rows[-1][1] if rows else ""
+        within_tag = above.rfind("<") > above.rfind(">")
+        if not (within_tag or above.rfind("<title>") > above.rfind("</title>")) or "<" in text[:1]:
+            rows.append((number, text))
+            continue
+        parted = re.search(_TAG_PARTS if within_tag else _TITLE_PARTS, f"{above}\n{text}")
+        rows[-1] = (rows[-1][0], f"{above} {text.lstrip()}" if parted else above + text)
+        out.note(rows[-1][0], number, "repaired", "broken within an element of the picture, joined")
+    return pl.DataFrame(rows, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
+
+
 def _picture(boxes: list[list[Any]], out: Tables) -> None:
-    """Turn boxes to stacks: a box stands on the one of the next row below that it lies within."""
+    """Turn boxes to stacks: a box stands on the one of the next row below that it lies within.
+
+    A stack that does not reach a box of 100 % is not complete: what it stood on is not here.
+    """
     if not boxes:
         return
     names = ["line_no", "name", "count", "unit", "pct", "x", "y", "width"]
@@ -181,15 +230,19 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
             if found is not None:
                 above[found] = above.get(found, 0.0) + boxes[i][2]
     stacks = []
+    rootless: list[int] = []
     for i, (line, name, count, unit, _, _, _, _) in enumerate(boxes):
         own = count - above.get(i, 0.0)
         if own <= 0:
             continue
         frames: list[str] = [name]
-        at_ = parent[i]
+        bottom, at_ = i, parent[i]
         while at_ is not None:
             frames.append(boxes[at_][1])
-            at_ = parent[at_]
+            bottom, at_ = at_, parent[at_]
+        whole = boxes[bottom][4] >= _ALL
+        if not whole:
+            rootless.append(line)
         leaf = re.sub(SUFFIX, "", frames[0])
         kernel = True if re.search(KERNEL_SUFFIX, frames[0]) else None
         stacks.append(
@@ -200,7 +253,7 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
                 [re.sub(SUFFIX, "", f) for f in frames],
                 leaf,
                 kernel,
-                True,
+                whole,
             )
         )
     schema = pl.Schema(
@@ -215,6 +268,8 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
         }
     )
     out.add("profile_stacks", pl.DataFrame(stacks, schema=schema, orient="row"))
+    for line in rootless:
+        out.note(line, line, "damaged", "no box of 100 % below: what this stack stands on is not here")
     total = rows.filter((pl.col("width") == widest["width"]) & (pl.col("pct") >= 100))["count"]
     first, last = line_span(rows)
     whole = {"line_no": [first], "line_end": [last], "variant": ["svg"], "total_samples": [total.max()]}

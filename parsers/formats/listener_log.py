@@ -113,8 +113,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
     xml = state["variant"] == "xml"
     out.fact("role", "listener")
     for block in source.blocks():
-        lines, places = net_descriptors.mask_lines(block.frame.select("line_no", "line"))
-        out.secrets(places)
+        lines = block.frame.select("line_no", "line")
+        lines, torn = oracle_xml.joined_texts(lines, out) if xml else (lines, [])
+        lines, places = net_descriptors.mask_lines(lines)
+        out.secrets(places.filter(~pl.col("line_no").is_in(torn)) if torn else places)
         held = _take(pl.concat([held, lines]), out, carry, source.first_line, xml=xml, final=False)
     if source.last:
         held = _take(held, out, carry, source.first_line, xml=xml, final=True)
@@ -132,12 +134,9 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
     line = pl.col("line")
     cut: int | None = None
     if xml:
-        out.read(lines.filter(line.str.contains(oracle_xml.TAG) & (pl.col("line_no") >= first))["line_no"])
         rows, cut = oracle_xml.unfold(lines, complete=final)
-        # The listener writes one line a message: a text of several was wrapped.
-        rows = rows.with_columns(
-            line=line.str.replace_all(r"\n\s*\*", " *").str.replace_all(r"\*\n", "* ").str.replace_all("\n", "")
-        )
+        out.read(lines.filter(line.str.contains(oracle_xml.TAG) & (pl.col("line_no") >= first))["line_no"])
+        rows = rows.with_columns(line=line.str.replace_all("\n", ""))
     else:
         rows, cut = mend(lines.with_columns(line=line.str.replace(_PREFIX, "")), out, final=final)
         rows = rows.with_columns(time=pl.lit(None, pl.String), pid=pl.lit(None, pl.Int64))
@@ -314,6 +313,10 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
         )
         east = pl.col("east").forward_fill().fill_null(pl.lit(carry.offset, pl.Float64)).backward_fill()
         rows = rows.with_columns(t=pl.coalesce(pl.col("stamp") - east, pl.col("own") - east, "stamp", "own"), east=east)
+        lost = rows.filter(entry & pl.col("stamp").is_null() & pl.col("t").is_not_null())
+        if len(lost) < len(rows.filter(entry)):
+            text = "the element's own time is not here: that of the text, whole seconds, in the zone of the elements around"
+            out.notes(lost.select("line_no", "line_end", kind=pl.lit("damaged"), text=pl.lit(text)))
         given = rows["east"].drop_nulls()
         if len(given):
             carry.offset = int(given[-1])

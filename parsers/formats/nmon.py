@@ -31,6 +31,7 @@ from parsers import grid, nmon_clock
 from parsers.disk_names import part_of
 from parsers.nmon_columns import IOSTAT, MPSTAT, PS, VMSTAT, base_of, figure
 from parsers.registry import Claim, Format
+from parsers.rewrap import rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE
@@ -92,7 +93,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     blocks = source.blocks()
     held = pl.DataFrame(state.pop("held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     for block in blocks:
-        frame = block.frame
+        frame = rejoin(block.frame, source, out, RECORD).select("line_no", "line")
         if begin and not frame.is_empty():
             begin, state["begun"] = False, True
             if _sorted(frame):

@@ -31,7 +31,8 @@ import polars as pl
 
 from parsers import grid, sar_clock, section_rows, sysstat_json, sysstat_pairs, sysstat_xml
 from parsers.registry import Claim, Format
-from parsers.sar_lines import LOOKS, averages_only, banner_rows, classed, sections_claim
+from parsers.rewrap import rejoin
+from parsers.sar_lines import BEGINS, LOOKS, averages_only, banner_rows, classed, sections_claim
 from parsers.section_columns import section
 from parsers.section_rows import Found, fill
 from parsers.source import Head, Source
@@ -103,6 +104,7 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
     if state["layout"] == "pairs":
         lines = sysstat_pairs.classed(frame, source, out, state)
     else:
+        frame = rejoin(frame, source, out, BEGINS)
         lines = classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
         banner_rows(lines, out, state)
     out.read(lines.filter(pl.col("shape").is_in(["banner", "heading", "config", "average"]))["line_no"])

@@ -141,8 +141,7 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _plain(value: Any, damage: Damage, column: str) -> Any:
-    # A column known by its place only has no name yet: a person is asked for it.
-    if value in ("none", "unknown") or (isinstance(value, str) and re.fullmatch(r"column [0-9]+", value)):
+    if value in ("none", "unknown"):
         return None
     if isinstance(value, str):
         return re.sub(r"\s", "", damage.plain(value))
