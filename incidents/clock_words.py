@@ -186,17 +186,23 @@ def stamp(clock: Json, at: float | None) -> str:
 
 
 def day_time(reading: float) -> str:
-    """Write seconds since 1970 as date and time with milliseconds; dates of 1970 are times of an unknown day.
+    """Write seconds since 1970 as date and time with milliseconds. In 1970 the year is unknown, in its January the day too.
 
-    >>> day_time(3600.5)
-    '01:00:00.500'
+    >>> day_time(3600.5), day_time(9006612.0)
+    ('01:00:00.500', '04-15 05:50:12.000 of an unknown year')
     """
+    text = _whole(reading)
+    if not text.startswith("1970-"):
+        return text
+    return text[11:] if text.startswith("1970-01") else f"{text[5:]} of an unknown year"
+
+
+def _whole(reading: float) -> str:
     try:
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=round(reading, 3))
     except OverflowError:
         return f"{reading:.3f} s"
-    text = at.strftime("%H:%M:%S.") + f"{at.microsecond // 1000:03d}"
-    return text if at.year == 1970 and at.month == 1 else at.strftime("%Y-%m-%d ") + text
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}"
 
 
 def is_wall(clock: Json) -> bool:
@@ -270,7 +276,7 @@ def tried(report: Json, clock: str, ref: str, at: int | None = None) -> Try | No
             for pair in row["pairs"]
             for by in [_missed(offset, pair["off_lo"], pair["off_hi"])]
         ],
-        day_time(-offset if is_wall(theirs) else offset) if wall else f"{offset:.6f}",
+        _whole(-offset if is_wall(theirs) else offset) if wall else f"{offset:.6f}",
         "" if miss else f"{max(min(offset - lo, hi - offset), 0.0):.6f}",
     )
 
