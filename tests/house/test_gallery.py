@@ -31,7 +31,7 @@ def test_what_is_left_out_as_a_button_shows_no_page_of_its_own():
 
 
 def test_rooms_are_pictured_full_empty_closed_and_in_error():
-    states = {}
+    states: dict[str, set[str]] = {}
     for shot in SHOTS:
         states.setdefault(shot.name, set()).add(shot.state)
     assert states["room"] >= {"full", "empty", "closed", "viewer", "unknown", "rule-failed", "wall"}

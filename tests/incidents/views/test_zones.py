@@ -146,7 +146,7 @@ def test_two_writers_in_two_zones_see_the_same_instant(room: Room, reader: Clien
 def test_every_form_with_a_moment_says_its_zone(room: Room, reader: Client) -> None:
     slug = room.incident.slug
     action = Action.objects.create(incident=room.incident, text="Restart", author=room.user)
-    pages = {
+    pages: dict[str, list[Any]] = {
         "status": [slug], "case": [slug], "decision-new": [slug], "action-new": [slug], "request-new": [slug],
         "room-new": [], "action-done": [slug, action.pk],
     }  # fmt: skip
