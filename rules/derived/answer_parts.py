@@ -64,8 +64,6 @@ def build(case: CaseTables) -> pl.DataFrame:
     meant = meant.select("artifact_id", "request").unique()
     requests = case.scan("requests").join(meant.lazy(), on=["artifact_id", "request"], how="semi")
     asked = requests.collect(engine="streaming").sort("artifact_id", "request")
-    if asked.is_empty():
-        return TABLE.rows([])
     hosts = {(a, clock): host for a, clock, host in answered.select("to_artifact", "to_clock", "to_host").iter_rows()}
     near = case.only({*asked["artifact_id"], *answered["artifact_id"], *answered["to_artifact"]})
     walker = Walker(near, answers_of(answered))
@@ -79,4 +77,4 @@ def build(case: CaseTables) -> pl.DataFrame:
         for part in walker.parts(window):
             where = {f"{w}_host": at.get((part[f"{w}_artifact"], part[f"{w}_clock"])) for w in ("in", "to")}
             found.append({**own, **part, **where, "whole": r["to_ns"] - r["from_ns"]})
-    return TABLE.shape(measured(found))
+    return TABLE.shape(measured(found)) if found else TABLE.rows([])

@@ -250,11 +250,12 @@ def _answers(
         ]
         if not tried or told > 1:
             yield row
-        elif partners:
-            yield row | _of_server(client, mine, *partners[0], zero)
+        elif partners and (server := _of_server(client, mine, *partners[0], zero)):
+            yield row | server
 
 
 def _of_server(client: End, mine: Exchange, server: End, theirs: Exchange, zero: Mapping[str, float]) -> dict[str, Any]:
+    """Return the server's columns; none where his trace does not tell how long he had the question."""
     kept, lost, bounds = held(theirs), away(mine), offset(mine, theirs)
     if kept is None or lost is None or bounds is None:
         return {}

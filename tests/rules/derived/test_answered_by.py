@@ -182,6 +182,18 @@ def test_addresses_the_traces_do_not_show_come_from_lists_of_descriptors() -> No
     assert answers(rows, fdmap=files, sockets=twice) == [], "two connections to one peer: which is meant is not told"
 
 
+def test_what_the_servers_trace_does_not_reach_has_no_answer() -> None:
+    """Its trace ends after two questions; of the second it does not tell when the answer's write began."""
+    theirs = [r for r in server(WAITS, SYNCS) if r["line_no"] <= 8]
+    theirs[-1] |= {"dur_hi_s": None, "elapsed_s": None, "dur_kind": "none", "stamp": "end"}
+    assert [(r["line_no"], r["state"]) for r in answers([*client(WAITS), *theirs])] == [(4, "followed")]
+
+
+def test_traces_without_a_clock_domain_are_tied_all_the_same() -> None:
+    rows = [r | {"clock": None} for r in [*client(WAITS), *server(WAITS, SYNCS)]]
+    assert [r["state"] for r in answers(rows)] == ["followed"] * 3
+
+
 def test_stamps_in_whole_seconds_tie_nothing() -> None:
     rows = [r | {"t_local": float(round(r["t_local"]))} for r in [*client([2.0]), *server([2.0], [1.0])]]
     assert answers(rows) == []
