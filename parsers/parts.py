@@ -574,6 +574,10 @@ def _regions(scan: _Scan) -> list[Region]:
             trimmed = _trimmed(scan, begin, end, kind, least)
             if trimmed is None:
                 continue
+            if trimmed != (begin, end) and _strength(scan, *trimmed, kind) < ENOUGH:
+                # What claims it are lines that its own patterns do not know.
+                filled = begin + np.flatnonzero(~scan.blank[begin:end])
+                trimmed = max(int(filled[0]), least), int(filled[-1]) + 1
             begin, end = trimmed
             found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))
             least = end

@@ -357,7 +357,8 @@ class _Reading:
             best = recognised.claims[0] if what.found and recognised.strength >= ENOUGH else None
             chosen = best or choose(recognised.claims, hints)
         except ParserError as error:
-            self._keep(error)
+            if not what.found:  # of a document one output that nobody reads does not take the others with it
+                self._keep(error)
             return _Chosen(None, hints, recognised)
         version = version_of(chosen.format)
         parts = self.manifest["parts"]

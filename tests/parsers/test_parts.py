@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, owns, plan, seen_of
 from parsers.prose import sentences
 from parsers.reading import read
+from parsers.recognition import recognise
 from parsers.source import Hints, Limits, Position, open_text
 from tests.parsers.evidence import read_bytes
 
@@ -152,6 +154,28 @@ def test_code_and_lists_are_no_outputs():
         f"{LOOK}\n\n  1. restart the listener\n  2. wait for ten minutes\n\n{BYE}\n"
     )
     assert read_bytes(text.encode()).account.tables == {}
+
+
+def test_an_output_whose_rows_fit_no_pattern_of_its_kind_is_taken_whole():
+    stat = Path(__file__).parents[1].joinpath("corpus/perf/run-stat-xI.txt").read_text().strip()
+    text = f"{HELLO}\n\n{VMSTAT}\n\n{LOOK}\n\n{stat}\n\n{BYE}\n"
+    assert parts_of(text) == places(text, (VMSTAT, "vmstat"), (stat, "perf"))
+
+
+def test_an_output_that_nobody_reads_does_not_take_the_others_with_it(monkeypatch):
+    """The second output, which looked like one, turns out to be nobody's when it is read."""
+
+    def forgetful(head, *more, **named):
+        found = recognise(head, *more, **named)
+        return replace(found, claims=()) if "pmap" in head.text else found
+
+    monkeypatch.setattr("parsers.reading.recognise", forgetful)
+    reading = read_bytes(MAIL.encode())
+    assert reading.error is None
+    assert reading.account.tables == {"conn_times": 5}
+    assert reading.account.account.unknown == len(f"# pmap -xs 2767\n{MAP}".splitlines())
+    (note,) = (n for n in reading.tables["notes"].to_dicts() if n["kind"] == "unknown")
+    assert "not read" in note["text"]
 
 
 def test_a_persons_borders_come_first():
