@@ -28,6 +28,7 @@ import polars as pl
 
 from parsers import oracle_stamps
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, span_s
@@ -69,6 +70,9 @@ _PROSE = (
     r"|Repeat [0-9]+ times|Dump file |Unix process pid|Windows thread id)"
     r"|^\s+(?:Bind#[0-9]+|oac[a-z]+=|kxs[a-z]+=|value=|No oacdef|[0-9]+ bytes )|^ *bind [0-9]+:"
 )
+_OWN = f"{_BEGINS}|{_PROSE}|{_DUMP}|{_MESSAGE}|{_PARSING}"
+_WHOLE = r"'$"
+"""Ends of lines that take no more: of a cursor or a step."""
 _VALUE = r"^(\s+value=)(.+)$"
 _LITERAL = re.compile(r"'([^']+)'|(?i:identified\s+by\s+)(\"?[^\s\";]+)")
 _OS = {"linux": "linux", "sunos": "solaris", "aix": "aix", "hp-ux": "hpux", "windows": "windows"}
@@ -114,8 +118,8 @@ class _Carry:
 def parse(source: Source, out: Tables, state: State) -> State:
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     held = pl.DataFrame(carry.held, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
-    for block in source.blocks():
-        held = pl.concat([held, block.frame.select("line_no", "line")])
+    for frame in source.frames(PASTE):
+        held = pl.concat([held, rejoin(frame, source, out, _OWN, _WHOLE).select("line_no", "line")])
         if not carry.decided and len(held) < DECIDE_LINES:
             continue
         _take(held, out, carry, source.first_line)
