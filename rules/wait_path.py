@@ -153,7 +153,9 @@ def _edges(case: Case, artifact: int, clock: str | None) -> Iterator[_Edge]:
         here = (pl.col("artifact_id") == waiting) & pl.col("clock").eq_missing(pl.lit(own, pl.String))
         asked = here & pl.col("request").is_in(some["request"].drop_nulls().unique().to_list())
         walls = dict(case.scan("requests", ["request", "wall_s"], asked).collect(engine="streaming").iter_rows())
-        calls = case.only([waiting]).table("syscalls", CALL, here & pl.col("line_no").is_in(some["line_to"].unique().to_list()))
+        calls = case.only([waiting]).table(
+            "syscalls", CALL, here & pl.col("line_no").is_in(some["line_to"].unique().to_list())
+        )
         at = {r["line_no"]: r for r in calls.iter_rows(named=True) if r["t_local"] is not None}
         for e in some.iter_rows(named=True):
             if (call := at.get(e["line_to"])) is not None:
