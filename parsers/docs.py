@@ -99,7 +99,7 @@ def damage_text(path: Path = DAMAGE) -> str:
         "",
         "Made by `python -m parsers --docs docs` from `tests/parsers/damage.json`, which `tests/parsers/test_damage.py` proves on real samples.",
         "",
-        "**Recovered**: all rows are there with equal values. **Left unknown**: some rows or values are not, and a note says so.",
+        "**Recovered**: all rows are there with equal values. **Left unknown**: some rows or values are not, or not to be trusted, and a note says so.",
         "In both no row is made up and the account of lines adds up. **Cannot happen**: for the reason in brackets, or because",
         "no sample has what the damage needs. A kind stands in two columns if its dialects differ; in *italics* not all is told: see below.",
         "",

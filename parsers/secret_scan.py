@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate
 
+import numpy as np
 import polars as pl
 
 from parsers import net_descriptors
@@ -50,6 +51,9 @@ _WIDTHS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
 """Lines of such a length may have been cut by a terminal or an editor, in the middle of a word."""
 _OPEN = re.compile(r"(?:identified[ \t]+by(?:[ \t]+values)?|passw(?:or)?d[\"']?[ \t]*[=:])[ \t]*$", re.IGNORECASE)
 _TOKEN = re.compile(r"[ \t]*[\"']?([^\s\"'`,;()&|<>{}@]{1,200})")
+_KEYWORD = 24
+"""No keyword is longer."""
+_IS_WIDTH = np.isin(np.arange(max(_WIDTHS) + 2), sorted(_WIDTHS))
 _AGAIN = 200
 """So many secrets of a run are looked for elsewhere in it."""
 
@@ -108,7 +112,30 @@ class Scanner:
             if (last == len(line) and last in _WIDTHS) or _OPEN.search(line):
                 following.append((number, line))
         yield from _wrapped(frame, following)
+        yield from self._torn(frame)
         yield from _dumped(frame, rows, self.names)
+
+    def _torn(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
+        """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below."""
+        lines = frame["line"]
+        size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
+        at = np.flatnonzero(_IS_WIDTH[size] | lines.str.ends_with("IDENTIFIED").to_numpy())
+        at = at[at + 1 < len(lines)]
+        if not len(at):
+            return
+        text, below = pl.col("line"), pl.col("below")
+        cut = frame.select("line_no", "line")[at].with_columns(below=lines.gather(at + 1))
+        glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
+        seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
+        cut = cut.filter(below != "").with_columns(seam=seam, glue=glue)
+        cut = cut.filter(pl.col("seam").str.contains_any(self._words, ascii_case_insensitive=True))
+        for number, line, next_line, _, blank in cut.iter_rows():
+            if _begins_alike(line, next_line):
+                continue
+            behind = len(line) + len(blank)
+            for begin, end, kind in spans(f"{line}{blank}{next_line}", names=self.names):
+                if end > behind:
+                    yield int(number) + 1, max(begin - behind, 0), end - behind, kind
 
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""

@@ -25,11 +25,19 @@ TOLD = {"unknown", "damaged", "repaired", "elided", "remark"}
 
 @dataclass
 class Outcome:
-    """`lost`: rows of the clean text that are not there; `wrong`: rows that no row of the clean text is like."""
+    """`lost`: rows of the clean text that are not there; `wrong`: rows that no row of the clean text is like.
+
+    `partly`: rows are there that lack values, or that a note on their line says not to trust.
+    """
 
     lost: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     wrong: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     untold: str = ""
+    partly: bool = False
+
+    @property
+    def state(self) -> str:
+        return "left unknown" if self.lost or self.partly else "recovered"
 
 
 def read(lines: list[str], kind: str, variant: str, end: str = "\n") -> Run:
@@ -91,7 +99,9 @@ def compare(sample: Anatomy, clean: Run, damaged: Run, damage: Damage) -> Outcom
                 continue  # says so itself; the flow of the packets that are left
             own = {row["line_no"], row["line_end"] or row["line_no"]}
             ends = damage.name == "cut" and own & {1, damaged.lines}
+            spared = bool(ends) or (at is not None and before[at]["line_no"] in exempt)
             if at is None and any(_noted(damaged, n, *(() if ends else ("damaged", "elided"))) for n in own):
+                found.partly |= not spared
                 nulls = True  # a note on its own line says that it is not to be trusted
                 continue
             if at is None:
@@ -99,6 +109,7 @@ def compare(sample: Anatomy, clean: Run, damaged: Run, damage: Damage) -> Outcom
             else:
                 used.add(at)
                 nulls = True
+                found.partly |= not spared
         found.lost += [(name, row) for n, row in enumerate(before) if n not in used and row["line_no"] not in exempt]
     kinds = {note.kind for note in damaged.batch.notes}
     lost = [name for name, _ in found.lost if not (damage.nulls and name in ("hosts", "profile_meta"))]

@@ -1,9 +1,10 @@
 """What a paste does to a text: each damage of `damages.py` to each kind, by real samples.
 
-`damage.json` says what comes of each: `recovered` (all rows are there, values equal), `left unknown` (some are not, and a
-note says so; both if dialects differ), or that it cannot happen to the kind. `docs/damage.md` is made of it. Nothing changes silently: a row that no
-row of the undamaged sample is like, a loss without a note or an account that does not add up fails. What is known to fall
-short stands under `open` with its reason, what no text could show under `cannot_show`; both fail here once they no longer do.
+`damage.json` says what comes of each: `recovered` (all rows are there, values equal), `left unknown` (some rows or values are
+not, or a note on their line says not to trust them; both if dialects differ), or that it cannot happen to the kind.
+`docs/damage.md` is made of it. Nothing changes silently: a row that no row of the undamaged sample is like, a loss without a
+note or an account that does not add up fails. What is known to fall short stands under `open` with its reason, what no text
+could show under `cannot_show`; both fail here once they no longer do.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def test_a_damage_to_a_kind(kind: str, damage: Damage) -> None:
             continue
         assert not found.wrong, f"{kind}/{name}: rows that the undamaged text has not: {found.wrong[:3]}"
         assert not found.untold, f"{kind}/{name}: {found.untold}: {found.lost[:3]}"
-        states.add("left unknown" if found.lost else "recovered")
+        states.add(found.state)
     states |= {"left unknown"} if known else set()
     assert TABLE[kind]["cells"][damage.name] == (sorted(states, reverse=True) or ["cannot happen"])
 

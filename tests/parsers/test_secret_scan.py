@@ -198,3 +198,22 @@ def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
     found = lines.select(each=each, once=line.str.contains(secret_scan._any_of(names)))
     assert found["each"].to_list() == found["once"].to_list()
     assert found["each"].tail(len(words)).any()
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "secret"),
+    [
+        ("connect to shop with user app and passw".rjust(80, "."), "ord=hunt3r2 now", "hunt3r2"),
+        ("curl -H 'Accept: text/plain' -H 'Author".rjust(72, "."), "ization: Bearer abcdef1234567890abcdef'", "abcdef1234567890abcdef"),
+        ("ALTER USER scott IDENTIFIED", "BY tiger99 ACCOUNT UNLOCK", "tiger99"),
+    ],
+)  # fmt: skip
+def test_a_keyword_that_a_break_has_torn_still_tells_the_secret_below(above, below, secret):
+    frame = pl.DataFrame({"line_no": [7, 8], "line": [above, below]})
+    [(number, begin, end, _)] = [found for found in secret_scan.Scanner().scan(frame) if found[0] == 8]
+    assert (number, below[begin:end]) == (8, secret)
+
+
+def test_halves_of_a_keyword_in_lines_that_nobody_broke_are_none():
+    frame = pl.DataFrame({"line_no": [7, 8], "line": ["with user app and passw".rjust(67, "."), "ord=hunt3r2 now"]})
+    assert list(secret_scan.Scanner().scan(frame)) == []
