@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from parsers import stamp_falls
 from parsers.tables import Domain, State, Tables
 from parsers.times import MONTHS, WALL_BASE, span_s
 
@@ -48,6 +49,7 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     timed = found.with_columns(t_local=pl.when(is_mark).then(at), zone=pl.coalesce("a zone", "b zone"))
     marks = timed.filter("is_mark")
     out.read(marks["line_no"])
+    stamp_falls.remark(marks, out, state.setdefault("mark_falls", {}))
     timed = timed.with_columns(pl.col("t_local").forward_fill().fill_null(pl.lit(state.get("t_mark"), pl.Float64)))
     stamps = timed.filter(pl.col("t_local").is_not_null())
     if not stamps.is_empty():

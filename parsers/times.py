@@ -155,18 +155,3 @@ def decimal(column: str, sign: str | None) -> pl.Expr:
     )
     # The caller's pattern proves digits and signs only: `1,2,3` stays NULL and is left to the notes.
     return by_sign.cast(pl.Float64, strict=False)
-
-
-def set_back(rows: pl.DataFrame, before: float | None = None) -> pl.DataFrame:
-    """Remark where the stamps of `rows` (line_no, t_local in s; file order) fall by a minute or more: line_no, kind, text.
-
-    `before`: the stamp above the first row. The rows keep their stamps: whether a clock was set back, by daylight saving time
-    or a hand, or another run stands below, they do not tell.
-    """
-    timed = rows.select("line_no", "t_local").drop_nulls("t_local")
-    back = pl.col("t_local").shift().fill_null(pl.lit(before, pl.Float64)) - pl.col("t_local")
-    falls = timed.with_columns(back=back).filter(pl.col("back") >= 60)
-    text = pl.format(
-        "the clock goes back by {} s: it was set (the end of daylight saving time?), or another run begins", "back"
-    )
-    return falls.select("line_no", kind=pl.lit("remark"), text=text)

@@ -28,12 +28,13 @@ import re
 
 import polars as pl
 
+from parsers import stamp_falls
 from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.rewrap import rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, decimal, decimal_sign, month, set_back, span_s, wall_seconds
+from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_seconds
 
 OWN = (
     r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
@@ -279,7 +280,8 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
             ok=pl.col("err").is_null(),
         ),
     )
-    out.notes(set_back(banners.select("line_no", t_local=pl.Series(stamps, dtype=pl.Float64)), state.get("t_local")))
+    falls: State = state.get("falls", {})
+    stamp_falls.remark(banners.select("line_no", t_local=pl.Series(stamps, dtype=pl.Float64)), out, falls)
     nameless = rows.filter(pl.col("series").is_null() & pl.col("millis").is_not_null())
     out.notes(nameless.select("line_no", kind=pl.lit("remark"), text=pl.lit("no address above says who answered")))
     near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
@@ -298,6 +300,7 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         return state
     open_mark = bool(lines["elided"].any()) and (rows.is_empty() or lines["marks"].max() != rows["marks"].max())
     return state | {
+        "falls": falls,
         "target": lines["target"][-1] or "",
         "t_local": lines["t_local"][-1],
         "pings": int(lines["ping"][-1]),

@@ -22,6 +22,7 @@ import polars as pl
 
 from parsers import stamp_falls
 from parsers.registry import Claim, Format
+from parsers.rewrap import PASTE, rejoin
 from parsers.small_texts import share
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables, line_span
@@ -67,10 +68,11 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` knows whether the stamps are UTC."""
-    for block in source.blocks():
-        out.read(block.frame.filter(pl.col("line").str.contains(VERSION))["line_no"])
+    for frame in source.frames(PASTE):
+        lines = rejoin(frame, source, out, f"{LINE}|{VERSION}")
+        out.read(lines.filter(pl.col("line").str.contains(VERSION))["line_no"])
         groups = pl.col("line").str.extract_groups(LINE).struct.rename_fields(_NAMES)
-        rows = block.frame.with_columns(g=groups).unnest("g").filter(pl.col("text").is_not_null())
+        rows = lines.with_columns(g=groups).unnest("g").filter(pl.col("text").is_not_null())
         if rows.is_empty():
             continue
         state.setdefault("utc", rows["zone"][0] is not None)
@@ -103,6 +105,7 @@ def _said(rows: pl.DataFrame) -> pl.DataFrame:
         op = pl.when(text.str.contains(pattern)).then(pl.lit(name)).otherwise(op)
     return rows.select(
         "line_no",
+        "line_end",
         "t_local",
         "severity",
         "code",

@@ -20,12 +20,12 @@ from typing import TypedDict
 
 import polars as pl
 
-from parsers import net_descriptors, oracle_stamps
+from parsers import net_descriptors, oracle_stamps, stamp_falls
 from parsers.registry import Claim, Format
 from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
-from parsers.times import WALL_BASE, month, set_back, wall_seconds
+from parsers.times import WALL_BASE, month, wall_seconds
 
 FORMAT = Format(
     kind="sqlnet",
@@ -55,11 +55,11 @@ _CALLER = r"(?i)\(CID *= *\(PROGRAM *= *.*?\) *\(HOST *= *([^()]+)\)"
 
 
 class _Carry(TypedDict):
-    """First, last and latest stamp of the blocks read so far (s)."""
+    """First and last stamp of the blocks read so far (s), and what `stamp_falls` keeps."""
 
     t_begin: float | None
     t_end: float | None
-    t_last: float | None
+    falls: State
 
 
 def claim(head: Head) -> Claim | None:
@@ -94,7 +94,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     schema = {"line_no": pl.Int64, "line": pl.String}
     held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
     held = held.with_columns(line_end=pl.col("line_no"))
-    carry: _Carry = {"t_begin": state.get("t_begin"), "t_end": state.get("t_end"), "t_last": state.get("t_last")}
+    carry: _Carry = {"t_begin": state.get("t_begin"), "t_end": state.get("t_end"), "falls": state.get("falls", {})}
     for frame in source.frames(PASTE):
         out.secrets(net_descriptors.secret_columns(frame))
         lines = pl.concat([held, rejoin(frame, source, out, _BEGINS).select(held.columns)])
@@ -157,11 +157,10 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
         client_host=pl.col("called").str.extract(_CALLER), ok=pl.lit(False),
     )  # fmt: skip
     out.add("logs", rows)
-    out.notes(set_back(rows, carry["t_last"]))
+    stamp_falls.remark(rows, out, carry["falls"])
     stamps: list[float] = rows["t_local"].drop_nulls().to_list()
     ends = [t for t in (carry["t_begin"], carry["t_end"], *stamps) if t is not None]
     carry["t_begin"], carry["t_end"] = min(ends, default=None), max(ends, default=None)
-    carry["t_last"] = stamps[-1] if stamps else carry["t_last"]
 
 
 def _seconds(text: str) -> float | None:
