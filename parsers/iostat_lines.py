@@ -8,7 +8,7 @@ import polars as pl
 
 TITLE = (
     r"^[ \t]*(?:extended (?:device|disk) statistics.*|(?:tty|device)?[ \t]*extended device statistics.*|cpu|-{10,}"
-    r"|extended disk input/output statistics|device extended statistics.*)$"
+    r"|extended disk input/output statistics|device extended statistics.*|System: [A-Za-z0-9][A-Za-z0-9_.-]*)$"
 )
 GROUP = r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tty(?:[ \t]+[A-Za-z][^ \t:]*)+$"
 """The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`."""
@@ -23,8 +23,10 @@ TTY = r"^[ \t]*(tin[ \t]+tout(?:[ \t].*)?)$"
 WIDE = r"^[ \t]*((?:(?:kps|rps|KB/t)[ \t]+(?:tps|wps)[ \t]+(?:serv|util|MB/s)[ \t]*)+(?:us[ \t].*)?)$"
 AIX_CPU = r"^[ \t]*tty:[ \t]+tin[ \t]+tout[ \t]+avg-cpu:[ \t]+(% ?user.*)$"
 AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
+AIX_SYSTEM = r"^[ \t]*(Kbps[ \t]+tps[ \t]+Kb_read[ \t]+Kb_wrtn)$"
+"""Sums of all disks (-s)."""
 AIX_BLOCK = r"^(?:([^ \t:]+)?[ \t]+)?(xfer|read|write|queue):[ \t]+([%A-Za-z].*)$"
-ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_DISK)
+ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_SYSTEM, AIX_DISK)
 
 
 def heading() -> pl.Expr:
@@ -38,6 +40,7 @@ def heading() -> pl.Expr:
         pl.concat_str(pl.lit("tin tout "), line.str.extract(AIX_CPU)),
         line.str.extract(TTY),
         line.str.extract(WIDE),
+        line.str.extract(AIX_SYSTEM),
         line.str.extract(AIX_DISK),
         pl.concat_str(line.str.extract(AIX_BLOCK, 2), pl.lit(": "), line.str.extract(AIX_BLOCK, 3)),
     )
@@ -47,8 +50,8 @@ def heading() -> pl.Expr:
 def kind_of(names: str) -> str:
     """Tell what kind of report a header begins.
 
-    >>> [kind_of(x) for x in ("%user %nice", "Device r/s", "tin tout kps tps serv us sy wt id", "xfer: %tm_act bps")]
-    ['cpu', 'device', 'wide', 'block']
+    >>> [kind_of(x) for x in ("%user %nice", "Device r/s", "tin tout kps tps serv us sy wt id", "xfer: %tm_act bps", "Adapter: Kbps tps")]
+    ['cpu', 'device', 'wide', 'block', 'sums']
     """
     words = names.split(" ")
     if re.match(r"(?:xfer|read|write|queue):", names):
@@ -58,6 +61,8 @@ def kind_of(names: str) -> str:
         "disk",
     ):
         return "wide"
-    if re.search(r"(?i)(?:^| )(?:device|disks?|filesystem|drive|vadapter|adapter|paths?/disks?):?(?: |$)", names):
+    if re.search(r"(?i)(?:^| )(?:device|disks?|filesystem|drive|paths?/disks?):?(?: |$)", names):
         return "device"
+    if re.match(r"(?:Kbps tps Kb_read|(?:Vadapter|Adapter):)", names):
+        return "sums"
     return "cpu"

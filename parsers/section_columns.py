@@ -94,7 +94,7 @@ PROCESS = {"VSZ": "vsz_kb", "RSS": "rss_kb", "%CPU": "cpu_pct", "%MEM": "mem_pct
 
 KEYS = frozenset(
     "CPU cpu DEV device Device Device: Disk Disks: disk IFACE INTR TTY BUS FILESYSTEM MOUNTPOINT FCHOST BAT FAN TEMP IN NODE "
-    "DEVICE idvendor idprod manufact product status UID USER PID TGID TID Command uid gid Filesystem: Filesystem".split()
+    "DEVICE idvendor idprod manufact product status UID USER PID TGID TID Command uid gid Filesystem: Filesystem Vadapter: Adapter:".split()
 )
 """Columns of words; a numeric one keeps its text."""
 
@@ -113,6 +113,8 @@ ITEMS = (
     "BUS",
     "NODE",
     "Filesystem:",
+    "Vadapter:",
+    "Adapter:",
 )
 _UNITS = (
     (r"^%", "%"),

@@ -19,7 +19,8 @@ Tables: iostat (one row for each device and report; AIX -D prints four lines for
 Clock: interval; wall-local with -t, -T d, OSWatcher; wall-utc with -T u. A stamp stands before its report.
 Traps: the unit is in the heading (rsec/s are 512 bytes, rMB/s 1024 kB); the first report is since boot (AIX: says so only
 for some releases, so `first` is NULL there). Solaris -xn prints the name last, -z drops idle devices. svc_t is queue and
-service together. Totals (`r/i`, kB_read) are counters of mode total. Known gaps: AIX -s and -l, adapters; nfsiostat.
+service together. Totals (`r/i`, kB_read) are counters of mode total. Sums that AIX prints beside the disks
+(-s, adapters) are counters. Known gaps: AIX -l, -ad without CPU; nfsiostat.
 """
 
 from __future__ import annotations

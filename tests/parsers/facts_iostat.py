@@ -265,7 +265,19 @@ def samples(reading: Reading, value: list[int]) -> None:
     assert reading.table("counters").filter(pl.col("name") == "bps")["sample"].to_list() == value
 
 
+def sums(reading: Reading, value: list[list[Any]]) -> None:
+    rows = reading.table("counters").select("line_no", "sample", "item", "name", "value").rows()
+    assert [row for row in map(tuple, value) if row not in rows] == []
+
+
+def disk_samples(reading: Reading, value: list[list[Any]]) -> None:
+    rows = reading.table("iostat").select("device", "sample", "io_ps").rows()
+    assert [list(row) for row in rows] == value
+
+
 CHECKERS = {
+    "sums": sums,
+    "disk_samples": disk_samples,
     "repaired": repaired,
     "tty": tty,
     "served": served,
