@@ -178,7 +178,7 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         ),
         code=before.str.extract(r"(?:\bstate=|\be=|^|[ ,:])([0-9][0-9A-Z]{4})[ :,\]]*$"),
         service=pl.coalesce(before.str.extract(r"\b(?:db|database)=([^,\s]+)"), who),
-        program=before.str.extract(r"\bapp(?:lication)?=([^,]*?)(?:,|\s+(?:client|host|user|db)=|\s*$)"),
+        program=before.str.extract(r"\b(?:application|app)=([^,]*?)(?:,|\s+(?:client|host|user|db)=|\s*$)"),
         from_=pl.coalesce(before.str.extract(r"\b(?:client|host|remote)=([^,\s(]+)"), peer.field("1")),
         port=peer.field("2"),
         detail=pl.lit(None, pl.String),
