@@ -14,7 +14,7 @@ from rules.request_walk import ASKED
 Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
 
-LEFT: Final = pl.col("kind").is_in(ASKED) & pl.col("to_pid").is_not_null()
+LEFT: Final = pl.col("kind").is_in(ASKED) & pl.col("to_artifact").is_not_null()
 """Parts that followed waits for answers have left: upper bounds for the network and others, blamed on nobody."""
 
 Lines = tuple[int, str | None, int, int]
@@ -54,7 +54,7 @@ def merged(parts: pl.DataFrame) -> pl.DataFrame:
     if "in_artifact" not in parts.columns:
         return parts.with_columns(
             pl.col("artifact_id").alias("in_artifact"), pl.col("clock").alias("in_clock"), pl.col("host").alias("in_host"),
-            pl.lit(None, pl.String).alias("to_host"),
+            pl.lit(None, pl.Int64).alias("to_artifact"), pl.lit(None, pl.String).alias("to_host"),
         )  # fmt: skip
     alike = [
         "in_artifact",
@@ -96,7 +96,7 @@ def piece_of(case: Case, part: dict[str, Any], request: dict[str, Any], blamed: 
     far = (part["in_artifact"], part["in_clock"]) != (request["artifact_id"], request["clock"])
     if far:
         label += f", on {part['in_host'] or 'an unknown host'}"
-    if far or part["pid"] != request["pid"]:
+    if part["pid"] is not None and (far or part["pid"] != request["pid"]):
         label += f", in pid {part['pid']}"
     label += _not_followed(case, part)
     lines = dict.fromkeys((line, part["line_no"], part["line_end"]))
@@ -123,12 +123,12 @@ ABOUT = {
 
 def _everything_else(part: dict[str, Any]) -> bool:
     """Tell of a row what LEFT tells of a frame."""
-    return part["kind"] in ASKED and part["to_pid"] is not None
+    return part["kind"] in ASKED and part["to_artifact"] is not None
 
 
 def _not_followed(case: Case, part: dict[str, Any]) -> str:
     """Say of waits for answers from another trace why they were not followed; "" where the part has none."""
-    if part["kind"] not in ASKED or part["to_pid"] is not None:
+    if part["kind"] not in ASKED or part["to_artifact"] is not None:
         return ""
     waits = case.derived("answered_by").filter(
         (pl.col("state") != "followed")
@@ -155,7 +155,7 @@ def _not_followed(case: Case, part: dict[str, Any]) -> str:
 
 def _told(part: dict[str, Any]) -> str:
     if _everything_else(part):
-        by = f"{part['to_host'] or 'an unknown host'}, pid {part['to_pid']}"
+        by = (part["to_host"] or "an unknown host") + (f", pid {part['to_pid']}" if part["to_pid"] is not None else "")
         return f"everything else of {part['n']} wait{'' if part['n'] == 1 else 's'} for {by}: network both ways, unread questions, client"
     if part["kind"] in ("own code", "not traced"):
         return str(part["kind"])

@@ -4,7 +4,7 @@ Inputs: `request_parts`, `requests`, `answered_by`, `syscalls`, `proc_tree`, `pi
 was followed have rows here, and then all of them: the rows that are not `followed` add up to `requests.wall_s` exactly.
 Columns as in `request_parts`; artifact_id, host, phase, clock and request are the client's throughout. `in_artifact`, `in_clock`, `in_host`:
 where the part passed, and where its lines stand; `to_artifact`, `to_clock`, `to_host`: who was waited for. A part of kind socket, name service or poll
-that names to_pid, but is not `followed`, is everything else of a wait that was: both ways through the network, what waited unread, and
+that names to_artifact, but is not `followed`, is everything else of a wait that was: both ways through the network, what waited unread, and
 what the server's trace does not show; an upper bound for each of them.
 Worked example: a client of 0.200 s waits 0.130 s for an answer that the server had 0.120 s, 0.110 s of them in fsync: own code 0.070,
 on the server sync 0.110 and own code 0.010, and 0.010 of everything else.

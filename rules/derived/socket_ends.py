@@ -45,6 +45,7 @@ VERSION = "1"
 TCP = r"^\d+<TCP(?:v6)?:\[\[?(?P<local_ip>[0-9a-fA-F.:]+?)\]?:(?P<local_port>\d+)->\[?(?P<peer_ip>[0-9a-fA-F.:]+?)\]?:(?P<peer_port>\d+)\]>"
 UNIX = r"^\d+<UNIX(?:-STREAM|-SEQPACKET)?:\[(?P<local>\d+)->(?P<peer>\d+)"
 END = ["net", "local", "peer"]
+NO_PID = -1
 
 
 def plain(ip: pl.Expr) -> pl.Expr:
@@ -106,7 +107,10 @@ def build(case: CaseTables) -> pl.DataFrame:
     )
     if ends.is_empty():
         return TABLE.rows([])
-    made = makers(case)
+    # A trace of one process may print no pid, and what is not known equals nothing: here it is that one process.
+    one = pl.col("pid").fill_null(NO_PID)
+    made = makers(case).with_columns(one)
+    ends = ends.with_columns(one)
     # A call of which nothing is known but its descriptor: its target is what that was made for.
     known = {name: kind for name, kind in case.scan("syscalls", CALL).collect_schema().items() if name not in held}
     bare = ends.with_columns(
@@ -129,4 +133,5 @@ def build(case: CaseTables) -> pl.DataFrame:
     several = found.with_columns(DOMAIN).join(
         again, on=["artifact_id", "domain", "pid", "fd", "peer"], how="left", maintain_order="left"
     )
+    several = several.with_columns(pl.col("pid").replace(NO_PID, None))
     return TABLE.shape(several.filter(pl.col("local").is_not_null() | (pl.col("times").fill_null(1) == 1)))

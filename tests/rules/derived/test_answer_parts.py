@@ -65,6 +65,20 @@ def test_a_wait_becomes_the_servers_parts_and_everything_else() -> None:
     assert (1, 1) in summed(parts)
 
 
+def test_traces_of_one_process_each_print_no_pid() -> None:
+    rows = [r | {"pid": None, "lwp": None} for r in [*client(WAITS), *server(WAITS, SYNCS)]]
+    case = of(rows)
+    assert set(case.derived("answered_by")["state"]) == {"followed"}
+    bar = whose_seconds(case, [], cite)
+    assert bar is not None
+    # Of what its descriptors are, a trace without pids tells nothing else.
+    assert bar.pieces[0].label == "writing through to the disk: 3 calls, mostly fsync, on db1"
+    assert "everything else of 3 waits for db1: network both ways, unread questions, client" in [
+        p.label for p in bar.pieces
+    ]
+    assert round(sum(p.seconds for p in bar.pieces) * 1e9) == round(bar.total_s * 1e9)
+
+
 def test_requests_that_asked_nobody_have_no_rows() -> None:
     case = of([*client(WAITS), *server(WAITS, SYNCS)])
     assert set(case.derived("answer_parts")["artifact_id"]) == {1}
