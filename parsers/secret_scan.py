@@ -130,7 +130,7 @@ class Scanner:
         cut = cut.filter(below != "").with_columns(seam=seam, glue=glue)
         cut = cut.filter(pl.col("seam").str.contains_any(self._words, ascii_case_insensitive=True))
         for number, line, next_line, _, blank in cut.iter_rows():
-            if _begins_alike(line, next_line):
+            if _begins_alike(line, next_line) or _ROW.match(next_line):
                 continue
             behind = len(line) + len(blank)
             for begin, end, kind in spans(f"{line}{blank}{next_line}", names=self.names):
