@@ -25,9 +25,10 @@ ROLES = ("time", "elapsed", "label", "values", "ok", "message", "severity")
 EPOCH = r"^1[0-9]{9}(?:\.[0-9]+)?$|^1[0-9]{12}$|^1[0-9]{15}$|^1[0-9]{18}$"
 ISO = r"^([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:[.,][0-9]+)?))? ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2})?$"
 SLASHED = (
-    r"^([0-9]{1,2})[/.]([0-9]{1,2})[/.]([0-9]{4}|[0-9]{2})[ T,]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?$"
+    r"^([0-9]{1,2})[/.]([0-9]{1,2})[/.]([0-9]{4}|[0-9]{2})[ T,]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?"
+    r"(?: ?([AaPp])\.?[Mm]\.?)?$"
 )
-CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)$"
+CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)(?: ?([AaPp])\.?[Mm]\.?)?$"
 NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
@@ -144,10 +145,16 @@ def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Ex
     def number(group: int) -> pl.Expr:
         return groups[str(group)].str.replace(",", ".", literal=True).cast(pl.Float64)
 
+    def of_day(hour: pl.Expr, half: int) -> pl.Expr:
+        """Hours since midnight; with AM or PM in a group the hour is one of twelve."""
+        afternoon = groups[str(half)].str.to_lowercase() == "p"
+        return pl.when(groups[str(half)].is_null()).then(hour).when(hour <= 12).then(hour % 12 + 12 * afternoon)
+
     if kind == "clock":
         day = wall_seconds(*map(int, date.split("-"))) if date else 0.0
-        seconds = number(1) * 3600 + number(2) * 60 + number(3) + (day or 0.0)
-        return pl.when((number(1) < 24) & (number(2) < 60)).then(seconds)
+        hour = of_day(number(1), 4)
+        seconds = hour * 3600 + number(2) * 60 + number(3) + (day or 0.0)
+        return pl.when((hour < 24) & (number(2) < 60)).then(seconds)
     if kind == "iso":
         year, month, day_of = number(1), number(2), number(3)
         hour, minute, second, zone = number(4), number(5), number(6), groups["7"]
@@ -155,7 +162,7 @@ def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Ex
         first, second_ = number(1), number(2)
         day_of, month = (second_, first) if order == "mdy" else (first, second_)
         year = number(3) + pl.when(number(3) < 100).then(2000).otherwise(0)
-        hour, minute, second, zone = number(4), number(5), number(6), pl.lit(None, pl.String)
+        hour, minute, second, zone = of_day(number(4), 7), number(5), number(6), pl.lit(None, pl.String)
     text = pl.format("{}-{}-{}", year.cast(pl.Int32), month.cast(pl.Int32), day_of.cast(pl.Int32))
     days = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
     at = days * 86400 + hour * 3600 + minute * 60 + second.fill_null(0)

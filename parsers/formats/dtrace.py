@@ -29,6 +29,7 @@ import re
 
 import polars as pl
 
+from parsers import stamp_falls
 from parsers.dtrace_rows import BUCKET, HIST_HEAD, histograms, stacks, without_strangers
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
@@ -116,6 +117,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         taken = histograms(shaped, out, state)
         taken |= stacks(shaped, out, state)
         _scalars(shaped.filter(~pl.col("at").is_in(list(taken))), out)
+        stamp_falls.remark(shaped.filter(pl.col("shape") == "stamp"), out, state.setdefault("falls", {}))
         last = shaped.row(-1, named=True)
         state |= {k: last[k] for k in ("sample", "t_local", "heading", "title", "tick", "marks")}
     return state

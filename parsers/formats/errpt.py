@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers import yearless
+from parsers import stamp_falls, yearless
 from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, share, whole
 from parsers.source import Head, Source
@@ -144,6 +144,7 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
     else:
         at = [_seconds(*r) for r in rows.select("year", "mon", "day", "h", "m", "s").iter_rows()]
         rows = rows.with_columns(t_local=pl.Series(at, dtype=pl.Float64))
+        stamp_falls.remark(rows, out, state.setdefault("falls", {}))
         _domain(rows, out, None)
     said = rows.select(
         "line_no",

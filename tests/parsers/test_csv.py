@@ -106,3 +106,22 @@ def test_a_cut_behind_the_head_changes_only_the_tail(cut):
     assert part.sort("line_no", "name").equals(whole.filter(whole["line_no"] <= cut).sort("line_no", "name"))
     blocks = read_bytes("\n".join(lines).encode(), limits=Limits(block_bytes=700)).table("counters")
     assert blocks.sort("line_no", "name").equals(whole.sort("line_no", "name"))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "seconds"),
+    [
+        (["11:59:58 PM", "12:00:01 AM", "12:30:00 PM"], [86398.0, 86401.0, 131400.0]),
+        (["11:59:58 a.m.", "12:00:01 p.m."], [43198.0, 43201.0]),
+    ],
+)
+def test_a_clock_of_twelve_hours_tells_the_time_of_day(stamps, seconds):
+    rows = "".join(f"{stamp};{n},5\n" for n, stamp in enumerate(stamps, start=1))
+    reading = read_bytes(f"zeit;last\n{rows}".encode(), Hints(kind="csv", columns="time=1 value=2"))
+    assert reading.table("counters")["t_local"].to_list() == seconds
+
+
+def test_an_hour_that_a_clock_of_twelve_has_not_gives_no_time():
+    reading = read_bytes(b"zeit;last\n13:00:00 PM;1\n1:00:00 PM;2\n", Hints(kind="csv", columns="time=1 value=2"))
+    assert reading.table("counters")["t_local"].to_list() == [46800.0]
+    assert [note.line_from for note in reading.account.notes if note.kind == "unknown"] == [2]
