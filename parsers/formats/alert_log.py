@@ -145,10 +145,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _whole(lines: pl.DataFrame, source: Source, out: Tables, variant: str) -> pl.DataFrame:
-    """Join the lines that a paste broke, where all others begin alike: with a stamp, or with what a collector puts in front.
-
-    Of the rest, lines without a collector's mark are no message; one without a stamp may be, and a note says so.
-    """
+    """Join lines that a paste broke, where the others begin alike; what lacks a collector's mark is no message."""
     own = {"crs": _CRS_BEGINS, "text": _PREFIX}.get(variant)
     filled = lines.filter(pl.col("line") != "")
     marked = own is not None and int(filled["line"].str.contains(own).sum()) >= ALIKE * max(len(filled), 1)
@@ -251,9 +248,8 @@ def _messages(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
     )  # fmt: skip
     rows = rows.with_columns(shape=shape)
     # In a block whose indents are lost; elsewhere it is a line of the start's banner.
-    within = (
-        (pl.col("shape") == "plain") & pl.col("shape").shift().is_in(["ni", "headline"]) & line.str.contains(_VERSION)
-    )
+    below = pl.col("shape").shift().is_in(["ni", "headline"])
+    within = (pl.col("shape") == "plain") & below & line.str.contains(_VERSION)
     rows = rows.with_columns(shape=pl.when(within).then(pl.lit("ni")).otherwise("shape"))
     above = pl.col("shape").shift()
     alone = above.is_null() | above.is_in(["clock"])

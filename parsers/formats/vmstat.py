@@ -143,7 +143,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         below = [str(heading) for heading, _ in parted if heading]
         for heading, rows in parted:
             if heading is None:
-                found += _without_heading(rows, below, source, out, state)
+                found += _headless(rows, below, source, out, state)
             elif re.match(vmstat_totals.DISK_HEADING, heading):
                 zone = heading.split()[-1]
                 disks.append(rows.with_columns(zone=pl.lit(zone if zone != "sec" else None, pl.String)))
@@ -294,12 +294,8 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     return rows.with_columns(t=t, clock_kind=wall)
 
 
-def _without_heading(
-    rows: pl.DataFrame, below: list[str], source: Source, out: Tables, state: State
-) -> list[pl.DataFrame]:
-    """Read rows above the first header by a header further down (`below`) that has as many names, else by their number alone,
-    where their shares of CPU make 100.
-    """
+def _headless(rows: pl.DataFrame, below: list[str], source: Source, out: Tables, state: State) -> list[pl.DataFrame]:
+    """Read rows above the first header by one `below` with as many names, else by their number; their shares of CPU make 100."""
     rows = rows.filter(pl.col("line").str.contains(ROW))
     found = []
     counted = rows.with_columns(count=pl.col("line").str.count_matches(grid.WORD))
@@ -314,7 +310,6 @@ def _without_heading(
         if good.is_empty():
             continue
         read = _under(good, columns_of(heading, _system(state)), None, out, state)
-        # Disks have no name without a header, and nobody knows which was which.
         unsure = [] if named else [c for c in read.columns if c.startswith("disk ")]
         note = (
             f"no header above: columns of vmstat {'of a header further down' if named else 'by their number'}, {count}"
