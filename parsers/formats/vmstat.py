@@ -139,11 +139,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             frame = mended(frame, out)
         lines = _located(frame.with_row_index("row"), source, state)
         found, listed, disks = [], [], []
-        parted = list(grid.tables(lines))
-        below = [str(heading) for heading, _ in parted if heading]
-        for heading, rows in parted:
+        for heading, rows in grid.tables(lines):
             if heading is None:
-                found += _headless(rows, below, source, out, state)
+                found += _headless(rows, source, out, state)
             elif re.match(vmstat_totals.DISK_HEADING, heading):
                 zone = heading.split()[-1]
                 disks.append(rows.with_columns(zone=pl.lit(zone if zone != "sec" else None, pl.String)))
@@ -294,14 +292,13 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     return rows.with_columns(t=t, clock_kind=wall)
 
 
-def _headless(rows: pl.DataFrame, below: list[str], source: Source, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Read rows above the first header by one `below` with as many names, else by their number; their shares of CPU make 100."""
+def _headless(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> list[pl.DataFrame]:
+    """Read rows above the first header by the number of their words, where their shares of CPU make 100."""
     rows = rows.filter(pl.col("line").str.contains(ROW))
     found = []
     counted = rows.with_columns(count=pl.col("line").str.count_matches(grid.WORD))
     for (count,), group in counted.group_by("count", maintain_order=True):
-        named = next((h for h in below if len(h.split()) == count), None)
-        heading = named or BY_COUNT.get((_system(state), count if isinstance(count, int) else 0))
+        heading = BY_COUNT.get((_system(state), count if isinstance(count, int) else 0))
         if heading is None:
             continue
         names = heading.split()
@@ -310,17 +307,17 @@ def _headless(rows: pl.DataFrame, below: list[str], source: Source, out: Tables,
         if good.is_empty():
             continue
         read = _under(good, columns_of(heading, _system(state)), None, out, state)
-        unsure = [] if named else [c for c in read.columns if c.startswith("disk ")]
-        note = (
-            f"no header above: columns of vmstat {'of a header further down' if named else 'by their number'}, {count}"
-        )
-        if unsure:
-            note += "; disks, which nothing names, are left out"
-        if not named and (_system(state), count) == TWO_SYSTEMS and source.hints.os is None:
-            note += "; FreeBSD with two disks prints as many: only what both print at the same place is read"
-            unsure += [c for c in DIFFERENT if c in read.columns]
-        out.notes(good.select("line_no", pl.lit("repaired").alias("kind"), pl.lit(note).alias("text")))
-        found.append(read.drop(unsure))
+        disks = [c for c in read.columns if c.startswith("disk ")]
+        notes = [("repaired", f"no header above: columns of vmstat by their number, {count}")]
+        if (_system(state), count) == TWO_SYSTEMS and source.hints.os is None:
+            notes.append(
+                ("damaged", "FreeBSD with two disks prints as many: only what both print at one place is read")
+            )
+            read = read.drop(*disks, *(c for c in DIFFERENT if c in read.columns))
+        elif disks:
+            notes.append(("damaged", "no header names the disks: they are numbered by their place"))
+        out.notes(pl.concat([good.select("line_no", kind=pl.lit(k), text=pl.lit(text)) for k, text in notes]))
+        found.append(read)
     return found
 
 
