@@ -281,10 +281,8 @@ class _Reader:
     def dispatch(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
         heads, section = self.carry.heads, self.carry.section
         first = heads[0]
-        if not first.startswith("event") and self.listed(line_no, cells, of):
+        if (not first.startswith("event") or "p1 value" in " ".join(heads)) and self.listed(line_no, cells, of):
             return True
-        if "p1 value" in " ".join(heads):
-            return self.listed(line_no, cells, of)
         if first.startswith("event") and any(h.endswith(("1ms", "<1us")) for h in heads):
             buckets = awr_waits.histogram(heads, cells)
             for bucket in buckets or ():
@@ -301,29 +299,15 @@ class _Reader:
                 return False
             for head, cell in zip(heads[1:], cells[1:], strict=True):
                 if (value := figure(cell)) is not None:
-                    self.add(
-                        "counters",
-                        line_no,
-                        grp="load_profile",
-                        item=head,
-                        name=name,
-                        value=value,
-                        unit="/s" if "second" in head else None,
-                        mode="rate",
-                    )
+                    unit = "/s" if "second" in head else None
+                    cells_of = {"grp": "load_profile", "item": head, "name": name, "value": value, "unit": unit}
+                    self.add("counters", line_no, **cells_of, mode="rate")
             return True
         if first.startswith(("parameter name", "parameter")) and "value" in " ".join(heads):
             changed = cells[2] if len(cells) > 2 and cells[2] else None
             setting = changed or cells[1]
-            self.add(
-                "params",
-                line_no,
-                scope="oracle",
-                name=cells[0].lower(),
-                value=setting or None,
-                num=figure(setting),
-                active=True,
-            )
+            told = {"name": cells[0].lower(), "value": setting or None, "num": figure(setting)}
+            self.add("params", line_no, scope="oracle", active=True, **told)
             return True
         if first.startswith("resource name"):
             values = [figure(c) for c in cells[1:]]

@@ -30,7 +30,7 @@ import re
 
 import polars as pl
 
-from parsers import grid, topas_screen
+from parsers import grid, top_cpus, topas_screen
 from parsers.process_columns import HEADING, facts, heading_of, kilobytes, rows, seconds, secrets
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import unstamped
@@ -88,26 +88,8 @@ BANNER = r"^top - ([0-9]{2}):([0-9]{2}):([0-9]{2}) up .*load average: ([0-9]+[.,
 LAST_PID = r"^last pid: *[0-9]+;.*load averages?: *([0-9]+[.,][0-9]+)"
 LOAD = r"^load averages?: *([0-9]+[.,][0-9]+)"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:) "
-ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *:[ \t]+[0-9]"
 MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap) ?: "
 DETAIL = r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: |Kernel: )"
-_SHARES = {
-    "us": "usr",
-    "sy": "sys",
-    "ni": "nice",
-    "id": "idle",
-    "wa": "wa",
-    "hi": "irq",
-    "si": "soft",
-    "st": "st",
-    "user": "usr",
-    "nice": "nice",
-    "system": "sys",
-    "interrupt": "irq",
-    "idle": "idle",
-    "kernel": "sys",
-    "iowait": "wa",
-}
 STATES = ("usr", "sys", "trp", "tfl", "dfl", "lck", "slp", "lat")
 COUNTS = ("vcx", "icx", "scl", "sig")
 
@@ -162,7 +144,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         state["raw"] = {k: v for k, v in raw.items() if k == state.get("heading")}
         lines = _timed(lines, source, out, state)
         _host(lines, out, state)
-        _processors(lines, out)
+        top_cpus.add_processors(lines, out)
         found, states, sums = [], [], []
         plain = pl.any_horizontal(line.str.contains(p) for p in (TOTAL, BANNER, LAST_PID, LOAD, CPU, MEMORY, DETAIL))
         for heading, group in grid.tables(lines.with_columns(is_heading=pl.col("is_heading") | plain)):
@@ -277,7 +259,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     host = told.filter(pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY))
     if host.is_empty():
         return
-    cells = _shares(line.str.contains(CPU))
+    cells = top_cpus.shares_of(line.str.contains(CPU))
     factor = (
         line.str.extract(MEMORY, 1)
         .str.slice(0, 1)
@@ -303,31 +285,6 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
             "line_no", "sample", "t_local", *measured
         ),
     )
-
-
-def _shares(is_cpu: pl.Expr) -> dict[str, pl.Expr]:
-    """Give the shares of a line of top by column: `5.9 us`, `5.9%us`, `5,9 us`, `0.4% user`."""
-    shares: dict[str, list[pl.Expr]] = {}
-    for word, name in _SHARES.items():
-        found = pl.col("line").str.extract(rf"([0-9]+(?:[.,][0-9]+)?)%? ?{word}(?:,|$| )")
-        shares.setdefault(name, []).append(found)
-    return {
-        n: pl.when(is_cpu).then(pl.coalesce(e)).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-        for n, e in shares.items()
-    }
-
-
-def _processors(lines: pl.DataFrame, out: Tables) -> None:
-    """Write a row of mpstat for each CPU that top lists by itself (key 1); a wide screen has several on a line."""
-    alone = lines.filter(pl.col("line").str.contains(ONE_CPU))
-    if alone.is_empty():
-        return
-    apart = pl.col("line").str.replace_all(r"[ \t]+(%?Cpu[0-9]+ *:)", "\n$1").str.split("\n")
-    alone = alone.with_columns(line=apart).explode("line")
-    alone = alone.with_columns(cpu=pl.col("line").str.extract(ONE_CPU).cast(pl.Int64), **_shares(pl.lit(True)))
-    names = list(dict.fromkeys(_SHARES.values()))
-    known = alone.filter(pl.col("cpu").is_not_null() & pl.any_horizontal(pl.col(names).is_not_null()))
-    out.add("mpstat", known.select("line_no", "sample", "t_local", "cpu", *names))
 
 
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
