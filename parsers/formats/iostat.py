@@ -41,7 +41,7 @@ FORMATS = tuple(
     Format(
         kind="iostat",
         variant=variant,
-        version="1",
+        version="2",
         systems=systems,
         tables=("iostat", "vmstat", "counters", "hosts"),
         man=man,
