@@ -113,11 +113,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
     xml = state["variant"] == "xml"
     out.fact("role", "listener")
     for block in source.blocks():
-        lines = block.frame.select("line_no", "line")
+        lines = pl.concat([held, block.frame.select("line_no", "line")])
         lines, torn = oracle_xml.joined_texts(lines, out) if xml else (lines, [])
         lines, places = net_descriptors.mask_lines(lines)
-        out.secrets(places.filter(~pl.col("line_no").is_in(torn)) if torn else places)
-        held = _take(pl.concat([held, lines]), out, carry, source.first_line, xml=xml, final=False)
+        out.secrets(places.filter((pl.col("line_no") >= block.first) & ~pl.col("line_no").is_in(torn)))
+        held = _take(lines, out, carry, source.first_line, xml=xml, final=False)
     if source.last:
         held = _take(held, out, carry, source.first_line, xml=xml, final=True)
     else:
