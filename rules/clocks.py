@@ -16,6 +16,7 @@ import string
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -287,8 +288,17 @@ def starts_of(case: Case) -> tuple[list[Start], list[Start]]:
     return traced, awaited
 
 
+_MADE: WeakKeyDictionary[Case, ClockMap] = WeakKeyDictionary()
+
+
 def align(case: Case) -> ClockMap:
-    """Return the clock map of a case. It reads `t_local` only, so it may run before `Case.align`."""
+    """Return the clock map of a case, made once. It reads `t_local` only, so it may run before `Case.align`."""
+    if case not in _MADE:
+        _MADE[case] = _aligned(case)
+    return _MADE[case]
+
+
+def _aligned(case: Case) -> ClockMap:
     covered, steps = of_covers(case.derived("wait_cover"))
     anchors = case.derived("anchors")
     found = [*covered, *of_anchors(anchors), *of_hosts(case.clocks)]

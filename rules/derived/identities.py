@@ -173,16 +173,14 @@ def build(case: CaseTables) -> pl.DataFrame:
     sets = case.table("ipcs_sem").filter(pl.col("semid").is_not_null())
     # Traces are the large ones: they are looked through only where a listing could contradict them.
     names = [*(["shmat"] if maps.height else []), *(SEM_CALLS if sets.height else [])]
-    calls = case.table(
-        "syscalls",
-        ["artifact_id", "part", *MOMENT, "line_no", "name", "arg_id", "arg_addr"],
-        pl.col("name").is_in(names) & pl.col("arg_id").is_not_null() if names else pl.lit(value=False),
-    )
+    asked = ["artifact_id", "part", *MOMENT, "line_no", "name", "arg_id", "arg_addr"]
+    using = pl.col("name").is_in(names) & pl.col("arg_id").is_not_null()
+    calls = case.table("syscalls", asked, using) if names else None
     elided = case.table("notes").filter(pl.col("kind") == "elided").select("artifact_id", "part").iter_rows()
     return TABLE.rows(
         [
-            *segments(calls.filter(pl.col("name") == "shmat"), maps),
-            *absent_sets(calls, sets, set(elided)),
+            *(segments(calls.filter(pl.col("name") == "shmat"), maps) if calls is not None else []),
+            *(absent_sets(calls, sets, set(elided)) if calls is not None else []),
             *broken_steps(sets),
             *moved_programs(case.table("ps"), maps),
         ]
