@@ -123,7 +123,7 @@ def test_the_hints_reach_the_reading(tmp_path, capsys):
         ("prose.txt", b"Dear all,\nit is slow\n", [], 3, "kind unknown"),
         ("empty.txt", b"", [], 3, "empty"),
         ("core", bytes(range(256)) * 20, [], 3, "not text"),
-        ("a.Z", b"\x1f\x9d\x90\0\0\0\0\0", [], 3, "compress"),
+        ("a.rar", b"Rar!\x1a\x07\x01\0\0\0\0\0", [], 3, "unrar"),
         ("prose.txt", b"Dear all,\nit is slow\n", ["--kind", "pmap"], 4, "line 1"),
     ],
 )
