@@ -6,14 +6,15 @@ What can be big (logs, counters, address maps) is read as columns instead.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
 
 from parsers.notes import ELISION
 from parsers.schema import schema
-from parsers.source import Head
-from parsers.tables import Tables
+from parsers.source import Head, Source
+from parsers.tables import Domain, State, Tables
 
 LOOK_LINES = 400
 _SIZE = re.compile(r"([0-9]+(?:[.,][0-9]+)?) ?([kKMGTPE]?)(i?[bB]?)")
@@ -134,3 +135,25 @@ def share(head: Head, pattern: re.Pattern[str]) -> tuple[int, float]:
     said = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not re.match(ELISION, x)]
     found = sum(1 for x in said if pattern.search(x))
     return found, found / len(said) if said else 0.0
+
+
+Take = Callable[[int, str, Rows, list[int], State], None]
+"""Takes a line (its number and text) into rows, or its number into those that are read without a row."""
+
+
+def by_lines(source: Source, out: Tables, state: State, take: Take, close: Callable[[Rows, State], None]) -> State:
+    """Read a run of a small undated text line by line. `state["record"]` is one still open, whose `lines` count as read; `close` ends it."""
+    rows = Rows()
+    plain: list[int] = []
+    for block in source.blocks():
+        for line_no, line in block.frame.rows():
+            take(line_no, line, rows, plain, state)
+    if source.last:
+        close(rows, state)
+    elif "record" in state:
+        plain += state["record"]["lines"]
+    out.read(plain)
+    rows.give(out)
+    if source.next_line > source.first_line:
+        out.domain(Domain(1, "none", lines=[(source.first_line, source.next_line - 1)]))
+    return state

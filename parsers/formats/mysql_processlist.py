@@ -22,9 +22,9 @@ import re
 from typing import Any
 
 from parsers.registry import Claim, Format
-from parsers.small_texts import Rows, number, whole
+from parsers.small_texts import Rows, by_lines, number, whole
 from parsers.source import Head, Source
-from parsers.tables import Domain, State, Tables
+from parsers.tables import State, Tables
 
 BOX = r"^\+-{2,}(?:\+-+){4,}\+$"
 HEADING = (
@@ -65,21 +65,7 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the headings and an open record."""
-    rows = Rows()
-    plain: list[int] = []
-    read = _record if state["variant"] == "processlist_g" else _row
-    for block in source.blocks():
-        for line_no, line in block.frame.rows():
-            read(line_no, line, rows, plain, state)
-    if source.last:
-        _close(rows, state)
-    elif "record" in state:
-        plain += state["record"]["lines"]
-    out.read(plain)
-    rows.give(out)
-    if source.next_line > source.first_line:
-        out.domain(Domain(1, "none", lines=[(source.first_line, source.next_line - 1)]))
-    return state
+    return by_lines(source, out, state, _record if state["variant"] == "processlist_g" else _row, _close)
 
 
 def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:

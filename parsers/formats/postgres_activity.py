@@ -25,9 +25,9 @@ import re
 from typing import Any
 
 from parsers.registry import Claim, Format
-from parsers.small_texts import Rows, whole
+from parsers.small_texts import Rows, by_lines, whole
 from parsers.source import Head, Source
-from parsers.tables import Domain, State, Tables
+from parsers.tables import State, Tables
 
 NAMES = (
     "datid", "datname", "pid", "procpid", "leader_pid", "usesysid", "usename", "application_name", "client_addr", "client_hostname", "client_port",
@@ -89,21 +89,7 @@ def _sign(line: str) -> str:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the headings, what parts them, and an open record."""
-    rows = Rows()
-    plain: list[int] = []
-    read = _expanded if state["variant"] == "activity_expanded" else _listed
-    for block in source.blocks():
-        for line_no, line in block.frame.rows():
-            read(line_no, line, rows, plain, state)
-    if source.last:
-        _close(rows, state)
-    elif "record" in state:
-        plain += state["record"]["lines"]
-    out.read(plain)
-    rows.give(out)
-    if source.next_line > source.first_line:
-        out.domain(Domain(1, "none", lines=[(source.first_line, source.next_line - 1)]))
-    return state
+    return by_lines(source, out, state, _expanded if state["variant"] == "activity_expanded" else _listed, _close)
 
 
 def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from incidents import frames
+from rules.engine.read import ReadOnly
 
 
 def clock(
@@ -120,5 +121,5 @@ class Counted:
 def test_series_without_a_clock_have_an_order_axis_as_long_as_the_longest(
     places: dict[str, tuple[int, int]], t1: float | None
 ) -> None:
-    found = frames.in_order(REPORT, Counted(**places))  # type: ignore[arg-type]  # answers as ReadOnly does
+    found = frames.in_order(REPORT, cast(ReadOnly, Counted(**places)))
     assert (found.t1 if found else None) == t1
