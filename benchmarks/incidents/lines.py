@@ -1,4 +1,4 @@
-"""Two hosts and the line between them: loss, distance, a full table of connections.
+"""Two hosts and the line between them: loss, distance, a flooded interface, a full table of connections.
 
 The hosts are network namespaces of their own, joined by a veth pair or by a relay that holds each packet back; nothing leaves them. The
 addresses are those that are set aside for documentation.
@@ -171,6 +171,45 @@ def tracked_full(stage: Scene) -> None:
         stage.print("dmesg.txt", ["dmesg", "-T", "--since", "-8s"])
 
 
+FLOOD = """
+    import socket, sys, time
+    sources = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(16)]
+    for s in sources:
+        s.connect(("192.0.2.2", 15211)); s.setblocking(False)
+    until, pause = time.monotonic() + 6, float(sys.argv[1])
+    while time.monotonic() < until:
+        for s in sources:
+            try:
+                s.send(b"sample of a counter")
+            except OSError:
+                pass
+        time.sleep(pause)
+"""
+
+
+def flooded_interface(stage: Scene) -> None:
+    """The far host takes packets off its interface on one processor and walks 3000 rules of its firewall for each datagram."""
+    needs("iptables", "nstat", "mount", "taskset")
+    line = wired(stage)
+    rules = "for n in $(seq 3000); do echo -A INPUT -p udp --sport $n -j DROP; done"
+    line.setup(
+        line.far,
+        f"(echo '*filter'; {rules}; echo COMMIT) | iptables-restore",
+        "unshare -m sh -c 'mount -t sysfs none /sys; echo 2 > /sys/class/net/line0/queues/rx-0/rps_cpus'",
+    )
+    stage.start(line.inside(line.near, stage.script("near.py", SERVER.replace(FAR, NEAR))))
+    time.sleep(0.5)
+    counters = (("ip-link.txt", ["ip", "-s", "link"]), ("nstat.txt", ["nstat", "-az"]))
+    for file, argv in counters:
+        stage.print(file, line.inside(line.far, argv))
+    flood = stage.script("flood.py", FLOOD)
+    stage.start(line.inside(line.near, ["taskset", "-c", "0", *flood, "0" if stage.bad else "0.05"]))
+    stage.start(line.inside(line.far, [*stage.script("asks.py", ASKS.replace(FAR, NEAR)), "2000"]))
+    time.sleep(7.0)
+    for file, argv in counters:
+        stage.print(file, line.inside(line.far, argv))
+
+
 INCIDENTS = (
     Incident("lossy-line", "Every 25th packet to the server is lost.", lossy_line,
              {"layer": "network", "hypothesis": "H-NET", "rules": {"NET-008": {}, "NET-005": {}}},
@@ -178,6 +217,9 @@ INCIDENTS = (
     Incident("far-away", "Eighty questions to a server that is 40 ms away.", far_away,
              {"layer": "network", "hypothesis": "H-NET", "rules": {"NET-009": {}}, "also": ["client_app"]},
              {"symptom": {"text": "80 questions", "unit": "s", "bad": 3.3, "normal": 0.1}}, {}),
+    Incident("flooded-interface", "A host drops a part of what comes in while datagrams flood its interface.", flooded_interface,
+             {"layer": "network", "hypothesis": "H-NET", "rules": {"NET-011": {}}, "also": ["os_kernel", "configuration"]},
+             {"symptom": {"text": "some questions to another host are answered late"}}, {}),
     Incident("tracked-full", "The table of tracked connections is full.", tracked_full,
              {"layer": "network", "hypothesis": "H-NET", "rules": {"NET-012": {}}, "also": ["configuration"]},
              {"symptom": {"text": "some connects hang"}}, {}),
