@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, timedelta
 
 import polars as pl
 
@@ -46,11 +45,11 @@ from parsers.packet_lines import (
     transcript,
     tshark,
 )
+from parsers.packet_rows import Capture
 from parsers.registry import Claim, Format
 from parsers.rewrap import PASTE, rejoin
 from parsers.source import Head, Source
-from parsers.tables import Domain, State, Tables, line_span
-from parsers.tcp_flows import PACKETS, Flows
+from parsers.tables import State, Tables, line_span
 
 DETAIL = (
     r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
@@ -102,8 +101,6 @@ _SHAPES = {
     "tcpdump": "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_SECOND, TCPDUMP_ARP)),
     "snoop": SNOOP,
 }
-PROOF = 20
-"""So many stamps that never fall are a running clock."""
 LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
 
 
@@ -163,8 +160,7 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the tool, the day, the last stamp and the connections."""
-    flows = Flows(state.get("flows", {}))
-    first = last = source.first_line
+    capture = Capture(source, out, state)
     for lines in source.frames(PASTE):
         whole = rejoin(lines, source, out, _BEGINS)
         tool = "transcript" if state["variant"] == "pcap" else state.get("tool") or _tool(whole["line"].to_list())[0]
@@ -175,51 +171,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         rows = rows.join(ends, on="line_no", how="left", maintain_order="left")
         if tool == "tcpdump":
             rows = _joined(frame, rows, out, state)
-        rows = _timed(rows, source, out, state)
-        out.add(
-            "packets",
-            rows.select(
-                "line_no",
-                "line_end",
-                "t_local",
-                "proto",
-                "src",
-                "sport",
-                "dst",
-                "dport",
-                "flags",
-                "seq",
-                "ack",
-                "len",
-                "vlan",
-                "win",
-                "payload",
-            ),
-        )
-        segments = rows.filter(
-            (pl.col("proto") == "tcp")
-            & pl.all_horizontal(pl.col("src", "sport", "dst", "dport", "flags").is_not_null())
-        )
-        flows.add(segments.select(PACKETS))
-        last = int(lines["line_no"][-1])
-        if len(rows) and state.get("clock_kind"):
-            times = rows["t_local"].drop_nulls()
-            begin, end = (float(times[i]) if len(times) else None for i in (times.arg_min() or 0, times.arg_max() or 0))
-            out.domain(
-                Domain(1, state["clock_kind"], state.get("base"), state.get("zone"), begin, end, [line_span(lines)])
-            )
-    done, unopened, answered = flows.take(source.last)
-    out.add("tcp_flows", done, span="ends")
-    for line_no in answered:
-        out.note(line_no, line_no, "elided", "a connection begins with the answer to its SYN: that packet is not here")
-    if unopened:
-        out.note(
-            first,
-            max(first, last),
-            "remark",
-            f"{unopened} connections began before the capture: who opened them is taken from their ports",
-        )
-    state["flows"] = flows.carried()
+        capture.add(rows, line_span(lines))
+    capture.close()
     return state
 
 
@@ -262,99 +215,3 @@ def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) 
     if len(firsts) and firsts["line_no"][-1] == end:
         state["first"] = firsts.row(-1, named=True)
     return rows.drop("head", *(f"f_{n}" for n in names))
-
-
-def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Turn stamps into `t_local`; the first row that has one decides what kind of clock the part has."""
-    if "clock_kind" not in state:
-        stamped = rows.filter(pl.any_horizontal(pl.col("clock", "epoch", "relative").is_not_null()))
-        if stamped.is_empty():
-            return rows.with_columns(t_local=pl.lit(None, pl.Float64))
-        _begin(stamped, source, out, state)
-    kind = state["stamps"]
-    time = pl.col("clock").str.split(":").list
-    of_day = time.get(0, null_on_oob=True).cast(pl.Float64) * 3600 + time.get(1, null_on_oob=True).cast(pl.Float64) * 60
-    of_day = of_day + time.get(2, null_on_oob=True).cast(pl.Float64)
-    if kind == "epoch":
-        whole = pl.col("epoch").str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False) - state["day"] * 86400
-        return rows.with_columns(t_local=whole + pl.col("epoch").str.extract(r"(\.[0-9]+)$").cast(pl.Float64))
-    if kind == "dated":
-        days = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32) - state["day"]
-        return rows.with_columns(t_local=days * 86400.0 + of_day)
-    value = pl.col("relative").cast(pl.Float64) if kind.startswith("relative") else of_day
-    rows = rows.with_columns(t=value)
-    filled = rows["t"].drop_nulls()
-    if filled.is_empty():
-        return rows.with_columns(t_local=pl.lit(None, pl.Float64))
-    if kind.endswith("delta"):
-        # Whole nanoseconds: sums must not depend on where a run began.
-        total = (
-            ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64).cum_sum() + state.get("ns", 0)) / 1e9
-        ).round(9)
-    elif kind == "clock":
-        # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.
-        before = pl.col("t").forward_fill().shift().fill_null(state.get("t", filled[0]))
-        step = pl.col("t") - before
-        total = pl.col("t") + 86400.0 * ((step < -43200).cum_sum() + state.get("days", 0))
-        falls = rows.select("line_no", (-step).alias("back")).filter(pl.col("back").is_between(60, 43200))
-        for line_no, back in falls.iter_rows():
-            text = f"the clock goes back by {back:g} s: it was set (the end of daylight saving time?), or another capture begins"
-            out.note(line_no, line_no, "remark", text)
-    else:
-        total = pl.col("t")
-    rows = rows.with_columns(t_local=pl.when(pl.col("t").is_not_null()).then(total))
-    final = rows["t_local"].drop_nulls()[-1]
-    if kind == "clock":
-        state |= {"t": filled[-1], "days": int(final // 86400)}
-    else:
-        state["ns"] = round(final * 1e9)
-    return rows.drop("t")
-
-
-def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Decide the clock by the first stamps."""
-    row = stamped.row(0, named=True)
-    if row["epoch"] is not None:
-        day = int(float(row["epoch"]) // 86400)
-        state |= {"stamps": "epoch", "clock_kind": "wall-utc", "zone": "UTC", "day": day, "base": _midnight(day)}
-        return
-    if row["date"] is not None and row["clock"] is not None:
-        day = (date.fromisoformat(row["date"]) - date(1970, 1, 1)).days
-        own = state["tool"] == "transcript"
-        zone = "UTC" if own else source.hints.tz
-        state |= {
-            "stamps": "dated",
-            "clock_kind": "wall-utc" if own else "wall-local",
-            "zone": zone,
-            "day": day,
-            "base": _midnight(day),
-        }
-        return
-    column = "relative" if row["relative"] is not None else "clock"
-    if column == "relative" or not row[column].strip("0:."):
-        since = _since_first(stamped[column].drop_nulls(), column, state["tool"], source.hints.command)
-        state |= {"stamps": f"{column}-{'since' if since else 'delta'}", "clock_kind": "trace-relative"}
-        words = "since the first packet" if since else "since the packet before"
-        out.note(row["line_no"], row["line_no"], "remark", f"stamps without a time of day are taken as {words}")
-        return
-    base = f"{source.hints.date}T00:00:00" if source.hints.date else None
-    state |= {"stamps": "clock", "clock_kind": "wall-local", "zone": source.hints.tz, "base": base}
-
-
-def _since_first(stamps: pl.Series, column: str, tool: str, command: str | None) -> bool:
-    """Tell stamps since the first packet from stamps since the packet before.
-
-    The command says it; else twenty stamps that never fall are a running clock, and a fall is none; of fewer the tool's
-    default is taken (snoop and tcpdump -ttt: since the packet before; tshark: since the first).
-    """
-    if command is not None and (said := re.search(r" -t *(r|d|tttt|tt)\b", command)):
-        return said[1] in ("r", "tttt")
-    if len(stamps) < PROOF:
-        return tool == "tshark"
-    # Clock texts are as wide as each other, so they sort as times do.
-    values = stamps[:PROOF].cast(pl.Float64) if column == "relative" else stamps[:PROOF].rank("dense").cast(pl.Float64)
-    return not (values.diff() < 0).any()
-
-
-def _midnight(day: int) -> str:
-    return f"{date(1970, 1, 1) + timedelta(days=day)}T00:00:00"
