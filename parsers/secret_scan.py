@@ -13,12 +13,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 import polars as pl
 
 from parsers import net_descriptors
+from parsers.dress import FEW
 from parsers.masks import distinctive, mask_text
 from parsers.secret_views import DUMP, ESCAPED_WORDS, SPACED, dump_row, joined, row_text, views
 from parsers.secret_words import CLOSER, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
@@ -70,6 +71,27 @@ def _any_of(names: bool) -> str:
     return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|@"
 
 
+_CARD_OR_DUMP = re.compile(rf"{GROUPED}|{QUOTED}|{LITERAL}|{DUMP}|{SPACED}", re.MULTILINE)
+
+
+def _is_harmless(lines: list[str], names: bool) -> bool:
+    """Tell that no pass over these lines can find anything: some microseconds, where the passes cost milliseconds.
+
+    It may say no of harmless lines, never yes of others.
+    """
+    text = "\n".join(lines)
+    if "@" in text or _CARD_OR_DUMP.search(text):
+        return False
+    seams = (
+        f"{line[-_KEYWORD:]}{' ' * line.endswith('IDENTIFIED')}{below[:_KEYWORD]}"
+        for line, below in pairwise(lines)
+        if line.endswith("IDENTIFIED") or len(line.encode()) in _WIDTHS
+    )
+    lower = "\n".join((text, *seams)).lower()
+    words = (*_LOWER, *_DESCRIPTOR) if names else _LOWER
+    return not any(word in lower for word in words) and not any(sign in text for sign in (*PREFIXES, *ESCAPED_WORDS))
+
+
 class Scanner:
     """Goes through a text block by block; a key that began in one block goes on in the next.
 
@@ -87,6 +109,13 @@ class Scanner:
     def scan(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
         """Give (line_no, from, to, kind) of each secret in a frame with line_no and line, positions in characters."""
         if frame.is_empty():
+            return
+        if (
+            len(frame) <= FEW
+            and not self.key_lines
+            and not self.known
+            and _is_harmless(frame["line"].to_list(), self.names)
+        ):
             return
         first, lines = int(frame["line_no"][0]), frame["line"]
         seen = set()

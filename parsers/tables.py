@@ -59,6 +59,8 @@ _COUNTED = {
 
 _ROW = 1
 _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
+_NEEDS_NOTE = np.isin(np.arange(8), [_CODE[k] for k in _NOTED])
+"""By code: whether a line of it stands in a note."""
 
 
 @dataclass(frozen=True)
@@ -450,6 +452,8 @@ class Tables:
         """Join the notes of source and format with one for each stretch of lines that has none; bounded in number."""
         source, cap = self._source, self._source.text.limits.notes_per_batch
         single = [*self._single, *(Note(n, n, kind, text) for n, kind, text in source.damage)]
+        if not single and not self._notes and not _NEEDS_NOTE[codes].any():
+            return pl.DataFrame(schema=_NOTES)
         rows = [(n.line_from, n.line_to, n.kind, n.text) for n in single]
         given = pl.concat([pl.DataFrame(rows, schema=_NOTES, orient="row"), *self._notes])
         covered = np.zeros(len(codes) + 1, np.int32)
@@ -457,7 +461,7 @@ class Tables:
             lo, hi = first - source.first_line, last - source.first_line + 1
             covered[min(max(lo, 0), len(codes))] += 1
             covered[min(max(hi, 0), len(codes))] -= 1
-        bare = np.isin(codes, [_CODE[k] for k in _NOTED]) & (np.cumsum(covered[:-1]) == 0)
+        bare = _NEEDS_NOTE[codes] & (np.cumsum(covered[:-1]) == 0)
         given = self._masks.apply(given).with_columns(pl.col("text").str.slice(0, NOTE_CHARS))
         notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
@@ -511,6 +515,8 @@ def _stored(table: str, frame: pl.DataFrame) -> pa.Table:
 
 def _merged(notes: pl.DataFrame) -> pl.DataFrame:
     """Sort notes by line; neighbours that say the same become one."""
+    if len(notes) < 2:
+        return notes
     notes = notes.with_row_index("given").sort("kind", "text", "line_no", "line_end", maintain_order=True)
     same = (
         (pl.col("kind") == pl.col("kind").shift())

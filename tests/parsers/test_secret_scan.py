@@ -200,6 +200,25 @@ def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
     assert found["each"].tail(len(words)).any()
 
 
+@pytest.mark.parametrize("names", [True, False])
+def test_in_lines_that_one_look_calls_harmless_no_pass_finds_anything(names):
+    texts = [path.read_text(errors="replace").split("\n") for path in sorted(CORPUS.glob("*/*.txt"))]
+    pieces = [text[at : at + 20] for text in texts for at in range(0, len(text), 20)]
+    pieces += [["harmless", planted] for planted, _ in PLANTED] + [
+        [f"a{word.upper()}b"] for word in secret_scan._words(names)
+    ]
+    scanner, harmless = Scanner(names=names), 0
+    for lines in pieces:
+        if secret_scan._is_harmless(lines, names):
+            frame = pl.DataFrame({"line_no": list(range(1, len(lines) + 1)), "line": lines})
+            hits, rows = scanner._hits(frame)
+            assert hits.is_empty(), hits
+            assert rows.is_empty(), lines
+            assert list(scanner._torn(frame)) == []
+            harmless += 1
+    assert len(pieces) * 0.7 < harmless < len(pieces) - len(PLANTED)
+
+
 @pytest.mark.parametrize(
     ("above", "below", "secret"),
     [
