@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ import pyarrow as pa
 
 from parsers import binaries
 from parsers.archives import container_of
-from parsers.dress import second, undressed
+from parsers.dress import FEW, second, undressed
 from parsers.errors import LimitExceeded, NotText
 from parsers.notes import ELISION
 
@@ -345,6 +347,10 @@ class TextFile:
             ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord(self.eol)) + 1
             if len(ends) < len(starts):
                 ends = np.append(ends, len(text))
+        if len(ends) <= FEW:
+            cut = [text[begin:end].rstrip(b" \t\r\n").decode() for begin, end in pairwise((0, *ends.tolist()))]
+            lines = pl.Series("line", cut, dtype=pl.String)
+            return Piece(offset, size, lines, starts, damage)
         offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int64), ends]))
         array = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(text))
         lines = pl.Series("line", array, dtype=pl.String).str.strip_chars_end(" \t\r\n")
@@ -394,6 +400,8 @@ def open_text(path: Path, limits: Limits | None = None, name: str | None = None)
             raise LimitExceeded(f"{limits.file_bytes} bytes a file", f"{size} bytes")
         yield TextFile(stream, name or path.name, limits)
 
+
+_MARK = re.compile(ELISION, re.MULTILINE)
 
 SORTABLE_BYTES = 8 * 1024 * 1024
 """A trace up to this size is looked at as a whole, so its rows stand in file order whatever waits for what."""
@@ -470,7 +478,7 @@ class Source:
             due = range(-(first - 1) % INDEX_STEP, count, INDEX_STEP)
             self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
             lines = undressed(piece.lines, self.dress)
-            frame = pl.DataFrame({"line_no": pl.int_range(first, first + count, eager=True), "line": lines})
+            frame = pl.DataFrame({"line_no": np.arange(first, first + count), "line": lines})
             if "doubled" in self.dress:
                 # An empty line would part records; the numbers of those taken off are with the blank ones.
                 frame = frame.filter(~second(piece.lines))
@@ -478,17 +486,19 @@ class Source:
             self.blank.append(np.flatnonzero(size == 0) + first)
             short = np.flatnonzero((size >= 2) & (size <= 40))
             if len(short):
-                marks = lines.gather(short).str.contains(ELISION).to_numpy()
-                self.elided.append(short[marks] + first)
+                some = lines.gather(short)
+                if len(short) > FEW or _MARK.search("\n".join(some)):
+                    self.elided.append(short[some.str.contains(ELISION).to_numpy()] + first)
             self.at = Position(first + count, piece.offset + piece.size)
             self._current = Block(frame, first, piece.offset)
             if self.watch is not None:
                 self.watch(frame)
             yield self._current
-        self._current = None
+        if len(self._spans) > 1:
+            self._current = None
 
     def text_of(self, line_no: int) -> str:
-        """Give one line of this run; cheap for the block given last."""
+        """Give one line of this run; cheap for the block given last, and for a run of one block."""
         block = self._current
         if block is not None and block.first <= line_no < block.first + len(block.frame):
             text: str = block.frame["line"][int(block.frame["line_no"].search_sorted(line_no))]
@@ -500,9 +510,13 @@ class Source:
         for first, count, offset, size in self._spans:
             lo, hi = np.searchsorted(line_nos, [first, first + count])
             if lo < hi:
-                lines = undressed(self.text.piece(offset, size).lines, self.dress)
-                for number in line_nos[lo:hi]:
-                    yield int(number), lines[int(number) - first]
+                block = self._current
+                if block is not None and block.first == first and len(block.frame) == count:
+                    lines = block.frame["line"]
+                else:
+                    lines = undressed(self.text.piece(offset, size).lines, self.dress)
+                numbers = line_nos[lo:hi]
+                yield from zip(numbers.tolist(), lines.gather(numbers - first).to_list(), strict=True)
 
 
 def _line_utf8(line: bytes) -> bytes:

@@ -279,16 +279,17 @@ class Tables:
         counts = np.bincount(codes, minlength=8)
         account = LineAccount(**{k: int(counts[_CODE[k]]) for k in LINE_ACCOUNT})
         notes = self._all_notes(codes)
+        listed: list[Note] = []
         if len(notes):
             self._write("notes", self._conform("notes", notes))
+            shown = self._masks.apply(notes) if self._masks else notes
+            listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
         if self._masks.found and self._sink:
             self._sink.write("secrets", self._masks.frame().to_arrow(compat_level=pl.CompatLevel.oldest()))
         if source.index and self._sink:
             index = pa.table({"line_no": [i[0] for i in source.index], "offset": [i[1] for i in source.index]})
             self._sink.write("line_index", index)
         self.facts = self._masks.apply_json(self.facts)
-        shown = self._masks.apply(notes) if self._masks else notes
-        listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
         source.watch = None  # a circle of references keeps a run's arrays until Python looks for circles
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
