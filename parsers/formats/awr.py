@@ -34,7 +34,7 @@ from parsers.times import WALL_BASE
 
 _TITLE = r"(?m)^\s*(?:WORKLOAD REPOSITORY (?:report|RAC|PDB|COMPARE)|STATSPACK report for|ASH Report For|WORKLOAD REPOSITORY)"
 FORMAT = Format(
-    kind="awr", variant="report", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    kind="awr", variant="report", version="3", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("db_waits", "counters", "params", "resource_use", "hist", "sessions", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
     example="sqlplus / as sysdba @?/rdbms/admin/awrrpt.sql", clocks=("wall-local", "none"),
     own=(
@@ -161,8 +161,8 @@ class _Reader:
         elif section := _SECTION.match(line):
             carry.section = (section[1] or section[4]).lower()
             carry.item, carry.literal = "", False
-            if section[4] and line.startswith("Load Profile"):
-                carry.above = [(line_no, line)]
+            if section[4] and line.startswith(("Load Profile", "Top ")):
+                carry.above = [(line_no, re.sub(r"^Top .*?Events", lambda m: " " * len(m[0]), line))]
             carry.columns, carry.heads, carry.under = [], [], []
             self.plain.append(line_no)
             if section[3]:
@@ -175,6 +175,10 @@ class _Reader:
         ):
             self.plain.append(line_no)
             carry.remark = carry.remark or text.startswith("->")
+            if carry.section.startswith("top ") and text.startswith(
+                "~"
+            ):  # what is written beside it belongs to the headings
+                carry.above.append((line_no, line.replace("~", " ")))
         elif carry.columns and self.row(line_no, line):
             carry.fresh = False
         elif carry.columns and carry.section.startswith(awr_sections.WITH_TEXT):
@@ -213,6 +217,8 @@ class _Reader:
         """Take a line of dashes: columns and what is written above them; a single long one ends a table."""
         carry = self.carry
         runs = [(m.start(), m.end()) for m in re.finditer(r"-+|~+", line)]
+        if carry.section.startswith("load profile") and runs[0][0] > 20:  # 10g: no dashes under the names
+            runs.insert(0, (0, runs[0][0] - 1))
         self.plain.append(line_no)
         carry.literal = False
         if len(runs) < 2:

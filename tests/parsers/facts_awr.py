@@ -192,6 +192,12 @@ def shares(reading: Reading, value: dict[str, list[Any]]) -> None:
         assert row["total_s"] is None
 
 
+def timed(reading: Reading, value: dict[str, list[Any]]) -> None:
+    for name, told in value.items():
+        row = _event(reading, name)
+        assert [row["wait_class"], row["n"], row["pct"]] == told
+
+
 def masked(reading: Reading, value: list[str]) -> None:
     everything = str([t.to_dicts() for t in reading.tables.values()])
     for word in value:
@@ -202,6 +208,7 @@ CHECKERS = {
     "figures": figures,
     "figures_of": figures_of,
     "shares": shares,
+    "timed_events": timed,
     "masked": masked,
     "elapsed_min": elapsed_min,
     "db_time_min": db_time_min,
