@@ -158,8 +158,9 @@ def _keep(out: Path, about: str, said: Mapping[str, Any], head: str) -> None:
     evidence = sorted(p.name for p in out.glob("*.txt"))
     at = {name: said.get("at", {}).get(name, "box") for name in evidence}
     host = {"hosts": {name: {"os": "linux", **said.get("host", {})} for name in sorted(set(at.values()))}}
-    entries = {"artifacts": [{"file": name, "host": at[name]} for name in evidence]}
-    said = {k: v for k, v in said.items() if k not in ("host", "at")}
+    apart = {name: {"interval": s} for name, s in said.get("interval", {}).items()}
+    entries = {"artifacts": [{"file": name, "host": at[name], **apart.get(name, {})} for name in evidence]}
+    said = {k: v for k, v in said.items() if k not in ("host", "at", "interval")}
     write(out / "case.yaml", {"title": about.rstrip("."), **said, **host, **entries}, head)
 
 
