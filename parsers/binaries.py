@@ -8,7 +8,7 @@ _KNOWN = (
     (
         rb"iptrace [12]\.0",
         "a packet trace of AIX's iptrace",
-        "`editcap -F pcap FILE new.pcap` or `tshark -r FILE` (both of Wireshark; a listing of ipreport is not read)",
+        "`editcap -F pcap FILE new.pcap` or `tshark -r FILE` (both of Wireshark; or `ipreport -ns FILE` on AIX)",
     ),
     (
         rb"PERFILE2|2ELIFREP",

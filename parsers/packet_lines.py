@@ -97,7 +97,7 @@ COLUMNS = (
 NONE = pl.lit(None, pl.String)
 
 
-def _complete(frame: pl.DataFrame) -> pl.DataFrame:
+def complete(frame: pl.DataFrame) -> pl.DataFrame:
     """Put all columns in order, numbers as numbers."""
     missing = [NONE.alias(c) for c in COLUMNS if c not in frame.columns]
     numbers = ("sport", "dport", "seq", "ack", "len", "win", "vlan")
@@ -119,7 +119,7 @@ def transcript(frame: pl.DataFrame) -> pl.DataFrame:
     head = line.str.extract(r"^([^|]*)")
     numbers = {k: head.str.extract(rf" {k}=([0-9]+)") for k in ("seq", "ack", "win", "len", "vlan")}
     addresses = {k: pl.col(k).str.strip_chars("[]").replace("-", None) for k in ("src", "dst")}
-    return _complete(rows.with_columns(**numbers, **addresses, payload=line.str.extract(r" \| (.+)$")))
+    return complete(rows.with_columns(**numbers, **addresses, payload=line.str.extract(r" \| (.+)$")))
 
 
 def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
@@ -184,7 +184,7 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
         len=words.str.extract(r"length ([0-9]+)"),
         payload=(pl.col("who") + words).str.extract(r"^([^,]{1,80})"),
     )
-    return pl.concat([_complete(rows.with_columns(**ends)), _complete(arp)]).sort("line_no")
+    return pl.concat([complete(rows.with_columns(**ends)), complete(arp)]).sort("line_no")
 
 
 def _port(address: pl.Expr) -> pl.Expr:
@@ -218,7 +218,7 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
     rows = _groups(frame, SNOOP, "clock relative src dst vlan layer")
     line = pl.col("line")
     tcp = pl.col("layer") == "TCP"
-    flags = _spelled({"F": r" Fin", "S": r" Syn", "R": r" Rst", "P": r" Push", ".": r" Ack=", "U": r" Urg"}, line)
+    flags = spelled({"F": r" Fin", "S": r" Syn", "R": r" Rst", "P": r" Push", ".": r" Ack=", "U": r" Urg"}, line)
     number = {
         # A port or a number ends where its digits do: `S=10.1.1.1` is an address.
         k: line.str.extract(rf" {v}=([0-9]+)(?:[ ,]|$)")
@@ -233,7 +233,7 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
             line.str.extract(r" -> [^ ]+ +(?:VLAN#[0-9]+: )?([^?]{1,80})")
         ),
     )
-    return _complete(rows)
+    return complete(rows)
 
 
 def tshark(frame: pl.DataFrame) -> pl.DataFrame:
@@ -246,7 +246,7 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
     # On TCP that carries something known (TNS, HTTP, TLS) the line names that, and neither ports nor numbers.
     tcp = pl.col("words").is_not_null()
     words = pl.col("words")
-    flags = _spelled({"F": "FIN", "S": "SYN", "R": "RST", "P": "PSH", ".": "ACK", "U": "URG"}, words)
+    flags = spelled({"F": "FIN", "S": "SYN", "R": "RST", "P": "PSH", ".": "ACK", "U": "URG"}, words)
     ports = r" ([0-9]{1,5}) +(?:→|->|>) +([0-9]{1,5})(?: |$)"
     udp = pl.col("layer") == "UDP"
     number = {
@@ -269,10 +269,10 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
             layer + " " + line.str.extract(r" [A-Z][A-Za-z0-9_.-]* +[0-9]+ ([^?]{1,80})")
         ),
     )
-    return _complete(rows)
+    return complete(rows)
 
 
-def _spelled(words: dict[str, str], text: pl.Expr) -> pl.Expr:
+def spelled(words: dict[str, str], text: pl.Expr) -> pl.Expr:
     """Write flags as letters in the order of the given words."""
     letters = [
         pl.when(text.str.contains(word, literal=True)).then(pl.lit(letter)).otherwise(pl.lit(""))

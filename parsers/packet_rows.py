@@ -15,6 +15,9 @@ from parsers.tcp_flows import PACKETS, Flows
 PROOF = 20
 """So many stamps that never fall are a running clock."""
 
+FULL = ("snoop_v", "tshark_V", "ipreport")
+"""What prints packets layer by layer (`state["tool"]`)."""
+
 COLUMNS = (
     "line_no",
     "line_end",
@@ -139,8 +142,10 @@ def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         }
         return
     column = "relative" if row["relative"] is not None else "clock"
-    if column == "relative" or not row[column].strip("0:."):
-        since = _since_first(stamped[column].drop_nulls(), column, state["tool"], source.hints.command)
+    # Tools that print packets in full print the time of day, or say what else it is.
+    full = state["tool"] in FULL
+    if column == "relative" or not (full or row[column].strip("0:.")):
+        since = full or _since_first(stamped[column].drop_nulls(), column, state["tool"], source.hints.command)
         state |= {"stamps": f"{column}-{'since' if since else 'delta'}", "clock_kind": "trace-relative"}
         words = "since the first packet" if since else "since the packet before"
         out.note(row["line_no"], row["line_no"], "remark", f"stamps without a time of day are taken as {words}")

@@ -19,7 +19,11 @@ _NEVER = r"^[ \t]*(?:[#;*|+$%<&/\\]|--|\[.*\]$)|[ \t]{3,}\S.*[ \t]{3,}\S|[{}]$"
 _CALLS = r"[=(]\S*\)|\w::\w"
 """Calls and names of code; a long sentence may mention some."""
 
-FENCE = r"^[ \t]*(?:```|~{3,7}(?:[^~]|$)|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:source|syntaxhighlight|nowiki)\b)"
+FENCE = (
+    r"^[ \t]*(?:```|~{3,7}(?:[^~]|$)|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:syntaxhighlight|nowiki)\b"
+    # ipreport of AIX begins lines with `<source port=`.
+    r"|</?source(?:>| +(?:lang|line|inline|highlight)\b))"
+)
 """Where a writer says that a listing begins or ends."""
 
 TOOLISH = (

@@ -26,7 +26,7 @@ OVERTAKEN_S = 0.003
 BEHIND = 1 << 26
 """A sequence number further back than 64 MiB belongs to another numbering (relative after absolute), not to the past."""
 
-PACKETS = ("line_no", "t_local", "src", "sport", "dst", "dport", "flags", "seq", "len", "win")
+PACKETS = ("line_no", "line_end", "t_local", "src", "sport", "dst", "dport", "flags", "seq", "len", "win")
 """Columns that `Flows.add` reads; flags as tcpdump writes them (`S.`)."""
 
 _SCHEMA = {
@@ -127,17 +127,17 @@ class Flows:
     def add(self, packets: pl.DataFrame) -> None:
         """Take TCP packets with ports, in the order of the capture; columns PACKETS."""
         columns = [packets[name].to_list() for name in PACKETS]
-        for number, t, src, sport, dst, dport, flags, seq, size, win in zip(*columns, strict=True):
+        for number, end, t, src, sport, dst, dport, flags, seq, size, win in zip(*columns, strict=True):
             key = _key(src, sport, dst, dport)
             flow = self.open.get(key)
             syn, ack, rst = "S" in flags, "." in flags, "R" in flags
             if flow is None or (syn and not ack and not _same_attempt(flow, seq)):
                 if flow is not None:
                     self.done.append(flow)
-                flow = Flow(_ends(src, sport, dst, dport, syn, ack), number, number, t, opened=syn)
+                flow = Flow(_ends(src, sport, dst, dport, syn, ack), number, end, t, opened=syn)
                 self.open[key] = flow
             flow.n += 1
-            flow.last, flow.t_last = number, t
+            flow.last, flow.t_last = end, t
             mine = 0 if flow.ends[0][0] == src and flow.ends[0][1] == sport else 1
             side = flow.sides[mine]
             if side.shut:

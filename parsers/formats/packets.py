@@ -19,8 +19,8 @@ nanoseconds survive. A stamp is when the packet passed the capture, on either ho
 Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
 stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
 that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission.
-Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: snoop -v, tshark -V and -T
-fields, iptrace and ipreport of AIX, tunnels; lines of tshark that name a protocol above TCP have no ports.
+Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: tshark -T fields, tunnels;
+lines of tshark that name a protocol above TCP have no ports.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ FORMATS = (
     Format(
         kind="packets",
         variant="text",
-        version="2",
+        version="3",
         systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
         tables=("packets", "tcp_flows"),
         man="tcpdump(1), snoop(1M), tshark(1)",

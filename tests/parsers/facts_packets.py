@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import asks, notes, rows_of
 
 
 def packets(reading: Reading, value: int) -> None:
@@ -57,7 +58,11 @@ def clock(reading: Reading, value: str) -> None:
     assert [d.kind for d in reading.account.parts[0].domains] == [value]
 
 
+COLUMNS = "line_no line_end t_local proto src sport dst dport flags seq ack len win payload".split()
 CHECKERS = {
+    "rows": rows_of("packets", *COLUMNS),
+    "asks": asks,
+    "notes": notes,
     "packets": packets,
     "by_proto": by_proto,
     "flows": flows,

@@ -149,6 +149,7 @@ def test_the_connections_that_are_carried_are_bounded():
         pl.DataFrame(
             {
                 "line_no": range(1, count + 1),
+                "line_end": range(1, count + 1),
                 "t_local": [float(i) for i in range(count)],
                 "src": [CLIENT] * count,
                 "sport": range(count),
