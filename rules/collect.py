@@ -42,6 +42,17 @@ _LINKS = {
     _EVERY: "netstat -i, twice, 60 s apart",
 }
 
+_VMSTAT = {
+    _EVERY: "vmstat 5 12",
+    "linux": "vmstat -t 5 12",
+    "linux-old": "vmstat 5 12",
+    "solaris": "vmstat -T d 5 12",
+    "solaris-10": "vmstat 5 12",
+    "aix": "vmstat -t 5 12",
+}
+# Anonymous pages have columns of their own in this listing alone.
+_BY_PAGES = {"solaris": "vmstat -p 5 12", "solaris-10": "vmstat -p 5 12", "illumos": "vmstat -p 5 12"}
+
 COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "syscalls": (_TRACE, SYSADMIN),
     "open_calls": (_TRACE, SYSADMIN),
@@ -55,17 +66,7 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     "seg_groups": (_PMAP, SYSADMIN),
     "ipcs_shm": ({_EVERY: "ipcs -mob", "linux": "ipcs -m; ipcs -mp"}, SYSADMIN),
     "ipcs_sem": ({_EVERY: "ipcs -sb", "linux": "ipcs -s; ipcs -sl"}, SYSADMIN),
-    "vmstat": (
-        {
-            _EVERY: "vmstat 5 12",
-            "linux": "vmstat -t 5 12",
-            "linux-old": "vmstat 5 12",
-            "solaris": "vmstat -T d 5 12",
-            "solaris-10": "vmstat 5 12",
-        }
-        | {"aix": "vmstat -t 5 12"},
-        SYSADMIN,
-    ),
+    "vmstat": (_VMSTAT, SYSADMIN),
     "mpstat": (
         {
             _EVERY: "mpstat 5 12",
@@ -229,8 +230,9 @@ STATEMENTS: Mapping[str, Said] = {
 
 NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("pmap", "%dism%"): ({_EVERY: "pmap -xs of the process ora_dism_SID"}, SYSADMIN),
+    ("vmstat", "apo_kbps"): ({**_VMSTAT, **_BY_PAGES}, SYSADMIN),
     ("params", "kernel.sem"): ({_EVERY: "sysctl kernel.sem"}, SYSADMIN),
-    ("params", "thp"): ({_EVERY: "grep . /sys/kernel/mm/transparent_hugepage/enabled"}, SYSADMIN),
+    ("params", "thp"): ({_EVERY: "grep . /sys/kernel/mm/transparent_hugepage/{enabled,defrag}"}, SYSADMIN),
     ("params", "oracle"): ({_EVERY: "show parameter in SQL*Plus"}, DBA),
     ("counters", "fork"): (
         {"linux": "sar -w 5 12", "solaris": "sar -c 5 12", _EVERY: "vmstat -s, twice, 60 s apart"},
@@ -294,7 +296,7 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
         return "trace_level_LISTENER = 16 in listener.ora, then reload the listener; back to 0 within 10 minutes", DBA
     if need.table == "sqlnet" and any(value == "client" for _, _, value in need.where):
         return "trace_level_client = 16 in the client's sqlnet.ora, then one connect, then 0 again", TEAM
-    for _, _, value in need.where:
+    for value in (need.column, *(value for _, _, value in need.where)):
         for one in value if isinstance(value, (list, tuple)) else [value]:
             commands, who = NARROWER.get((need.table, str(one)), (commands, who))
     chosen = of_system(commands, os) or next(iter(commands.values()), f"anything that fills the table {need.table}")

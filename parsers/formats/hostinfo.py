@@ -48,7 +48,7 @@ LPARSTAT = (
     r"|Hypervisor Page Size|Desired [A-Za-z ]+|Sub Processor Mode|Total I/O Memory Entitlement)[ \t]+:"
 )
 SOLARIS = (
-    r"^(?:System Configuration: |Memory size: [0-9]+ Megabytes|System Peripherals \(|[0-9]+[ \t]+(?:on-line|off-line"
+    r"^[ \t]*(?:System Configuration: |Memory size: [0-9]+ Megabytes|System Peripherals \(|[0-9]+[ \t]+(?:on-line|off-line"
     r"|no-intr|spare|faulted|powered-off)[ \t]+since "
     r"|The physical processor has |[ \t]+(?:Oracle |(?:Open)?)Solaris [0-9]+ .*|[ \t]+The core has |[ \t]+(?:SPARC|UltraSPARC|x86)\S* \()"
 )

@@ -41,7 +41,7 @@ LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
 LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})[ \t]+(?:yes|no)\b.*$"
 LSPS_SUM = r"^[ \t]*([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})%$"
 SWAP_S = (
-    r"^total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
+    r"^[ \t]*total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
 )
 SWAP_HEAD = r"^swapfile +dev +swaplo +blocks +free"
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
