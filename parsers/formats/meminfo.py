@@ -16,8 +16,8 @@ Samples::
 Tables: meminfo (unit kb or pages; pct for the used share of lsps), names as /proc/meminfo has them where free means the
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb). Clock: none, or
 the marks' wall clock. Traps: free prints kB unless an option says else, and does not name it: with small numbers the unit
-stays unknown; swap -l counts blocks of 512 bytes; ::memstat prints pages first; `buffers/cache` was a line of its own up to
-procps 3.2. Known gaps: figures in MB or % beside pages are not kept; free -h is rounded.
+stays unknown; swap -l counts blocks of 512 bytes; ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`;
+`buffers/cache` was a line of its own up to procps 3.2. Known gaps: figures in MB or % beside pages are not kept; free -h is rounded.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ BUDDY = r"^[ \t]*Node ([0-9]{1,4}), zone[ \t]+([A-Za-z0-9]+)((?:[ \t]+[0-9]+)+)$
 LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
 LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})[ \t]+(?:yes|no)\b.*$"
 LSPS_SUM = r"^[ \t]*([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})%$"
-SWAP_S = (
-    r"^[ \t]*total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
-)
+SWAP_S = r"^[ \t]*total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
 SWAP_HEAD = r"^swapfile +dev +swaplo +blocks +free"
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
-MEMSTAT_HEAD = r"^Page Summary +Pages +"
-MEMSTAT = r"^([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[KMGT]?)?(?:[ \t]+[0-9]+%)?$"
+MEMSTAT_HEAD = r"^[ \t]*(?:Page Summary|Usage Type/Subtype) +Pages +"
+MEMSTAT = (
+    r"^([ \t]*)([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[kKmMgGtT]?)?"
+    r"(?:[ \t]+[0-9.]+%(?:/ *[0-9.]+%)?)?$"
+)
 _OWNS = {
     "proc": (PROC, "linux", "proc(5)", "cat /proc/meminfo"),
     "free": (rf"{FREE_HEAD}|{FREE}", "linux", "free(1)", "free -k"),
@@ -55,7 +56,8 @@ _OWNS = {
     "swap": (rf"{SWAP_S}|{SWAP_HEAD}|{SWAP_L}", "solaris", "swap(1M)", "swap -s; swap -l"),
     "memstat": (
         rf"{MEMSTAT_HEAD}|^-{{8,}} +-{{8,}} +-{{8,}}"
-        r"|^(?:Kernel|ZFS|Anon|Exec and libs|Page cache|Free \(|Total|Physical|Defdump|Boot pages|OSM|Other)\b.*[ \t]{2,}[0-9]+",
+        r"|^(?:Kernel|ZFS|(?:User/)?Anon|Exec and libs|Page [Cc]ache|Free \(|Total|Physical|Defdump|Boot pages|Retired|OSM|Other)"
+        r"\b.*[ \t]{2,}[0-9]+|^Free {2,}[0-9]+ +[0-9.]+[kmgt]? +[0-9.]+%$|^ +(?:Regular|ZFS|Physical pool) .*[0-9]%/ *[0-9.]+%$",
         "solaris",
         "mdb(1)",
         "echo ::memstat | mdb -k",
@@ -87,7 +89,7 @@ _WORDS = {
     "buddyinfo": (", zone ",),
     "lsps": ("Paging Space", "Page Space"),
     "swap": ("k bytes allocated", "swapfile "),
-    "memstat": ("Page Summary",),
+    "memstat": ("Page Summary", "Usage Type/Subtype"),
 }
 RULE = r"^[- ]*-{8,}[- ]*$"
 # Heading of free, by the row, to the name that /proc/meminfo has for it.
@@ -308,14 +310,29 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
+    """Read pages by use; what is indented below a use is a part of it and is named after it, as in `ZFS/ZFS Metadata`."""
     line = pl.col("line")
-    rows = _sampled(frame, line.str.contains(MEMSTAT_HEAD), state)
-    out.read(rows.filter(line.str.contains(MEMSTAT_HEAD) | line.str.contains(RULE))["line_no"])
-    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(["name", "value"])
-    rows = rows.with_columns(g=groups).unnest("g").filter(pl.col("name").is_not_null())
+    head, deep = line.str.contains(MEMSTAT_HEAD), line.str.extract(r"^([ \t]*)").str.len_chars()
+    rows = _sampled(frame, head, state)
+    out.read(rows.filter(head | line.str.contains(RULE))["line_no"])
+    outer = pl.when(head).then(deep).forward_fill().fill_null(state.get("indent", 0))
+    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(["blank", "name", "value"])
+    rows = rows.with_columns(g=groups, outer=outer, deep=deep).unnest("g")
+    whole = pl.when(pl.col("deep") <= pl.col("outer")).then(pl.col("name")).forward_fill()
+    rows = rows.with_columns(whole=pl.coalesce(whole, pl.lit(state.get("use"), pl.String))).filter(
+        pl.col("name").is_not_null() & ~head
+    )
+    if len(rows):
+        state |= {"indent": rows["outer"][-1], "use": rows["whole"][-1]}
+    part = pl.col("deep") > pl.col("outer")
     out.add(
         "meminfo",
         rows.select(
-            "line_no", "t_local", "sample", "name", value=pl.col("value").cast(pl.Float64), unit=pl.lit("pages")
+            "line_no",
+            "t_local",
+            "sample",
+            name=pl.when(part).then(pl.concat_str("whole", "name", separator="/")).otherwise(pl.col("name")),
+            value=pl.col("value").cast(pl.Float64),
+            unit=pl.lit("pages"),
         ),
     )
