@@ -14,7 +14,7 @@ Samples::
 Table: logs, source errpt: code = identifier, SUNW-MSG-ID or class of the report; severity = type (P, PERM ...), op = class (H, S ...), program = resource,
 text = label and description. Clock: wall-local; newest first in errpt, oldest first in fmdump. Traps: the stamp of errpt is MMDDhhmmYY;
 fmdump prints no year (a question); records of -a span many lines and are one row each. Known gaps: detail data of -a,
-fmdump -V, the FRU lines of fmdump -v.
+the FRU lines of fmdump -v.
 """
 
 from __future__ import annotations
@@ -138,11 +138,13 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
     rows = rows.filter(pl.col("mon").is_not_null()).with_columns(line_end=pl.col("line_no"))
     if rows.is_empty():
         return
-    if rows["year"].null_count():
-        rows = rows.with_columns(yearless.seconds(rows, source.hints, state))
+    # The first stamp decides; one of the other sort gives no time.
+    if not state.setdefault("dated", rows["year"][0] is not None):
+        seconds = yearless.seconds(rows, source.hints, state)
+        rows = rows.with_columns(t_local=pl.when(pl.col("year").is_null()).then(seconds))
         yearless.report(rows, source.hints, out, state)
     else:
-        at = [_seconds(*r) for r in rows.select("year", "mon", "day", "h", "m", "s").iter_rows()]
+        at = [_seconds(*r) if r[0] else None for r in rows.select("year", "mon", "day", "h", "m", "s").iter_rows()]
         rows = rows.with_columns(t_local=pl.Series(at, dtype=pl.Float64))
         stamp_falls.remark(rows, out, state.setdefault("falls", {}))
         _domain(rows, out, None)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from tests.parsers.evidence import Reading
 from tests.parsers.told_rows import asks, clock, notes, rows_of
 
+
+def secondaries(reading: Reading, value: list[list[str] | None]) -> None:
+    assert reading.table("logs")["secondary"].to_list() == value
+
+
 CHECKERS = {
+    "secondaries": secondaries,
     "rows": rows_of("logs", "line_no", "t_local", "code", "severity", "op", "program", "text"),
     "asks": asks,
     "clock": clock,
