@@ -10,7 +10,8 @@ Samples::
     &mm->mmap_lock       1000         10      1.2 us       12.0 us      3.0 us       0.5 us
              2    182.58 us    137.85 us     91.29 us     spinlock   rcu_core+0xc7
 
-Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (mean_ns, lock, caller). Clock:
+Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (n, mean_ns, lock, caller; rate_ps where the
+seconds are known: a person's interval, or `sleep 10` in the command). Clock:
 boot-relative for timehist; latency has only the moment of the worst delay.
 Traps: delay is the time from runnable to running, wait the time asleep before. A row of timehist stands at the end of the run.
 `avg wait` of older versions is in nanoseconds without a unit. Known gaps: perf sched map, timehist -s tables,
@@ -24,7 +25,7 @@ import re
 import polars as pl
 
 from parsers.registry import Claim, Format
-from parsers.source import Head, Source
+from parsers.source import Head, Hints, Source
 from parsers.tables import Domain, State, Tables
 
 LATENCY = (
@@ -58,7 +59,7 @@ FORMATS = tuple(
     Format(
         kind="perf",
         variant=variant,
-        version="1",
+        version="2",
         systems=("linux",),
         tables=tables,
         man=f"perf-{variant}(1)",
@@ -105,12 +106,19 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the heading of perf lock."""
     read = _sched if state["variant"] == "sched" else _lock
+    state["seconds"] = _seconds(source.hints)
     text = pl.col("line")
     for block in source.blocks():
         furniture = text.str.contains(FURNITURE) | text.str.contains(TIMEHIST_HEAD) | text.str.contains(LATENCY_HEAD)
         out.read(block.frame.filter(furniture)["line_no"])
         read(block.frame, out, state)
     return state
+
+
+def _seconds(hints: Hints) -> float | None:
+    """How long perf looked. Its tables do not say; the command does if it ran `sleep`."""
+    asleep = re.search(r"\bperf .*\bsleep +([0-9]+(?:\.[0-9]+)?)\b", hints.command or "")
+    return hints.interval_s or (float(asleep[1]) if asleep else None)
 
 
 def _sched(lines: pl.DataFrame, out: Tables, state: State) -> None:
@@ -184,7 +192,8 @@ def _lock(lines: pl.DataFrame, out: Tables, state: State) -> None:
         reader = _contention if re.match(CONTENTION_HEAD, str(heading)) else _report
         parts.append(reader(rows, str(heading)))
     if parts:
-        out.add("locks", pl.concat(parts, how="diagonal").sort("line_no"))
+        seconds = pl.lit(state["seconds"], pl.Float64)
+        out.add("locks", pl.concat(parts, how="diagonal").sort("line_no").with_columns(rate_ps=(pl.col("n") / seconds).round(6)))
 
 
 def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
