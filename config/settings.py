@@ -194,6 +194,9 @@ EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
 EXHIBIT_READ_PROCESSES = env_int("EXHIBIT_READ_PROCESSES", os.cpu_count() or 1, minimum=1)
 # Folders of a team's own rules, packs, changed thresholds and suppressions, beside the shipped rules (docs/add-a-rule.md).
 EXHIBIT_RULES = [Path(folder).expanduser().absolute() for folder in env_list("EXHIBIT_RULES")]
+# What one query of a rule may take at most. A rule that takes more is left out of that judgement and named in the room.
+EXHIBIT_RULE_SECONDS = env_int("EXHIBIT_RULE_SECONDS", 30, minimum=1)
+EXHIBIT_RULE_MB = env_int("EXHIBIT_RULE_MB", 512, minimum=32)
 # Members may ask the evidence tables in SQL (docs/operations.md, "Questions"). Off: the page says so, nothing runs.
 EXHIBIT_ASK = env_bool("EXHIBIT_ASK", True)
 

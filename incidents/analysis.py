@@ -290,6 +290,7 @@ def judge(
         case = os.path.join(folder, "case.json")
         kept = ["--cache", str(cache)] if cache else []
         kept += [word for rules_folder in settings.EXHIBIT_RULES for word in ("--rules", str(rules_folder))]
+        kept += ["--rule-seconds", str(settings.EXHIBIT_RULE_SECONDS), "--rule-mb", str(settings.EXHIBIT_RULE_MB)]
         with open(case, "w", encoding="utf-8") as file:
             json.dump(spec.as_json(), file)
         with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:

@@ -29,6 +29,8 @@ from parsers.errors import (
     UnknownFormat,
     WrongFormat,
 )
+from rules.case_yaml import CaseFile, load_case_yaml
+from rules.errors import CaseInvalid
 
 if TYPE_CHECKING:
     from parsers.reading import Account, Progress
@@ -98,7 +100,7 @@ def ingest(job: Job) -> None:
                 store.purge(artifact)
             raise
         except ParserError as error:
-            cause, kind = in_plain_words(error), type(error).__name__
+            cause, kind = _of_a_case(artifact, error) or in_plain_words(error), type(error).__name__
             known = error.account
             if known is None or len(known.parts) < 2 or not known.tables:
                 patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
@@ -358,6 +360,25 @@ def in_plain_words(error: ParserError) -> str:
     }
     message = str(error).replace("; name one with --kind", "")
     return f"{message[:1].upper()}{message[1:]}. {advice.get(type(error), 'The file is kept as it is.')}"
+
+
+def _of_a_case(artifact: Artifact, error: ParserError) -> str | None:
+    """Say of a case file that it is none of the evidence, and by its keys what is wrong in it; None for any other text."""
+    if not (isinstance(error, UnknownFormat) and artifact.name.endswith((".yaml", ".yml")) and artifact.size < 2**20):
+        return None
+    with store.open_original(artifact) as file:
+        text = file.read().decode(errors="replace")
+    try:
+        told = load_case_yaml(text)
+        problems = list(told.problems())
+    except CaseInvalid as wrong:
+        if not artifact.name.endswith("case.yaml"):
+            return None
+        told, problems = None, [str(wrong)]
+    if told == CaseFile():
+        return None
+    said = "".join(f" {artifact.name}: {problem}." for problem in problems)
+    return f"A case file is no evidence: nothing of it was taken over. Say it on the page Case of this room.{said}"
 
 
 # --- guesses ------------------------------------------------------------------------------------------------------

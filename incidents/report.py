@@ -261,6 +261,8 @@ class Claim:
     slug: str
     held: Mapping[int, Held]
     disputes: int = 0
+    left_out: str = ""
+    """Of a finding that the newest judgement does not have: why its rule gave none, where it was left out."""
 
     @property
     def key(self) -> str:
@@ -606,6 +608,11 @@ class Outlook:
     def failed(self) -> list[Json]:
         return list(self.report.get("failed") or [])
 
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """Why a rule gave no judgement, by its id: what it found before may still hold."""
+        return {str(fault.get("rule")): str(fault.get("error")) for fault in self.failed}
+
     @property
     def hidden(self) -> list[Json]:
         """Findings that a suppression hides: counted always, shown on demand."""
@@ -665,7 +672,11 @@ def changes(before: Outlook, after: Outlook) -> list[str]:
         said.append(f"{because if not said else ''}support {old.support} → {new.support}")
     keys_before, keys_after = ({c.key for c in outlook.claims if c.key} for outlook in (before, after))
     found = [f"new: {claim.headline}" for claim in after.claims if claim.key in keys_after - keys_before]
-    lost = [f"no longer found: {claim.headline}" for claim in before.claims if claim.key in keys_before - keys_after]
+    lost = [
+        f"{'not judged, its rule was left out' if claim.rule in after.left_out else 'no longer found'}: {claim.headline}"
+        for claim in before.claims
+        if claim.key in keys_before - keys_after
+    ]
     said += [*found[:2], *lost[:2]]
     if more := len(found[2:]) + len(lost[2:]):
         said.append(f"{more} more change{'s' if more > 1 else ''} of findings")

@@ -9,10 +9,12 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rules.engine.sandbox import Fence
     from rules.model import Failed
     from rules.packs import Library
     from rules.rule import Rule
@@ -56,6 +58,12 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the report as one JSON object")
     parser.add_argument("--html", metavar="FILE", help="write one self-contained page")
     parser.add_argument("--rules", metavar="DIR", action="append", default=[], help="further rules")
+    parser.add_argument(
+        "--rule-seconds", metavar="N", type=float, help="the most time that one query of a rule may take (30)"
+    )
+    parser.add_argument(
+        "--rule-mb", metavar="N", type=int, help="the most memory that one query of a rule may take (512)"
+    )
     parser.add_argument("--only", metavar="ID,...", help="run these rules only")
     parser.add_argument("--explain", metavar="ID", help="what the rule needs, why it did or did not fire here")
     parser.add_argument("--list", action="store_true", help="list the rules")
@@ -134,7 +142,7 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
         else:
             spec = CaseSpec()
         case = Case(spec, Path(options.cache) if options.cache else None)
-        report = judge(case, library, problems=problems)
+        report = judge(case, library, _fence(options, parser), problems)
         if options.explain:
             print(printing.explain(library.rules[0], report, case), end="")
         elif options.json:
@@ -146,6 +154,17 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
 
             Path(options.html).write_text(html_page.page(report, spec.title), encoding="utf-8")
         return max(status, 6 if report.failed else 0)
+
+
+def _fence(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Fence:
+    from rules.engine.sandbox import Fence
+
+    usual = Fence()
+    seconds = usual.limit_s if options.rule_seconds is None else options.rule_seconds
+    mb = usual.memory_mb if options.rule_mb is None else options.rule_mb
+    if not 0 < seconds < 86_400 or mb < 1:
+        parser.error("--rule-seconds and --rule-mb must be more than 0")
+    return replace(usual, limit_s=seconds, memory_mb=mb, address_mb=usual.address_mb - usual.memory_mb + mb)
 
 
 def _json(name: str) -> object:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import yaml
 
+from rules import statements
 from rules.decoding import decode, encode, line_of
 from rules.errors import CaseInvalid
 from rules.model import (
@@ -108,6 +109,14 @@ class CaseFile:
             artifacts=tuple(e for e in self.artifacts if e.file in files),
             phases=tuple(p for p in self.phases if p.file in files),
         )
+
+    def problems(self) -> Iterator[str]:
+        """Yield key and why of what cannot hold, as far as the case file alone tells: unknown hosts and phases, contradictions."""
+        files = dict.fromkeys([*(entry.file for entry in self.artifacts), *(phase.file for phase in self.phases)])
+        parts = {f: [PartSpec(n, *(e.span or (1, 1))) for n, e in enumerate(self.entries(f), start=1)] for f in files}
+        read = (ArtifactSpec(n, file, parts=tuple(parts[file])) for n, file in enumerate(files, start=1))
+        yield from unknown_names(self.spec(read))
+        yield from statements.problems(self.statements, None)
 
     def spec(self, artifacts: Iterable[ArtifactSpec]) -> CaseSpec:
         """Join with the artifacts as read. A part takes host, phase, role and clock of the entry whose lines hold its first line."""
@@ -205,7 +214,7 @@ def unknown_names(spec: CaseSpec) -> Iterator[str]:
         for host in dict.fromkeys(p.host for p in artifact.parts if p.host is not None):
             if spec.hosts and host not in spec.hosts:
                 listed = ", ".join(spec.hosts)
-                yield f"host of {artifact.file}: {host!r} is not among the hosts ({listed}){_near(host, spec.hosts)}; it stands as a host of its own"
+                yield f"artifacts.{artifact.file}.host: {host!r} is not among the hosts ({listed}){_near(host, spec.hosts)}; it stands as a host of its own"
     known = {p.phase for a in spec.artifacts for p in a.parts if p.phase} | {p.phase for p in spec.phases}
     for n, marker in enumerate(spec.markers if spec.artifacts else ()):
         for phase in marker.between or ():

@@ -47,7 +47,7 @@ from rules.model import (
     WithoutArtifact,
     support_word,
 )
-from rules.packs import Library, hides, open_library, usable_overrides, usable_suppressions
+from rules.packs import Library, hides, open_library, placed, usable_overrides, usable_suppressions
 from rules.rule import Need, Rule
 from rules.verdict import Judgement, Requests, requests_of
 from rules.whose_seconds import whose_seconds
@@ -93,8 +93,9 @@ def judge(
     )
     ids = {r.id: r for r in library.rules}
     chosen = case.spec.rules
-    overrides, refused = usable_overrides((*library.overrides, *chosen.overrides), ids, library.complete)
-    suppressions, too_long = usable_suppressions((*library.suppressions, *chosen.suppressions))
+    own, refused = usable_overrides(placed("CASE", "rules.overrides", chosen.overrides), ids, library.complete)
+    hiding, too_long = usable_suppressions(placed("CASE", "rules.suppressions", chosen.suppressions))
+    overrides, suppressions = (*library.overrides, *own), (*library.suppressions, *hiding)
     clock_map, clock_error = aligned(case)
     with tempfile.TemporaryDirectory(prefix="exhibit-") as scratch, Sandbox(fence) as sandbox:
         runner = Runner(case, sandbox, Path(scratch), case.cache)
@@ -230,7 +231,7 @@ class _Judged:
             try:
                 made += [self._finding(d, outcome, runner) for d in outcome.drafts]
             except BadTemplate as error:
-                failed.append(Failed(outcome.rule.id, f"message: {error}"))
+                failed.append(Failed(outcome.rule.id, f"{outcome.rule.path}: messages: {error}"))
                 broken.add(outcome.rule.id)
         made = [m for m in made if m.draft.rule.id not in broken]
         self.failed = tuple(failed)

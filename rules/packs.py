@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from rules import registry
 from rules.decoding import decode
@@ -97,12 +97,21 @@ class Library:
         return replace(self, rules=tuple(r for r in self.rules if r.id in wanted), complete=False)
 
 
+@dataclass(frozen=True)
+class Placed(Generic[T]):
+    """An entry with the file and the key where somebody wrote it."""
+
+    file: str
+    key: str
+    entry: T
+
+
 @dataclass
 class _Opened:
     rules: dict[str, Rule] = field(default_factory=dict)
     packs: list[Pack] = field(default_factory=list)
-    overrides: list[Override] = field(default_factory=list)
-    suppressions: list[Suppression] = field(default_factory=list)
+    overrides: list[Placed[Override]] = field(default_factory=list)
+    suppressions: list[Placed[Suppression]] = field(default_factory=list)
     broken: list[Failed] = field(default_factory=list)
 
     def attempt(self, path: Path, read: Callable[[Path], T]) -> T | None:
@@ -110,11 +119,9 @@ class _Opened:
         try:
             return read(path)
         except RuleInvalid as error:
-            self.broken.append(
-                Failed(f"{path.parent.name}/{path.name}", f"{error.key}: {error.why}" if error.key else error.why)
-            )
+            self.broken.append(Failed(_named(path), f"{error.key}: {error.why}" if error.key else error.why))
         except (OSError, UnicodeDecodeError) as error:
-            self.broken.append(Failed(f"{path.parent.name}/{path.name}", f"cannot be read: {error}"))
+            self.broken.append(Failed(_named(path), f"cannot be read: {error}"))
         return None
 
 
@@ -129,19 +136,28 @@ def open_library(*folders: Path) -> Library:
         for path in sorted(folder.rglob("*.yaml")):
             if path.name == OVERRIDES:
                 told = opened.attempt(path, lambda p: _decoded(p, OverrideFile))
-                opened.overrides += _scoped(told.overrides) if told else ()
+                opened.overrides += placed(_named(path), "overrides", _scoped(told.overrides)) if told else ()
             elif path.name == SUPPRESSIONS:
                 held = opened.attempt(path, lambda p: _decoded(p, SuppressionFile))
-                opened.suppressions += held.suppressions if held else ()
+                opened.suppressions += placed(_named(path), "suppressions", held.suppressions) if held else ()
             elif path.name != PACK and not any(p in packs for p in path.parents):
                 _add(opened, path)
         for place, pack in packs.items():
             if pack is not None:
                 _open_pack(opened, place, pack)
     rules = tuple(opened.rules[k] for k in sorted(opened.rules))
-    return Library(
-        rules, tuple(opened.packs), tuple(opened.overrides), tuple(opened.suppressions), tuple(opened.broken)
-    )
+    overrides, absurd = usable_overrides(opened.overrides, opened.rules)
+    suppressions, endless = usable_suppressions(opened.suppressions)
+    return Library(rules, tuple(opened.packs), overrides, suppressions, (*opened.broken, *absurd, *endless))
+
+
+def _named(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def placed(file: str, key: str, entries: Iterable[T]) -> list[Placed[T]]:
+    """Say of each entry of a list where it stands."""
+    return [Placed(file, f"{key}[{n}]", entry) for n, entry in enumerate(entries)]
 
 
 def _decoded(path: Path, kind: type[T]) -> T:
@@ -156,9 +172,7 @@ def _add(opened: _Opened, path: Path) -> Rule | None:
     if rule is None:
         return None
     if rule.id in opened.rules:
-        opened.broken.append(
-            Failed(f"{path.parent.name}/{path.name}", f"id: {rule.id} is also in {opened.rules[rule.id].path}")
-        )
+        opened.broken.append(Failed(_named(path), f"id: {rule.id} is also in {opened.rules[rule.id].path}"))
         return None
     opened.rules[rule.id] = rule
     return rule
@@ -181,7 +195,7 @@ def _open_pack(opened: _Opened, place: Path, pack: PackFile) -> None:
         rule = _add(opened, path)
         found += [rule.id] if rule else []
     opened.packs.append(Pack(pack.name, pack.version, pack.discovery, frozenset(found)))
-    opened.overrides += [replace(o, scope="pack") for o in _scoped(pack.overrides)]
+    opened.overrides += placed(where, "overrides", [replace(o, scope="pack") for o in _scoped(pack.overrides)])
 
 
 def _scoped(entries: Iterable[OverrideEntry]) -> list[Override]:
@@ -204,19 +218,19 @@ def _refused(wanted: str) -> str | None:
 
 
 def usable_overrides(
-    overrides: Sequence[Override], rules: Mapping[str, Rule], known: bool = True
+    overrides: Sequence[Placed[Override]], rules: Mapping[str, Rule], known: bool = True
 ) -> tuple[tuple[Override, ...], tuple[Failed, ...]]:
     """Return the overrides that may stand, and a message for each that may not: its rule then keeps its other value.
 
     `known`: all rules are in `rules`, so that one which is not there does not exist.
     """
     used, refused = [], []
-    for n, o in enumerate(overrides):
+    for at in overrides:
+        o = at.entry
         rule = rules.get(o.rule)
-        where = f"rules.overrides[{n}] ({o.scope} {o.author})"
         if rule is None:
             if known:
-                refused.append(Failed("OVERRIDES", f"{where}.rule: there is no rule {o.rule}"))
+                refused.append(Failed(at.file, f"{at.key}.rule: there is no rule {o.rule}: not applied"))
             continue
         param = rule.file.params.get(o.param)
         why = "the rule has no such parameter" if param is None else param.refuse(o.value)
@@ -224,31 +238,34 @@ def usable_overrides(
         if why is None and o.expires is not None and _day(o.expires) is None:
             key, why = "expires", f"is no date: {o.expires!r}"
         if why:
-            refused.append(Failed("OVERRIDES", f"{where}.{key}: {o.rule}.{o.param}: {why}: not applied"))
+            refused.append(
+                Failed(at.file, f"{at.key}.{key}: {o.rule}.{o.param}: {why} (said by {o.author}): not applied")
+            )
         else:
             used.append(o)
     return tuple(used), tuple(refused)
 
 
 def usable_suppressions(
-    suppressions: Sequence[Suppression], today: date | None = None
+    suppressions: Sequence[Placed[Suppression]], today: date | None = None
 ) -> tuple[tuple[Suppression, ...], tuple[Failed, ...]]:
     """Return the suppressions in force and a message for each that is none: too long, or without a date."""
     now = today or datetime.now(UTC).date()
     used, refused = [], []
-    for n, s in enumerate(suppressions):
+    for at in suppressions:
+        s = at.entry
         until = _day(s.until)
-        where = f"rules.suppressions[{n}] ({s.author})"
+        key, why = "until", ""
         if until is None:
-            refused.append(Failed("SUPPRESSIONS", f"{where}.until: is no date: {s.until!r}: not applied"))
+            why = f"is no date: {s.until!r}"
         elif until > now + timedelta(days=MOST_DAYS):
-            refused.append(
-                Failed("SUPPRESSIONS", f"{where}.until: {s.until} is more than {MOST_DAYS} days away: not applied")
-            )
+            why = f"{s.until} is more than {MOST_DAYS} days away"
         elif s.scope == "host" and s.host is None:
-            refused.append(Failed("SUPPRESSIONS", f"{where}.host: is needed with scope host: not applied"))
+            key, why = "host", "is needed with scope host"
         elif until >= now:
             used.append(s)
+        if why:
+            refused.append(Failed(at.file, f"{at.key}.{key}: {s.rule}: {why} (said by {s.author}): not applied"))
     return tuple(used), tuple(refused)
 
 

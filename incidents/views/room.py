@@ -59,7 +59,8 @@ def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | N
         return claim, None  # it is found now
     row = room.incident.findings.select_related("current").filter(key=key).first()
     if row is not None and row.current is not None:
-        claim = Claim(row.current.content, room.incident.slug, outlook.held)
+        why = outlook.left_out.get(row.rule, "")
+        claim = Claim(row.current.content, room.incident.slug, outlook.held, left_out=why)
     if claim is None:
         raise Refused("There is no such finding.", 404)
     return claim, row
@@ -76,7 +77,10 @@ def judged(room: Room) -> dict[str, Any]:
         "known": known_of(room, outlook),
         "evaluation": evaluation,
         "changed": "; ".join(changes(before, outlook)),
-        "gone": list(incident.findings.select_related("current").filter(gone_since__isnull=False)[:MOST_GONE]),
+        "gone": [
+            (finding, outlook.left_out.get(finding.rule))
+            for finding in incident.findings.select_related("current").filter(gone_since__isnull=False)[:MOST_GONE]
+        ],
         **header(incident),
         "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
         "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),

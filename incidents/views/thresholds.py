@@ -71,6 +71,11 @@ class Changed:
     param: Param | None
     title: str
 
+    @property
+    def refused(self) -> str | None:
+        """Why it is not applied, where the rule's bounds are others by now."""
+        return self.param.refuse(self.row.value) if self.param else None
+
 
 @require_http_methods(["GET", "POST"])
 def thresholds(request: HttpRequest, slug: str) -> HttpResponse:

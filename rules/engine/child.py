@@ -164,7 +164,12 @@ def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
     except Refused as error:
         return {"error": {"kind": "refused", "text": str(error)}}
     except duckdb.InterruptException:
-        return {"error": {"kind": "slow", "text": f"stopped after {request.get('limit_s')} s"}}
+        return {
+            "error": {
+                "kind": "slow",
+                "text": f"stopped after {request['limit_s']:g} s, the most that one query may take",
+            }
+        }
     except (duckdb.OutOfMemoryException, MemoryError):
         return {"error": {"kind": "large", "text": f"the memory limit of {engine.memory_mb} MB was reached"}}
     except (duckdb.Error, RuntimeError, KeyError) as error:

@@ -219,7 +219,8 @@ class Runner:
         }  # fmt: skip
 
     def run_one(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Outcome:
-        """Return the outcome of one rule with these parameters."""
+        """Return the outcome of one rule with these parameters; `failed` names its file and the key of it that broke."""
+        key = "requires"
         try:
             counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
             met, unmet, applies = self._gate(rule, counts)
@@ -229,6 +230,7 @@ class Runner:
             if met:  # what would only confirm is not even built where the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
                 values = {n: p.value for n, p in params.items()}
+                key = "query" if rule.file.query else "when"
                 sql, apart = _apart(rule)
                 parts = {n: self._part(rule, n, part, values) for n, part in apart.items()}
                 kept = self._kept(rule, sql, values, [digest for _, digest in parts.values()])
@@ -242,9 +244,9 @@ class Runner:
             room = _room_scope(rule)
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
-            return Outcome(rule, params, failed=error.cause)
+            return Outcome(rule, params, failed=f"{rule.path}: {key}: {error.cause}")
         except Exception as error:  # one rule's fault, or its derived table's, must not stop the others
-            return Outcome(rule, params, failed=f"{type(error).__name__}: {error}")
+            return Outcome(rule, params, failed=f"{rule.path}: {key}: {type(error).__name__}: {error}")
         fired = {None} if room and drafts else {d.host for d in drafts}
         helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
         quiet = (*(h for h in met if h not in fired), *silent)

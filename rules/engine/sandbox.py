@@ -167,12 +167,13 @@ class Sandbox:
             line = _line(process.stdout.fileno(), time.monotonic() + wait_s)
         except TimeoutError:
             self.close()
-            raise RuleTooSlow(rule, f"killed after {wait_s:g} s") from None
+            raise RuleTooSlow(rule, f"killed after {wait_s:g} s: it did not stop when its time was over") from None
         except OSError:
             line = b""
         if not line:
             self.close()
-            raise RuleTooLarge(rule, f"the query process ended ({_ending(process.returncode)})")
+            ended = _ending(process.returncode)
+            raise RuleTooLarge(rule, f"the query process ended ({ended}), as it does where memory is not enough")
         made: dict[str, Any] = json.loads(line)
         return made
 

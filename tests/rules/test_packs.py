@@ -14,7 +14,7 @@ from rules.__main__ import main
 from rules.case import Case
 from rules.evaluate import judge
 from rules.model import CaseSpec, Override, Report, RuleChoices, Suppression
-from rules.packs import open_library, usable_overrides, usable_suppressions
+from rules.packs import open_library, placed, usable_overrides, usable_suppressions
 from tests.rules.test_loader import LEVEL1
 
 TEAM: dict[str, Any] = {k: v for k, v in LEVEL1.items() if k not in ("when", "params", "query")} | {
@@ -128,19 +128,37 @@ def test_absurd_thresholds_are_named_and_not_applied(tmp_path: Path) -> None:
         Override("TEAM-dba-001", "least", 6, "r", "A", expires="soon"),
         Override("TEAM-dba-001", "least", 6, "r", "A"),
     )
-    used, refused = usable_overrides(given, rules)
+    used, refused = usable_overrides(placed("dba/overrides.yaml", "overrides", given), rules)
     assert used == given[5:]
+    assert {f.rule for f in refused} == {"dba/overrides.yaml"}
     assert [f.error for f in refused] == [
-        "rules.overrides[0] (room A).value: TEAM-dba-001.least: must be 0.5 to 60, not 1000000000000.0: not applied",
-        "rules.overrides[1] (team A).value: TEAM-dba-001.least: must be a number, not 'many': not applied",
-        "rules.overrides[2] (room A).param: TEAM-dba-001.most: the rule has no such parameter: not applied",
-        "rules.overrides[3] (room A).rule: there is no rule TEAM-dba-009",
-        "rules.overrides[4] (room A).expires: TEAM-dba-001.least: is no date: 'soon': not applied",
+        "overrides[0].value: TEAM-dba-001.least: must be 0.5 to 60, not 1000000000000.0 (said by A): not applied",
+        "overrides[1].value: TEAM-dba-001.least: must be a number, not 'many' (said by A): not applied",
+        "overrides[2].param: TEAM-dba-001.most: the rule has no such parameter (said by A): not applied",
+        "overrides[3].rule: there is no rule TEAM-dba-009: not applied",
+        "overrides[4].expires: TEAM-dba-001.least: is no date: 'soon' (said by A): not applied",
     ]
-    assert len(usable_overrides(given, rules, known=False)[1]) == 4
+    assert len(usable_overrides(placed("f", "k", given), rules, known=False)[1]) == 4
     report = judged(tmp_path, CaseSpec(rules=RuleChoices(given[:1])))
     assert found(report) == ["pid 6", "pid 9"]
-    assert [f.rule for f in report.failed] == ["OVERRIDES"]
+    assert [(f.rule, f.error.split(":")[0]) for f in report.failed] == [("CASE", "rules.overrides[0].value")]
+
+
+def test_what_is_absurd_in_a_folder_is_named_with_its_own_file_and_key(tmp_path: Path) -> None:
+    entry = {"rule": "TEAM-dba-001", "param": "least", "value": 6, "reason": "r", "author": "DBA"}
+    hidden = {"rule": "TEAM-dba-001", "reason": "r", "author": "DBA", "until": "some day"}
+    write(tmp_path / "site", "busy.yaml", TEAM)
+    write(tmp_path / "site", "overrides.yaml", {"overrides": [entry, entry | {"value": 1e9, "scope": "site"}]})
+    write(tmp_path / "site", "suppressions.yaml", {"suppressions": [hidden]})
+    write(tmp_path / "p", "pack.yaml", {"name": "p", "version": "1.0.0", "overrides": [entry | {"param": "most"}]})
+    library = open_library(tmp_path)
+    assert {f.rule: f.error for f in library.broken} == {
+        "site/overrides.yaml": "overrides[1].value: TEAM-dba-001.least: must be 0.5 to 60, not 1000000000.0 (said by DBA): not applied",
+        "site/suppressions.yaml": "suppressions[0].until: TEAM-dba-001: is no date: 'some day' (said by DBA): not applied",
+        "p/pack.yaml": "overrides[0].param: TEAM-dba-001.most: the rule has no such parameter (said by DBA): not applied",
+    }
+    report = judged(tmp_path)
+    assert (found(report), report.failed) == (["pid 6", "pid 9"], library.broken)
 
 
 def test_a_pack_runs_where_its_discovery_finds_something(tmp_path: Path) -> None:
@@ -205,15 +223,15 @@ def test_suppressions_hide_and_count(tmp_path: Path) -> None:
     ],
 )
 def test_a_suppression_without_a_near_end_is_refused(given: Suppression, why: str) -> None:
-    used, refused = usable_suppressions((given,))
+    used, refused = usable_suppressions(placed("f", "suppressions", (given,)))
     assert used == ()
     assert why in refused[0].error
 
 
 def test_a_suppression_ends() -> None:
     given = (Suppression("X-001", "r", "A", "2026-03-01"),)
-    assert usable_suppressions(given, date(2026, 3, 1)) == (given, ())
-    assert usable_suppressions(given, date(2026, 3, 2)) == ((), ())
+    assert usable_suppressions(placed("f", "k", given), date(2026, 3, 1)) == (given, ())
+    assert usable_suppressions(placed("f", "k", given), date(2026, 3, 2)) == ((), ())
 
 
 def test_deprecated_rules_load_and_do_not_run(tmp_path: Path) -> None:
@@ -255,7 +273,7 @@ statements: [{name: sessions, num: 1}, {name: sessions, num: 2}]
     assert failed == [
         "case.yaml: artifacts[1].file: pss.txt is not among the files given; did you mean ps.txt?",
         "case.yaml: phases[0].file: gone is not among the files given",
-        "host of ps.txt: 'bd1' is not among the hosts (db1); did you mean db1?; it stands as a host of its own",
+        "artifacts.ps.txt.host: 'bd1' is not among the hosts (db1); did you mean db1?; it stands as a host of its own",
         "markers[0].between: no evidence is of the phase 'aftr' (there are: before)",
         "statements.sessions: is said to be 1 (by unknown) and 2 (by unknown): none of them is used",
     ]

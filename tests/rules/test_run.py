@@ -229,7 +229,7 @@ def test_a_fault_of_one_rule_concerns_no_other(monkeypatch: pytest.MonkeyPatch) 
     case = Case.of_tables({"ps": ROWS})
     monkeypatch.setattr("rules.engine.views.build", broken)
     made = judge(case, [rule()])
-    assert [(f.rule, f.error) for f in made.failed] == [("CPU-903", "ZeroDivisionError: planted")]
+    assert [(f.rule, f.error) for f in made.failed] == [("CPU-903", "rule: requires: ZeroDivisionError: planted")]
     monkeypatch.undo()
     monkeypatch.setattr(clocks, "align", broken)
     assert aligned(case) == (None, "ZeroDivisionError: planted")

@@ -204,7 +204,7 @@ def test_what_rests_on_words_alone_is_minor_and_base() -> None:
     )
     shown = rule(901, LOCK, query="select 'x' as subject, 9.0 as magnitude, [] as evidence from ps order by pid")
     broken = judge(Case.of_tables({"ps": [{"line_no": 1}]}), [shown])
-    assert [f.error for f in broken.failed] == ["result row 'x': evidence is empty"]
+    assert [f.error for f in broken.failed] == ["cpu/r901.yaml: query: result row 'x': evidence is empty"]
 
 
 def test_a_changed_threshold_stands_in_the_text() -> None:
