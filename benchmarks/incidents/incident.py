@@ -20,8 +20,8 @@ class Incident:
 
     `truth`: keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said`: keys of its case.yaml
     (symptom, statements ..., `at`: the host of each file, `interval`: its seconds) for the bad run; `said_healthy` for the
-    twin, which has the same programs and no cause. `calm`: the recording holds counters of the whole machine; it waits until others leave the processors alone, and a twin in which they did
-    not is thrown away.
+    twin, which has the same programs and no cause. `calm`: the recording holds counters of the whole machine; it waits until
+    others leave the processors alone, and a twin in which they did not is thrown away.
     """
 
     name: str
