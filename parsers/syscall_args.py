@@ -32,6 +32,11 @@ AT_CALLS = _names(
 )
 """Calls that begin with a directory descriptor and a path."""
 
+NO_PATH_CALLS = _names(
+    "getrandom getentropy gethostname sethostname setdomainname memfd_create add_key request_key delete_module fsopen"
+)
+"""Calls that begin with a text which is no path: random bytes may begin with a slash."""
+
 TRANSFERS = _names(
     "read write readv writev pread pread64 pwrite pwrite64 preadv pwritev send sendto sendmsg recv recvfrom recvmsg getmsg putmsg "
     "sendfile sendfile64 sendfilev sendfilev64 getdents getdents64 kread kwrite kreadv kwritev"
@@ -111,7 +116,7 @@ def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
 
 def may_have_path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
     """Say cheaply for which calls `path` can say something."""
-    return args.str.contains(r'^\s*["“]') | name.is_in(AT_CALLS)
+    return args.str.contains(r'^\s*["“]') & ~name.is_in(NO_PATH_CALLS) | name.is_in(AT_CALLS)
 
 
 def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:

@@ -74,6 +74,11 @@ def test_a_path_is_a_text_in_first_place_or_behind_a_directory(name, args, path)
     assert path is None or value(arg.may_have_path(NAME, ARGS), name, args)
 
 
+def test_random_bytes_and_names_are_no_paths():
+    assert not value(arg.may_have_path(NAME, ARGS), "getrandom", r'"\x2f\x11\xdf", 3, 0')
+    assert not value(arg.may_have_path(NAME, ARGS), "sethostname", '"/db1", 4')
+
+
 @pytest.mark.parametrize(
     ("name", "args", "ret", "found"),
     [
