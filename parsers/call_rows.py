@@ -87,6 +87,7 @@ class CallRows:
             pl.lit(False if c == "emitted" else None, t).alias(c) for c, t in _LINKS.items()
         )
         both = pl.concat([self.carried, fresh]) if len(self.carried) else fresh
+        del events, fresh
         if both.is_empty():
             return
         old = pl.int_range(pl.len()) < len(self.carried)
@@ -107,9 +108,11 @@ class CallRows:
         call, starts = pl.col("kind") == "call", pl.col("stamp") == "start"
         waits = call & starts & pl.col("elapsed").is_null() & pl.col("t").is_not_null() & pl.col("n").is_null()
         both = both.with_columns((~waits | pl.lit(last)).alias("ready"))
-        self._rows(both.filter(call & pl.col("ready") & ~pl.col("emitted")), gaps)
+        ready = [both.filter(call & pl.col("ready") & ~pl.col("emitted"))]
         ends = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).tail(MAX_THREADS)
         gone = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).head(-MAX_THREADS)
+        del both
+        self._rows(ready.pop(), gaps)
         if len(gone):
             self._rows(gone.filter(call & ~pl.col("ready") & ~pl.col("emitted")), gaps)
         ends = ends.with_columns((pl.col("ready") | pl.col("emitted")).alias("emitted"))

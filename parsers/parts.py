@@ -410,7 +410,7 @@ class _Scan:
         self._pieces: list[tuple[int, int, int]] = []
         self._kept: dict[int, _Lines] = {}
         self._own: dict[tuple[str, int], Bools] = {}
-        flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "any", "prose", "strong", "toolish")}
+        flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "own", "any", "prose", "strong", "toolish")}
         count, starts, bits = 0, [], []
         for piece in text.pieces(begin.offset, end):
             starts.append(piece.starts + piece.offset)
@@ -432,6 +432,9 @@ class _Scan:
         self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
         self._bits = np.concatenate(bits) if bits else np.zeros((count, (len(owns()) + 7) // 8), np.uint8)
         self._judged = np.full(count // CHUNK + 1, bool(bits))
+        if kind is not None:
+            for chunk in range(count // CHUNK + 1):
+                self._own[kind, chunk] = joined["own"][chunk * CHUNK : (chunk + 1) * CHUNK]
 
     def offset(self, line_no: int) -> int:
         """Give the byte offset of a line of the file, or the end of the window."""
@@ -507,11 +510,13 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
     size = len(lines)
     blank = (lines == "").to_numpy()
     if fits is not None:
+        own = np.zeros(size, np.bool_)
         any_hit, rest = np.logical_or.reduce(fits, axis=1), ~blank
     else:
-        mine = np.zeros(size, np.bool_) if kind is None else hits(lines, kind)
+        own = np.zeros(size, np.bool_) if kind is None else hits(lines, kind)
+        mine = own
         if mine.any():
-            mine &= ~lines.str.contains(FENCE).to_numpy()
+            mine = mine & ~lines.str.contains(FENCE).to_numpy()
         rest = ~blank & ~mine
         any_hit = mine.copy()
         index = np.flatnonzero(rest)
@@ -532,6 +537,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
     return {
         "blank": blank,
         "fence": fence,
+        "own": own,
         "any": any_hit & ~blank,
         "prose": prose & ~fence,
         "strong": strong,

@@ -10,12 +10,15 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +31,8 @@ from parsers.dress import FEW, second, undressed
 from parsers.errors import LimitExceeded, NotText
 from parsers.notes import ELISION
 
+T = TypeVar("T")
+
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 4 * 1024
 """So far before the end of a block its last line end is looked for first."""
@@ -36,6 +41,9 @@ INDEX_STEP = 1000
 """Every so many lines the byte offset is kept (lines 1, 1001, 2001 ...)."""
 
 Longs = npt.NDArray[np.int64]
+
+Sightings = list[tuple[int, int, int, str, str]]
+"""Secrets of a block: line, first character, the one behind, kind, the line's text."""
 
 NO_ARCHIVES = "its files are read one by one, not the archive itself"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -73,7 +81,7 @@ class Limits:
 
     file_bytes: int = 64 * 1024**3
     line_bytes: int = 1024 * 1024
-    block_bytes: int = 2 * 1024 * 1024
+    block_bytes: int = 4 * 1024 * 1024
     run_bytes: int = 32 * 1024 * 1024
     block_lines: int = 200_000
     run_lines: int = 3_000_000
@@ -107,7 +115,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Block:
-    """About 2 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
+    """About 4 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
 
     frame: pl.DataFrame
     first: int
@@ -150,11 +158,11 @@ class TextFile:
 
     def __init__(self, stream: io.BufferedReader, name: str, limits: Limits) -> None:
         self.stream = stream
+        self._one_reads = threading.Lock()
         self.name = name
         self.limits = limits
         self.size = stream.seek(0, 2)
-        stream.seek(0)
-        head = stream.read(HEAD_BYTES)
+        head = self.read(0, HEAD_BYTES)
         self.encoding, self.start = encoding_of(head)
         self.eol = "\n"
         if not len(self._ends(head)):
@@ -175,8 +183,7 @@ class TextFile:
         alone.
         """
         start, end = self.start if start is None else start, self.size if end is None else end
-        self.stream.seek(start)
-        data = self.stream.read(min(HEAD_BYTES, end - start))
+        data = self.read(start, min(start + HEAD_BYTES, end))
         whole = end - start <= HEAD_BYTES
         ends = self._ends(data)
         if not whole and len(ends):
@@ -211,10 +218,10 @@ class TextFile:
             if behind is None:
                 if seen - at > self.limits.line_bytes:
                     skipped = self.next_line(seen, end)
-                    yield at, self._bytes(at, seen), skipped - at
+                    yield at, self.read(at, seen), skipped - at
                     at = seen = skipped
                 continue
-            stored = self._bytes(at, behind)
+            stored = self.read(at, behind)
             begun = 0
             for stop in self._stops(stored):
                 yield at + begun, stored if stop - begun == len(stored) else stored[begun:stop], stop - begun
@@ -223,14 +230,16 @@ class TextFile:
                 return
             at = behind
 
-    def _bytes(self, begin: int, end: int) -> bytes:
-        self.stream.seek(begin)
-        return self.stream.read(end - begin)
+    def read(self, begin: int, end: int) -> bytes:
+        """Read [begin, end), as far as it is there. Any thread may."""
+        with self._one_reads:
+            self.stream.seek(begin)
+            return self.stream.read(max(end - begin, 0))
 
     def _last_end(self, begin: int, end: int) -> int | None:
         """Give the offset behind the last line end in [begin, end), None if there is none."""
         for low in (max(begin, end - TAIL_BYTES), begin):
-            tail = self._bytes(low, end)
+            tail = self.read(low, end)
             found = tail.rfind(self.eol.encode()) + 1 if self.width == 1 else int(self._ends(tail)[-1:].sum())
             if found:
                 return low + found
@@ -252,8 +261,7 @@ class TextFile:
 
     def open_end(self) -> bool:
         """Whether the file ends within a line: no line end behind its last character."""
-        self.stream.seek(max(self.size - 2, 0))
-        return not self.stream.read().strip(b"\0").endswith((b"\n", b"\r"))
+        return not self.read(max(self.size - 2, 0), self.size).strip(b"\0").endswith((b"\n", b"\r"))
 
     def run_end(self, begin: int, end: int) -> int:
         """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
@@ -265,8 +273,7 @@ class TextFile:
         behind = end if begin + step >= end else self.next_line(begin + step, end)
         at, lines = begin, 0
         while behind - begin > most_lines and at < behind:
-            self.stream.seek(at)
-            chunk = self.stream.read(min(max(self.limits.block_bytes // 2 * 2, 2), behind - at))
+            chunk = self.read(at, min(at + max(self.limits.block_bytes // 2 * 2, 2), behind))
             if not chunk:
                 break
             found = self._count(chunk)
@@ -277,16 +284,15 @@ class TextFile:
 
     def piece(self, offset: int, size: int) -> Piece:
         """Read one piece again; of a line without end only the part that is kept."""
-        self.stream.seek(offset)
-        return self._piece(offset, self.stream.read(min(size, self.limits.line_bytes + self.limits.block_bytes)), size)
+        kept = min(size, self.limits.line_bytes + self.limits.block_bytes)
+        return self._piece(offset, self.read(offset, offset + kept), size)
 
     def next_line(self, offset: int, end: int | None = None) -> int:
         """Give the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
         end = self.size if end is None else end
         size = max(self.limits.block_bytes // 2 * 2, 2)
         while offset < end:
-            self.stream.seek(offset)
-            chunk = self.stream.read(min(size, end - offset))
+            chunk = self.read(offset, min(offset + size, end))
             ends = self._ends(chunk)
             if len(ends):
                 return offset + int(ends[0])
@@ -297,8 +303,7 @@ class TextFile:
         """Count the line ends in [start, end)."""
         size, count = max(self.limits.block_bytes // 2 * 2, 2), 0
         for at in range(start, end, size):
-            self.stream.seek(at)
-            count += self._count(self.stream.read(min(size, end - at)))
+            count += self._count(self.read(at, min(at + size, end)))
         return count
 
     def line_offset(self, begin: Position, line: int) -> int:
@@ -441,8 +446,10 @@ class Source:
         self.elided: list[Longs] = []
         self._spans: list[tuple[int, int, int, int]] = []
         self._current: Block | None = None
-        self.watch: Callable[[pl.DataFrame], None] | None = None
-        """Sees each block before the format does."""
+        self.scout: Callable[[pl.DataFrame], Sightings] | None = None
+        """Looks at each block in file order, in the thread that reads ahead."""
+        self.watch: Callable[[Sightings], None] | None = None
+        """Gets what the scout saw of a block right before the format gets the block."""
         self._blocks = self._read()
 
     @property
@@ -471,31 +478,43 @@ class Source:
             yield pl.concat(small)
 
     def _read(self) -> Iterator[Block]:
-        for piece in self.text.pieces(self.begin.offset, self.end):
-            first, count = self.at.line, len(piece.lines)
+        coming = self._prepared()
+        if self.end - self.begin.offset > self.text.limits.block_bytes:
+            coming = _one_ahead(coming)
+        for piece, frame, first, blank, elided, seen in coming:
+            count = len(piece.lines)
             self._spans.append((first, count, piece.offset, piece.size))
             self.damage += [(first + i, kind, what) for i, kind, what in piece.damage]
             due = range(-(first - 1) % INDEX_STEP, count, INDEX_STEP)
             self.index += [(first + i, piece.offset + int(piece.starts[i])) for i in due]
+            self.blank.append(blank)
+            self.elided.append(elided)
+            self.at = Position(first + count, piece.offset + piece.size)
+            self._current = Block(frame, first, piece.offset)
+            if self.watch is not None:
+                self.watch(seen)
+            yield self._current
+        if len(self._spans) > 1:
+            self._current = None
+
+    def _prepared(self) -> Iterator[tuple[Piece, pl.DataFrame, int, Longs, Longs, Sightings]]:
+        """Give each piece with its frame, first line, blank and elided lines and what the scout saw; nothing here is changed."""
+        first = self.begin.line
+        for piece in self.text.pieces(self.begin.offset, self.end):
             lines = undressed(piece.lines, self.dress)
-            frame = pl.DataFrame({"line_no": np.arange(first, first + count), "line": lines})
+            frame = pl.DataFrame({"line_no": np.arange(first, first + len(lines)), "line": lines})
             if "doubled" in self.dress:
                 # An empty line would part records; the numbers of those taken off are with the blank ones.
                 frame = frame.filter(~second(piece.lines))
             size = lines.str.len_bytes().to_numpy()
-            self.blank.append(np.flatnonzero(size == 0) + first)
             short = np.flatnonzero((size >= 2) & (size <= 40))
             if len(short):
                 some = lines.gather(short)
-                if len(short) > FEW or _MARK.search("\n".join(some)):
-                    self.elided.append(short[some.str.contains(ELISION).to_numpy()] + first)
-            self.at = Position(first + count, piece.offset + piece.size)
-            self._current = Block(frame, first, piece.offset)
-            if self.watch is not None:
-                self.watch(frame)
-            yield self._current
-        if len(self._spans) > 1:
-            self._current = None
+                marked = len(short) > FEW or _MARK.search("\n".join(some))
+                short = short[some.str.contains(ELISION).to_numpy()] if marked else short[:0]
+            seen = self.scout(frame) if self.scout is not None else []
+            yield piece, frame, first, np.flatnonzero(size == 0) + first, short + first, seen
+            first += len(lines)
 
     def text_of(self, line_no: int) -> str:
         """Give one line of this run; cheap for the block given last, and for a run of one block."""
@@ -517,6 +536,15 @@ class Source:
                     lines = undressed(self.text.piece(offset, size).lines, self.dress)
                 numbers = line_nos[lo:hi]
                 yield from zip(numbers.tolist(), lines.gather(numbers - first).to_list(), strict=True)
+
+
+def _one_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Give the items; a thread makes the next one while the caller works with the present one."""
+    with ThreadPoolExecutor(1, "ahead") as thread:
+        coming = thread.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = thread.submit(next, items, None)
+            yield item
 
 
 def _line_utf8(line: bytes) -> bytes:

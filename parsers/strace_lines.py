@@ -133,7 +133,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.Data
     if shape is not None:
         done, frame = _calls(frame, shape)
     rest, found = frame, [done]
-    for some in (_any_calls, _resumed, _signals):
+    for some in (_resumed, _any_calls, _signals):
         rows, rest = some(rest) if len(rest) else (done.clear(), rest)
         found.append(rows)
     filled = [f for f in found if len(f)]

@@ -104,12 +104,12 @@ class Trace:
             records = self._whose(records, text)
         else:
             records = self.open.clear()
-        calls = self._halves(records.select(list(_OPEN)))
-        events = self._events(calls, records, last=last)
-        self.rows.add(events, gaps, last=last)
-        self._stacks(text, calls, records)
+        self._stacks(text, records)
         if text.gaps:
             self.state["gap"] = max(text.gaps)
+        events = [self._events(self._halves(records.select(list(_OPEN))), records, last=last)]
+        del text, records  # as large as the events
+        self.rows.add(events.pop(), gaps, last=last)
 
     def _report(self, text: Text) -> None:
         """Account for the lines that are no rows, and remember what they say."""
@@ -293,7 +293,7 @@ class Trace:
             "line_end", "pos", maintain_order=True
         )
 
-    def _stacks(self, text: Text, calls: pl.DataFrame, records: pl.DataFrame) -> None:
+    def _stacks(self, text: Text, records: pl.DataFrame) -> None:
         """Make a row of each run of stack lines (-k); it belongs to the record right above."""
         stacks = text.stacks
         if stacks.is_empty():

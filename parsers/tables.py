@@ -21,7 +21,7 @@ from parsers.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Not
 from parsers.prompts import is_lead
 from parsers.schema import TABLES, schema
 from parsers.secret_scan import DESCRIBED, OF_ITS_LINE, Scanner, spans
-from parsers.source import Longs, Source
+from parsers.source import Longs, Sightings, Source
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 State = dict[str, Any]
@@ -143,7 +143,7 @@ class Tables:
         self._masks = Masks()
         self.scanner = Scanner(names=source.hints.kind not in DESCRIBED)
         """Finds the secrets that the format does not know of; its state goes from run to run."""
-        source.watch = self._scan
+        source.scout, source.watch = self._scan, self._keep
         self._codes = np.zeros(4096, np.uint8)
         self._depth = np.zeros(4097, np.int32)
         self._notes: list[pl.DataFrame] = []
@@ -221,12 +221,18 @@ class Tables:
             raise ValueError(f"secret in line {line_no} named after its rows were added")
         self._masks.keep(line_no, begin, end, kind, self._source.text_of(line_no))
 
-    def _scan(self, frame: pl.DataFrame) -> None:
+    def _scan(self, frame: pl.DataFrame) -> Sightings:
         texts: dict[int, str] = {}
+        seen: Sightings = []
         for line_no, begin, end, kind in self.scanner.scan(frame):
             if line_no not in texts:
                 texts[line_no] = frame["line"][int(frame["line_no"].search_sorted(line_no))]
-            self._masks.keep(line_no, begin, end, kind, texts[line_no], everywhere=kind not in OF_ITS_LINE)
+            seen.append((line_no, begin, end, kind, texts[line_no]))
+        return seen
+
+    def _keep(self, seen: Sightings) -> None:
+        for line_no, begin, end, kind, text in seen:
+            self._masks.keep(line_no, begin, end, kind, text, everywhere=kind not in OF_ITS_LINE)
 
     def secrets(self, frame: pl.DataFrame) -> None:
         """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are
@@ -290,7 +296,7 @@ class Tables:
             index = pa.table({"line_no": [i[0] for i in source.index], "offset": [i[1] for i in source.index]})
             self._sink.write("line_index", index)
         self.facts = self._masks.apply_json(self.facts)
-        source.watch = None  # a circle of references keeps a run's arrays until Python looks for circles
+        source.scout = source.watch = None  # a circle of references keeps a run's arrays until Python looks for circles
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried

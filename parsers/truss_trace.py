@@ -68,8 +68,8 @@ class Trace:
             self._learn(frame["line"])
         text = tell(frame, self.shape, self.counts, last=True)
         self._report(text)
-        lines = self._timed(text)
-        events = self._events(text, lines, ties=True)
+        text.lines = self._timed(text)
+        events = self._events(text, text.lines, ties=True)
         parts = (
             trace_clock.stretches(events, np.array(sorted({*text.gaps, *text.breaks}), np.int64)) if len(events) else []
         )
@@ -77,7 +77,7 @@ class Trace:
         if len(events):
             events = trace_clock.arrange(events, parts, groups)
         self._domains_of_whole(events)
-        self._emit(text, lines, events)
+        self._emit(text, [events])
 
     def _domains_of_whole(self, events: pl.DataFrame) -> None:
         if events.is_empty():
@@ -128,10 +128,10 @@ class Trace:
             return
         text = tell(frame, self.shape, self.counts, last=last)
         self._report(text)
-        lines = self._timed(text)
-        events = self._events(text, lines, ties=False)
-        events = self._follow(events, int(frame["line_no"][0]), int(frame["line_end"][-1]))
-        self._emit(text, lines, events)
+        text.lines = self._timed(text)
+        first, last_line = int(frame["line_no"][0]), int(frame["line_end"][-1])
+        del frame
+        self._emit(text, [self._follow(self._events(text, text.lines, ties=False), first, last_line)])
 
     def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Keep back the last record and what follows it, at least the last line: the next block may go on with its details."""
@@ -285,9 +285,9 @@ class Trace:
         run = pl.col("delta").cum_sum().over("pid", "lwp") + pl.col("before").fill_null(0)
         return events.with_columns(run.round(6).alias("t")).drop("before")
 
-    def _emit(self, text: Text, lines: tl.Lines, events: pl.DataFrame) -> None:
-        """Add the rows of a frame, in the order of `events`."""
-        state = self.state
+    def _emit(self, text: Text, found: list[pl.DataFrame]) -> None:
+        """Add the rows of a frame, in the order of its events, which are taken out of `found`: they are let go early."""
+        state, lines, events = self.state, text.lines, found.pop()
         marks = Marks(
             _with(state.get("gap_last"), text.gaps),
             _with(state.get("break_last"), text.breaks),
@@ -300,6 +300,7 @@ class Trace:
                 *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq"),
                 pl.col("t").alias("t_local"), *_LINKED,
             )  # fmt: skip
+            del events, linked
             state["seq"] = state.get("seq", 0) + len(order)
             calls = _ordered(lines.calls, order, "call")
             self._open_calls(calls)

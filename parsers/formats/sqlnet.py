@@ -157,8 +157,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 def _ends_inside_line(source: Source) -> bool:
     text = source.text
-    text.stream.seek(text.size - text.width)
-    return source.end == text.size and text.stream.read(text.width) != text.eol.encode(text.encoding)
+    return source.end == text.size and text.read(text.size - text.width, text.size) != text.eol.encode(text.encoding)
 
 
 def _lines(rows: list[tuple[int, str]]) -> pl.DataFrame:
