@@ -80,6 +80,8 @@ def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) ->
         state["open"] = state["sign"] == "|" and not line.rstrip().endswith("|")
         cells, names = _cells(line), state["names"]
         if len(cells) != len(names):
+            if "info" not in names:
+                return
             names = names[: names.index("info")]  # cells in front of the statement, which may hold a sign
         if len(cells) >= len(names):
             _add(rows, line_no, line_no, dict(zip(names, cells, strict=False)))

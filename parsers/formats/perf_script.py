@@ -221,7 +221,8 @@ def _cells(frames: pl.DataFrame) -> pl.DataFrame:
     if rest.is_empty():
         return cut
     rest = rest.drop(names).with_columns(other).unnest("g")
-    return pl.concat([cut.filter(pl.col("symbol").is_not_null()), rest]).sort("line_no")
+    # In one piece: Polars 2.1 panics where a frame of few rows in several pieces is judged row by row.
+    return pl.concat([cut.filter(pl.col("symbol").is_not_null()), rest], rechunk=True).sort("line_no")
 
 
 def _inline(heads: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from parsers import call_graph
 from parsers.source import Hints, Limits
 from tests.parsers.evidence import parse_bytes, read_bytes
 
-NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.:@]{0,20}", fullmatch=True)
+NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.:]{0,16}(?:@@?[A-Z_0-9]{1,5})?", fullmatch=True)
 SYMBOL = st.one_of(NAME, st.sampled_from(["operator()", "std::map<int, char>::find", "[unknown]", "foo.isra.0"]))
 DSO = st.sampled_from(
     ["[kernel.kallsyms]", "/usr/lib/libc.so.6", "/opt/a b/app (deleted)", "[unknown]", "/tmp/perf-12.map"]
@@ -85,6 +85,21 @@ def test_a_sample_without_a_time_and_one_without_a_chain():
         (None, ["native_write_msr"], True),
         (12.000001, ["main"], False),
     ]
+
+
+def test_a_wrapped_frame_beside_an_unknown_one_is_put_together():
+    # Polars 2.1 panicked here: a frame of few rows in several pieces.
+    text = (
+        "\t7fce2ac91c6c [unknown] ([unknown])\n"
+        "\tffffffff81b09043 blk_mq_dispatch_list+0x1\u017d*\x01 f82ad read+0xd (/usr/lib/x86_64-linux-gnu/\n"
+        "libc\x02&L\u00ae\x1c-\u00b7j.6)\n"
+        "my app: v2  2051/2060 [001]  1155.941785:    5025125 cpu-clock:pppH:\n"
+    )
+    run = parse_bytes(text.encode(), "perf", "script")
+    assert run is not None
+    rows = run.tables["profile_stacks"]
+    assert rows["line_no"].to_list() == [1, 4]
+    assert rows["frames"][0].to_list()[0] == "[unknown]"
 
 
 def test_a_kernel_module_is_kernel_and_the_vdso_is_not():
