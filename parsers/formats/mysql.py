@@ -11,7 +11,7 @@ name), mismatched (its name does not lead back to it), refused (too many connect
 client_host, service = database of an aborted connection. Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. The number
 in front of the level is a connection or thread of the server, no process: not kept. Traps: `could not be resolved` comes after the look-up
 gave up, and once for each address while the host cache holds it; how long it took is not said. Lines of a crash report and of other
-programs (mysqld_safe) have another shape: unknown. Known gaps: JSON sink of MySQL 8, the slow query log, translated messages.
+programs (mysqld_safe) have another shape: unknown. Known gaps: JSON sink of MySQL 8, the general query log, translated messages.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,3 +77,66 @@ def test_a_sign_in_the_statement_shifts_no_column():
     )
     table = read_bytes(text).table("sessions")
     assert table.select("sid", "machine", "event", "last_call_s").rows() == [(5, "h", "x", 1.0), (6, "h", "y", 2.0)]
+
+
+def slow(statement: str, *, stamp: str = "# Time: 2016-07-20T18:13:25.698433Z\n", taken: str = "2.5") -> str:
+    return (
+        f"{stamp}# User@Host: root[root] @ localhost [127.0.0.1]  Id:     3\n"
+        f"# Query_time: {taken}  Lock_time: 0.000324 Rows_sent: 1  Rows_examined: 2\nSET timestamp=1469038405;\n{statement}\n"
+    )
+
+
+@settings(max_examples=15, deadline=None, database=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 10**9), st.lists(st.sampled_from(("SELECT 1", "FROM t", "# why", "WHERE a = 'x'")), min_size=1, max_size=4)),
+        min_size=1, max_size=5,
+    )
+)  # fmt: skip
+def test_statements_of_a_slow_log_come_out_whole(rows):
+    text = "".join(slow("\n".join(lines), taken=f"{us // 10**6}.{us % 10**6:06}") for us, lines in rows)
+    table = read_bytes(text.encode()).table("logs").filter(pl.col("op") == "slow_query")
+    assert (table["elapsed_s"] * 10**6).round().cast(pl.Int64).to_list() == [us for us, _ in rows]
+    assert table["text"].to_list() == ["\n".join(lines) for _, lines in rows]
+
+
+def test_a_statement_without_a_time_has_that_of_the_one_above():
+    old = slow("SELECT 1;", stamp="# Time: 160720 18:13:25\n") + slow("SELECT 2;", stamp="")
+    statements = read_bytes(old.encode()).table("logs").filter(pl.col("op") == "slow_query")
+    assert statements["t_local"].to_list() == [1469038405.0] * 2
+    new = slow("SELECT 1;") + slow("SELECT 2;", stamp="")
+    statements = read_bytes(new.encode()).table("logs").filter(pl.col("op") == "slow_query")
+    assert statements["t_local"].to_list() == [1469038405.698433, None]
+
+
+@pytest.mark.parametrize(
+    ("head", "stamps"),
+    [
+        ("mariadbd, Version: 10.11.19-MariaDB-log (Debian 12). started with:\n", "start"),
+        ("/usr/sbin/mysqld, Version: 5.0.38-log (Ubuntu). started with:\n", "end"),
+    ],
+)
+def test_who_wrote_a_slow_log_tells_what_its_stamps_are(head, stamps):
+    reading = read_bytes((head + slow("SELECT 1;", stamp="# Time: 160720 18:13:25\n")).encode())
+    assert [d.stamps for d in reading.account.parts[0].domains] == [stamps]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create user 'app'@'localhost' identified by '{}';",
+        "ALTER USER app IDENTIFIED WITH caching_sha2_password BY '{}';",
+        "ALTER USER app IDENTIFIED WITH caching_sha2_password\n  BY '{}' REQUIRE SSL;",
+        "SET PASSWORD FOR 'bob'@'%' = '{}';",
+        "SET PASSWORD = PASSWORD('{}');",
+        "CHANGE MASTER TO MASTER_HOST='db2', MASTER_PASSWORD='{}';",
+        "select aes_decrypt(card, '{}') from t;",
+        "select * from users where pw = md5('{}');",
+    ],
+)
+def test_a_secret_in_a_statement_is_masked(statement):
+    secret = "Tr0ub4dor-x9"
+    reading = read_bytes(slow(statement.format(secret)).encode())
+    shown = "\n".join(x for x in reading.table("logs")["text"].drop_nulls())
+    assert secret not in shown
+    assert "*" * len(secret) in shown
