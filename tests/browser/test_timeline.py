@@ -8,7 +8,12 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import axe_violations, sign_in
+from tests.browser.conftest import axe_violations, shot, sign_in
+from tests.browser.test_story import A_MINUTE, new_room
+from tests.served import Served
+
+RECORDED = Path(__file__).resolve().parents[1] / "cases" / "produced" / "slow-answer"
+"""A client's trace and that of the server it waits for, each with the clock of its own host."""
 
 
 def frame_of_calls(page: Page) -> Locator:
@@ -132,6 +137,60 @@ def test_the_waits_are_drawn_on_demand(ada: Page, sample_room: str) -> None:
         frame.get_by_role("button", name="Show waits").click()
     assert [edge["kind"] for edge in waiting.value.json()["waits"]] == ["socket"]
     expect(frame.get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_wait_that_leads_to_another_clock_is_told_in_words(ada: Page, exhibit: Served) -> None:
+    room = new_room(ada, exhibit.url, "Orders wait for the other host")
+    for name, host in (("client.txt", "web1"), ("server.txt", "db1")):
+        ada.goto(f"{room}evidence/add/")
+        ada.locator("#say").get_by_label("Host").fill(host)
+        ada.locator("input[type=file]").first.set_input_files(str(RECORDED / name))
+        ada.locator(".sending a", has_text=name).wait_for()
+    ada.goto(room)
+    # Whose seconds: the client's wait is followed into the server's trace, and the piece opens lines of that artifact.
+    far = ada.locator("#seconds .legend a", has_text=re.compile("fsync, on db1, in pid"))
+    expect(far).to_be_visible(timeout=A_MINUTE)
+    expect(far).to_have_attribute("href", re.compile("/evidence/2/"))
+
+    ada.goto(room)
+    frame_of_calls(ada)
+    words = re.compile(
+        r"^pid \d+ on web1 waits 12 times, 1\.501 s in all, for pid \d+ on db1, whose clock is not tied to this one: no arrow is drawn\.\s*$"
+    )
+    told = []
+    for frame in ada.locator(".tl-frame:not([data-frame=people])").all():
+        control = frame.get_by_role("button", name="Show waits")
+        if not control.count():
+            continue
+        with ada.expect_response(re.compile("timeline/waits")) as waiting:
+            control.click()
+        expect(frame.get_by_role("button", name="Hide waits")).to_have_attribute("aria-pressed", "true")
+        found = waiting.value.json()
+        if found["elsewhere"]:
+            assert found["waits"] == [], "nothing is drawn where no clock says when"
+            told.append(frame)
+            expect(frame.get_by_role("status").filter(has_text="web1")).to_have_text(words)
+            expect(frame.get_by_role("status").filter(has_text="web1")).to_be_visible()
+    assert len(told) == 1, "only the frame of the client's clock"
+    assert axe_violations(ada) == []
+    shot(ada, "timeline-wait-elsewhere")
+
+    # A person's word on the offset puts both on one frame: the words give way to arrows.
+    ada.goto(f"{room}clocks/")
+    ada.get_by_label("This clock").select_option("2.1:1")
+    ada.get_by_label("against this one").select_option("1.1:1")
+    ada.get_by_label("is ahead by").fill("0")
+    ada.get_by_label("give or take, s").fill("0.001")
+    ada.get_by_label("How is that known?").fill("One clock, two namespaces.")
+    ada.get_by_role("button", name="State and judge again").click()
+    ada.goto(room)
+    expect(ada.locator(".tl-frame:not([data-frame=people])")).to_have_count(1, timeout=A_MINUTE)
+    both = frame_of_calls(ada)
+    with ada.expect_response(re.compile("timeline/waits")) as waiting:
+        both.get_by_role("button", name="Show waits").click()
+    assert waiting.value.json()["elsewhere"] == []
+    assert len(waiting.value.json()["waits"]) >= 12
+    expect(both.get_by_role("status").filter(has_text="no arrow is drawn")).to_have_count(0)
 
 
 def test_the_wall_is_large_and_has_nothing_to_press(ada: Page, sample_room: str) -> None:
