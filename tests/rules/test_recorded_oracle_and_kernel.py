@@ -1,0 +1,59 @@
+"""Rules on Oracle, kernel locks, entropy and interfaces, on recordings and published outputs: each fires where it should and not on look-alikes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rules.case import Case
+from rules.evaluate import judge
+from rules.model import Report
+from rules.packs import open_library
+from rules.reading import open_paths
+
+CASES = Path(__file__).parents[1] / "cases"
+
+FIRES = {
+    "produced/flooded-interface": {("NET-011", "interface line0", "network", 10)},
+    "produced/address-space": {("KRN-004", "memory", "os_kernel", 10)},
+    "produced/young-machine": {("KRN-003", "pid 109", "os_kernel", 10)},
+    "public/cluster-heartbeat-lost": {
+        ("DB-006", "cluster membership", "network", 6),
+        ("DB-006", "cluster membership", "network", 10),
+    },
+    "public/cluster-member-kill": {("DB-006", "cluster membership", "measurement", 3)},
+    "public/parse-storm": {
+        ("DB-004", "latch free", "database", 6),
+        ("DB-004", "latch: shared pool", "database", 6),
+        ("DB-004", "latch: library cache", "database", 6),
+    },
+}
+LOOK_ALIKES = (
+    "produced/flooded-interface-healthy",
+    "produced/address-space-healthy",
+    "produced/young-machine-healthy",
+    "public/cluster-node-joins",
+    "public/children-share-one-processor",
+    "public/disk-bound-report",
+)
+RULES = {rule for found in FIRES.values() for rule, *_ in found}
+
+
+def judged(folder: Path, scratch: Path) -> Report:
+    spec, _ = open_paths([folder], None, scratch, [])
+    return judge(Case(spec, None), open_library().only(RULES))
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_a_rule_fires_on_a_recording(name: str, tmp_path: Path) -> None:
+    report = judged(CASES / name, tmp_path)
+    assert not report.failed
+    assert {(f.rule, f.subject, f.layer, f.decibans) for f in report.findings} == FIRES[name]
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_rule_is_quiet_on_a_look_alike(name: str, tmp_path: Path) -> None:
+    report = judged(CASES / name, tmp_path)
+    assert not report.failed
+    assert list(report.findings) == []
