@@ -31,7 +31,6 @@ TOOLS = (
     "mkdir",
     "mkswap",
     "mount",
-    "mv",
     "numactl",
     "numastat",
     "shuf",
