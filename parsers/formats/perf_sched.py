@@ -193,7 +193,10 @@ def _lock(lines: pl.DataFrame, out: Tables, state: State) -> None:
         parts.append(reader(rows, str(heading)))
     if parts:
         seconds = pl.lit(state["seconds"], pl.Float64)
-        out.add("locks", pl.concat(parts, how="diagonal").sort("line_no").with_columns(rate_ps=(pl.col("n") / seconds).round(6)))
+        out.add(
+            "locks",
+            pl.concat(parts, how="diagonal").sort("line_no").with_columns(rate_ps=(pl.col("n") / seconds).round(6)),
+        )
 
 
 def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
