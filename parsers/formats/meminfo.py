@@ -45,8 +45,8 @@ SWAP_HEAD = r"^swapfile +dev +swaplo +blocks +free"
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
 MEMSTAT_HEAD = r"^[ \t]*(?:Page Summary|Usage Type/Subtype) +Pages +"
 MEMSTAT = (
-    r"^([ \t]*)([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[kKmMgGtT]?)?"
-    r"(?:[ \t]+[0-9.]+%(?:/ *[0-9.]+%)?)?$"
+    r"^[ \t]*([A-Za-z](?:[^ \t]|[ \t][A-Za-z(])*)[ \t]{2,}([0-9]{1,15})(?:[ \t]+[0-9.]+[kKmMgGtT]?)?"
+    r"(?:[ \t]+[0-9.]+%(/ *[0-9.]+%)?)?$"
 )
 _OWNS = {
     "proc": (PROC, "linux", "proc(5)", "cat /proc/meminfo"),
@@ -57,7 +57,7 @@ _OWNS = {
     "memstat": (
         rf"{MEMSTAT_HEAD}|^-{{8,}} +-{{8,}} +-{{8,}}"
         r"|^(?:Kernel|ZFS|(?:User/)?Anon|Exec and libs|Page [Cc]ache|Free \(|Total|Physical|Defdump|Boot pages|Retired|OSM|Other)"
-        r"\b.*[ \t]{2,}[0-9]+|^Free {2,}[0-9]+ +[0-9.]+[kmgt]? +[0-9.]+%$|^ +(?:Regular|ZFS|Physical pool) .*[0-9]%/ *[0-9.]+%$",
+        r"\b.*[ \t]{2,}[0-9]+|^Free {2,}[0-9]+ +[0-9.]+[kmgt]? +[0-9.]+%$|^ *[A-Z][A-Za-z ]+ {2,}[0-9]+ .*[0-9]%/ *[0-9.]+%$",
         "solaris",
         "mdb(1)",
         "echo ::memstat | mdb -k",
@@ -310,28 +310,25 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read pages by use; what is indented below a use is a part of it and is named after it, as in `ZFS/ZFS Metadata`."""
+    """Read pages by use; a row with two shares (`%Tot/%Subt`) is a part of the use above it, named after it: `ZFS/ZFS Metadata`."""
     line = pl.col("line")
-    head, deep = line.str.contains(MEMSTAT_HEAD), line.str.extract(r"^([ \t]*)").str.len_chars()
+    head = line.str.contains(MEMSTAT_HEAD)
     rows = _sampled(frame, head, state)
     out.read(rows.filter(head | line.str.contains(RULE))["line_no"])
-    outer = pl.when(head).then(deep).forward_fill().fill_null(state.get("indent", 0))
-    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(["blank", "name", "value"])
-    rows = rows.with_columns(g=groups, outer=outer, deep=deep).unnest("g")
-    whole = pl.when(pl.col("deep") <= pl.col("outer")).then(pl.col("name")).forward_fill()
-    rows = rows.with_columns(whole=pl.coalesce(whole, pl.lit(state.get("use"), pl.String))).filter(
-        pl.col("name").is_not_null() & ~head
-    )
+    groups = line.str.extract_groups(MEMSTAT).struct.rename_fields(["name", "value", "share"])
+    rows = rows.with_columns(g=groups).unnest("g").filter(pl.col("name").is_not_null() & ~head)
+    part = pl.col("share").is_not_null()
+    use = pl.when(~part).then(pl.col("name")).forward_fill()
+    rows = rows.with_columns(use=pl.coalesce(use, pl.lit(state.get("use"), pl.String)))
     if len(rows):
-        state |= {"indent": rows["outer"][-1], "use": rows["whole"][-1]}
-    part = pl.col("deep") > pl.col("outer")
+        state["use"] = rows["use"][-1]
     out.add(
         "meminfo",
         rows.select(
             "line_no",
             "t_local",
             "sample",
-            name=pl.when(part).then(pl.concat_str("whole", "name", separator="/")).otherwise(pl.col("name")),
+            name=pl.when(part).then(pl.concat_str("use", "name", separator="/")).otherwise(pl.col("name")),
             value=pl.col("value").cast(pl.Float64),
             unit=pl.lit("pages"),
         ),
