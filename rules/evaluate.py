@@ -17,7 +17,7 @@ from parsers.lines import LineReader
 from rules import board, collect, contrast, scoring, statements, wait_path
 from rules.case import Case
 from rules.case_yaml import unknown_names
-from rules.engine.run import VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
+from rules.engine.run import FAULTS, VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.messages import MESSAGES, BadTemplate, render
 from rules.model import (
@@ -171,7 +171,7 @@ def _attempt(name: str, make: Callable[[], T], otherwise: T) -> tuple[T, tuple[F
     """Return what `make` gives; where it breaks, what stands instead, and who broke: one table's fault must not take the report."""
     try:
         return make(), ()
-    except Exception as error:
+    except FAULTS as error:
         return otherwise, (Failed(name, f"{type(error).__name__}: {error}"),)
 
 

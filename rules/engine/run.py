@@ -29,6 +29,9 @@ from rules.model import CLASSES, Failed, Layer, Override, ParamUsed, Severity
 from rules.packs import Pack
 from rules.rule import Need, Rule
 
+FAULTS = (Exception, pl.exceptions.PanicException)
+"""What Polars calls a panic is no Exception; it is a fault of one step all the same."""
+
 VERSION = "1"
 """Raised when the engine judges differently; part of every cache key and of every finding."""
 
@@ -245,7 +248,7 @@ class Runner:
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
             return Outcome(rule, params, failed=f"{rule.path}: {key}: {error.cause}")
-        except Exception as error:  # one rule's fault, or its derived table's, must not stop the others
+        except FAULTS as error:  # one rule's fault, or its derived table's, must not stop the others
             return Outcome(rule, params, failed=f"{rule.path}: {key}: {type(error).__name__}: {error}")
         fired = {None} if room and drafts else {d.host for d in drafts}
         helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
@@ -511,7 +514,7 @@ def aligned(case: Case) -> tuple[clocks.ClockMap | None, str | None]:
     """Align the case's clocks; where that breaks, the case stays without common times and the second value says why."""
     try:
         made = clocks.align(case)
-    except Exception as error:  # rules that need no common time must run all the same
+    except FAULTS as error:  # rules that need no common time must run all the same
         return None, f"{type(error).__name__}: {error}"
     case.align(made.aligned)
     return made, None

@@ -222,17 +222,18 @@ def test_parameters_last_wins_and_origin_is_kept() -> None:
         parameters(made, [Override("CPU-903", "x", 1, "r", "A")])
 
 
-def test_a_fault_of_one_rule_concerns_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ZeroDivisionError, pl.exceptions.PanicException])
+def test_a_fault_of_one_rule_concerns_no_other(kind: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
-        raise ZeroDivisionError("planted")
+        raise kind("planted")
 
     case = Case.of_tables({"ps": ROWS})
     monkeypatch.setattr("rules.engine.views.build", broken)
     made = judge(case, [rule()])
-    assert [(f.rule, f.error) for f in made.failed] == [("CPU-903", "rule: requires: ZeroDivisionError: planted")]
+    assert [(f.rule, f.error) for f in made.failed] == [("CPU-903", f"rule: requires: {kind.__name__}: planted")]
     monkeypatch.undo()
     monkeypatch.setattr(clocks, "align", broken)
-    assert aligned(case) == (None, "ZeroDivisionError: planted")
+    assert aligned(case) == (None, f"{kind.__name__}: planted")
     made = judge(case, [rule()])
     assert [f.rule for f in made.failed] == ["CLOCKS"]
     assert [f.subject for f in made.findings] == ["5", "6"]
