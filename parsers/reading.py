@@ -404,7 +404,8 @@ class _Reading:
             tables.prompts = True
         for block in source.blocks():
             if what.part is None:
-                tables.account("prose", block.frame.filter(block.frame["line"] != "")["line_no"])
+                filled = (block.frame["line"] != "").to_numpy()
+                tables.account("prose", block.frame["line_no"].to_numpy()[filled])
         if what.part is not None and ranked is None and source.next_line > source.first_line:
             tables.note(source.first_line, source.next_line - 1, "unknown", "kind unknown: kept, numbered, not read")
         batch, state = tables.finish(state)

@@ -170,7 +170,9 @@ class Scanner:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
         text = pl.col("line")
         rows = frame.filter(text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
-        seen = frame.filter(text.str.contains(_any_of(self.names))).select(
+        # Every column below is as strict as the quick look, which costs more than a few lines do.
+        near = frame if len(frame) <= FEW else frame.filter(text.str.contains(_any_of(self.names)))
+        seen = near.select(
             "line_no",
             "line",
             word=text.str.contains_any(self._words, ascii_case_insensitive=True),

@@ -535,7 +535,11 @@ class Source:
                 else:
                     lines = undressed(self.text.piece(offset, size).lines, self.dress)
                 numbers = line_nos[lo:hi]
-                yield from zip(numbers.tolist(), lines.gather(numbers - first).to_list(), strict=True)
+                if count <= FEW:
+                    texts = lines.to_list()
+                    yield from ((number, texts[number - first]) for number in numbers.tolist())
+                else:
+                    yield from zip(numbers.tolist(), lines.gather(numbers - first).to_list(), strict=True)
 
 
 def _one_ahead(items: Iterator[T]) -> Iterator[T]:

@@ -328,22 +328,22 @@ class Tables:
 
     def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
         """Give the columns that the frame has, and `part` and `line_end`, in the table's order and types."""
-        columns = schema(table)
-        strange = [c for c in frame.columns if c not in columns]
+        columns, types = schema(table), frame.schema
+        strange = [c for c in types if c not in columns]
         if strange:
             raise ValueError(f"table {table} has no column {', '.join(strange)}")
-        if "line_no" not in frame.columns or frame["line_no"].null_count():
+        if "line_no" not in types or frame["line_no"].null_count():
             raise ValueError(f"rows of {table} without line_no")
         exprs = []
         for name, dtype in columns.items():
             if name == "part":
                 expr = pl.lit(self._source.part, dtype)
             elif name == "line_end":
-                expr = pl.coalesce([c for c in ("line_end", "line_no") if c in frame.columns]).cast(dtype)
-            elif name not in frame.columns:
+                expr = pl.coalesce([c for c in ("line_end", "line_no") if c in types]).cast(dtype)
+            elif name not in types:
                 continue
             else:
-                expr = pl.col(name) if frame.schema[name] == dtype else pl.col(name).cast(dtype)
+                expr = pl.col(name) if types[name] == dtype else pl.col(name).cast(dtype)
                 if dtype == pl.Float64:
                     expr = expr.fill_nan(None)
             exprs.append(expr.alias(name))

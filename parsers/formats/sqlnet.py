@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -76,14 +77,15 @@ _VARIABLE = r"^env\[[0-9]+\] = [^=]*=(.*)$"
 
 def claim(head: Head) -> Claim | None:
     # Most heads name no function of these layers: one look before any column is made.
-    if not _NAMED.search(head.text):
-        return None
+    return _claim(tuple(filter(None, head.lines))) if _NAMED.search(head.text) else None
+
+
+@lru_cache(maxsize=8)
+def _claim(filled: tuple[str, ...]) -> Claim | None:
+    """Judge a head by its lines that are not blank. One output of a mail is asked about three or four times in a row."""
     lines = pl.DataFrame(
-        {"line_no": range(1, len(head.lines) + 1), "line": head.lines}, schema={"line_no": pl.Int64, "line": pl.String}
+        {"line_no": range(1, len(filled) + 1), "line": filled}, schema={"line_no": pl.Int64, "line": pl.String}
     )
-    lines = lines.filter(pl.col("line") != "")
-    if not len(lines):
-        return None
     shape = net_records.shape_of(lines["line"])
     records = net_records.split(lines, shape)
     layered = pl.col("func").str.contains(rf"^{net_records.LAYERED}$")
