@@ -24,6 +24,7 @@ import re
 import polars as pl
 
 from parsers import yearless
+from parsers.postgres_lines import THROUGH_SYSLOG
 from parsers.registry import Claim, Format
 from parsers.small_texts import share
 from parsers.source import Head, Source
@@ -78,6 +79,10 @@ FORMATS = tuple(
 )
 
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
+_SERVER = re.compile(THROUGH_SYSLOG)
+ONE_SERVER = 0.9
+"""So many lines of PostgreSQL's own numbering are its log, not the system's (practice)."""
+
 ID = r"^\[ID ([0-9]+) ([a-z0-9]+\.[a-z]+)\] (.*)$"
 CODE = r"\b((?:ORA|TNS)-)0*([0-9]{1,5})\b"
 RFC5424 = r"^(\S+) (\S+) (\S+) (?:-|\[.*\])(?: (.*))?$"
@@ -99,6 +104,8 @@ def claim(head: Head) -> Claim | None:
         strength = min(0.95, (0.55 if found > 1 else 0.4) + 0.4 * part)
         if part >= 0.4 and (best is None or strength > best.strength):
             best = Claim(strength, f"{found} lines of a system log", variant)
+    if best is not None and share(head, _SERVER)[1] >= ONE_SERVER:
+        return Claim(best.strength - 0.2, f"{best.reason}, all of one server", best.variant)
     return best
 
 

@@ -87,3 +87,50 @@ def test_a_sign_inside_a_cell_shifts_no_column():
 def test_a_server_before_9_6_says_only_that_it_waits():
     text = b"procpid,usename,client_addr,waiting,current_query,backend_start\n7,app,192.0.2.7,t,select 1,2011-01-01 00:00:00+00\n"
     assert read_bytes(text).table("sessions").select("sid", "event", "machine").rows() == [(7, "Lock:", "192.0.2.7")]
+
+
+def through_syslog(*pieces: str, stamp: str = "Nov 21 23:27:17") -> bytes:
+    return "".join(f"{stamp} db1 postgres[2154]: {piece}\n" for piece in pieces).encode()
+
+
+def test_pieces_of_a_message_that_syslog_cut_are_no_messages():
+    reading = read_bytes(
+        through_syslog(
+            "[7-1] LOG:  duration: 873.618 ms  statement: update accounts",
+            "[7-2] #011  -- ERROR:  not a head",
+            "[7-3] ^Iset n = 2",
+            "[7-4] xxxxxxxx DEBUG:  cut behind 900 bytes",
+            "[7-5] DETAIL:  parameters: $1 = '7'",
+            "[8-1] LOG:  disconnection: session time: 0:00:00.124 user=a database=b host=[local]",
+        )
+    )
+    assert reading.table("logs").select("line_no", "severity", "pid").rows() == [
+        (1, "LOG", 2154),
+        (5, "DETAIL", 2154),
+        (6, "LOG", 2154),
+    ]
+    assert reading.account.account.read == 6
+
+
+def test_stamps_of_syslog_count_only_where_the_server_prints_none():
+    own = "[1-1] 2026-11-21 22:27:17.903 UTC [2154] LOG:  checkpoint starting: time"
+    bare = "[2-1] LOG:  checkpoint starting: time"
+    reading = read_bytes(through_syslog(own, bare))
+    assert reading.table("logs")["t_local"].to_list() == [1795300037.903, None]
+    reading = read_bytes(through_syslog(bare, bare, stamp="2026-11-21T23:27:17+01:00"))
+    assert reading.table("logs")["t_local"].to_list() == [1795300037.0] * 2
+    assert [d.kind for d in reading.account.parts[0].domains] == ["wall-utc"]
+
+
+def test_a_log_of_the_system_stays_one():
+    other = b"Nov 21 23:27:17 db1 sshd[4711]: Accepted publickey for oracle\n"
+    reading = read_bytes(
+        through_syslog("[1-1] LOG:  checkpoint starting: time", "[2-1] LOG:  checkpoint starting: x") + other
+    )
+    assert reading.account.kind == "syslog"
+
+
+def test_a_secret_in_a_statement_through_syslog_is_masked():
+    secret = "Tr0ub4dor-x9"
+    line = f"[1-1] LOG:  duration: 1.0 ms  statement: select pgp_sym_encrypt(card, '{secret}') from t"
+    assert secret not in read_bytes(through_syslog(line)).table("logs")["text"][0]
