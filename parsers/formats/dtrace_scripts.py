@@ -125,6 +125,8 @@ def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> tuple[pl.DataFrame, 
     patterns = {n: r"[0-9.]+%?" if n in measures else WORD for n in names}
     if names[-1] not in measures:
         patterns[names[-1]] = REST
+    if heading == LAST_HEADER:
+        patterns["TIME"] = "[0-9]+"
     cells = cut(rows.with_columns(pl.col("line").str.replace(" -- ", " ", literal=True)), patterns).drop_nulls(names[0])
     if cells.is_empty():
         return _EMPTY, _EMPTY

@@ -174,3 +174,18 @@ def test_prose_with_a_number_at_its_end_is_no_key():
     reading = read_bytes(text.encode(), Hints(kind="dtrace", variant="aggregation"))
     assert reading.table("counters")["item"].to_list() == ["a"]
     assert reading.account.account.unknown == 1
+
+
+def test_a_damaged_time_of_lastwords_is_not_read_as_one():
+    text = (
+        "TIME PID EXEC SYSCALL RETURN ERR\n"
+        "1091567219704301 1861 bash fstat64 0 0\n"
+        "10915672194511[8 1861 bash close 0 0\n"
+        "1091567219711111 1861 bash open64 4 0\n"
+    )
+    run = parse_bytes(text.encode(), "dtrace", "script")
+    assert run is not None
+    logs = run.tables["logs"]
+    assert logs["line_no"].to_list() == [2, 4]
+    assert logs["t_local"].to_list() == pytest.approx([1091567.219704301, 1091567.219711111], abs=1e-8)
+    assert run.batch.account.unknown == 1
