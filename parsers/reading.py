@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from parsers import errors, parallel, parquet
 from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
@@ -272,9 +274,12 @@ class _Reading:
                 parquet.drop_uncounted(self.out, len(manifest["batches"]))
             try:
                 self._read_all()
-            except BaseException:
+            except BaseException as fault:
                 if self._writer is not None:
                     self._writer.abandon()
+                if isinstance(fault, pl.exceptions.PanicException):
+                    # It is no Exception, so whoever waits for one would take it for the end of the process.
+                    raise RuntimeError(f"Polars gave up: {fault}") from fault
                 raise
             manifest["complete"] = True
             self._save()

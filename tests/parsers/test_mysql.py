@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.source import Hints
-from tests.parsers.evidence import read_bytes
+from tests.parsers.evidence import parse_bytes, read_bytes
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True)
 SESSION = st.tuples(
@@ -140,3 +140,10 @@ def test_a_secret_in_a_statement_is_masked(statement):
     shown = "\n".join(x for x in reading.table("logs")["text"].drop_nulls())
     assert secret not in shown
     assert "*" * len(secret) in shown
+
+
+def test_a_row_wider_than_a_heading_that_lost_its_statement_is_not_read():
+    text = "| Id | User | Host | db | Command | Time | State | In |\n| 6 | app | a | b | Query | 1 | init | select 1 | 2 |\n"
+    run = parse_bytes(text.encode(), "mysql", "processlist")
+    assert run is not None
+    assert "sessions" not in run.tables

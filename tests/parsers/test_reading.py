@@ -149,6 +149,15 @@ def test_a_hash_that_is_known_is_not_computed_again(original, tmp_path, monkeypa
     assert read(original, Hints(), tmp_path / "r", sha256=sha256).sha256 == sha256
 
 
+def test_a_panic_of_polars_is_an_error_like_others(original, tmp_path, monkeypatch):
+    def panic(*_):
+        raise pl.exceptions.PanicException("planted")
+
+    monkeypatch.setattr(reading._Reading, "_read_all", panic)
+    with pytest.raises(RuntimeError, match="Polars gave up: planted"):
+        read(original, Hints(), tmp_path / "r")
+
+
 def test_the_first_rows_of_a_large_file_come_in_a_small_batch(original, tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "FIRST_BYTES", 1000)
     read(original, Hints(), tmp_path / "r", limits=SMALL_RUNS)
