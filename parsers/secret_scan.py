@@ -71,7 +71,10 @@ def _any_of(names: bool) -> str:
     return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|@"
 
 
-_CARD_OR_DUMP = re.compile(rf"{GROUPED}|{QUOTED}|{LITERAL}|{DUMP}|{SPACED}", re.MULTILINE)
+_SPACED_PERHAPS = r"^[ \t]{2,8}[!-~]?(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*$"
+"""Every line that fits `SPACED`, and some more: Python would go through that one's pairs of letters again and again."""
+
+_CARD_OR_DUMP = re.compile(f"{GROUPED}|{QUOTED}|{LITERAL}|{DUMP}|{_SPACED_PERHAPS}", re.MULTILINE)
 
 
 def _is_harmless(lines: list[str], names: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import polars as pl
@@ -198,6 +199,13 @@ def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
     found = lines.select(each=each, once=line.str.contains(secret_scan._any_of(names)))
     assert found["each"].to_list() == found["once"].to_list()
     assert found["each"].tail(len(words)).any()
+
+
+@pytest.mark.parametrize("line", ["   " + " a" * 500_000 + "\x01", "  " + "AB" * 500_000 + "!", '"3 1 1' * 160_000])
+def test_the_look_at_a_few_lines_is_quick_whatever_they_hold(line):
+    began = time.perf_counter()
+    secret_scan._is_harmless([line], True)
+    assert time.perf_counter() - began < 5, "a megabyte takes a fifth of a second, and hours where each pair is tried"
 
 
 @pytest.mark.parametrize("names", [True, False])
