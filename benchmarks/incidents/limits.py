@@ -1,4 +1,4 @@
-"""Limits: descriptors, processes."""
+"""Limits: descriptors, processes, segments of shared memory."""
 
 from __future__ import annotations
 
@@ -47,6 +47,22 @@ def processes(stage: Scene) -> None:
     stage.traced("strace.txt", [*as_nobody, *program])
 
 
+def segments(stage: Scene) -> None:
+    needs("unshare", "ipcs")
+    program = stage.script(
+        "segments.py",
+        """
+        import ctypes
+        libc = ctypes.CDLL(None)
+        for _ in range(40):
+            libc.shmget(0, 4096, 0o1600)
+    """,
+    )
+    most = 24 if stage.bad else 4096
+    inside = f"echo {most} > /proc/sys/kernel/shmmni; {' '.join(program)}; ipcs -u; ipcs -l"
+    stage.print("ipcs.txt", ["unshare", "--ipc", "sh", "-c", inside])
+
+
 INCIDENTS = (
     Incident("descriptors-gone", "A program may open forty files and wants sixty.", descriptors,
              {"layer": "configuration", "hypothesis": "H-CFG", "rules": {"LIM-001": {}}, "also": ["client_app"]},
@@ -54,4 +70,7 @@ INCIDENTS = (
     Incident("processes-gone", "A user may have twelve processes and wants thirty.", processes,
              {"layer": "configuration", "hypothesis": "H-CFG", "rules": {"LIM-002": {}}, "also": ["client_app"]},
              {"symptom": {"text": "jobs do not start"}}, {}),
+    Incident("segments-gone", "The system allows 24 segments of shared memory and a program wants forty.", segments,
+             {"layer": "configuration", "hypothesis": "H-CFG", "rules": {"USE-002": {}}, "also": ["client_app"]},
+             {"symptom": {"text": "an instance does not start"}}, {}),
 )  # fmt: skip
