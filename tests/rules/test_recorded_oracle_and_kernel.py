@@ -1,4 +1,4 @@
-"""Rules on Oracle, kernel locks, entropy and interfaces, on recordings and published outputs: each fires where it should and not on look-alikes."""
+"""Rules on Oracle, locks, entropy, limits and interfaces fire on recordings and stay quiet on look-alikes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ CASES = Path(__file__).parents[1] / "cases"
 FIRES = {
     "produced/flooded-interface": {("NET-011", "interface line0", "network", 10)},
     "produced/address-space": {("KRN-004", "memory", "os_kernel", 10)},
+    "produced/segments-gone": {("USE-002", "segments allocated", "configuration", 6)},
     "produced/young-machine": {("KRN-003", "pid 109", "os_kernel", 10)},
     "public/cluster-heartbeat-lost": {
         ("DB-006", "cluster membership", "network", 6),
@@ -33,6 +34,7 @@ LOOK_ALIKES = (
     "produced/flooded-interface-healthy",
     "produced/address-space-healthy",
     "produced/young-machine-healthy",
+    "produced/segments-gone-healthy",
     "public/cluster-node-joins",
     "public/children-share-one-processor",
     "public/disk-bound-report",
