@@ -17,7 +17,7 @@ Traps: the start is one word (`Jan23`, `07:22:43`) or two (`Mar 09`). TIME of tw
 cells blank (AIX: no start, no terminal) or shift them: words that do not fill the header are placed by type and position,
 which is noted. A header that comes again begins a new sample only where the process numbers start over. `comm` is the
 program's name out of the command line. SZ has another unit on every system and is not read. Passwords in command lines
-are masked. Known gaps: pstree's drawing, columns without a header in an order of their own.
+are masked. Known gaps: columns without a header in an order of their own.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import notes
 
 
 def _rows(reading: Reading) -> pl.DataFrame:
@@ -87,7 +88,22 @@ def masked(reading: Reading, value: str) -> None:
     assert value not in str(_rows(reading).to_dicts())
 
 
+def ancestry(reading: Reading, value: dict[str, int | None]) -> None:
+    """The parent of each process, threads apart."""
+    rows = _rows(reading).filter(pl.col("lwp").is_null())
+    assert {str(p): pp for p, pp in rows.select("pid", "ppid").iter_rows()} == value
+
+
+def threads(reading: Reading, value: dict[str, int]) -> None:
+    """How many threads of each process have a row; "null" where the process is not known."""
+    found = _rows(reading).filter(pl.col("lwp").is_not_null()).group_by("pid").len()
+    assert {"null" if pid is None else str(pid): n for pid, n in found.iter_rows()} == value
+
+
 CHECKERS = {
+    "ancestry": ancestry,
+    "threads": threads,
+    "notes": notes,
     "processes": processes,
     "defunct": defunct,
     "defunct_pids": defunct_pids,
