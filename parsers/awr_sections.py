@@ -124,3 +124,9 @@ def secrets(text: str, inside: bool) -> tuple[list[tuple[int, int]], bool]:
         spots.append((begin, len(text)))
     spots += [found.span(1) for found in _SECRET.finditer(text)]
     return sorted(spots), inside
+
+
+def over(text: str, begin: int, end: int) -> str:
+    """Take the words of a heading line that stand over a column; a word belongs where most of it stands."""
+    words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", text)]
+    return " ".join(w for w, a, b in words if min(b, end) - max(a, begin) > (b - a) / 2 and not set(w) <= {"~"})

@@ -1,4 +1,4 @@
-"""Files of tools that are no text: what each is, and the command that makes lines of it."""
+"""Files of tools that are no text, or a drawing: what each is, and the command that makes lines of it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,21 @@ _KNOWN = (
 """Signatures by file(1), sysstat's sa.h (SYSSTAT_MAGIC and format 0x2170 to 0x2175), perf's header.h, Wireshark's iptrace reader."""
 
 
+_DRAWN = (
+    (
+        rb"<\?xml [^>]{0,200}\?>\s{0,8}<!DOCTYPE svg [^>]{0,400}>\s{0,8}<svg [^>]{0,400}>\s{0,8}<text [^>]{0,200}>[A-Za-z]+ \S{1,100} \([^)]{1,255}\)[ \t]",
+        "a picture of sadf -g (SVG)",
+        "`sadf -d FILE -- -A` or `sar -A -f FILE`, of the same data file,",
+    ),
+    (
+        rb"(?:#[^\n]{0,400}\n|\n){0,20}(?: {1,8}\*?(?:[A-Z][0-9A-Z]|[.-])){1,1024} {1,999}[0-9]{1,12}\.[0-9]{6} secs\b",
+        "the map of perf sched map",
+        "`perf sched timehist` or `perf sched latency`, of the same perf.data,",
+    ),
+)
+"""Texts that draw what a listing of the same data says in lines; by sysstat's svg_stats.c and perf's builtin-sched.c."""
+
+
 def told(head: bytes) -> str | None:
     """Name a binary file by its first bytes, with what to do about it; None for all others.
 
@@ -37,8 +52,13 @@ def told(head: bytes) -> str | None:
     "not text but a packet trace of AIX's iptrace: s"
     >>> told(b"iptrace started") is None
     True
+    >>> told(b"  *A0           11779.233000 secs A0 => sleep:23490\\n")[:40]
+    'no listing but the map of perf sched map'
     """
     for signature, what, command in _KNOWN:
         if re.match(signature, head):
             return f"not text but {what}: send what {command} writes"
+    for signature, what, command in _DRAWN:
+        if re.match(signature, head):
+            return f"no listing but {what}: send what {command} writes"
     return None

@@ -12,6 +12,7 @@ import polars as pl
 from parsers import paste_repair, trace_clock
 from parsers import truss_lines as tl
 from parsers import truss_rows as rows
+from parsers.stamp_falls import LEAST_S
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
 from parsers.times import span_s
@@ -95,6 +96,16 @@ class Trace:
         kind = "none" if begin is None else relative if epoch is None else "wall-utc"
         iso = datetime.fromtimestamp(epoch, UTC).isoformat() if epoch is not None else None
         self.out.domain(Domain(number, kind, iso, None, begin, end, ranges))
+        if not self.state.get("of_day") or begin is None or end is None:
+            return
+        # Only a time of day goes back because a clock was set; other stamps count from the trace's own beginning.
+        ended, known = self.state.get("ended", (begin, number))
+        if number != known and begin < ended - LEAST_S:
+            line = ranges[0][0]
+            self.out.note(
+                line, line, "remark", "stamps go back here: a changed clock, the end of summer time, or another trace"
+            )
+        self.state["ended"] = (end, number)
 
     def _of_day(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Write stamps that are a time of day (-A) as seconds of the day, as wide as they were: places of secrets stay."""

@@ -112,7 +112,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             out.domain(Domain(1, "none", lines=span))
         else:
             out.domain(Domain(1, "wall-local", WALL_BASE, None, carry.begin, carry.end, span))
-            if carry.begin is not None and carry.end is not None:
+            if carry.begin is not None and carry.end is not None and carry.begin < carry.end:
                 out.fact("interval_s", carry.end - carry.begin)
     return state | asdict(carry)
 
@@ -200,10 +200,7 @@ class _Reader:
         stamp = re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9:]{8})", text)
         if stamp:
             at = oracle_stamps.entry_seconds(pl.Series([stamp[1]]), pl.Series([stamp[2]]))[0]
-            if "begin" in name:
-                self.carry.begin, self.carry.end = at, None
-            else:
-                self.carry.end = at
+            self.stamp(line_no, at, begins="begin" in name)
             return
         value = figure(text.split()[0])
         if value is not None:
@@ -229,7 +226,10 @@ class _Reader:
         edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
         # Names of a load profile stick out over their underline; what follows them is set to the right.
         edges[0] = (edges[0][0], edges[1][0])
-        heads = [re.sub(r"\s+", " ", " ".join(_over(t, a, b) for _, t in above)).strip().lower() for a, b in edges]
+        heads = [
+            re.sub(r"\s+", " ", " ".join(awr_sections.over(t, a, b) for _, t in above)).strip().lower()
+            for a, b in edges
+        ]
         if carry.columns and carry.fresh and any(h.startswith("% ") for h in carry.heads):
             carry.under, carry.under_heads = edges, heads
         else:
@@ -379,22 +379,22 @@ class _Reader:
             return True
         return False
 
+    def stamp(self, line_no: int, at: float | None, *, begins: bool) -> None:
+        """Take the beginning or the end of a report; another report's beginning takes the end of the one above away."""
+        if begins:
+            self.carry.begin, self.carry.end = at, None
+            return
+        if at is not None and self.carry.begin is not None and at < self.carry.begin:
+            self.out.note(line_no, line_no, "remark", "the report ends before it begins: a clock was set back")
+        self.carry.end = at
+
     def snap(self, line_no: int, found: re.Match[str]) -> None:
         date, time = pl.Series([found[3]]), pl.Series([found[4]])
         at = oracle_stamps.entry_seconds(date, time)[0]
-        if found[1] == "Begin":
-            self.carry.begin, self.carry.end = at, None  # another report: the end of the one above is not its own
-        else:
-            self.carry.end = at
+        self.stamp(line_no, at, begins=found[1] == "Begin")
         for name, cell in (("sessions", found[5]), ("cursors_per_session", found[6])):
             if (value := figure(cell)) is not None:
                 self.add(
                     "counters", line_no, grp="snapshot", item=found[1].lower(), name=name, value=value, mode="level"
                 )
         self.plain.append(line_no)
-
-
-def _over(text: str, begin: int, end: int) -> str:
-    """Take the words of a heading line that stand over a column; a word belongs where most of it stands."""
-    words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", text)]
-    return " ".join(w for w, a, b in words if min(b, end) - max(a, begin) > (b - a) / 2 and not set(w) <= {"~"})

@@ -14,7 +14,7 @@ Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:p
 seconds are known: a person's interval, or `sleep 10` in the command). Clock:
 boot-relative for timehist; latency has only the moment of the worst delay.
 Traps: delay is the time from runnable to running, wait the time asleep before. A row of timehist stands at the end of the run.
-`avg wait` of older versions is in nanoseconds without a unit. Known gaps: perf sched map, timehist -s tables,
+`avg wait` of older versions is in nanoseconds without a unit. A file of perf sched map is named, with what makes lines of it. Known gaps: timehist -s tables,
 call chains of timehist, -w wake-up events.
 """
 

@@ -22,7 +22,7 @@ start; equal ones are an average since boot.
 Traps: a blank time is that of the row above. Average lines are the tool's arithmetic over rows that stand there: read,
 and rows only where a paste holds nothing else. `03/04/19` on Linux may be day first: said. Solaris freemem is in pages
 (8 kB on sun4, 4 kB on i86pc), freeswap in 512-byte blocks. A row of sadf -p
-is several lines. Known gaps: sadf -g (SVG), -l (PCP), -r (raw counters); binary sa files are named, with what makes text of them.
+is several lines. Known gaps: sadf -l (PCP), -r (raw counters); pictures (-g) and binary sa files are named, with what makes lines of them.
 """
 
 from __future__ import annotations

@@ -90,6 +90,16 @@ def test_a_cut_goes_through_no_character(encoding, block_bytes, tmp_path):
         (b"\x1f\x9d\x90rest", "compress archive"),
         (b"iptrace 2.0" + b"\0\0\0\x14" * 20, "AIX's iptrace: send what `editcap -F pcap"),
         (b"iptrace 1.0" + b"text " * 20, "AIX's iptrace"),
+        (
+            b'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n'
+            b'<svg xmlns="http://www.w3.org/2000/svg" width="1060" height="990" fill="black">\n'
+            b'<text x="0" y="30" text-anchor="start">Linux 6.18.44 (vm) \t11/21/26 \t_x86_64_\t(2 CPU)\n</text>\n',
+            r"a picture of sadf -g \(SVG\): send what `sadf -d FILE -- -A`",
+        ),
+        (
+            b"   N1  O1  .   .  *I0  C1  .   M1  .    23002.773423 secs\n   N1  O1  .  *Q0  I0  C1  .   M1  .    23002.773423 secs\n",
+            "the map of perf sched map: send what `perf sched timehist`",
+        ),
         (b"PERFILE2" + b"\x68\0\0\0", "perf record: send what `perf script"),
         (b"\x96\xd5\x75\x21\x0c\x06", "sar \\(sysstat\\): send what `sadf"),
         (b"LPKSHHRH\0\0\0\0", "journal: send what `journalctl"),
