@@ -24,6 +24,7 @@ FIRES = {
         ("DB-006", "cluster membership", "network", 10),
     },
     "public/cluster-member-kill": {("DB-006", "cluster membership", "measurement", 3)},
+    "public/listener-refuses-old-driver": {("LSN-011", "service ptdb", "configuration", 10)},
     "public/parse-storm": {
         ("DB-004", "latch free", "database", 6),
         ("DB-004", "latch: shared pool", "database", 6),
@@ -38,6 +39,7 @@ LOOK_ALIKES = (
     "public/cluster-node-joins",
     "public/children-share-one-processor",
     "public/disk-bound-report",
+    "public/listener-without-connect-data",
 )
 RULES = {rule for found in FIRES.values() for rule, *_ in found}
 
