@@ -15,7 +15,8 @@ DETAIL with the line that has Lock_time and rows. Clock: wall-utc where the stam
 of a statement in MySQL and its beginning in MariaDB, whose first lines say which it is. Traps: before MySQL 5.7 and in MariaDB `# Time` is printed only where
 the second changed, so a statement without one has the time of the one above; `SET timestamp` is one or the other, in whole seconds: not used. The number
 behind `Id` or `Thread_id` is a connection, no process. A statement's schema is that of its connection where neither is printed:
-unknown. Passwords and keys in statements are masked. Lock_time is not the wait for row locks of InnoDB before MySQL 8.0.28. Known gaps: the other figures of MariaDB and
+unknown. Passwords and keys in statements are masked.
+Whether waits for row locks count in Lock_time depends on the version. Known gaps: the other figures of MariaDB and
 Percona (`InnoDB_...`, `Full_scan`, explain), mysqldumpslow and pt-query-digest reports, the log kept as a table.
 """
 
