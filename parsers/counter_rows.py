@@ -63,5 +63,7 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
         named = rows.filter(fell).select("line_no", kind=pl.lit("remark"), text=pl.col("name") + " is " + FELL)
         out.notes(named)
     newest = both.unique("key", keep="last", maintain_order=True).tail(KEPT)
+    # Digits without end are no number that a counter can show; `Tables.add` says so.
+    newest = newest.with_columns(value=pl.when(pl.col("value").is_finite()).then("value"))
     state["last"] = [list(row) for row in newest.select("key", "value", "t_local").iter_rows()]
     out.add("counters", rows.drop("key", "seen", "nth"))

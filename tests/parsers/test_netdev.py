@@ -111,3 +111,14 @@ def test_a_heading_with_bytes_has_no_row_since_boot():
         15000.0,
         None,
     )
+
+
+def test_digits_without_end_are_no_counter_and_stop_nothing():
+    text = "LINK            IPACKETS  RBYTES      IERRORS  OPACKETS     OBYTES      OERRORS\n"
+    text += f"net0            3405107   865450302   7        2886201     {'9' * 400}   0\n"
+    text += "net0            3405108   865450309   7        2886209     12   0\n"
+    run = parse_bytes(text.encode(), "netdev", "table")
+    assert run is not None
+    rows = run.tables["counters"].filter(name="OBYTES")
+    assert rows.select("value", "delta").rows() == [(None, None), (12.0, None)]
+    assert [n.text for n in run.batch.notes] == ["value is beyond 2^63: a counter that fell below zero, left out"]
