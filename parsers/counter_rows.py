@@ -50,7 +50,9 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
     last = state.get("last", [])
     schema = {"key": pl.String, "value": pl.Float64, "t_local": pl.Float64}
     before = pl.DataFrame(last, schema=schema, orient="row")
-    both = pl.concat([before, rows.select("key", pl.col("value").cast(pl.Float64), "t_local")])
+    # Digits without end are no number that a counter can show; `Tables.add` says so.
+    shown = pl.when(pl.col("value").cast(pl.Float64).is_finite()).then(pl.col("value").cast(pl.Float64))
+    both = pl.concat([before, rows.select("key", value=shown, t_local="t_local")])
     both = both.with_columns(prev=pl.col("value").shift().over("key"), t_prev=pl.col("t_local").shift().over("key"))
     tail = both[len(before) :]
     change = tail["value"] - tail["prev"]
@@ -63,7 +65,5 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
         named = rows.filter(fell).select("line_no", kind=pl.lit("remark"), text=pl.col("name") + " is " + FELL)
         out.notes(named)
     newest = both.unique("key", keep="last", maintain_order=True).tail(KEPT)
-    # Digits without end are no number that a counter can show; `Tables.add` says so.
-    newest = newest.with_columns(value=pl.when(pl.col("value").is_finite()).then("value"))
     state["last"] = [list(row) for row in newest.select("key", "value", "t_local").iter_rows()]
     out.add("counters", rows.drop("key", "seen", "nth"))
