@@ -61,18 +61,21 @@ class Trace:
         """Read a small part that is all there; what a paste has damaged is repaired."""
         frame = _physical(frame)
         self._learn(frame["line"])
-        text = tell(frame, self.shape, Counts.from_json(self.counts.as_json()), last=True)
-        broken = text.unread or text.cut_call
-        if broken:
-            pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
-            for p in pieces:
-                if p.how:
-                    self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
-                if p.line_end > p.line_no and GRAMMAR.complete.search(p.text):
-                    self.out.read(range(p.line_no, p.line_end + 1))
-            rows = [(p.line_no, p.line_end, p.pos, p.text) for p in pieces]
-            frame = pl.DataFrame(rows, schema=frame.schema, orient="row")
-            self._learn(frame["line"])
+        counts = Counts.from_json(self.counts.as_json())
+        text = tell(frame, self.shape, counts, last=True)
+        if not text.unread and not text.cut_call:
+            self.counts = counts
+            self._read(frame, last=True, text=text)
+            return
+        pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
+        for p in pieces:
+            if p.how:
+                self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
+            if p.line_end > p.line_no and GRAMMAR.complete.search(p.text):
+                self.out.read(range(p.line_no, p.line_end + 1))
+        rows = [(p.line_no, p.line_end, p.pos, p.text) for p in pieces]
+        frame = pl.DataFrame(rows, schema=frame.schema, orient="row")
+        self._learn(frame["line"])
         self._read(frame, last=True)
 
     def read_part(self, block: pl.DataFrame) -> None:
@@ -88,8 +91,8 @@ class Trace:
         if self.shape is None:
             self.shape = sl.shape_of(lines)
 
-    def _read(self, frame: pl.DataFrame, *, last: bool) -> None:
-        text = tell(frame, self.shape, self.counts, last=last)
+    def _read(self, frame: pl.DataFrame, *, last: bool, text: Text | None = None) -> None:
+        text = text or tell(frame, self.shape, self.counts, last=last)
         self._report(text)
         gaps = np.array(sorted(({self.state["gap"]} - {None}) | set(text.gaps)), np.int64)
         records = text.records

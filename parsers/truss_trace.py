@@ -56,8 +56,11 @@ class Trace:
         """Read a small part that is all there: repair what a paste has damaged, sort its blocks of stamps."""
         frame = self._of_day(_physical(frame))
         self._learn(frame["line"])
-        text = tell(frame, self.shape, Counts(), last=True)
-        if text.unread or text.cut_call:
+        counts = Counts()
+        text = tell(frame, self.shape, counts, last=True)
+        if not text.unread and not text.cut_call:
+            self.counts = counts
+        else:
             pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
             for p in pieces:
                 if p.how:
@@ -67,7 +70,7 @@ class Trace:
             )
             self.shape = None
             self._learn(frame["line"])
-        text = tell(frame, self.shape, self.counts, last=True)
+            text = tell(frame, self.shape, self.counts, last=True)
         self._report(text)
         text.lines = self._timed(text)
         events = self._events(text, text.lines, ties=True)
