@@ -38,6 +38,14 @@ def recognise(
 
     With `kinds` only these are asked; `worn` is what the document as a whole wears.
     """
+    asked = (command, None if kinds is None else frozenset(kinds), worn)
+    if asked not in head.known:
+        head.known[asked] = _recognised(head, command, kinds, worn)
+    found: Recognised = head.known[asked]
+    return found
+
+
+def _recognised(head: Head, command: str | None, kinds: Collection[str] | None, worn: tuple[str, ...]) -> Recognised:
     dress = tuple(dict.fromkeys((*characters_of(head.text), *worn)))
     lines = undressed_lines(head.lines, dress)
     best = _claimed(dress, lines, head, command, kinds)

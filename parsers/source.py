@@ -11,14 +11,14 @@ import hashlib
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +100,8 @@ class Head:
     lines: list[str]
     name: str = ""
     whole: bool = True
+    known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What was found out about it: a head is looked at where parts are laid out and again where one is read."""
 
     @cached_property
     def text(self) -> str:
@@ -159,6 +161,7 @@ class TextFile:
     def __init__(self, stream: io.BufferedReader, name: str, limits: Limits) -> None:
         self.stream = stream
         self._one_reads = threading.Lock()
+        self._head: tuple[int, int, Head] | None = None
         self.name = name
         self.limits = limits
         self.size = stream.seek(0, 2)
@@ -183,12 +186,16 @@ class TextFile:
         alone.
         """
         start, end = self.start if start is None else start, self.size if end is None else end
+        if self._head is not None and self._head[:2] == (start, end):
+            return self._head[2]
         data = self.read(start, min(start + HEAD_BYTES, end))
         whole = end - start <= HEAD_BYTES
         ends = self._ends(data)
         if not whole and len(ends):
             data = data[: ends[-1]]
-        return Head(self._piece(start, data, len(data)).lines.to_list(), self.name, whole)
+        head = Head(self._piece(start, data, len(data)).lines.to_list(), self.name, whole)
+        self._head = start, end, head
+        return head
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
         """Cut [start, end) into whole lines of about `limits.block_bytes` together; a line over `line_bytes` is cut."""
