@@ -22,7 +22,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 # Read by Polars' allocator as it is loaded, in those children: what a reading has freed goes back soon.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:300,muzzy_decay_ms:0,narenas:1")
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0,narenas:1")
 
 FAREWELL_S = 3.0
 

@@ -42,13 +42,13 @@ class Writer:
     def __init__(self, reading: Path, batch: int) -> None:
         self._reading = reading
         self._batch = batch
-        self._queue: Queue[tuple[str, pa.Table] | None] = Queue(maxsize=3)
+        self._queue: Queue[tuple[str, pa.Table] | None] = Queue(maxsize=1)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="parquet", daemon=True)
         self._thread.start()
 
     def write(self, table: str, rows: pa.Table) -> None:
-        """Hand rows to the thread; waits while three frames are under way. Raises what the thread met."""
+        """Hand rows to the thread; waits while another one is under way. Raises what the thread met."""
         self._raise()
         self._queue.put((table, rows))
 

@@ -81,7 +81,7 @@ class Limits:
 
     file_bytes: int = 64 * 1024**3
     line_bytes: int = 1024 * 1024
-    block_bytes: int = 4 * 1024 * 1024
+    block_bytes: int = 3 * 1024 * 1024
     run_bytes: int = 32 * 1024 * 1024
     block_lines: int = 200_000
     run_lines: int = 3_000_000
@@ -117,7 +117,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Block:
-    """About 4 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
+    """About 3 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
 
     frame: pl.DataFrame
     first: int
