@@ -74,11 +74,19 @@ def end_anyway(seconds: float) -> None:
     """End this process and its children after so many seconds, whatever they wait for then."""
 
     def end() -> None:
-        for task in Path("/proc/self/task").glob("*/children"):  # Linux only; elsewhere they go when their pipes close
-            for pid in task.read_text("ascii").split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
-        os._exit(1)
+        try:
+            for task in Path("/proc/self/task").glob(
+                "*/children"
+            ):  # Linux only; elsewhere they go when their pipes close
+                try:
+                    pids = task.read_text("ascii").split()
+                except OSError:  # a thread that ended just now
+                    continue
+                for pid in pids:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(pid), signal.SIGKILL)
+        finally:
+            os._exit(1)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
