@@ -788,7 +788,6 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
     The first lines of each block are looked at, so a strange stretch shorter than a block may stay inside, and so may
     the few lines of another output that a block ends with.
     """
-    line, last = begin.line, begin
     for block in text.beginnings(begin.offset, end, SAMPLED):
         sample = seen_of(block.first.head(SAMPLED))
         filled = int((sample != "").sum())
@@ -798,9 +797,8 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
             mine = np.flatnonzero(hits(seen_of(piece.lines), kind))
             at = 0 if not len(mine) or mine[0] > SAMPLED else _stretch_end(mine)
             if at < len(piece.lines):
-                return last if at == 0 else Position(line + at, piece.offset + int(piece.starts[at]))
-        line += block.count
-        last = Position(line, block.offset + block.size)
+                line = begin.line + text.count_lines(begin.offset, block.offset)
+                return Position(line + at, piece.offset + int(piece.starts[at]))
     return None
 
 

@@ -139,11 +139,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A piece of which only the first lines were looked at: where it is, how many lines it has."""
+    """A piece of which only the first lines were read."""
 
     offset: int
     size: int
-    count: int
     first: pl.Series
 
 
@@ -203,18 +202,34 @@ class TextFile:
             yield self._piece(at, stored, size)
 
     def beginnings(self, start: int, end: int, count: int) -> Iterator[Beginning]:
-        """Give what each piece begins with, up to `count` lines, at a fraction of the cost of `pieces`."""
-        mark = self.eol.encode(self.encoding)
-        for at, stored, size in self.chunks(start, end):
-            ends = self._ends(stored[: 256 * count])
-            first = int(ends[count - 1]) if len(ends) >= count else len(stored)
-            piece = self._piece(at, stored[:first], size if first == len(stored) else first)
-            yield Beginning(at, size, self._count(stored) + (not stored.endswith(mark)), piece.lines)
+        """Give what each piece begins with, up to `count` lines or so many times 256 bytes; nothing else is read.
+
+        Pieces of very short lines are not cut again as `pieces` does.
+        """
+        for at, behind, size in self._stretches(start, end):
+            stored = self.read(at, min(at + 256 * count, behind))
+            ends = self._ends(stored)
+            shown = int(ends[min(len(ends), count) - 1]) if len(ends) else len(stored)
+            yield Beginning(at, size, self._piece(at, stored[:shown], size if size > behind - at else shown).lines)
 
     def chunks(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
-        """Give the bytes of each piece, with their offset and size; of a line without end only what is kept.
+        """Give the bytes of each piece, with their offset and size; of a line without end only what is kept."""
+        for at, behind, size in self._stretches(start, end):
+            stored = self.read(at, behind)
+            if size > behind - at:
+                yield at, stored, size
+                continue
+            begun = 0
+            for stop in self._stops(stored):
+                yield at + begun, stored if stop - begun == len(stored) else stored[begun:stop], stop - begun
+                begun = stop
+            if len(stored) < behind - at:  # somebody has cut the file
+                return
 
-        A piece ends at the last line end before each `block_bytes`. It is looked for first, so that the bytes are read
+    def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Give begin, end of what is kept, and size of each stretch of whole lines; its size is more where a line is cut.
+
+        A stretch ends at the last line end before each `block_bytes`. It is looked for first, so that the bytes are read
         once and copied nowhere: with both, 100 MB cost 0.1 s more.
         """
         size = max(self.limits.block_bytes // 2 * 2, 2)
@@ -222,20 +237,13 @@ class TextFile:
         while at < end:
             before, seen = seen, min(seen + size, end)
             behind = seen if seen == end else self._last_end(before, seen)
-            if behind is None:
-                if seen - at > self.limits.line_bytes:
-                    skipped = self.next_line(seen, end)
-                    yield at, self.read(at, seen), skipped - at
-                    at = seen = skipped
-                continue
-            stored = self.read(at, behind)
-            begun = 0
-            for stop in self._stops(stored):
-                yield at + begun, stored if stop - begun == len(stored) else stored[begun:stop], stop - begun
-                begun = stop
-            if len(stored) < behind - at:  # somebody has cut the file
-                return
-            at = behind
+            if behind is not None:
+                yield at, behind, behind - at
+                at = behind
+            elif seen - at > self.limits.line_bytes:
+                skipped = self.next_line(seen, end)
+                yield at, seen, skipped - at
+                at = seen = skipped
 
     def read(self, begin: int, end: int) -> bytes:
         """Read [begin, end), as far as it is there. Any thread may."""
