@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -158,7 +159,7 @@ def read(
 ) -> Account:
     """Read one file; with `out` into that directory, going on behind the last batch of a reading that stands there.
 
-    `sha256` is the file's hash in hex, for who knows it already; without it the whole file is hashed first.
+    `sha256` is the file's hash in hex, for who knows it already; without it the whole file is hashed before the first batch counts.
 
     Raises ParserError (`.account` tells what is known all the same; the manifest has it too) and OSError. A file of
     unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
@@ -173,8 +174,10 @@ def read(
             transcribed(path, out, limits) as transcript,
             open_text(transcript.path if transcript else path, limits, name) as text,
         ):
-            original = _Original(sha256 or _sha256(path), path.stat().st_size, transcript)
-            return _Reading(text, original, hints, out, limits, known, progress, began).run()
+            with ThreadPoolExecutor(1, "sha256") as thread:
+                hashed = thread.submit(lambda: sha256 or _sha256(path))
+                original = _Original(hashed, path.stat().st_size, transcript)
+                return _Reading(text, original, hints, out, limits, known, progress, began).run()
     except NotText as error:
         manifest = _fresh_manifest(hints, sha256 or _sha256(path), path.stat().st_size, None)
         _fail(manifest, error, out)
@@ -227,7 +230,7 @@ class _Chosen:
 class _Original:
     """The stored bytes, which may be others than the text that is read."""
 
-    sha256: str
+    sha256: Future[str]
     bytes: int
     transcript: Transcript | None
 
@@ -249,15 +252,15 @@ class _Reading:
         self.text, self.out, self.limits, self.progress = text, out, limits, progress
         self.known, self.hints = known, hints
         plan(known, hints)  # refuses borders that overlap
-        sha256, self.transcript = original.sha256, original.transcript
+        self._hashed, self.transcript = original.sha256, original.transcript
         said = asdict(hints) | {"known": [asdict(k) for k in known]}
-        self.manifest = _fresh_manifest(hints, sha256, original.bytes, text.encoding)
+        self.manifest = _fresh_manifest(hints, None, original.bytes, text.encoding)
         self.manifest.update(hints=said, eol=text.eol)
         if self.transcript is not None:
             self.manifest["transcript"] = {"name": NAME, "by": self.transcript.by, "note": self.transcript.note}
         old = parquet.load_manifest(out) if out else None
         if old is not None:
-            if (old["sha256"], old["hints"], old["schema"]) != (sha256, said, SCHEMA):
+            if (old["sha256"], old["hints"], old["schema"]) != (self._hashed.result(), said, SCHEMA):
                 raise OtherReading(f"{out} holds a reading of another file or with other hints")
             self.manifest = old
         self.began = began - float(self.manifest["seconds"])
@@ -572,7 +575,7 @@ class _Reading:
             self.manifest.update(error=str(error), error_type=type(error).__name__)
 
     def _save(self) -> None:
-        self.manifest["seconds"] = time.perf_counter() - self.began
+        self.manifest.update(sha256=self._hashed.result(), seconds=time.perf_counter() - self.began)
         if self.manifest["version"] is None and self.manifest["parts"]:
             self.manifest["version"] = self.manifest["parts"][0]["version"]
         if self.out:
