@@ -173,11 +173,11 @@ def read(
         with (
             transcribed(path, out, limits) as transcript,
             open_text(transcript.path if transcript else path, limits, name) as text,
+            ThreadPoolExecutor(1, "sha256") as thread,
         ):
-            with ThreadPoolExecutor(1, "sha256") as thread:
-                hashed = thread.submit(lambda: sha256 or _sha256(path))
-                original = _Original(hashed, path.stat().st_size, transcript)
-                return _Reading(text, original, hints, out, limits, known, progress, began).run()
+            hashed = thread.submit(lambda: sha256 or _sha256(path))
+            original = _Original(hashed, path.stat().st_size, transcript)
+            return _Reading(text, original, hints, out, limits, known, progress, began).run()
     except NotText as error:
         manifest = _fresh_manifest(hints, sha256 or _sha256(path), path.stat().st_size, None)
         _fail(manifest, error, out)
