@@ -83,7 +83,7 @@ class CallRows:
 
         `gaps`: lines, ascending, that stand for left-out ones.
         """
-        fresh = events.select(list(EVENT)).with_columns(
+        fresh = events.select_seq(list(EVENT)).with_columns_seq(
             pl.lit(False if c == "emitted" else None, t).alias(c) for c, t in _LINKS.items()
         )
         both = pl.concat([self.carried, fresh]) if len(self.carried) else fresh
@@ -93,12 +93,12 @@ class CallRows:
         old = pl.int_range(pl.len()) < len(self.carried)
         # One walk over the threads for all that is needed of the neighbours.
         row = pl.col("row")
-        both = both.with_columns(old.alias("old"), pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-        both = both.with_columns(row.shift(1).over("who").alias("b"), row.shift(-1).over("who").alias("n"))
+        both = both.with_columns_seq(old.alias("old"), pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
+        both = both.with_columns_seq(row.shift(1).over("who").alias("b"), row.shift(-1).over("who").alias("n"))
         before, behind = ({c: pl.col(c).gather(pl.col(x)) for c in ("line_no", "name", "t", "domain")} for x in "bn")
         gap = pl.when(before["domain"] == pl.col("domain")).then((pl.col("t") - before["t"]).round(9))
         until = pl.when(behind["domain"] == pl.col("domain")).then((behind["t"] - pl.col("t")).round(9))
-        both = both.with_columns(
+        both = both.with_columns_seq(
             pl.when("old").then("prev_line").otherwise(before["line_no"]).alias("prev_line"),
             pl.when("old").then("prev_name").otherwise(before["name"]).alias("prev_name"),
             pl.when("old").then("gap_s").otherwise(gap).alias("gap_s"),
@@ -107,7 +107,7 @@ class CallRows:
         )
         call, starts = pl.col("kind") == "call", pl.col("stamp") == "start"
         waits = call & starts & pl.col("elapsed").is_null() & pl.col("t").is_not_null() & pl.col("n").is_null()
-        both = both.with_columns((~waits | pl.lit(last)).alias("ready"))
+        both = both.with_columns_seq((~waits | pl.lit(last)).alias("ready"))
         ready = [both.filter(call & pl.col("ready") & ~pl.col("emitted"))]
         ends = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).tail(MAX_THREADS)
         gone = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).head(-MAX_THREADS)
@@ -115,18 +115,18 @@ class CallRows:
         self._rows(ready.pop(), gaps)
         if len(gone):
             self._rows(gone.filter(call & ~pl.col("ready") & ~pl.col("emitted")), gaps)
-        ends = ends.with_columns((pl.col("ready") | pl.col("emitted")).alias("emitted"))
-        self.carried = ends.with_columns(
+        ends = ends.with_columns_seq((pl.col("ready") | pl.col("emitted")).alias("emitted"))
+        self.carried = ends.with_columns_seq(
             # A row that has been given needs no text any more.
             pl.when(~pl.col("emitted")).then(c).alias(c) for c in ("args", "ret_text", "val", "comm")
-        ).select(list(_CARRIED))  # fmt: skip
+        ).select_seq(list(_CARRIED))  # fmt: skip
 
     def _rows(self, calls: pl.DataFrame, gaps: Longs) -> None:
         if calls.is_empty():
             return
         elapsed, starts = pl.col("elapsed").is_not_null(), pl.col("stamp") == "start"
         bound = pl.when(elapsed).then("elapsed").when(starts).then("until").otherwise("gap_s")
-        calls = calls.with_columns(
+        calls = calls.with_columns_seq(
             bound.alias("dur_hi_s"),
             pl.when(elapsed).then(pl.lit("elapsed")).when(bound.is_null()).then(pl.lit("none")).otherwise(pl.lit("gap")).alias("dur_kind"),
             # The interval of dur_hi_s, in lines: within the call, up to the next event, or since the one before.
@@ -135,10 +135,10 @@ class CallRows:
         )  # fmt: skip
         cut: pl.Expr = pl.lit(False)
         if len(gaps):
-            places = calls.select(pl.col("from").fill_null(0), pl.col("to").fill_null(0))
+            places = calls.select_seq(pl.col("from").fill_null(0), pl.col("to").fill_null(0))
             inside = np.searchsorted(gaps, places["to"].to_numpy()) > np.searchsorted(gaps, places["from"].to_numpy())
             cut = pl.lit(pl.Series(inside))
-        calls = calls.with_columns(
+        calls = calls.with_columns_seq(
             pl.when(pl.col("dur_hi_s").is_null())
             .then(None)
             .when("measured")
@@ -150,9 +150,9 @@ class CallRows:
         )
         calls = peers(self.fill(calls.drop("row", "b", "n")), self.peers)
         if "direct_ip" in calls.columns:
-            calls = calls.with_columns(
+            calls = calls.with_columns_seq(
                 pl.coalesce("direct_ip", "peer_ip").alias("peer_ip"),
                 pl.when(pl.col("direct_ip").is_null()).then("peer_port").otherwise("direct_port").alias("peer_port"),
             )
         # Halves have strangers between them: these lines count for themselves.
-        self.out.add("syscalls", calls.select(_SYSCALLS), span="ends")
+        self.out.add("syscalls", calls.select_seq(_SYSCALLS), span="ends")

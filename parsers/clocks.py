@@ -64,7 +64,7 @@ class Seen:
         """Take note of rows as they go to their table."""
         if "t_local" not in frame.columns or table in NO_CLOCK_ROWS:
             return
-        timed = frame.select("line_no", "t_local").drop_nulls()
+        timed = frame.select_seq("line_no", "t_local").drop_nulls()
         if timed.is_empty():
             return
         lines, times = timed["line_no"].to_numpy(), timed["t_local"].to_numpy()

@@ -111,7 +111,7 @@ class Masks:
     def keep_places(self, frame: pl.DataFrame) -> None:
         """Note secrets that are masked where they stand and nowhere else; columns of `SECRETS`."""
         if len(frame):
-            self._places.append(frame.select(pl.col(c).cast(t) for c, t in SECRETS.items()))
+            self._places.append(frame.select_seq(pl.col(c).cast(t) for c, t in SECRETS.items()))
 
     def by_place(self, lines: dict[int, str]) -> dict[int, str]:
         """Mask lines, given by their numbers, where their secrets stand."""
@@ -140,10 +140,10 @@ class Masks:
             stars = [self._everywhere[s] for s in longest_first]
             for name, dtype in frame.schema.items():
                 if dtype == pl.String:
-                    frame = frame.with_columns(pl.col(name).str.replace_many(longest_first, stars, leftmost=True))
+                    frame = frame.with_columns_seq(pl.col(name).str.replace_many(longest_first, stars, leftmost=True))
                 elif dtype == pl.List(pl.String):
                     inner = pl.element().str.replace_many(longest_first, stars, leftmost=True)
-                    frame = frame.with_columns(pl.col(name).list.eval(inner))
+                    frame = frame.with_columns_seq(pl.col(name).list.eval(inner))
         return self._by_line(frame) if self._in_line and len(frame) else frame
 
     def _by_line(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +167,7 @@ class Masks:
                 masked = [None if v is None else [_starred(x, s) for x in v] for v, s in many]
             else:
                 continue
-            frame = frame.with_columns(_put(frame[name], touched, masked))
+            frame = frame.with_columns_seq(_put(frame[name], touched, masked))
         return frame
 
     def apply_json(self, value: Any) -> Any:
@@ -219,4 +219,4 @@ def _put(column: pl.Series, at: npt.NDArray[np.int64], values: list[Any]) -> pl.
     both = pl.DataFrame({"at": np.arange(len(column)), "old": column}).join(
         new, on="at", how="left", maintain_order="left"
     )
-    return both.select(pl.when("hit").then("new").otherwise("old").alias(column.name)).to_series()
+    return both.select_seq(pl.when("hit").then("new").otherwise("old").alias(column.name)).to_series()

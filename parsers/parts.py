@@ -340,7 +340,7 @@ def _each(lines: pl.Series) -> Bools:
         pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
         for kind, patterns in owns().items()
     ]
-    tried: Bools = lines.rename("line").to_frame().select(fits).to_numpy()
+    tried: Bools = lines.rename("line").to_frame().select_seq(fits).to_numpy()
     return tried
 
 
@@ -354,7 +354,7 @@ def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
     """Find the lines that fit any pattern, where few do."""
     line = pl.col("line")
     fits = pl.any_horizontal([line.str.contains(p).fill_null(False) for p in _many_at_once()])
-    return np.flatnonzero(lines.rename("line").to_frame().select(fits).to_series().to_numpy())
+    return np.flatnonzero(lines.rename("line").to_frame().select_seq(fits).to_series().to_numpy())
 
 
 def hits(lines: pl.Series, kind: str) -> Bools:

@@ -156,11 +156,11 @@ class Scanner:
         if not len(at):
             return
         text, below = pl.col("line"), pl.col("below")
-        cut = frame.select("line_no", "line")[at].with_columns(below=lines.gather(at + 1))
+        cut = frame.select_seq("line_no", "line")[at].with_columns_seq(below=lines.gather(at + 1))
         glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
         seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
-        cut = cut.filter(below != "").with_columns(seam=seam, glue=glue)
-        cut = cut.filter(pl.col("seam").str.contains_any(self._words, ascii_case_insensitive=True))
+        cut = cut.filter(below != "").with_columns_seq(seam=seam, glue=glue)
+        cut = _where(cut, pl.col("seam").str.contains_any(self._words, ascii_case_insensitive=True))
         for number, line, next_line, _, blank in cut.iter_rows():
             if _begins_alike(line, next_line) or _ROW.match(next_line):
                 continue
@@ -172,10 +172,12 @@ class Scanner:
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
         text = pl.col("line")
-        rows = frame.filter(text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
+        rows = _where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
         # Every column below is as strict as the quick look, which costs more than a few lines do.
-        near = frame if len(frame) <= FEW else frame.filter(text.str.contains(_any_of(self.names)))
-        seen = near.select(
+        near = frame if len(frame) <= FEW else _where(frame, text.str.contains(_any_of(self.names)))
+        if near.is_empty():
+            return near.select("line_no", "line"), rows
+        seen = near.select_seq(
             "line_no",
             "line",
             word=text.str.contains_any(self._words, ascii_case_insensitive=True),
@@ -193,12 +195,12 @@ class Scanner:
             sure |= seen["word"] & seen["line"].str.contains(closer)
         if seen["at"].any():
             person = text.str.replace_all(_SERVICE, "").str.contains(MAILS)
-            sure |= seen["at"] & seen.select(text.str.contains(LOGINS) | person).to_series()
+            sure |= seen["at"] & seen.select_seq(text.str.contains(LOGINS) | person).to_series()
         if seen["shape"].any():
             sure |= pl.Series(
-                [has and _SHAPE.search(line) is not None for has, line in seen.select("shape", "line").iter_rows()]
+                [has and _SHAPE.search(line) is not None for has, line in seen.select_seq("shape", "line").iter_rows()]
             )
-        return seen.filter(sure).select("line_no", "line"), rows
+        return seen.filter(sure).select_seq("line_no", "line"), rows
 
     def _again(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
         """Find secrets that are known by now where nothing tells them."""
@@ -229,6 +231,12 @@ class Scanner:
                 self.key_lines += 1
                 for run in _KEY_RUN.finditer(line):
                     yield int(number), *run.span(), "private key"
+
+
+def _where(frame: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
+    """Filter where few rows pass or none: unlike `filter` in this thread, while the pool serves the one that parses."""
+    fits = frame.select_seq(test).to_series()
+    return frame.filter(fits) if fits.any() else frame.clear()
 
 
 def spans(line: str, *, names: bool = True) -> list[Span]:

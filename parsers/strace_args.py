@@ -57,31 +57,31 @@ _STRINGS = ("path", "data")
 
 def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, type[pl.DataType]]]) -> pl.DataFrame:
     """Add columns that only some calls have; elsewhere they are NULL."""
-    narrow = calls.select("name", "args", "ret", "ret_text")
-    there = narrow.select(rows.fill_null(False).alias(column) for column, (rows, _, _) in some.items())
+    narrow = calls.select_seq("name", "args", "ret", "ret_text")
+    there = narrow.select_seq(rows.fill_null(False).alias(column) for column, (rows, _, _) in some.items())
     added = []
     for column, (_, value, dtype) in some.items():
         mask = there[column]
         if not mask.any():
             added.append(pl.lit(None, dtype).alias(column))
             continue
-        found = narrow.filter(mask).select(value.cast(dtype).alias(column))
+        found = narrow.filter(mask).select_seq(value.cast(dtype).alias(column))
         if column in _STRINGS:
             # A step of its own: within one expression the cut would run once for each place it stands in.
-            found = found.select(decode(pl.col(column)))
+            found = found.select_seq(decode(pl.col(column)))
         added.append(pl.lit(found.to_series()).gather(pl.when(mask).then(mask.cum_sum() - 1)).alias(column))
-    return calls.with_columns(added)
+    return calls.with_columns_seq(added)
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` that come from one line; see `call_rows.Fill`."""
-    calls = some_columns(calls.with_columns(arg.number(pl.col("val")).alias("ret")), _SOME)
+    calls = some_columns(calls.with_columns_seq(arg.number(pl.col("val")).alias("ret")), _SOME)
     piped = NAME.is_in(("pipe", "pipe2", "socketpair"))
     ends = ARGS.str.extract_groups(r"\[([0-9]+)(?:<[^>]*>)?, ([0-9]+)").struct
     thread = ARGS.str.contains("CLONE_THREAD", literal=True)
     child = pl.when(~thread).then(arg.child_pid(NAME, RET))
     socket = ARGS.str.contains("sin", literal=True) & ARGS.str.contains("port=htons", literal=True)
-    calls = calls.with_columns(
+    calls = calls.with_columns_seq(
         ret2=pl.lit(None, pl.Int64),
         fd=pl.when(piped).then(ends.field("1").str.to_integer(base=10, strict=False)).otherwise("fd"),
         fd2=pl.when(piped).then(ends.field("2").str.to_integer(base=10, strict=False)),
@@ -90,20 +90,22 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
         peer=pl.lit(None, pl.String),
     )
     shown = ARGS.str.contains("->", literal=True)
-    there = calls.select(socket.any().alias("socket"), shown.any().alias("shown"))
+    there = calls.select_seq(socket.any().alias("socket"), shown.any().alias("shown"))
     if there["socket"].item():
         ip = pl.coalesce(ARGS.str.extract(_V4, 2), ARGS.str.extract(_V6, 2))
         port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
-        calls = calls.with_columns(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
+        calls = calls.with_columns_seq(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
         # sendto and recvfrom name their own peer; nothing is inherited from them.
         own = NAME.is_in(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
-        calls = calls.with_columns(
+        calls = calls.with_columns_seq(
             direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
         )
     if there["shown"].item():
         named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}
         named["direct_port"] = ARGS.str.extract(_SHOWN_PEER, 2).str.to_integer(base=10, strict=False)
-        calls = calls.with_columns((pl.coalesce(c, e) if c in calls.columns else e).alias(c) for c, e in named.items())
+        calls = calls.with_columns_seq(
+            (pl.coalesce(c, e) if c in calls.columns else e).alias(c) for c, e in named.items()
+        )
     return calls
 
 
@@ -131,7 +133,7 @@ def signal_rows(records: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit("received"))
     )
     info = {c: text.str.extract(pattern, 1) for c, pattern in SIGINFO.items()}
-    return records.select(
+    return records.select_seq(
         "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"), event.alias("event"),
         pl.when(exited.is_null()).then("name").alias("signal"), info["code"].alias("code"), arg.address(info["addr"]).alias("addr"),
         info["sender_pid"].str.to_integer(base=10, strict=False).alias("sender_pid"),

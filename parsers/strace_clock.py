@@ -46,7 +46,7 @@ class Clock:
         if state["source"] is None:
             there = [c for c in ("epoch", "clock", "since") if records[c].null_count() < len(records)]
             if not there:
-                return records.with_columns(t=pl.lit(None, pl.Float64), domain=pl.lit(1, pl.Int64))
+                return records.with_columns_seq(t=pl.lit(None, pl.Float64), domain=pl.lit(1, pl.Int64))
             state["source"] = there[0]
         raw = {"epoch": self._epoch, "clock": _time_of_day, "since": _difference}[state["source"]](records)
         t = raw.to_numpy().astype(float)
@@ -67,13 +67,13 @@ class Clock:
             jumps[known[fallen]] = 1
             domain = np.minimum(state["domain"] + np.cumsum(jumps), MAX_DOMAINS)
             state |= {"last": float(t[known[-1]]), "line": int(lines[known[-1]]), "domain": int(domain[-1])}
-        stamped = records.with_columns(pl.Series("t", t).fill_nan(None).round(9), pl.Series("domain", domain))
+        stamped = records.with_columns_seq(pl.Series("t", t).fill_nan(None).round(9), pl.Series("domain", domain))
         self._report(stamped)
         return stamped
 
     def _epoch(self, records: pl.DataFrame) -> pl.Series:
         """Give seconds since the first whole second of the file: nanoseconds survive that, but not since 1970."""
-        parts = records.select(pl.col("epoch").str.splitn(".", 2).struct.unnest())
+        parts = records.select_seq(pl.col("epoch").str.splitn(".", 2).struct.unnest())
         whole = parts["field_0"].cast(pl.Int64, strict=False)
         if self.state["base"] is None:
             self.state["base"] = int(whole.drop_nulls()[0])
@@ -143,7 +143,7 @@ def _time_of_day(records: pl.DataFrame) -> pl.Series:
     hours, minutes, seconds = (
         text.str.slice(*place).cast(pl.Float64, strict=False) for place in ((0, 2), (3, 2), (6,))
     )
-    return records.select(hours * 3600 + minutes * 60 + seconds).to_series()
+    return records.select_seq(hours * 3600 + minutes * 60 + seconds).to_series()
 
 
 def _difference(records: pl.DataFrame) -> pl.Series:

@@ -76,13 +76,13 @@ def _groups(column: pl.Expr, pattern: str, fields: list[str]) -> pl.Expr:
 
 def shape_of(lines: pl.Series) -> Shape | None:
     """Find the commonest shape among the calls of the first lines; None if there are no calls."""
-    parts = lines.head(SHAPE_LINES).to_frame("line").select(_PARTS).unnest("parts")
-    found = parts.with_columns(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    parts = lines.head(SHAPE_LINES).to_frame("line").select_seq(_PARTS).unnest("parts")
+    found = parts.with_columns_seq(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     found = found.filter(pl.col("name").is_not_null() & REST.is_not_null())
     if found.is_empty():
         return None
     there = pl.when(pl.col("pid_a").is_not_null())
-    shapes = found.select(
+    shapes = found.select_seq(
         there.then(pl.lit("bracket")).when(pl.col("pid_b").is_not_null()).then(pl.lit("bare")).otherwise(pl.lit("")),
         pl.when(pl.col("clock").is_not_null())
         .then(pl.lit("clock"))
@@ -125,10 +125,10 @@ _RECORDS = list(RECORD)
 
 def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Tell records and other lines of a frame (line_no, line_end, pos, line) apart; both in file order."""
-    frame = frame.select(*_KEYS, "line")
+    frame = frame.select_seq(*_KEYS, "line")
     if frame["line"].str.contains("(+", literal=True).any():
         # A difference in parentheses would be taken for the call's: -r beside a time of day.
-        frame = frame.with_columns(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
+        frame = frame.with_columns_seq(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
     done = pl.DataFrame(schema=RECORD)
     if shape is not None:
         done, frame = _calls(frame, shape)
@@ -145,16 +145,16 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.Data
 def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take whole calls and first halves of the commonest shape."""
     fields = ["pid", "stamp", "since", "name"]
-    parts = frame.select(*_KEYS, _PARTS).unnest("parts")
-    parts = parts.with_columns(
+    parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
+    parts = parts.with_columns_seq(
         _groups(FRONT, shape.head(), fields),
         REST.str.extract(COMMON_TAIL, 0).alias("tail"),
         REST.str.ends_with(UNFINISHED).fill_null(False).alias("open"),
     ).unnest("groups")
-    mask = parts.select(pl.col("name").is_not_null() & (TAIL.is_not_null() | pl.col("open"))).to_series()
+    mask = parts.select_seq(pl.col("name").is_not_null() & (TAIL.is_not_null() | pl.col("open"))).to_series()
     good = parts.filter(mask)
     text = TAIL.str.strip_chars_start(")\t =").str.splitn(" <", 2).struct
-    good = good.with_columns(
+    good = good.with_columns_seq(
         text.field("field_0").alias("ret_text"), text.field("field_1").str.strip_suffix(">").alias("took")
     )
     failed = pl.col("ret_text").str.contains(" E", literal=True).fill_null(False)
@@ -162,10 +162,10 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
     none = pl.lit(None, pl.String)
     stamp = {k: (pl.col("stamp") if shape.time == k else none).alias(k) for k in ("clock", "epoch")}
     val, err = pl.col("ret_text"), none
-    if good.select(failed.any()).item():
+    if good.select_seq(failed.any()).item():
         val = parted.field("field_0")
         err = pl.when(failed).then(parted.field("field_1"))
-    rows = good.select(
+    rows = good.select_seq(
         *_KEYS,
         pl.when("open").then(pl.lit("open")).otherwise(pl.lit("full")).alias("kind"),
         (pl.col("pid").str.to_integer(base=10, strict=False) if shape.who else pl.lit(None, pl.Int64)).alias("tid"),
@@ -175,7 +175,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
         pl.when("open").then(REST.str.strip_suffix(UNFINISHED)).otherwise(REST.str.strip_suffix(TAIL).str.strip_suffix(UNFINISHED)).alias("args"),
         "ret_text", val.alias("val"), err.alias("err"), pl.col("took").cast(pl.Float64).alias("elapsed"),
     )  # fmt: skip
-    return rows.select(_RECORDS), frame.filter(~mask)
+    return rows.select_seq(_RECORDS), frame.filter(~mask)
 
 
 def _prefix() -> list[pl.Expr]:
@@ -191,10 +191,10 @@ def _prefix() -> list[pl.Expr]:
 
 def results(frame: pl.DataFrame) -> pl.DataFrame:
     """Add what stands behind the last parenthesis of `rest`: tail, ret_text, val, err, elapsed."""
-    frame = frame.with_columns(
+    frame = frame.with_columns_seq(
         REST.str.extract(ANY_TAIL, 0).alias("tail"), _groups(REST, ANY_TAIL, ["ret_text", "took"])
     ).unnest("groups")
-    return frame.with_columns(
+    return frame.with_columns_seq(
         pl.col("ret_text").str.extract(rf"^({VALUE})", 1).alias("val"),
         pl.col("ret_text").str.extract(rf"^{VALUE}(?:<[^\"]*?>)? (E[A-Z0-9]+)(?: |$)", 1).alias("err"),
         pl.col("took").str.replace(",", ".", literal=True).cast(pl.Float64).alias("elapsed"),
@@ -203,17 +203,17 @@ def results(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take calls and first halves of any shape."""
-    parts = frame.select(*_KEYS, _PARTS).unnest("parts")
-    parts = parts.with_columns(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
+    parts = parts.with_columns_seq(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     parts = results(parts)
     opened = REST.str.ends_with(UNFINISHED.strip()).fill_null(False)
     left = REST.str.ends_with(DETACHED.strip()).fill_null(False)
-    mask = parts.select(
+    mask = parts.select_seq(
         pl.col("name").is_not_null() & (TAIL.is_not_null() | opened | left).fill_null(False)
     ).to_series()
     kind = pl.when(opened).then(pl.lit("open")).when(left).then(pl.lit("detached")).otherwise(pl.lit("full"))
     half = REST.str.replace(r" ?<(?:unfinished|detached) \.\.\.>$", "")
-    rows = parts.filter(mask).with_columns(
+    rows = parts.filter(mask).with_columns_seq(
         kind.alias("kind"),
         pl.when(opened | left)
         .then(half)
@@ -221,7 +221,7 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         .alias("args"),
         *_prefix(),
     )
-    return rows.select(_RECORDS), frame.filter(~mask)
+    return rows.select_seq(_RECORDS), frame.filter(~mask)
 
 
 def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -230,15 +230,17 @@ def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     some = frame.filter(there)
     if some.is_empty():
         return pl.DataFrame(schema=RECORD), frame
-    some = some.with_columns(_groups(LINE, RESUMED, [*PREFIX_FIELDS, "name"])).unnest("groups")
-    some = some.with_columns(LINE.str.splitn(" resumed>", 2).struct.field("field_1").alias("rest"))
+    some = some.with_columns_seq(_groups(LINE, RESUMED, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    some = some.with_columns_seq(LINE.str.splitn(" resumed>", 2).struct.field("field_1").alias("rest"))
     some = results(some)
-    mask = some.select(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
+    mask = some.select_seq(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
     # A thread that dies in a call ends it with `<... read resumed> <unfinished ...>) = ?`.
     text = REST.str.strip_suffix(TAIL).str.replace(" ?<unfinished \\.\\.\\.>$", "")
-    rows = some.filter(mask).with_columns(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
-    taken = some.filter(mask).select(KEY)
-    return rows.select(_RECORDS), frame.join(taken, on=KEY, how="anti", maintain_order="left") if len(taken) else frame
+    rows = some.filter(mask).with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
+    taken = some.filter(mask).select_seq(KEY)
+    return rows.select_seq(_RECORDS), frame.join(taken, on=KEY, how="anti", maintain_order="left") if len(
+        taken
+    ) else frame
 
 
 def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -246,13 +248,13 @@ def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     there = frame["line"].str.contains("(?:---|\\+\\+\\+)$")
     if not there.any():
         return pl.DataFrame(schema=RECORD), frame
-    some = frame.with_columns(
+    some = frame.with_columns_seq(
         _groups(pl.when(pl.lit(there)).then(LINE), SIGNAL, [*PREFIX_FIELDS, "mark", "args"])
     ).unnest("groups")
     known = pl.col("args").str.contains(r"^(?:SIG[A-Z0-9_+]+\b|stopped by|exited with|killed by|superseded by)")
-    mask = some.select((pl.col("mark").is_not_null() & known).fill_null(False)).to_series()
+    mask = some.select_seq((pl.col("mark").is_not_null() & known).fill_null(False)).to_series()
     nothing = {c: pl.lit(None, RECORD[c]) for c in ("ret_text", "val", "err", "elapsed")}
     kind = pl.when(pl.col("mark") == "---").then(pl.lit("signal")).otherwise(pl.lit("exit")).alias("kind")
     name = pl.col("args").str.extract(r"(SIG[A-Z0-9_+]+)", 1).alias("name")
-    rows = some.filter(mask).with_columns(kind, name, *_prefix(), **nothing)
-    return rows.select(_RECORDS), frame.filter(~mask)
+    rows = some.filter(mask).with_columns_seq(kind, name, *_prefix(), **nothing)
+    return rows.select_seq(_RECORDS), frame.filter(~mask)

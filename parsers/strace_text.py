@@ -88,9 +88,9 @@ def tell(frame: pl.DataFrame, shape: sl.Shape | None, counts: Counts, *, last: b
     records, rest = sl.cut(frame, shape)
     records, rest = _without_two(frame, records, rest)
     stack = rest["line"].str.contains(STACK)
-    text = Text(records, rest.filter(stack).select("line_no", "line"))
+    text = Text(records, rest.filter(stack).select_seq("line_no", "line"))
     rest = rest.filter(~stack)
-    pieces = [paste_repair.Piece(*row) for row in rest.select("line_no", "line_end", "line", "pos").iter_rows()]
+    pieces = [paste_repair.Piece(*row) for row in rest.select_seq("line_no", "line_end", "line", "pos").iter_rows()]
     joined, others = _rejoin(pieces, text)
     if joined:
         schema = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": pl.String}
@@ -111,12 +111,12 @@ def _without_two(frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame)
     some = records.filter(args.str.contains("= ", literal=True) & args.str.contains(r"\)[\t ]*= "))
     if some.is_empty():
         return records, rest
-    lines = some.select(sl.KEY).join(frame, on=sl.KEY, how="left", maintain_order="left")
+    lines = some.select_seq(sl.KEY).join(frame, on=sl.KEY, how="left", maintain_order="left")
     lines = lines.filter(pl.col("line").str.contains(TWO_ROWS))
     if lines.is_empty():
         return records, rest
-    records = records.join(lines.select(sl.KEY), on=sl.KEY, how="anti", maintain_order="left")
-    return records, pl.concat([rest, lines.select(rest.columns)]).sort(sl.KEY)
+    records = records.join(lines.select_seq(sl.KEY), on=sl.KEY, how="anti", maintain_order="left")
+    return records, pl.concat([rest, lines.select_seq(rest.columns)]).sort(sl.KEY)
 
 
 def _rejoin(pieces: list[paste_repair.Piece], text: Text) -> tuple[list[paste_repair.Piece], list[paste_repair.Piece]]:
@@ -167,7 +167,7 @@ def _rejoin(pieces: list[paste_repair.Piece], text: Text) -> tuple[list[paste_re
 def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
     """Take the program's own output out of the arguments of the write that printed it, where it is the buffer's text."""
     odd = (pl.col("name") == "write") & pl.col("args").str.contains(r'", [0-9]+[^0-9]')
-    rows = records.select(odd.fill_null(False).alias("odd"))["odd"]
+    rows = records.select_seq(odd.fill_null(False).alias("odd"))["odd"]
     if not rows.any():
         return records
     clean = {}
@@ -180,10 +180,10 @@ def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
         )
         if found and shown is not None and found[3].strip() == shown.strip():
             clean[args] = found[1]
-    for first, last, args in records.filter(rows).select("line_no", "line_end", "args").iter_rows():
+    for first, last, args in records.filter(rows).select_seq("line_no", "line_end", "args").iter_rows():
         if args in clean:
             text.notes.append((first, last, "repaired", "the program's own output taken out of the call that wrote it"))
-    return records.with_columns(pl.when(rows).then(pl.col("args").replace(clean)).otherwise("args").alias("args"))
+    return records.with_columns_seq(pl.when(rows).then(pl.col("args").replace(clean)).otherwise("args").alias("args"))
 
 
 def _judge(text: Text, counts: Counts, piece: paste_repair.Piece, *, final: bool) -> None:

@@ -67,7 +67,7 @@ class Trace:
             self.counts = counts
             self._read(frame, last=True, text=text)
             return
-        pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
+        pieces = paste_repair.repair(frame.select_seq("line_no", "line").iter_rows(), GRAMMAR)
         for p in pieces:
             if p.how:
                 self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
@@ -99,7 +99,7 @@ class Trace:
         if self.counts.done:
             self._total_rows()
         if len(records):
-            records = records.with_columns(
+            records = records.with_columns_seq(
                 (pl.int_range(pl.len(), dtype=pl.Int64) + self.state["seq"] + 1).alias("seq")
             )
             self.state["seq"] += len(records)
@@ -110,7 +110,7 @@ class Trace:
         self._stacks(text, records)
         if text.gaps:
             self.state["gap"] = max(text.gaps)
-        events = [self._events(self._halves(records.select(list(_OPEN))), records, last=last)]
+        events = [self._events(self._halves(records.select_seq(list(_OPEN))), records, last=last)]
         del text, records  # as large as the events
         self.rows.add(events.pop(), gaps, last=last)
 
@@ -123,7 +123,9 @@ class Trace:
             out.note(*note)
         if text.tools:
             schema = {"line_no": pl.Int64, "line_end": pl.Int64, "pid": pl.Int64, "text": pl.String}
-            out.add("logs", pl.DataFrame(text.tools, schema=schema).with_columns(source=pl.lit("tool")), span="ends")
+            out.add(
+                "logs", pl.DataFrame(text.tools, schema=schema).with_columns_seq(source=pl.lit("tool")), span="ends"
+            )
         self.state["attached"] = [*self.state["attached"], *text.born][-MAX_NAMES:]
         self.options.extend(o for o in text.options if o not in self.options)
         if text.cut_call:
@@ -131,8 +133,8 @@ class Trace:
 
     def _cut_call(self, cut: dict[str, Any]) -> None:
         """The last line of the file is a call without its end."""
-        parts = pl.DataFrame([cut]).with_columns(line=pl.col("line") + sl.UNFINISHED)
-        found, _ = sl.cut(parts.select("line_no", "line_end", "pos", "line"), None)
+        parts = pl.DataFrame([cut]).with_columns_seq(line=pl.col("line") + sl.UNFINISHED)
+        found, _ = sl.cut(parts.select_seq("line_no", "line_end", "pos", "line"), None)
         if len(found):
             row = found.row(0, named=True)
             pid = row["tid"]
@@ -146,7 +148,7 @@ class Trace:
             }
             schema = {"pid": pl.Int64, "lwp": pl.Int64, "name": pl.String, "args": pl.String}
             self.out.add(
-                "open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns(state=pl.lit("truncated"))
+                "open_calls", pl.DataFrame([row], schema_overrides=schema).with_columns_seq(state=pl.lit("truncated"))
             )
 
     # Threads
@@ -161,22 +163,22 @@ class Trace:
             if state["root"] is not None:
                 # Its events of earlier blocks were nobody's so far.
                 root_now = pl.lit(state["root"], pl.Int64)
-                self.rows.carried = self.rows.carried.with_columns(
+                self.rows.carried = self.rows.carried.with_columns_seq(
                     who=pl.when(pl.col("who") == -1).then(root_now).otherwise("who")
                 )
-                self.open = self.open.with_columns(tid=tid.fill_null(root_now))
-        gone = records.filter((pl.col("kind") == "exit") & tid.is_not_null()).select("tid", "line_no").rows()
+                self.open = self.open.with_columns_seq(tid=tid.fill_null(root_now))
+        gone = records.filter((pl.col("kind") == "exit") & tid.is_not_null()).select_seq("tid", "line_no").rows()
         exited = [*state["exited"], *gone][-MAX_NAMES:]
         state["seen"], state["exited"] = sorted(seen)[-MAX_NAMES:], exited
         if not len(bare) or state["root"] is None:
             return records
         root = state["root"]
-        records = records.with_columns(bare=tid.is_null())
+        records = records.with_columns_seq(bare=tid.is_null())
         left = next((line for who, line in exited if who == root), None)
         rest = seen - {who for who, _ in exited}
         after = next(iter(rest)) if len(rest) == 1 else None
         mine = pl.lit(True) if left is None else pl.col("line_no") < left
-        return records.with_columns(
+        return records.with_columns_seq(
             pl.when(~pl.col("bare"))
             .then(tid)
             .when(mine)
@@ -206,7 +208,7 @@ class Trace:
 
     def _halves(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put first and second halves together; give whole calls with `t_end` and `pair`. What stays open is kept."""
-        whole = records.filter(pl.col("kind") == "full").with_columns(
+        whole = records.filter(pl.col("kind") == "full").with_columns_seq(
             t_end=pl.lit(None, pl.Float64), open_end=pl.col("line_end"), pair=pl.lit("whole")
         )
         halves = records.filter(pl.col("kind").is_in(("open", "resumed", "detached")))
@@ -218,46 +220,46 @@ class Trace:
             c: pl.col(c).shift(1).over("tid")
             for c in ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")
         }
-        both = both.with_columns(e.alias(f"b_{c}") for c, e in place.items())
-        both = both.with_columns(
+        both = both.with_columns_seq(e.alias(f"b_{c}") for c, e in place.items())
+        both = both.with_columns_seq(
             ((pl.col("kind") == "resumed") & (pl.col("b_kind") == "open") & (pl.col("b_name") == pl.col("name")))
             .fill_null(False)
             .alias("pair")
         )
         last = pl.col("seq") == pl.col("seq").max().over("tid")
         done = pl.col("pair").shift(-1, fill_value=False).over("tid")
-        firsts = both.with_columns(
+        firsts = both.with_columns_seq(
             done.alias("done"), last.alias("last"), pl.col("line_no").shift(-1).over("tid").alias("next_line")
         ).filter(pl.col("kind") != "resumed")
         ended = firsts.filter(~pl.col("last") | (pl.col("kind") == "detached"))
-        self._open_rows(ended.with_columns(pl.when("done").then("next_line").alias("done_line")))
-        self.open = firsts.filter(pl.col("last") & (pl.col("kind") == "open")).select(list(_OPEN)).sort("seq")
+        self._open_rows(ended.with_columns_seq(pl.when("done").then("next_line").alias("done_line")))
+        self.open = firsts.filter(pl.col("last") & (pl.col("kind") == "open")).select_seq(list(_OPEN)).sort("seq")
         if len(self.open) > MAX_OPEN:
-            self._open_rows(self.open.head(-MAX_OPEN).with_columns(done_line=pl.lit(None, pl.Int64)))
+            self._open_rows(self.open.head(-MAX_OPEN).with_columns_seq(done_line=pl.lit(None, pl.Int64)))
             self.open = self.open.tail(MAX_OPEN)
         self.out.read(self.open["line_no"])
         pair, same = pl.col("pair"), pl.col("b_domain") == pl.col("domain")
         joined = pl.concat_str("b_args", pl.col("args").str.strip_chars(" "))
-        second = both.filter(pl.col("kind") == "resumed").with_columns(
+        second = both.filter(pl.col("kind") == "resumed").with_columns_seq(
             pl.when(pair).then(pl.when(same).then("t")).otherwise("t").alias("t_end"),
             pl.col("line_end").alias("open_end"),
             pl.when(pair).then(joined).otherwise(pl.col("args").str.strip_chars_start(" ")).alias("args"),
             pl.when(pair).then(pl.lit("pair")).otherwise(pl.lit("orphan")).alias("pair"),
             *(pl.when(pair).then(f"b_{c}").otherwise(c).alias(c) for c in ("line_no", "pos", "seq", "t", "domain", "comm")),
         )  # fmt: skip
-        return pl.concat([whole, second.select(whole.columns)]).sort("line_end", "pos", maintain_order=True)
+        return pl.concat([whole, second.select_seq(whole.columns)]).sort("line_end", "pos", maintain_order=True)
 
     def _open_rows(self, frame: pl.DataFrame) -> None:
         if frame.is_empty():
             return
-        rows = frame.sort("seq").select(
+        rows = frame.sort("seq").select_seq(
             "line_no", "line_end", "seq", self._process().alias("pid"), pl.col("tid").alias("lwp"), "name",
             pl.col("args").str.strip_chars_end(" ").alias("args"),
             pl.col("args").str.extract(r"^([0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False).alias("fd"),
             pl.lit("unfinished").alias("state"), "done_line",
         )  # fmt: skip
         fds = pl.when(pl.col("name").is_in(WITH_FD)).then("fd").alias("fd")
-        self.out.add("open_calls", rows.with_columns(fds))
+        self.out.add("open_calls", rows.with_columns_seq(fds))
 
     def _process(self) -> pl.Expr:
         """Give the process of a thread: the one that cloned it, else the thread itself."""
@@ -268,7 +270,7 @@ class Trace:
         """Make events of calls, signals and exits, in order of their last lines."""
         cloned = calls.filter(pl.col("args").str.contains(_BORN, literal=True) & pl.col("val").str.contains("^[1-9]"))
         threads = self.state["threads"]
-        for parent, child in cloned.select("tid", pl.col("val").cast(pl.Int64, strict=False)).iter_rows():
+        for parent, child in cloned.select_seq("tid", pl.col("val").cast(pl.Int64, strict=False)).iter_rows():
             if parent is not None:
                 threads[str(child)] = threads.get(str(parent), parent)
         for old in list(threads)[: max(0, len(threads) - MAX_OPEN)]:
@@ -276,7 +278,7 @@ class Trace:
         orphan, timed = pl.col("pair") == "orphan", pl.col("elapsed").is_not_null()
         apart = (pl.col("t_end") - pl.col("t")).round(9)
         common = [pl.col("tid").fill_null(-1).alias("who"), self._process().alias("pid"), pl.col("tid").alias("lwp")]
-        done = calls.select(
+        done = calls.select_seq(
             "line_no", "line_end", "pos", "seq", pl.lit("call").alias("kind"), *common, "comm",
             pl.when(orphan & timed).then((pl.col("t") - pl.col("elapsed")).round(9)).otherwise("t").alias("t"), "domain",
             pl.when(orphan & ~timed).then(pl.lit("end")).otherwise(pl.lit("start")).alias("stamp"),
@@ -288,11 +290,11 @@ class Trace:
         )  # fmt: skip
         others = records.filter(pl.col("kind").is_in(("signal", "exit")))
         if others.is_empty():
-            return done.select(list(EVENT))
-        signals = others.with_columns(*common)
+            return done.select_seq(list(EVENT))
+        signals = others.with_columns_seq(*common)
         self.out.add("signals", strace_args.signal_rows(signals))
-        marks = signals.with_columns(pl.lit(None, t).alias(c) for c, t in EVENT.items() if c not in signals.columns)
-        return pl.concat([done.select(list(EVENT)), marks.select(list(EVENT))]).sort(
+        marks = signals.with_columns_seq(pl.lit(None, t).alias(c) for c, t in EVENT.items() if c not in signals.columns)
+        return pl.concat([done.select_seq(list(EVENT)), marks.select_seq(list(EVENT))]).sort(
             "line_end", "pos", maintain_order=True
         )
 
@@ -301,12 +303,12 @@ class Trace:
         stacks = text.stacks
         if stacks.is_empty():
             return
-        runs = stacks.with_columns((pl.col("line_no") - pl.int_range(pl.len())).alias("run"))
+        runs = stacks.with_columns_seq((pl.col("line_no") - pl.int_range(pl.len())).alias("run"))
         frames = pl.col("line").str.strip_chars_start(" >").str.replace(r" \[0x[0-9a-f]+\]$", "")
         rows = runs.group_by("run", maintain_order=True).agg(
             pl.col("line_no").first(), pl.col("line_no").last().alias("line_end"), frames.alias("frames")
         )
-        owners = records.select(
+        owners = records.select_seq(
             (pl.col("line_end") + 1).alias("line_no"),
             "name",
             self._process().alias("pid"),
@@ -317,7 +319,7 @@ class Trace:
         rows = rows.join(owners, on="line_no", how="left", maintain_order="left")
         self.out.add(
             "profile_stacks",
-            rows.select(
+            rows.select_seq(
                 "line_no", "line_end", pl.col("name").alias("event"), pl.lit(1.0).alias("weight"), pl.lit("count").alias("unit"), "pid",
                 "lwp", "comm", "frames", pl.col("frames").list.first().alias("leaf"), pl.lit(False).alias("kernel"),
                 pl.col("name").is_not_null().alias("complete"),
@@ -341,7 +343,7 @@ class Trace:
         if last:
             held, self.held = self.held, self.held.clear()
             self._read(held, last=True)
-            self._open_rows(self.open.with_columns(done_line=pl.lit(None, pl.Int64)))
+            self._open_rows(self.open.with_columns_seq(done_line=pl.lit(None, pl.Int64)))
             self.open = self.open.clear()
             if self.counts.rows:
                 self._total_rows()
@@ -356,7 +358,7 @@ class Trace:
             "clock": self.clock.state,
             "rows": self.rows.state(),
             "open": [list(r) for r in self.open.iter_rows()],
-            "held": [list(r) for r in self.held.select("line_no", "line").iter_rows()],
+            "held": [list(r) for r in self.held.select_seq("line_no", "line").iter_rows()],
             "options": self.options,
         }
 
@@ -398,4 +400,4 @@ def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
 
 def _physical(frame: pl.DataFrame) -> pl.DataFrame:
     """Give physical lines the columns of records: last line, place within the line."""
-    return frame.select("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")
+    return frame.select_seq("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")

@@ -173,7 +173,7 @@ class Tables:
     def _counted(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Set what no counter can show to NULL, and say so."""
         names = [n for n in _COUNTED.get(table, []) if n in rows.columns]
-        if not names or not (rows.select(pl.max_horizontal(pl.col(names).max())).item() or 0.0) >= _BEYOND:
+        if not names or not (rows.select_seq(pl.max_horizontal(pl.col(names).max())).item() or 0.0) >= _BEYOND:
             return rows
         for name in names:
             lines = rows.filter(pl.col(name) >= _BEYOND)["line_no"].unique().sort()
@@ -181,7 +181,7 @@ class Tables:
                 self.note(
                     line_no, line_no, "damaged", f"{name} is beyond 2^63: a counter that fell below zero, left out"
                 )
-        return rows.with_columns(pl.when(pl.col(n) < _BEYOND).then(pl.col(n)).alias(n) for n in names)
+        return rows.with_columns_seq(pl.when(pl.col(n) < _BEYOND).then(pl.col(n)).alias(n) for n in names)
 
     def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
         """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and
@@ -195,8 +195,8 @@ class Tables:
     def notes(self, frame: pl.DataFrame) -> None:
         """Remark on many lines: columns line_no, line_end (default line_no), kind, text."""
         if "line_end" not in frame.columns:
-            frame = frame.with_columns(line_end=pl.col("line_no"))
-        frame = frame.select(pl.col(c).cast(t) for c, t in _NOTES.items())
+            frame = frame.with_columns_seq(line_end=pl.col("line_no"))
+        frame = frame.select_seq(pl.col(c).cast(t) for c, t in _NOTES.items())
         for kind in frame["kind"].unique():
             self._check_kind(kind)
         self._notes.append(frame)
@@ -289,7 +289,7 @@ class Tables:
         if len(notes):
             self._write("notes", self._conform("notes", notes))
             shown = self._masks.apply(notes) if self._masks else notes
-            listed = [Note(*row) for row in shown.select("line_no", "line_end", "kind", "text").iter_rows()]
+            listed = [Note(*row) for row in shown.select_seq("line_no", "line_end", "kind", "text").iter_rows()]
         if self._masks.found and self._sink:
             self._sink.write("secrets", self._masks.frame().to_arrow(compat_level=pl.CompatLevel.oldest()))
         if source.index and self._sink:
@@ -348,7 +348,7 @@ class Tables:
                     expr = expr.fill_nan(None)
             exprs.append(expr.alias(name))
         try:
-            return frame.select(exprs)
+            return frame.select_seq(exprs)
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"rows of {table} do not fit its columns: {error}") from error
 
@@ -464,12 +464,12 @@ class Tables:
         rows = [(n.line_from, n.line_to, n.kind, n.text) for n in single]
         given = pl.concat([pl.DataFrame(rows, schema=_NOTES, orient="row"), *self._notes])
         covered = np.zeros(len(codes) + 1, np.int32)
-        for first, last in given.filter(pl.col("kind").is_in(_NOTED)).select("line_no", "line_end").iter_rows():
+        for first, last in given.filter(pl.col("kind").is_in(_NOTED)).select_seq("line_no", "line_end").iter_rows():
             lo, hi = first - source.first_line, last - source.first_line + 1
             covered[min(max(lo, 0), len(codes))] += 1
             covered[min(max(hi, 0), len(codes))] -= 1
         bare = _NEEDS_NOTE[codes] & (np.cumsum(covered[:-1]) == 0)
-        given = self._masks.apply(given).with_columns(pl.col("text").str.slice(0, NOTE_CHARS))
+        given = self._masks.apply(given).with_columns_seq(pl.col("text").str.slice(0, NOTE_CHARS))
         notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
             rest = notes[cap:]
@@ -530,7 +530,7 @@ def _merged(notes: pl.DataFrame) -> pl.DataFrame:
         & (pl.col("text") == pl.col("text").shift())
         & (pl.col("line_no") <= pl.col("line_end").shift() + 1)
     )
-    grouped = notes.with_columns(group=(~same.fill_null(False)).cum_sum()).group_by("group", maintain_order=True)
+    grouped = notes.with_columns_seq(group=(~same.fill_null(False)).cum_sum()).group_by("group", maintain_order=True)
     columns = [pl.col(c).first() for c in ("line_no", "kind", "text", "given")]
     merged = grouped.agg(*columns, pl.col("line_end").max()).sort("line_no", "line_end", "given")
-    return merged.select(_NOTES.names())
+    return merged.select_seq(_NOTES.names())

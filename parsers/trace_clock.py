@@ -40,13 +40,13 @@ def with_before(events: pl.DataFrame) -> pl.DataFrame:
     """Add `before`: the row of the LWP's previous stamped event; NULL if there is none, and for a line without a stamp."""
     stamped = pl.col("t").is_not_null()
     before = pl.col("before").shift(1).over(*LWP, stamped)
-    return events.with_row_index("before").with_columns(pl.when(stamped).then(before).alias("before"))
+    return events.with_row_index("before").with_columns_seq(pl.when(stamped).then(before).alias("before"))
 
 
 def falls(events: pl.DataFrame) -> pl.DataFrame:
     """Give the rows (`row`, `before`) at which a stamp is below the last stamp of the same LWP. `events` have `before`."""
     fallen = pl.col("t") < pl.col("t").gather(pl.col("before")) - ROUNDING_S
-    return events.select(pl.int_range(pl.len()).filter(fallen).alias("row"), pl.col("before").filter(fallen))
+    return events.select_seq(pl.int_range(pl.len()).filter(fallen).alias("row"), pl.col("before").filter(fallen))
 
 
 @dataclass
@@ -67,11 +67,11 @@ class Stretch:
 
 def stretches(events: pl.DataFrame, separators: Longs) -> list[Stretch]:
     """Cut events into stretches, in file order. `separators`: ascending lines that part the text (blank, prose, gap marks)."""
-    rows = events.select("line_no", "pid", "lwp", "t", "n", "base").rows()
+    rows = events.select_seq("line_no", "pid", "lwp", "t", "n", "base").rows()
     cuts = sorted(_cuts(rows, separators))
     parts = [Stretch(a, b, rows[a][5]) for a, b in pairwise([0, *cuts, len(rows)]) if b > a]
     if len(parts) <= MAX_STRETCHES:
-        full = events.select("pid", "lwp", "t", "delta", "fresh", "born", "died", "token")
+        full = events.select_seq("pid", "lwp", "t", "delta", "fresh", "born", "died", "token")
         for part in parts:
             _describe(part, full.slice(part.begin, part.end - part.begin))
     return parts
@@ -196,8 +196,8 @@ def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]])
     if len(groups) == len(parts):
         place = pl.lit(0.0).alias("place")  # nothing to sort: file order, whatever the processes' stamps say
     return with_before(
-        events.with_columns(pl.Series("stretch", stretch), pl.Series("domain", domain))
-        .with_columns(place)
+        events.with_columns_seq(pl.Series("stretch", stretch), pl.Series("domain", domain))
+        .with_columns_seq(place)
         .sort("domain", "place", maintain_order=True)
         .drop("place")
     )
@@ -237,13 +237,13 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
     if events["stretch"].n_unique() > 1:
         keys = ["domain", *LWP]
         seams = (pl.col("stretch") != pl.col("stretch").shift(1).over(keys)).fill_null(False).cum_sum().over(keys)
-    events = events.with_columns(
+    events = events.with_columns_seq(
         pl.when(~(first | elsewhere)).then("before").alias("before"),
         pl.when(~first).then("delta").alias("own_delta"),
         seams.alias("seams"),
     )
     back = {c: pl.col(c).gather(pl.col("before")) for c in ("line_no", "name", "t", "seams")}
-    linked = events.with_columns(
+    linked = events.with_columns_seq(
         back["line_no"].alias("prev_line"),
         back["name"].alias("prev_name"),
         (pl.col("t") - back["t"]).round(6).alias("gap_s"),
@@ -258,7 +258,7 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
     if marks.raw_from is not None:
         raw = (pl.col("prev_line") > marks.raw_from) & (pl.col("gap_line") < marks.raw_from)
         raw &= pl.col("break_line") < pl.col("prev_line")
-    return linked.with_columns(
+    return linked.with_columns_seq(
         pl.when(contradicted).then("own_delta").otherwise("gap_s").alias("dur_hi_s"),
         pl.when(contradicted)
         .then(pl.lit("broken"))

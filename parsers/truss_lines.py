@@ -119,7 +119,7 @@ class Shape:
 
 def _extract(frame: pl.DataFrame, column: pl.Expr, pattern: str, fields: list[str]) -> pl.DataFrame:
     groups = column.str.extract_groups(pattern).struct.rename_fields(fields).alias("groups")
-    return frame.with_columns(groups).unnest("groups")
+    return frame.with_columns_seq(groups).unnest("groups")
 
 
 _HEAD_FIELDS = [*_FRONT_FIELDS, "name"]
@@ -131,9 +131,9 @@ _PARTS = LINE.str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("
 
 def shape_of(lines: pl.Series) -> Shape | None:
     """Find the commonest shape among the calls of the first lines; None if there are no calls."""
-    parts = lines.head(SHAPE_LINES).to_frame("line").select(_PARTS).unnest("parts")
+    parts = lines.head(SHAPE_LINES).to_frame("line").select_seq(_PARTS).unnest("parts")
     calls = _extract(parts, pl.col("front"), ANY_HEAD, _HEAD_FIELDS)
-    calls = calls.filter(pl.col("name").is_not_null() & REST.is_not_null()).select(
+    calls = calls.filter(pl.col("name").is_not_null() & REST.is_not_null()).select_seq(
         pl.col("pid").is_not_null().alias("pid"),
         pl.coalesce("lwp", "lwp_only").is_not_null().alias("lwp"),
         pl.sum_horizontal(pl.col(s).is_not_null() for s in ("s1", "s2", "s3"))
@@ -209,7 +209,9 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
         found = _calls(candidates, pattern)[0] if len(candidates) else candidates
         if len(found):
             calls = pl.concat([calls, found]).sort("line_no", "pos")
-            other = other.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+            other = other.join(
+                found.select_seq("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left"
+            )
     return Lines(calls, *(_others(other) if len(other) else _no_others()))
 
 
@@ -219,16 +221,16 @@ def _others(other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFra
     signals = signals.filter(pl.col("what").is_not_null())
     functions = other.filter(LINE.str.contains("->|<-"))
     functions = _extract(functions, LINE, FUNCTION, _FUNCTION_FIELDS).filter(pl.col("arrow").is_not_null())
-    taken = pl.concat([signals.select("line_no", "pos"), functions.select("line_no", "pos")])
+    taken = pl.concat([signals.select_seq("line_no", "pos"), functions.select_seq("line_no", "pos")])
     rest = other.join(taken, on=["line_no", "pos"], how="anti", maintain_order="left") if len(taken) else other
     rest = _extract(rest, LINE, rf"^([\t ]*{PREFIX}[\t ]?)", ["front", *_FRONT_FIELDS[:3]])
-    rest = rest.with_columns(LINE.str.strip_prefix(pl.col("front")).alias("body"))
+    rest = rest.with_columns_seq(LINE.str.strip_prefix(pl.col("front")).alias("body"))
     pid = pl.col("pid").str.to_integer(base=10, strict=False)
     lwp = pl.coalesce("lwp", "lwp_only").str.to_integer(base=10, strict=False)
     return (
-        signals.with_columns(_numbers()).drop("lwp_only", "line"),
-        functions.with_columns(_numbers()).drop("lwp_only"),
-        rest.with_columns(pid.alias("pid"), lwp.alias("lwp")).drop("lwp_only", "front"),
+        signals.with_columns_seq(_numbers()).drop("lwp_only", "line"),
+        functions.with_columns_seq(_numbers()).drop("lwp_only"),
+        rest.with_columns_seq(pid.alias("pid"), lwp.alias("lwp")).drop("lwp_only", "front"),
     )
 
 
@@ -248,21 +250,21 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     With a shape only the common results are tried: lines with rare ones come again without it.
     """
     front = pl.col("front").str.extract_groups(head).struct.rename_fields(_HEAD_FIELDS).alias("groups")
-    calls = frame.select(*_KEYS, _PARTS).unnest("parts")
+    calls = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
     if shape is not None:
         calls = calls.with_columns(front, REST.str.extract(COMMON_TAIL, 0).alias("tail")).unnest("groups")
     else:
-        calls = _extract(calls.with_columns(front).unnest("groups"), REST, TAIL, _TAIL_FIELDS)
-    silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
-    # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
-    silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())
-    calls = calls.with_columns(
-        silent.fill_null(False).alias("silent"),
-        pl.when(silent).then(REST.str.head(-1)).otherwise(REST.str.strip_suffix(pl.col("tail"))).alias("args"),
-    )
+        calls = _extract(calls.with_columns_seq(front).unnest("groups"), REST, TAIL, _TAIL_FIELDS)
+    silent, args = pl.lit(False), REST.str.strip_suffix(pl.col("tail"))
+    if (calls["tail"].is_null() & calls["name"].is_in(NO_RETURN)).any():
+        silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
+        # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
+        silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())
+        args = pl.when(silent).then(REST.str.head(-1)).otherwise(args)
+    calls = calls.with_columns_seq(silent.fill_null(False).alias("silent"), args.alias("args"))
     # The cheap literals first: hardly any line passes them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
-    done = calls.select(
+    done = calls.select_seq(
         (pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | pl.col("silent"))).alias("done"),
         two.alias("two"),
         pl.col("args").str.ends_with("...").fill_null(False).alias("dots"),
@@ -289,7 +291,7 @@ _RESULTS: list[str | pl.Expr] = [
 def _common_results(calls: pl.DataFrame) -> pl.DataFrame:
     """Cut up a tail that `COMMON_TAIL` has matched: `)`, blanks, `= value [second]` or `Err#n NAME`."""
     text, worked = pl.col("text"), pl.col("worked")
-    calls = calls.with_columns(
+    calls = calls.with_columns_seq(
         pl.col("tail").str.strip_chars_start(")\t =").alias("text"),
         pl.col("tail").str.contains("=", literal=True).alias("worked"),
     )
@@ -298,7 +300,7 @@ def _common_results(calls: pl.DataFrame) -> pl.DataFrame:
         values = text.str.splitn(" [", 2).struct
         val, val2 = values.field("field_0"), pl.when(worked).then(values.field("field_1").str.strip_suffix("]"))
     none = {c: pl.lit(None, pl.String) for c in ("failed", "parent", "argc", "waits", "returning")}
-    return calls.with_columns(
+    return calls.with_columns_seq(
         text.alias("result"),
         pl.when(worked).then(val).alias("val"),
         val2.alias("val2"),
@@ -315,7 +317,7 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
     """
     flags = {3: "dDE"} if (events["n"] == 3).any() else {}
     for (n,), some in events.filter(pl.col("n").is_between(1, 2)).group_by("n", maintain_order=True):
-        steps = some.head(SHAPE_LINES).with_columns(
+        steps = some.head(SHAPE_LINES).with_columns_seq(
             (pl.col("s1") - pl.col("s1").shift(1).over("pid", "lwp")).alias("step")
         )
         paired = steps.filter(pl.col("step").is_not_null() & ~pl.col("fresh"))

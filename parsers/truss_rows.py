@@ -41,19 +41,19 @@ def details(lines: Lines) -> pl.DataFrame:
     like = (
         (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
     )
-    marked = rest.with_columns(like.alias("like"))
+    marked = rest.with_columns_seq(like.alias("like"))
     if not marked["like"].any():
-        return rest.clear().with_columns(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
+        return rest.clear().with_columns_seq(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
     columns = [*KEY, "line_end", "pid", "lwp"]
-    owners = pl.concat([f.select(columns) for f in (lines.calls, lines.signals, lines.functions)])
+    owners = pl.concat([f.select_seq(columns) for f in (lines.calls, lines.signals, lines.functions)])
     both = pl.concat(
         [
-            owners.with_columns(like=pl.lit(False), owner=pl.lit(True), body=pl.lit(None, pl.String)),
-            marked.select(*columns, "like", pl.lit(False).alias("owner"), "body"),
+            owners.with_columns_seq(like=pl.lit(False), owner=pl.lit(True), body=pl.lit(None, pl.String)),
+            marked.select_seq(*columns, "like", pl.lit(False).alias("owner"), "body"),
         ]
     ).sort(KEY)
     head = pl.when(~pl.col("like"))
-    both = both.with_columns(
+    both = both.with_columns_seq(
         head.then(pl.col("line_no")).forward_fill().alias("o_line"),
         head.then(pl.col("pos")).forward_fill().alias("o_pos"),
         head.then(pl.col("owner")).forward_fill().alias("o_is"),
@@ -61,12 +61,13 @@ def details(lines: Lines) -> pl.DataFrame:
         head.then(pl.col("lwp").fill_null(-1)).forward_fill().alias("o_lwp"),
     )
     same = (pl.col("o_pid") == pl.col("pid").fill_null(-1)) & (pl.col("o_lwp") == pl.col("lwp").fill_null(-1))
-    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select(
+    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select_seq(
         *KEY, "line_end", "body", "o_line", "o_pos"
     )
 
 
 _SAID = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+_NOTHING_SAID = [pl.lit(None, t).alias(n) for n, t in _SAID.items()]
 
 
 def said(found: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +79,7 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
         return found
     body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _SAID}
     polled = body.str.contains(POLLED)
-    by_line = found.with_columns(BODY.alias("body")).select(
+    by_line = found.with_columns_seq(BODY.alias("body")).select_seq(
         "o_line", "o_pos", "line_end",
         pl.when(body.str.contains(PEER)).then("body").alias("peer"),
         pl.when(polled).then("body").alias("polled"),
@@ -91,18 +92,18 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
     by_owner = by_line.group_by("o_line", "o_pos").agg(
         pl.col("line_end").max().alias("d_end"), **{**first, "polled": pl.col("polled")}
     )
-    return by_owner.with_columns(pl.col("polled").list.join("; ", ignore_nulls=True).replace("", None))
+    return by_owner.with_columns_seq(pl.col("polled").list.join("; ", ignore_nulls=True).replace("", None))
 
 
-def extend(frame: pl.DataFrame, by_owner: pl.DataFrame) -> pl.DataFrame:
-    """Join what details say to their owners; `by_owner` as `said` gives it."""
+def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
+    """Join what details say to their owners, and add columns `more`; `by_owner` as `said` gives it."""
     if by_owner.is_empty() or frame.is_empty():
-        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
+        return frame.with_columns_seq(*_NOTHING_SAID, *more)
     # Only the keys are joined: the wide frame is not copied for the few rows that have details.
-    keys = frame.select(KEY)
+    keys = frame.select_seq(KEY)
     joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
     wide = frame.hstack(joined.drop(KEY))
-    return wide.with_columns(pl.max_horizontal("line_end", "d_end").alias("line_end")).drop("d_end")
+    return wide.with_columns_seq(pl.max_horizontal("line_end", "d_end").alias("line_end"), *more).drop("d_end")
 
 
 def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
@@ -130,39 +131,45 @@ _SOME = {
 """Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
 
 
+_CHILD = pl.col("returning").is_not_null()
+_ALL = [
+    pl.when(NAME.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
+    arg.transferred(NAME, RET).alias("bytes"),
+    pl.when(~_CHILD).then(arg.child_pid(NAME, RET)).alias("child_pid"),
+    pl.when(_CHILD)
+    .then(pl.lit("child_start"))
+    .when("silent")
+    .then(pl.lit("no_return"))
+    .otherwise(pl.lit("done"))
+    .alias("state"),
+]
+"""Columns that no pattern is needed for."""
+
+
 def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
     second = arg.number(pl.col("val2")) if calls["val2"].null_count() < len(calls) else pl.lit(None, pl.Int64)
-    calls = calls.with_columns(arg.number(pl.col("val")).alias("ret"), second.alias("ret2"))
-    narrow = calls.select("name", "args", "ret", "ret_text")
-    there = narrow.select(rows.fill_null(False).alias(column) for column, (rows, _, _) in _SOME.items())
+    calls = calls.with_columns_seq(arg.number(pl.col("val")).alias("ret"), second.alias("ret2"))
+    narrow = calls.select_seq("name", "args", "ret", "ret_text")
+    there = narrow.select_seq(rows.fill_null(False).alias(column) for column, (rows, _, _) in _SOME.items())
     some = {
         column: _found(narrow, there[column], value) if there[column].any() else pl.lit(None, dtype)
         for column, (_, value, dtype) in _SOME.items()
     }
-    child = pl.col("returning").is_not_null()
-    return calls.with_columns(
+    return calls.with_columns_seq(
         pl.coalesce(some["fd"], "ready").alias("fd"),
-        pl.when(NAME.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
         some["path"].alias("path"),
         some["arg_id"].alias("arg_id"),
         pl.coalesce(some["sem_num"], "semnum").alias("sem_num"),
         some["arg_addr"].alias("arg_addr"),
-        arg.transferred(NAME, RET).alias("bytes"),
         pl.coalesce(some["data"], "polled").alias("data"),
-        pl.when(~child).then(arg.child_pid(NAME, RET)).alias("child_pid"),
-        pl.when(child)
-        .then(pl.lit("child_start"))
-        .when("silent")
-        .then(pl.lit("no_return"))
-        .otherwise(pl.lit("done"))
-        .alias("state"),
+        *_ALL,
     ).drop("val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
 def _found(calls: pl.DataFrame, there: pl.Series, value: pl.Expr) -> pl.Expr:
     """Work a value out for some rows and put it back where they come from; NULL elsewhere."""
-    found = calls.filter(there).select(value).to_series()
+    found = calls.filter(there).select_seq(value).to_series()
     return pl.lit(found).gather(pl.when(there).then(there.cum_sum() - 1))
 
 
@@ -179,20 +186,17 @@ def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFram
     nothing = {"born": pl.lit(None, pl.Int64), "token": pl.lit(None, pl.String)}
     false = {"fresh": pl.lit(False), "died": pl.lit(False)}
     stamped = pl.when(pl.col("waits").is_null()).then
-    frames = [
-        calls.select(
-            *KEY, "line_end", "pid", "lwp", stamped(pl.col("t")).alias("t"), stamped(pl.col("delta")).alias("delta"), "n", "name",
-            (pl.col("state") == "child_start").alias("fresh"), (pl.col("name") == "_exit").fill_null(False).alias("died"),
-            born.alias("born"), token.alias("token"), pl.lit("call").alias("kind"),
-        ),
-        signals.select(*common, pl.col("signal").alias("name"), **false, **nothing, kind=pl.lit("signal")),
-        functions.select(*common, pl.col("func").alias("name"), **false, **nothing, kind=pl.lit("function")),
-    ]  # fmt: skip
-    columns = frames[1].columns
-    filled = [f.select(columns) for f in frames if len(f)]
-    if not filled:
-        return frames[1]
-    return filled[0] if len(filled) == 1 else pl.concat(filled).sort(KEY)
+    events = calls.select_seq(
+        *KEY, "line_end", "pid", "lwp", stamped(pl.col("t")).alias("t"), stamped(pl.col("delta")).alias("delta"), "n", "name",
+        (pl.col("state") == "child_start").alias("fresh"), (pl.col("name") == "_exit").fill_null(False).alias("died"),
+        born.alias("born"), token.alias("token"), pl.lit("call").alias("kind"),
+    )  # fmt: skip
+    others = [
+        frame.select_seq(*common, pl.col(name).alias("name"), **false, **nothing, kind=pl.lit(kind))
+        for frame, name, kind in ((signals, "signal", "signal"), (functions, "func", "function"))
+        if len(frame)
+    ]
+    return pl.concat([events, *others]).sort(KEY) if others else events
 
 
 def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
@@ -200,7 +204,7 @@ def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
     fault = pl.col("what") == "Incurred fault"
     info = ["info_signal", "info_code", "info_pid", "info_addr", "info_status"]
     groups = pl.col("siginfo").str.extract_groups(SIGINFO).struct.rename_fields(info).alias("info")
-    return signals.with_columns(groups).unnest("info").select(
+    return signals.with_columns_seq(groups).unnest("info").select_seq(
         "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"),
         pl.col("what").replace_strict(SIGNAL_EVENTS, return_dtype=pl.String).alias("event"),
         pl.when(fault).then("info_signal").otherwise("signal").alias("signal"),
@@ -222,7 +226,7 @@ def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.D
         depth = functions["line"].str.extract(r"\t( *)(?:->|<-) ", 1).str.len_chars().cast(pl.Int64) // 2
     else:
         levels = []
-        for pid, lwp, arrow, func in functions.select("pid", "lwp", "arrow", "func").iter_rows():
+        for pid, lwp, arrow, func in functions.select_seq("pid", "lwp", "arrow", "func").iter_rows():
             stack = stacks.setdefault(f"{pid}/{lwp}", [])
             if arrow == "->":
                 levels.append(len(stack))
@@ -233,7 +237,7 @@ def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.D
                 levels.append(len(stack))
             del stack[:-200]
         depth = pl.Series("depth", levels, pl.Int64)
-    return functions.select(
+    return functions.select_seq(
         "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"), depth.alias("depth"), "lib", "func",
         pl.when(pl.col("arrow") == "->").then(pl.lit("entry")).otherwise(pl.lit("exit")).alias("event"),
         "args", "ret_text",
@@ -249,7 +253,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     """
     empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
     if not known and calls["peer"].null_count() == len(calls):
-        return calls.drop("peer").with_columns(empty)
+        return calls.drop("peer").with_columns_seq(empty)
     ok = pl.col("err").is_null()
     gives = (
         pl.when(ok & pl.col("name").is_in(("accept", "accept4")))
@@ -258,7 +262,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     )
     makes = ("so_socket", "socket", "open", "open64", "openat", "pipe", "dup", "accept", "accept4")
     forgets = pl.when(ok & (pl.col("name") == "close")).then("fd").when(ok & pl.col("name").is_in(makes)).then("ret")
-    frame = calls.with_row_index("row").with_columns(
+    frame = calls.with_row_index("row").with_columns_seq(
         pl.col("peer").str.extract(PEER, 1).alias("ip"),
         pl.col("peer").str.extract(PEER, 2).str.to_integer(base=10, strict=False).alias("port"),
         gives.alias("gives"),
@@ -272,7 +276,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
         (-1, _number(pid), int(fd), ip, port) for pid, fds in known.items() for fd, (ip, port) in fds.items()
     ]
     columns = ("row", "name", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
-    for row, name, pid, state, child, ret, fd, ip, port, lost in wanted.select(columns).iter_rows():
+    for row, name, pid, state, child, ret, fd, ip, port, lost in wanted.select_seq(columns).iter_rows():
         own = known.setdefault(str(pid), {})
         heir, parent = (pid, ret) if state == "child_start" else (child, pid)
         if heir is not None:
@@ -294,9 +298,9 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # a small state: who was met first is forgotten first
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
-    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns(pl.col("pid").fill_null(-1)).sort("row")
+    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns_seq(pl.col("pid").fill_null(-1)).sort("row")
     at = pl.coalesce("gives", "fd").alias("at")
-    left = frame.with_columns(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop(
+    left = frame.with_columns_seq(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop(
         "peer", "ip", "port"
     )
     joined = left.join_asof(

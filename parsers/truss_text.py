@@ -91,11 +91,13 @@ def tell(frame: pl.DataFrame, shape: tl.Shape | None, counts: Counts, *, last: b
     text = Text(lines, found, notes=notes)
     others = lines.rest
     if len(found):
-        others = others.join(found.select("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left")
+        others = others.join(
+            found.select_seq("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left"
+        )
     blank = others.filter(pl.col("line") == "")
     elided = others.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))
     text.gaps, text.breaks = elided["line_no"].to_list(), blank["line_no"].to_list()
-    taken = pl.concat([blank, elided]).select("line_no", "pos")
+    taken = pl.concat([blank, elided]).select_seq("line_no", "pos")
     if len(taken):
         others = others.join(taken, on=["line_no", "pos"], how="anti", maintain_order="left")
     ends = [int(f["line_no"][-1]) for f in (lines.calls, lines.signals, lines.functions, found, others) if len(f)]
@@ -105,7 +107,7 @@ def tell(frame: pl.DataFrame, shape: tl.Shape | None, counts: Counts, *, last: b
     if len(begun) and shape is not None and (shape.pid or shape.lwp):
         said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
         text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
-    for other in others.select("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
+    for other in others.select_seq("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
         _judge(text, counts, other, final=other["line_no"] == end, fronted=fronted)
     text.breaks = sorted({*text.breaks, *text.unread, *text.prose, *text.damaged})
     return text
@@ -115,7 +117,7 @@ def _resplit(lines: tl.Lines, shape: tl.Shape | None) -> tuple[tl.Lines, list[tu
     """Cut lines of the rest that hold several records, and read these."""
     candidates = lines.rest.filter(pl.col("line").str.contains(_MAYBE_SEVERAL))
     pieces: list[paste_repair.Piece] = []
-    for line_no, line in candidates.select("line_no", "line").iter_rows():
+    for line_no, line in candidates.select_seq("line_no", "line").iter_rows():
         several = paste_repair.split([paste_repair.Piece(line_no, line_no, line)], GRAMMAR)
         if len(several) > 1:
             pieces.extend(several)

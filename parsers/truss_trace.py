@@ -61,7 +61,7 @@ class Trace:
         if not text.unread and not text.cut_call:
             self.counts = counts
         else:
-            pieces = paste_repair.repair(frame.select("line_no", "line").iter_rows(), GRAMMAR)
+            pieces = paste_repair.repair(frame.select_seq("line_no", "line").iter_rows(), GRAMMAR)
             for p in pieces:
                 if p.how:
                     self.out.note(p.line_no, p.line_end, "repaired", "; ".join(dict.fromkeys(p.how)))
@@ -88,7 +88,7 @@ class Trace:
             return
         for number, some in events.group_by("domain", maintain_order=True):
             spans = some.group_by("stretch").agg(pl.col("line_no").min(), pl.col("line_end").max()).sort("line_no")
-            self._domain(int(str(number[0])), some, list(spans.select("line_no", "line_end").iter_rows()))
+            self._domain(int(str(number[0])), some, list(spans.select_seq("line_no", "line_end").iter_rows()))
 
     def _domain(self, number: int, events: pl.DataFrame, ranges: list[tuple[int, int]]) -> None:
         """Report a clock domain: its kind, its base as UTC, its span."""
@@ -119,12 +119,12 @@ class Trace:
         line = pl.col("line")
         cut = line.str.extract_groups(tl.OF_DAY).struct.rename_fields(["front", "stamp", "h", "m", "s", "rest"])
         seconds = sum((pl.col(c).cast(pl.Int64) * k for c, k in (("h", 3600), ("m", 60), ("s", 1))), pl.lit(0))
-        parts = frame.with_columns(cut.alias("cut")).unnest("cut")
+        parts = frame.with_columns_seq(cut.alias("cut")).unnest("cut")
         stamp = pl.format("{}.{}", seconds, pl.col("stamp").str.slice(9, 4))
         # The longest stamp has nine decimals; blanks make up for what is shorter now.
         padded = stamp.str.pad_end(18).str.slice(0, pl.col("stamp").str.len_chars())
         told = pl.concat_str("front", padded, "rest")
-        return parts.select(*(c for c in frame.columns if c != "line"), line=pl.coalesce(told, line)).select(
+        return parts.select_seq(*(c for c in frame.columns if c != "line"), line=pl.coalesce(told, line)).select_seq(
             frame.columns
         )
 
@@ -157,7 +157,7 @@ class Trace:
     def _hold_record(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Keep back the last record if nothing but its details follows: all lines kept are lines of a row."""
         lines = tl.cut(frame, self.shape)
-        begins = pl.concat([f.select("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
+        begins = pl.concat([f.select_seq("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
         self.held = frame.clear()
         if len(begins):
             first = int(begins.to_numpy().max())
@@ -172,7 +172,7 @@ class Trace:
         carried = self._carried(events.schema)
         events = trace_clock.with_before(pl.concat([carried, events]) if len(carried) else events)
         n_before, base_before = self.state.get("n"), self.state.get("base")
-        stamped = events.select(
+        stamped = events.select_seq(
             pl.int_range(pl.len()).alias("row"), "n", "base", (pl.col("t").is_not_null() & (pl.col("line_no") >= first)).alias("new")
         ).filter("new")  # fmt: skip
         turned = (pl.col("n") != pl.col("n").shift(1, fill_value=n_before)) | (
@@ -197,7 +197,7 @@ class Trace:
             domain[cut:] = number
             begin, line = cut, turn
             n_before = events["n"][cut]
-        events = events.with_columns(pl.Series("domain", domain), pl.lit(0).alias("stretch"))
+        events = events.with_columns_seq(pl.Series("domain", domain), pl.lit(0).alias("stretch"))
         new = events.slice(begin).filter(pl.col("line_no") >= first)
         if len(new):
             self._domain(number, new, [(line, last)])
@@ -215,9 +215,9 @@ class Trace:
             return pl.DataFrame(schema=schema)
         return (
             pl.DataFrame(found, schema={f: schema[f] for f in fields})
-            .with_columns(pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in fields)
-            .with_columns(fresh=pl.lit(False), died=pl.lit(False), kind=pl.lit("carried"))
-            .select(schema.names())
+            .with_columns_seq(pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in fields)
+            .with_columns_seq(fresh=pl.lit(False), died=pl.lit(False), kind=pl.lit("carried"))
+            .select_seq(schema.names())
         )
 
     def _remember(self, events: pl.DataFrame) -> None:
@@ -228,7 +228,7 @@ class Trace:
         ends = events.filter(now).sort("line_no", maintain_order=True).tail(MAX_LWPS)
         ends = ends.filter(~pl.col("name").fill_null("").is_in(("_exit", "lwp_exit")))
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
-        self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.select(fields).iter_rows()}
+        self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.select_seq(fields).iter_rows()}
 
     # What is common to both ways
 
@@ -250,7 +250,9 @@ class Trace:
         if text.tool_notes:
             out.add(
                 "logs",
-                pl.DataFrame(text.tool_notes, schema_overrides={"pid": pl.Int64}).with_columns(source=pl.lit("tool")),
+                pl.DataFrame(text.tool_notes, schema_overrides={"pid": pl.Int64}).with_columns_seq(
+                    source=pl.lit("tool")
+                ),
             )
         for line, epoch in text.bases:
             state.setdefault("base_line", line)
@@ -264,24 +266,23 @@ class Trace:
         """Join details, give stamps their meaning, make the argument columns."""
         lines, by_owner = text.lines, rows.said(text.details)
         columns = ["line_no", "pid", "lwp", "n", "s1", "s2"]
-        stamped = pl.concat(
-            [
-                lines.calls.select(*columns, pl.col("returning").is_not_null().alias("fresh")),
-                lines.signals.select(columns).with_columns(fresh=pl.lit(False)),
-                lines.functions.select(columns).with_columns(fresh=pl.lit(False)),
-            ]
-        )
-        if not {*self.flags, 0}.issuperset(stamped["n"].unique().to_list()):
+        found = {n for frame in (lines.calls, lines.signals, lines.functions) for n in frame["n"].unique()}
+        if not {*self.flags, 0}.issuperset(found):
+            stamped = pl.concat(
+                [
+                    lines.calls.select_seq(*columns, pl.col("returning").is_not_null().alias("fresh")),
+                    lines.signals.select_seq(columns).with_columns_seq(fresh=pl.lit(False)),
+                    lines.functions.select_seq(columns).with_columns_seq(fresh=pl.lit(False)),
+                ]
+            )
             guessed = tl.guess_flags(stamped.sort("line_no"), based=bool(self.bases))
             self.flags = {**guessed, **self.flags}
         stamps = rows.time_columns(self.flags)
-        calls = rows.arguments(rows.extend(lines.calls, by_owner).with_columns(stamps))
-        return tl.Lines(
-            calls,
-            rows.extend(lines.signals, by_owner).with_columns(stamps),
-            rows.extend(lines.functions, by_owner).with_columns(stamps),
-            lines.rest,
+        calls = rows.arguments(rows.extend(lines.calls, by_owner, *stamps))
+        signals, functions = (
+            f if f.is_empty() else rows.extend(f, by_owner, *stamps) for f in (lines.signals, lines.functions)
         )
+        return tl.Lines(calls, signals, functions, lines.rest)
 
     def _events(self, text: Text, lines: tl.Lines, *, ties: bool) -> pl.DataFrame:
         """Give the events of a frame, with the number of the base line they stand under; -D alone is summed up per LWP."""
@@ -290,14 +291,14 @@ class Trace:
         for line, epoch in text.bases:
             self.state["base_now"] = self.bases.index(epoch) + 1
             base[events["line_no"].to_numpy() > line] = self.state["base_now"]
-        events = events.with_columns(pl.Series("base", base))
+        events = events.with_columns_seq(pl.Series("base", base))
         if any("d" in flags for flags in self.flags.values()):
             return events
         known = [(r[1], r[2], r[3]) for r in self.last.values()]
         sums = pl.DataFrame(known, schema={"pid": pl.Int64, "lwp": pl.Int64, "before": pl.Float64}, orient="row")
         events = events.join(sums, on=["pid", "lwp"], how="left", nulls_equal=True, maintain_order="left")
         run = pl.col("delta").cum_sum().over("pid", "lwp") + pl.col("before").fill_null(0)
-        return events.with_columns(run.round(6).alias("t")).drop("before")
+        return events.with_columns_seq(run.round(6).alias("t")).drop("before")
 
     def _emit(self, text: Text, found: list[pl.DataFrame]) -> None:
         """Add the rows of a frame, in the order of its events, which are taken out of `found`: they are let go early."""
@@ -310,7 +311,7 @@ class Trace:
         if len(events):
             linked = trace_clock.link(events, marks)
             self._remember(events)
-            order = linked.filter(pl.col("kind") != "carried").select(
+            order = linked.filter(pl.col("kind") != "carried").select_seq(
                 *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq"),
                 pl.col("t").alias("t_local"), *_LINKED,
             )  # fmt: skip
@@ -321,12 +322,12 @@ class Trace:
             if calls["waits"].null_count() < len(calls):
                 calls = calls.filter(pl.col("waits").is_null())
             calls = rows.peers(calls, self.peers)
-            self.out.add("syscalls", calls.select(_SYSCALLS))
+            self.out.add("syscalls", calls.select_seq(_SYSCALLS))
             if len(lines.signals):
-                signals = _ordered(lines.signals, order, "signal").with_columns(t=pl.col("t_local"))
+                signals = _ordered(lines.signals, order, "signal").with_columns_seq(t=pl.col("t_local"))
                 self.out.add("signals", rows.signal_rows(signals))
             if len(lines.functions):
-                functions = _ordered(lines.functions, order, "function").with_columns(t=pl.col("t_local"))
+                functions = _ordered(lines.functions, order, "function").with_columns_seq(t=pl.col("t_local"))
                 self.out.add("libcalls", rows.function_rows(functions, self.stacks))
             self._seen(calls, lines.functions, text.details)
         if self.counts.rows and self.counts.section is None:
@@ -339,23 +340,23 @@ class Trace:
         """Match sleeping calls with the line on which they complete: the next one of the same LWP, if it has the same name."""
         waiting = pl.col("waits").is_not_null()
         columns = ["seq", "pid", "lwp", "name", "args", "fd", "line_no", "line_end"]
-        if not self.sleeping and not calls.select(waiting.any()).item():
+        if not self.sleeping and not calls.select_seq(waiting.any()).item():
             return
         schema = {c: calls.schema[c] for c in columns}
-        before = pl.DataFrame(list(self.sleeping.values()), schema=schema).with_columns(waits=pl.lit("carried"))
-        both = pl.concat([before, calls.select(*columns, "waits")]).sort("seq")
-        both = both.with_columns(
+        before = pl.DataFrame(list(self.sleeping.values()), schema=schema).with_columns_seq(waits=pl.lit("carried"))
+        both = pl.concat([before, calls.select_seq(*columns, "waits")]).sort("seq")
+        both = both.with_columns_seq(
             pl.col(c).shift(-1).over("pid", "lwp").alias(f"next_{c}") for c in ("seq", "line_no", "name", "waits")
         ).filter(waiting)
         done = both.filter(pl.col("next_seq").is_not_null()).sort("next_seq")
         same = (pl.col("next_name") == pl.col("name")) & pl.col("next_waits").is_null()
-        done = done.with_columns(pl.when(same).then("next_line_no").alias("done_line"))
+        done = done.with_columns_seq(pl.when(same).then("next_line_no").alias("done_line"))
         still = both.filter(pl.col("next_seq").is_null())
         if len(still) > MAX_SLEEPERS:
-            lost = still.head(len(still) - MAX_SLEEPERS).with_columns(done_line=pl.lit(None, pl.Int64))
+            lost = still.head(len(still) - MAX_SLEEPERS).with_columns_seq(done_line=pl.lit(None, pl.Int64))
             done, still = pl.concat([done, lost]), still.tail(MAX_SLEEPERS)
-        self.out.add("open_calls", done.select(*columns, "done_line", pl.lit("sleeping").alias("state")))
-        self.sleeping = {f"{r['pid']}/{r['lwp']}": r for r in still.select(columns).iter_rows(named=True)}
+        self.out.add("open_calls", done.select_seq(*columns, "done_line", pl.lit("sleeping").alias("state")))
+        self.sleeping = {f"{r['pid']}/{r['lwp']}": r for r in still.select_seq(columns).iter_rows(named=True)}
         self.out.read(still["line_no"])
 
     def _total_rows(self) -> None:
@@ -368,10 +369,10 @@ class Trace:
     def _seen(self, calls: pl.DataFrame, functions: pl.DataFrame, details: pl.DataFrame) -> None:
         """Note the options that the output shows."""
         shown = {
-            "-f": bool(calls["pid"].is_not_null().any()),
-            "-l": bool(calls["lwp"].is_not_null().any()),
+            "-f": calls["pid"].null_count() < len(calls),
+            "-l": calls["lwp"].null_count() < len(calls),
             "-u": len(functions) > 0,
-            "-v": bool(details["body"].str.contains(r"^[\t ]*(?:AF_|fd=|semnum=|new:|old:|[a-z]+=)").any()),
+            "-v": len(details) > 0 and bool(details["body"].str.contains(r"^[\t ]*(?:AF_|fd=|semnum=|new:|old:|[a-z]+=)").any()),
         }
         seen = set(self.state.get("seen", [])) | {option for option, there in shown.items() if there}
         self.state["seen"] = sorted(seen)
@@ -403,7 +404,7 @@ class Trace:
             "counts": self.counts.as_json(),
             "bases": self.bases,
             "options": list(dict.fromkeys(self.options)),
-            "held": [list(r) for r in self.held.select("line_no", "line").iter_rows()],
+            "held": [list(r) for r in self.held.select_seq("line_no", "line").iter_rows()],
         }
 
     def _finish(self) -> None:
@@ -412,7 +413,7 @@ class Trace:
             open_ones = pl.DataFrame(
                 list(self.sleeping.values()), schema_overrides={"pid": pl.Int64, "lwp": pl.Int64, "fd": pl.Int64}
             )
-            self.out.add("open_calls", open_ones.sort("line_no").with_columns(state=pl.lit("sleeping")))
+            self.out.add("open_calls", open_ones.sort("line_no").with_columns_seq(state=pl.lit("sleeping")))
             self.sleeping = {}
         if row := self.state.pop("cut_call", None):
             self.state["seq"] = self.state.get("seq", 0) + 1
@@ -449,7 +450,7 @@ def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
 
 def _physical(frame: pl.DataFrame) -> pl.DataFrame:
     """Give physical lines the columns of records: last line, place within the line."""
-    return frame.select("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")
+    return frame.select_seq("line_no", pl.col("line_no").alias("line_end"), pl.lit(0, pl.Int64).alias("pos"), "line")
 
 
 def _with(first: int | None, lines: list[int]) -> Longs:
