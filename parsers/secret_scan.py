@@ -20,6 +20,7 @@ import polars as pl
 
 from parsers import net_descriptors
 from parsers.dress import FEW
+from parsers.frames import where
 from parsers.masks import distinctive, mask_text
 from parsers.secret_views import DUMP, ESCAPED_WORDS, SPACED, dump_row, joined, row_text, views
 from parsers.secret_words import CLOSER, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
@@ -160,7 +161,7 @@ class Scanner:
         glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
         seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
         cut = cut.filter(below != "").with_columns_seq(seam=seam, glue=glue)
-        cut = _where(cut, pl.col("seam").str.contains_any(self._words, ascii_case_insensitive=True))
+        cut = where(cut, cut["seam"].str.contains_any(self._words, ascii_case_insensitive=True))
         for number, line, next_line, _, blank in cut.iter_rows():
             if _begins_alike(line, next_line) or _ROW.match(next_line):
                 continue
@@ -172,9 +173,11 @@ class Scanner:
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
         text = pl.col("line")
-        rows = _where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
+        rows = where(frame, frame.select_seq(text.str.contains(f"{DUMP}|{SPACED}")).to_series())["line_no"]
         # Every column below is as strict as the quick look, which costs more than a few lines do.
-        near = frame if len(frame) <= FEW else _where(frame, text.str.contains(_any_of(self.names)))
+        near = frame
+        if len(frame) > FEW:
+            near = where(frame, frame.select_seq(text.str.contains(_any_of(self.names))).to_series())
         if near.is_empty():
             return near.select("line_no", "line"), rows
         seen = near.select_seq(
@@ -231,12 +234,6 @@ class Scanner:
                 self.key_lines += 1
                 for run in _KEY_RUN.finditer(line):
                     yield int(number), *run.span(), "private key"
-
-
-def _where(frame: pl.DataFrame, test: pl.Expr) -> pl.DataFrame:
-    """Filter where few rows pass or none: unlike `filter` in this thread, while the pool serves the one that parses."""
-    fits = frame.select_seq(test).to_series()
-    return frame.filter(fits) if fits.any() else frame.clear()
 
 
 def spans(line: str, *, names: bool = True) -> list[Span]:

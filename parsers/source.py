@@ -117,11 +117,12 @@ class Head:
 
 @dataclass(frozen=True)
 class Block:
-    """About 3 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line."""
+    """About 3 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line; what `Source.ahead` made of it."""
 
     frame: pl.DataFrame
     first: int
     offset: int
+    made: Any = None
 
 
 @dataclass(frozen=True)
@@ -465,6 +466,8 @@ class Source:
         """Looks at each block in file order, in the thread that reads ahead."""
         self.watch: Callable[[Sightings], None] | None = None
         """Gets what the scout saw of a block right before the format gets the block."""
+        self.ahead: Callable[[pl.DataFrame], Any] | None = None
+        """A format's first steps with a block, in file order, in the thread that reads ahead: while the one before is still in work."""
         self._blocks = self._read()
 
     @property
@@ -496,7 +499,7 @@ class Source:
         coming = self._prepared()
         if self.end - self.begin.offset > self.text.limits.block_bytes:
             coming = _one_ahead(coming)
-        for piece, frame, first, blank, elided, seen in coming:
+        for piece, frame, first, blank, elided, seen, made in coming:
             count = len(piece.lines)
             self._spans.append((first, count, piece.offset, piece.size))
             self.damage += [(first + i, kind, what) for i, kind, what in piece.damage]
@@ -508,12 +511,12 @@ class Source:
             self._current = Block(frame, first, piece.offset)
             if self.watch is not None:
                 self.watch(seen)
-            yield self._current
+            yield Block(frame, first, piece.offset, made)
         if len(self._spans) > 1:
             self._current = None
 
-    def _prepared(self) -> Iterator[tuple[Piece, pl.DataFrame, int, Longs, Longs, Sightings]]:
-        """Give each piece with its frame, first line, blank and elided lines and what the scout saw; nothing here is changed."""
+    def _prepared(self) -> Iterator[tuple[Piece, pl.DataFrame, int, Longs, Longs, Sightings, Any]]:
+        """Give each piece with its frame, first line, blank and elided lines, what the scout saw and what was made of it ahead."""
         first = self.begin.line
         for piece in self.text.pieces(self.begin.offset, self.end):
             lines = undressed(piece.lines, self.dress)
@@ -528,7 +531,8 @@ class Source:
                 marked = len(short) > FEW or _MARK.search("\n".join(some))
                 short = short[some.str.contains(ELISION).to_numpy()] if marked else short[:0]
             seen = self.scout(frame) if self.scout is not None else []
-            yield piece, frame, first, np.flatnonzero(size == 0) + first, short + first, seen
+            made = self.ahead(frame) if self.ahead is not None else None
+            yield piece, frame, first, np.flatnonzero(size == 0) + first, short + first, seen, made
             first += len(lines)
 
     def text_of(self, line_no: int) -> str:

@@ -296,7 +296,9 @@ class Tables:
             index = pa.table({"line_no": [i[0] for i in source.index], "offset": [i[1] for i in source.index]})
             self._sink.write("line_index", index)
         self.facts = self._masks.apply_json(self.facts)
-        source.scout = source.watch = None  # a circle of references keeps a run's arrays until Python looks for circles
+        source.scout = source.watch = source.ahead = (
+            None  # a circle of references keeps a run's arrays until Python looks for circles
+        )
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried

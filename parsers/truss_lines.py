@@ -14,6 +14,8 @@ from typing import cast
 
 import polars as pl
 
+from parsers.frames import where
+
 LINE, REST = pl.col("line"), pl.col("rest")
 _KEYS = ["line_no", "line_end", "pos"]
 _SCHEMA = {"line_no": pl.Int64, "line_end": pl.Int64, "pos": pl.Int64, "line": pl.String}
@@ -252,7 +254,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     front = pl.col("front").str.extract_groups(head).struct.rename_fields(_HEAD_FIELDS).alias("groups")
     calls = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
     if shape is not None:
-        calls = calls.with_columns(front, REST.str.extract(COMMON_TAIL, 0).alias("tail")).unnest("groups")
+        calls = calls.with_columns_seq(front, REST.str.extract(COMMON_TAIL, 0).alias("tail")).unnest("groups")
     else:
         calls = _extract(calls.with_columns_seq(front).unnest("groups"), REST, TAIL, _TAIL_FIELDS)
     silent, args = pl.lit(False), REST.str.strip_suffix(pl.col("tail"))
@@ -275,10 +277,10 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     if done["two"].any():
         mask &= ~(done["two"] & frame["line"].str.contains(TWO_ROWS))
     name = pl.lit(None, pl.String).alias("name") if head == NAMELESS_HEAD else pl.col("name")
-    good = calls.filter(mask)
+    good = where(calls, mask)
     if shape is not None:
         good = _common_results(good)
-    return good.select(*_KEYS, *_numbers(shape), name, "args", "silent", *_RESULTS), frame.filter(~mask)
+    return good.select_seq(*_KEYS, *_numbers(shape), name, "args", "silent", *_RESULTS), where(frame, ~mask)
 
 
 _RESULTS: list[str | pl.Expr] = [

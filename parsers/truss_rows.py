@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from parsers import syscall_args as arg
+from parsers.frames import where
 from parsers.truss_lines import (
     ANY_DETAIL,
     KNOWN_DETAIL,
@@ -36,6 +37,8 @@ def details(lines: Lines) -> pl.DataFrame:
     what has no owner is not among them.
     """
     rest = lines.rest
+    if rest.is_empty():
+        return rest.with_columns_seq(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
     inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
     generic = BODY.str.contains(ANY_DETAIL) | pl.col("body").str.contains(r"^[\t ]{2,}\S")
     like = (
@@ -169,7 +172,7 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _found(calls: pl.DataFrame, there: pl.Series, value: pl.Expr) -> pl.Expr:
     """Work a value out for some rows and put it back where they come from; NULL elsewhere."""
-    found = calls.filter(there).select_seq(value).to_series()
+    found = where(calls, there).select_seq(value).to_series()
     return pl.lit(found).gather(pl.when(there).then(there.cum_sum() - 1))
 
 

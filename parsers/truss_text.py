@@ -84,9 +84,9 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(frame: pl.DataFrame, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
-    """Tell what each line of a frame (line_no, line_end, pos, line) is. `counts` takes lines of summary tables; `last`: the part ends here."""
-    lines, notes = _resplit(tl.cut(frame, shape), shape)
+def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
+    """Tell what each line of a frame that was cut up is. `counts` takes lines of summary tables; `last`: the part ends here."""
+    lines, notes = _resplit(cut, shape)
     found = details(lines)
     text = Text(lines, found, notes=notes)
     others = lines.rest
@@ -115,6 +115,8 @@ def tell(frame: pl.DataFrame, shape: tl.Shape | None, counts: Counts, *, last: b
 
 def _resplit(lines: tl.Lines, shape: tl.Shape | None) -> tuple[tl.Lines, list[tuple[int, int, str, str]]]:
     """Cut lines of the rest that hold several records, and read these."""
+    if lines.rest.is_empty():
+        return lines, []
     candidates = lines.rest.filter(pl.col("line").str.contains(_MAYBE_SEVERAL))
     pieces: list[paste_repair.Piece] = []
     for line_no, line in candidates.select_seq("line_no", "line").iter_rows():

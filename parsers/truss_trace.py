@@ -12,6 +12,7 @@ import polars as pl
 from parsers import paste_repair, trace_clock
 from parsers import truss_lines as tl
 from parsers import truss_rows as rows
+from parsers.frames import where
 from parsers.stamp_falls import LEAST_S
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
@@ -30,6 +31,10 @@ _RECORD = re.compile(
     rf"{tl.FRONT}(?:{tl.NAME}\(|(?:Received|Stopped by|Continued with) signal #|Incurred fault #|(?:->|<-) )"
 )
 """The beginning of a record, complete or not."""
+
+
+Ready = tuple[tl.Lines, int, int]
+"""The lines of a block cut up, with its first and its last line."""
 
 
 class Trace:
@@ -57,7 +62,7 @@ class Trace:
         frame = self._of_day(_physical(frame))
         self._learn(frame["line"])
         counts = Counts()
-        text = tell(frame, self.shape, counts, last=True)
+        text = tell(tl.cut(frame, self.shape), self.shape, counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
         else:
@@ -70,7 +75,7 @@ class Trace:
             )
             self.shape = None
             self._learn(frame["line"])
-            text = tell(frame, self.shape, self.counts, last=True)
+            text = tell(tl.cut(frame, self.shape), self.shape, self.counts, last=True)
         self._report(text)
         text.lines = self._timed(text)
         events = self._events(text, text.lines, ties=True)
@@ -130,21 +135,27 @@ class Trace:
 
     # A part block by block
 
-    def read_part(self, block: pl.DataFrame) -> None:
-        """Read one block in file order; what may still get details waits for the next."""
+    def ready(self, block: pl.DataFrame) -> list[Ready]:
+        """Cut up one block, in file order; what may still get details waits for the next. Another thread than that of `read_part` may do it."""
         frame = self._of_day(_physical(block))
         frame = pl.concat([self.held, frame]) if len(self.held) else frame
         self._learn(frame["line"])
-        self._read_rows(self._hold(frame), last=False)
+        return self._cut(self._hold(frame))
 
-    def _read_rows(self, frame: pl.DataFrame, *, last: bool) -> None:
+    def _cut(self, frame: pl.DataFrame) -> list[Ready]:
         if frame.is_empty():
+            return []
+        return [(tl.cut(frame, self.shape), int(frame["line_no"][0]), int(frame["line_end"][-1]))]
+
+    def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
+        """Read what `ready` has cut up, which is taken out of the list: it is let go early."""
+        if not ready:
             return
-        text = tell(frame, self.shape, self.counts, last=last)
+        lines, first, last_line = ready.pop()
+        text = tell(lines, self.shape, self.counts, last=last)
+        del lines
         self._report(text)
         text.lines = self._timed(text)
-        first, last_line = int(frame["line_no"][0]), int(frame["line_end"][-1])
-        del frame
         self._emit(text, [self._follow(self._events(text, text.lines, ties=False), first, last_line)])
 
     def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -171,14 +182,14 @@ class Trace:
         number = int(self.state.get("domain", 1))
         carried = self._carried(events.schema)
         events = trace_clock.with_before(pl.concat([carried, events]) if len(carried) else events)
-        n_before, base_before = self.state.get("n"), self.state.get("base")
-        stamped = events.select_seq(
-            pl.int_range(pl.len()).alias("row"), "n", "base", (pl.col("t").is_not_null() & (pl.col("line_no") >= first)).alias("new")
-        ).filter("new")  # fmt: skip
-        turned = (pl.col("n") != pl.col("n").shift(1, fill_value=n_before)) | (
-            pl.col("base") != pl.col("base").shift(1, fill_value=base_before)
-        )
-        turns = stamped.filter(turned)["row"].to_numpy()
+        stamped = np.flatnonzero(events["t"].is_not_null().to_numpy())
+        stamped = stamped[stamped >= len(carried)]
+        turned = np.zeros(len(stamped), bool)
+        for column in ("n", "base"):
+            values = events[column].to_numpy()[stamped]
+            before = self.state.get(column)
+            turned |= np.diff(values, prepend=values[:1] if before is None else before) != 0
+        turns = stamped[turned]
         fallen = trace_clock.falls(events)
         falls, fallen_from = fallen["row"].to_numpy(), fallen["before"].to_numpy()
         domain = np.full(len(events), number, np.int64)
@@ -190,20 +201,19 @@ class Trace:
             cut = min(at)
             turns = turns[turns > cut]
             turn = int(events["line_no"][cut])
-            old = events.slice(begin, cut - begin).filter(pl.col("line_no") >= first)
+            old = events[max(begin, len(carried)) : cut]
             if len(old):
                 self._domain(number, old, [(line, turn - 1)])
             number += 1
             domain[cut:] = number
             begin, line = cut, turn
-            n_before = events["n"][cut]
         events = events.with_columns_seq(pl.Series("domain", domain), pl.lit(0).alias("stretch"))
-        new = events.slice(begin).filter(pl.col("line_no") >= first)
+        new = events[max(begin, len(carried)) :]
         if len(new):
             self._domain(number, new, [(line, last)])
-            stamped = new.filter(pl.col("t").is_not_null())
-            self.state["n"] = stamped["n"][-1] if len(stamped) else n_before
             self.state["base"] = new["base"][-1]
+        if len(stamped):
+            self.state["n"] = events["n"][int(stamped[-1])]
         self.state["domain"] = number
         return events
 
@@ -222,13 +232,12 @@ class Trace:
 
     def _remember(self, events: pl.DataFrame) -> None:
         """Keep the last event of each LWP of the present domain; those that have ended are forgotten."""
-        last = np.ones(len(events), bool)
+        domain = events["domain"].to_numpy()
+        last = (domain == domain.max()) & events["t"].is_not_null().to_numpy()
         last[events["before"].drop_nulls().to_numpy()] = False
-        now = pl.Series(last) & (pl.col("domain") == pl.col("domain").max()) & pl.col("t").is_not_null()
-        ends = events.filter(now).sort("line_no", maintain_order=True).tail(MAX_LWPS)
-        ends = ends.filter(~pl.col("name").fill_null("").is_in(("_exit", "lwp_exit")))
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
-        self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.select_seq(fields).iter_rows()}
+        ends = where(events.select_seq(fields), pl.Series(last)).sort("line_no", maintain_order=True).tail(MAX_LWPS)
+        self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.iter_rows() if r[4] not in ("_exit", "lwp_exit")}
 
     # What is common to both ways
 
@@ -311,7 +320,8 @@ class Trace:
         if len(events):
             linked = trace_clock.link(events, marks)
             self._remember(events)
-            order = linked.filter(pl.col("kind") != "carried").select_seq(
+            carried = int((linked["kind"] == "carried").sum())  # they stand in front
+            order = linked[carried:].select_seq(
                 *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq"),
                 pl.col("t").alias("t_local"), *_LINKED,
             )  # fmt: skip
@@ -372,7 +382,8 @@ class Trace:
             "-f": calls["pid"].null_count() < len(calls),
             "-l": calls["lwp"].null_count() < len(calls),
             "-u": len(functions) > 0,
-            "-v": len(details) > 0 and bool(details["body"].str.contains(r"^[\t ]*(?:AF_|fd=|semnum=|new:|old:|[a-z]+=)").any()),
+            "-v": len(details) > 0
+            and bool(details["body"].str.contains(r"^[\t ]*(?:AF_|fd=|semnum=|new:|old:|[a-z]+=)").any()),
         }
         seen = set(self.state.get("seen", [])) | {option for option, there in shown.items() if there}
         self.state["seen"] = sorted(seen)
@@ -381,10 +392,10 @@ class Trace:
         """End a block run; with `last` the part: what waited is read, what still sleeps is reported."""
         if last:
             held, self.held = self.held, self.held.clear()
-            self._read_rows(held, last=True)
+            self.read_part(self._cut(held), last=True)
             self._finish()
         else:
-            self._read_rows(self._hold_record(self.held), last=False)
+            self.read_part(self._cut(self._hold_record(self.held)))
             self.out.read(self.held["line_no"])
         flags = "".join(dict.fromkeys("".join(self.flags[n] for n in sorted(self.flags, reverse=True))))
         shown = flags.replace("d", "A") if self.state.get("of_day") else flags

@@ -161,9 +161,13 @@ def _is_call(line: str) -> bool:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: options, number of the next event, per LWP the last event and sleeping call, addresses, held lines."""
     trace = Trace(out, state)
-    read = trace.read_whole if source.is_small() else trace.read_part
-    for frame in source.frames():
-        read(frame)
+    if source.is_small():
+        for frame in source.frames():
+            trace.read_whole(frame)
+    else:
+        source.ahead = trace.ready
+        for block in source.blocks():
+            trace.read_part(block.made)
     return trace.close(last=source.last)
 
 
