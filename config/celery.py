@@ -11,6 +11,7 @@ from celery.platforms import SecurityWarning
 from celery.signals import setup_logging, worker_shutting_down
 
 from config.children import end_anyway
+from parsers.allocator import lean
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -21,8 +22,7 @@ warnings.filterwarnings("ignore", category=SecurityWarning)
 # DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-# Read by Polars' allocator as it is loaded, in those children: what a reading has freed goes back soon.
-os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0,narenas:1")
+lean()  # for those children
 
 FAREWELL_S = 3.0
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parsers.allocator import lean
+
 if TYPE_CHECKING:
     from parsers.reading import Account
     from parsers.source import Hints
@@ -35,6 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if not options.files:
         parser.error("no file given")
+    lean()
     if options.rows:
         from parsers.schema import TABLES
 

@@ -31,6 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parsers import parquet
+from parsers.allocator import lean
 from parsers.notes import LineAccount
 from parsers.parts import fallen
 from parsers.registry import Counter, all_formats
@@ -39,9 +40,6 @@ from parsers.tables import JSON, Batch, Domain, Sink, State, Tables
 
 WARM_BYTES = 2 * 1024 * 1024
 """So much of the run before is parsed to guess the state."""
-
-_LEAN = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:200,muzzy_decay_ms:0,narenas:1"}
-"""Polars gives memory back soon: a sixth less at the peak of 1 GB, for some hundredths of the time."""
 
 MISSES = 2
 """After so many wrong guesses one after the other the rest is read in order."""
@@ -235,8 +233,9 @@ class _Worker:
     """A child process that parses one run at a time."""
 
     def __init__(self, job: Job, *, alone: bool) -> None:
+        lean()
         root = str(Path(__file__).resolve().parent.parent)
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path]), **_LEAN}
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
         if not alone:  # each core has a process: more threads would only get in each other's way
             env["POLARS_MAX_THREADS"] = "1"
         self._process = subprocess.Popen(

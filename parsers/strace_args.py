@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from parsers import syscall_args as arg
+from parsers.frames import where
 
 NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
 
@@ -65,7 +66,7 @@ def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, ty
         if not mask.any():
             added.append(pl.lit(None, dtype).alias(column))
             continue
-        found = narrow.filter(mask).select_seq(value.cast(dtype).alias(column))
+        found = where(narrow, mask).select_seq(value.cast(dtype).alias(column))
         if column in _STRINGS:
             # A step of its own: within one expression the cut would run once for each place it stands in.
             found = found.select_seq(decode(pl.col(column)))
@@ -81,17 +82,22 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
     thread = ARGS.str.contains("CLONE_THREAD", literal=True)
     child = pl.when(~thread).then(arg.child_pid(NAME, RET))
     socket = ARGS.str.contains("sin", literal=True) & ARGS.str.contains("port=htons", literal=True)
+    shown = ARGS.str.contains("->", literal=True)
+    there = calls.select_seq(piped.any().alias("piped"), socket.any().alias("socket"), shown.any().alias("shown")).row(
+        0, named=True
+    )
+    two: list[pl.Expr] = [pl.col("fd"), pl.lit(None, pl.Int64).alias("fd2")]
+    if there["piped"]:
+        first, second = (ends.field(n).str.to_integer(base=10, strict=False) for n in "12")
+        two = [pl.when(piped).then(first).otherwise("fd").alias("fd"), pl.when(piped).then(second).alias("fd2")]
     calls = calls.with_columns_seq(
+        *two,
         ret2=pl.lit(None, pl.Int64),
-        fd=pl.when(piped).then(ends.field("1").str.to_integer(base=10, strict=False)).otherwise("fd"),
-        fd2=pl.when(piped).then(ends.field("2").str.to_integer(base=10, strict=False)),
         bytes=arg.transferred(NAME, RET),
         child_pid=child,
         peer=pl.lit(None, pl.String),
     )
-    shown = ARGS.str.contains("->", literal=True)
-    there = calls.select_seq(socket.any().alias("socket"), shown.any().alias("shown"))
-    if there["socket"].item():
+    if there["socket"]:
         ip = pl.coalesce(ARGS.str.extract(_V4, 2), ARGS.str.extract(_V6, 2))
         port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
         calls = calls.with_columns_seq(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
@@ -100,7 +106,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
         calls = calls.with_columns_seq(
             direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
         )
-    if there["shown"].item():
+    if there["shown"]:
         named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}
         named["direct_port"] = ARGS.str.extract(_SHOWN_PEER, 2).str.to_integer(base=10, strict=False)
         calls = calls.with_columns_seq(

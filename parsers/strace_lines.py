@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from parsers.frames import where
+
 LINE, FRONT, REST, TAIL = pl.col("line"), pl.col("front"), pl.col("rest"), pl.col("tail")
 KEY = ["line_no", "pos"]
 _KEYS = ["line_no", "line_end", "pos"]
@@ -152,7 +154,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
         REST.str.ends_with(UNFINISHED).fill_null(False).alias("open"),
     ).unnest("groups")
     mask = parts.select_seq(pl.col("name").is_not_null() & (TAIL.is_not_null() | pl.col("open"))).to_series()
-    good = parts.filter(mask)
+    good = where(parts, mask)
     text = TAIL.str.strip_chars_start(")\t =").str.splitn(" <", 2).struct
     good = good.with_columns_seq(
         text.field("field_0").alias("ret_text"), text.field("field_1").str.strip_suffix(">").alias("took")
@@ -175,7 +177,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
         pl.when("open").then(REST.str.strip_suffix(UNFINISHED)).otherwise(REST.str.strip_suffix(TAIL).str.strip_suffix(UNFINISHED)).alias("args"),
         "ret_text", val.alias("val"), err.alias("err"), pl.col("took").cast(pl.Float64).alias("elapsed"),
     )  # fmt: skip
-    return rows.select_seq(_RECORDS), frame.filter(~mask)
+    return rows.select_seq(_RECORDS), where(frame, ~mask)
 
 
 def _prefix() -> list[pl.Expr]:
@@ -227,7 +229,7 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take second halves; `args` is what they add to the arguments."""
     there = frame["line"].str.contains(" resumed>", literal=True)
-    some = frame.filter(there)
+    some = where(frame, there)
     if some.is_empty():
         return pl.DataFrame(schema=RECORD), frame
     some = some.with_columns_seq(_groups(LINE, RESUMED, [*PREFIX_FIELDS, "name"])).unnest("groups")
@@ -236,8 +238,9 @@ def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     mask = some.select_seq(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
     # A thread that dies in a call ends it with `<... read resumed> <unfinished ...>) = ?`.
     text = REST.str.strip_suffix(TAIL).str.replace(" ?<unfinished \\.\\.\\.>$", "")
-    rows = some.filter(mask).with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
-    taken = some.filter(mask).select_seq(KEY)
+    some = where(some, mask)
+    rows = some.with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
+    taken = some.select_seq(KEY)
     return rows.select_seq(_RECORDS), frame.join(taken, on=KEY, how="anti", maintain_order="left") if len(
         taken
     ) else frame

@@ -83,10 +83,12 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(frame: pl.DataFrame, shape: sl.Shape | None, counts: Counts, *, last: bool) -> Text:
-    """Tell what each line of a frame (line_no, line_end, pos, line) is. `counts` takes lines of tables; `last`: the part ends here."""
-    records, rest = sl.cut(frame, shape)
-    records, rest = _without_two(frame, records, rest)
+def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
+    """Tell what each line of a frame (line_no, line_end, pos, line) is, which `strace_lines.cut` has cut up.
+
+    `counts` takes lines of tables; `last`: the part ends here.
+    """
+    records, rest = _without_two(frame, *cut)
     stack = rest["line"].str.contains(STACK)
     text = Text(records, rest.filter(stack).select_seq("line_no", "line"))
     rest = rest.filter(~stack)

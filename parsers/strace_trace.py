@@ -27,6 +27,10 @@ _OPEN = {**sl.RECORD, "seq": pl.Int64, "t": pl.Float64, "domain": pl.Int64}
 _BORN = r"CLONE_THREAD"
 
 
+Ready = tuple[pl.DataFrame, tuple[pl.DataFrame, pl.DataFrame]]
+"""The lines of a block, and the same cut up."""
+
+
 class Trace:
     """The state of one part between blocks, and the reading of a block."""
 
@@ -62,10 +66,10 @@ class Trace:
         frame = _physical(frame)
         self._learn(frame["line"])
         counts = Counts.from_json(self.counts.as_json())
-        text = tell(frame, self.shape, counts, last=True)
+        text = tell(frame, sl.cut(frame, self.shape), counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
-            self._read(frame, last=True, text=text)
+            self._read(text, last=True)
             return
         pieces = paste_repair.repair(frame.select_seq("line_no", "line").iter_rows(), GRAMMAR)
         for p in pieces:
@@ -76,23 +80,29 @@ class Trace:
         rows = [(p.line_no, p.line_end, p.pos, p.text) for p in pieces]
         frame = pl.DataFrame(rows, schema=frame.schema, orient="row")
         self._learn(frame["line"])
-        self._read(frame, last=True)
+        self.read_part(self._cut(frame), last=True)
 
-    def read_part(self, block: pl.DataFrame) -> None:
-        """Read one block; the last record waits for what may belong to it."""
+    def ready(self, block: pl.DataFrame) -> list[Ready]:
+        """Cut up one block, in file order; the last record waits for what may belong to it. Another thread than that of `read_part` may do it."""
         frame = pl.concat([self.held, _physical(block)])
         self._learn(frame["line"])
         tail = frame["line"].tail(HELD_LINES).to_list()
         behind = next((i for i, line in enumerate(reversed(tail), 1) if START.match(line)), 1)
         self.held = frame.tail(behind)
-        self._read(frame.head(len(frame) - behind), last=False)
+        return self._cut(frame.head(len(frame) - behind))
+
+    def _cut(self, frame: pl.DataFrame) -> list[Ready]:
+        return [(frame, sl.cut(frame, self.shape))]
+
+    def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
+        """Read what `ready` has cut up, which is taken out of the list: it is let go early."""
+        self._read(tell(*ready.pop(), self.counts, last=last), last=last)
 
     def _learn(self, lines: pl.Series) -> None:
         if self.shape is None:
             self.shape = sl.shape_of(lines)
 
-    def _read(self, frame: pl.DataFrame, *, last: bool, text: Text | None = None) -> None:
-        text = text or tell(frame, self.shape, self.counts, last=last)
+    def _read(self, text: Text, *, last: bool) -> None:
         self._report(text)
         gaps = np.array(sorted(({self.state["gap"]} - {None}) | set(text.gaps)), np.int64)
         records = text.records
@@ -342,7 +352,7 @@ class Trace:
         """End a block run; with `last` the part: what waited is read, what is still open is reported."""
         if last:
             held, self.held = self.held, self.held.clear()
-            self._read(held, last=True)
+            self.read_part(self._cut(held), last=True)
             self._open_rows(self.open.with_columns_seq(done_line=pl.lit(None, pl.Int64)))
             self.open = self.open.clear()
             if self.counts.rows:
@@ -369,7 +379,7 @@ class Trace:
         stacked = len(self.held) > 1 and self.held["line"][1:].str.contains(r"^ ?> \S").all()
         if not torn and not stacked:
             held, self.held = self.held, self.held.clear()
-            self._read(held, last=False)
+            self.read_part(self._cut(held))
         self.out.read(self.held["line_no"])
 
     def _facts(self) -> None:

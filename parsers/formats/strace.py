@@ -100,7 +100,11 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: shape, clock, open halves, the last event of each thread, held lines, threads and their process."""
     trace = Trace(source, out, {k: v for k, v in state.items() if k != "variant"})
-    read = trace.read_whole if source.is_small() else trace.read_part
-    for frame in source.frames():
-        read(frame)
+    if source.is_small():
+        for frame in source.frames():
+            trace.read_whole(frame)
+    else:
+        source.ahead = trace.ready
+        for block in source.blocks():
+            trace.read_part(block.made)
     return {**trace.close(last=source.last), "variant": "linux"}
