@@ -193,14 +193,28 @@ class TextFile:
         ends = self._ends(data)
         if not whole and len(ends):
             data = data[: ends[-1]]
-        head = Head(self._piece(start, data, len(data)).lines.to_list(), self.name, whole)
+        head = Head(self._piece(start, data, len(data), self._ends(data)).lines.to_list(), self.name, whole)
         self._head = start, end, head
         return head
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
-        """Cut [start, end) into whole lines of about `limits.block_bytes` together; a line over `line_bytes` is cut."""
-        for at, stored, size in self.chunks(start, end):
-            yield self._piece(at, stored, size)
+        """Cut [start, end) into whole lines: `limits.block_bytes` or `block_lines` together, for an empty line costs memory too.
+
+        A line over `line_bytes` is cut; what is behind its end is not read.
+        """
+        most = self.limits.block_lines
+        for at, behind, size in self._stretches(start, end):
+            stored = self.read(at, behind)
+            ends = self._ends(stored)
+            if size > behind - at or len(ends) <= most:
+                yield self._piece(at, stored, size if size > behind - at else len(stored), ends)
+            else:
+                stops = [0, *ends[most - 1 :: most].tolist()]
+                for begun, stop in pairwise(stops if stops[-1] == len(stored) else [*stops, len(stored)]):
+                    inner = ends[(ends > begun) & (ends <= stop)] - begun
+                    yield self._piece(at + begun, stored[begun:stop], stop - begun, inner)
+            if len(stored) < behind - at:  # somebody has cut the file
+                return
 
     def beginnings(self, start: int, end: int, count: int) -> Iterator[Beginning]:
         """Give what each piece begins with, up to `count` lines or so many times 256 bytes; nothing else is read.
@@ -211,21 +225,8 @@ class TextFile:
             stored = self.read(at, min(at + 256 * count, behind))
             ends = self._ends(stored)
             shown = int(ends[min(len(ends), count) - 1]) if len(ends) else len(stored)
-            yield Beginning(at, size, self._piece(at, stored[:shown], size if size > behind - at else shown).lines)
-
-    def chunks(self, start: int, end: int) -> Iterator[tuple[int, bytes, int]]:
-        """Give the bytes of each piece, with their offset and size; of a line without end only what is kept."""
-        for at, behind, size in self._stretches(start, end):
-            stored = self.read(at, behind)
-            if size > behind - at:
-                yield at, stored, size
-                continue
-            begun = 0
-            for stop in self._stops(stored):
-                yield at + begun, stored if stop - begun == len(stored) else stored[begun:stop], stop - begun
-                begun = stop
-            if len(stored) < behind - at:  # somebody has cut the file
-                return
+            kept = size if size > behind - at else shown
+            yield Beginning(at, size, self._piece(at, stored[:shown], kept, ends[ends <= shown]).lines)
 
     def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Give begin, end of what is kept, and size of each stretch of whole lines; its size is more where a line is cut.
@@ -261,14 +262,6 @@ class TextFile:
                 return low + found
         return None
 
-    def _stops(self, data: bytes) -> list[int]:
-        """Cut whole lines so that no block has more than `block_lines`: an empty line costs memory too."""
-        most = self.limits.block_lines
-        if len(data) <= most or self._count(data) <= most:
-            return [len(data)]
-        inner = [int(stop) for stop in self._ends(data)[most - 1 :: most]]
-        return inner if inner and inner[-1] == len(data) else [*inner, len(data)]
-
     def _count(self, stored: bytes) -> int:
         """Count the line ends; where lines are short, bytes.count needs seven times as long."""
         if self.width == 1:
@@ -301,7 +294,8 @@ class TextFile:
     def piece(self, offset: int, size: int) -> Piece:
         """Read one piece again; of a line without end only the part that is kept."""
         kept = min(size, self.limits.line_bytes + self.limits.block_bytes)
-        return self._piece(offset, self.read(offset, offset + kept), size)
+        stored = self.read(offset, offset + kept)
+        return self._piece(offset, stored, size, self._ends(stored))
 
     def next_line(self, offset: int, end: int | None = None) -> int:
         """Give the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
@@ -338,8 +332,7 @@ class TextFile:
         units = np.frombuffer(data[: len(data) // 2 * 2], "<u2" if self.encoding == "utf-16-le" else ">u2")
         return (np.flatnonzero(units == ord(self.eol)) + 1) * 2
 
-    def _piece(self, offset: int, data: bytes, size: int) -> Piece:
-        ends = self._ends(data)
+    def _piece(self, offset: int, data: bytes, size: int, ends: Longs) -> Piece:
         if data and (not len(ends) or ends[-1] != len(data)):
             ends = np.append(ends, len(data))
         starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]]) if len(ends) else ends
