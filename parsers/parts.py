@@ -16,6 +16,7 @@ import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +72,7 @@ four times slower where many do.
 AT_ONCE = 16
 SAMPLE_STEP = 64
 PIECES_KEPT = 2
+PIECES_AT_ONCE = 16
 
 FEW_SENTENCES = 0.02
 """Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
@@ -788,14 +790,18 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
     The first lines of each block are looked at, so a strange stretch shorter than a block may stay inside, and so may
     the few lines of another output that a block ends with.
     """
-    for block in text.beginnings(begin.offset, end, SAMPLED):
-        sample = seen_of(block.first.head(SAMPLED))
-        filled = int((sample != "").sum())
-        found = int(hits(sample, kind).sum())
-        if filled >= LEAST_SAMPLE and found < FALL * rate * filled:
+    blocks = text.beginnings(begin.offset, end, SAMPLED)
+    while some := list(islice(blocks, PIECES_AT_ONCE)):
+        samples = [seen_of(block.first.head(SAMPLED)) for block in some]
+        # A pattern is got ready anew for each series.
+        fits = np.split(hits(pl.concat(samples), kind), np.cumsum([len(sample) for sample in samples])[:-1])
+        for block, sample, mine in zip(some, samples, fits, strict=True):
+            filled = int((sample != "").sum())
+            if filled < LEAST_SAMPLE or mine.sum() >= FALL * rate * filled:
+                continue
             piece = text.piece(block.offset, block.size)
-            mine = np.flatnonzero(hits(seen_of(piece.lines), kind))
-            at = 0 if not len(mine) or mine[0] > SAMPLED else _stretch_end(mine)
+            own = np.flatnonzero(hits(seen_of(piece.lines), kind))
+            at = 0 if not len(own) or own[0] > SAMPLED else _stretch_end(own)
             if at < len(piece.lines):
                 line = begin.line + text.count_lines(begin.offset, block.offset)
                 return Position(line + at, piece.offset + int(piece.starts[at]))

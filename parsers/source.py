@@ -92,6 +92,9 @@ class Limits:
     processes: int | None = None
     """So many of them at once; None: one for each core."""
 
+    prefetch: bool = True
+    """A thread begins with the next block while one is in work. Where each core has a process, it would be in the way."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -490,7 +493,8 @@ class Source:
 
     def _read(self) -> Iterator[Block]:
         coming = self._prepared()
-        if self.end - self.begin.offset > self.text.limits.block_bytes:
+        limits = self.text.limits
+        if limits.prefetch and self.end - self.begin.offset > limits.block_bytes:
             coming = _one_ahead(coming)
         for piece, frame, first, blank, elided, seen, made in coming:
             count = len(piece.lines)
