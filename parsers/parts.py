@@ -689,7 +689,10 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
             continue
         same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
         strength = claims[0].claim.strength
-        if strength - same < 0.1 or strength < (ALONE if seams.get(at) else STRANGER):
+        enough = ALONE if seams.get(at) else STRANGER
+        if scan.blank[at - 1] and _is_wholly(scan, at, following, claims[0].format.kind, kind):
+            enough = ENOUGH
+        if strength - same < 0.1 or strength < enough:
             continue
         if at > begin:
             parts.append((kind, begin, at))
@@ -704,6 +707,13 @@ def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
     filled = np.flatnonzero(~scan.blank[first:behind])
     own = scan.mine(first, behind, kind)[filled]
     return len(filled) < FEW_LINES or bool(own[0] and own.sum() * 2 >= len(own))
+
+
+def _is_wholly(scan: _Scan, first: int, behind: int, kind: str, not_of: str) -> bool:
+    """Is each of several lines one kind's own and none the other's? Nobody would read them there."""
+    filled = ~scan.blank[first:behind]
+    mine, others = scan.mine(first, behind, kind), scan.mine(first, behind, not_of)
+    return int(filled.sum()) >= FEW_LINES and bool(mine[filled].all()) and not others.any()
 
 
 def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:

@@ -49,9 +49,9 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """Weak by intent: a tool's own JSON (mpstat -o JSON, sadf -j) goes first."""
-    if "{" not in head.lines[0][:40] if head.lines else True:
-        return None
     lines = [x for x in head.lines[:LOOKED_AT] if x]
+    if not lines or "{" not in lines[0][:40]:
+        return None
     good = sum(bool(_object(x)) for x in lines)
     if good < 2 or good * 5 < len(lines) * 3:
         return None

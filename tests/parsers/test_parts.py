@@ -330,3 +330,36 @@ def test_the_mail_on_disk_is_the_mail_in_memory(tmp_path):
     path = Path(tmp_path / "mail.txt")
     path.write_text(MAIL)
     assert [p.kind for p in read(path, Hints(), tmp_path / "r").parts] == ["conntime", "pmap"]
+
+
+SAMPLES = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    + " 1  0      0 812345  12345 456789    0    0     1     2  100  200  3  1 95  1  0\n"
+    * 6
+)
+PROBE = "".join(f'{{"ts": "2024-03-01T10:00:{i:02}Z", "msg": "probe", "ms": {3 * i}}}\n' for i in range(12))
+GREETING = "Hello team, here is what we have from last night:\n\n"
+FAREWELL = "\nThat was all there was to see on this host.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (f"{GREETING}{PROBE}{FAREWELL}", [("json_lines", 3, 14)]),
+        (f"\n\n{PROBE}\n\n", [("json_lines", 1, 16)]),
+        (f"{GREETING}{SAMPLES}\n{PROBE}{FAREWELL}", [("vmstat", 3, 10), ("json_lines", 12, 23)]),
+        (f"{GREETING}{PROBE}\n{SAMPLES}{FAREWELL}", [("json_lines", 3, 14), ("vmstat", 16, 23)]),
+        (
+            f"{GREETING}{SAMPLES}\n{PROBE}\n{SAMPLES}{FAREWELL}",
+            [("vmstat", 3, 10), ("json_lines", 12, 23), ("vmstat", 25, 32)],
+        ),
+    ],
+)
+def test_a_weak_claim_keeps_its_lines_between_blank_ones(tmp_path, text: str, parts: list[tuple[str, int, int]]):
+    path = tmp_path / "mail.txt"
+    path.write_text(text)
+    account = read(path, Hints(), tmp_path / "reading")
+    assert [(p.kind, p.line_from, p.line_to) for p in account.parts] == parts
+    assert sum(p.tables.get("logs", 0) for p in account.parts) == 12
+    assert account.account.unknown == 0
