@@ -467,7 +467,7 @@ class _Reading:
         job = parallel.Job(
             path=Path(self.text.stream.name),
             name=self.text.name,
-            limits=replace(self.limits, prefetch=count == 1),
+            limits=replace(self.limits, blocks_ahead=int(count == 1)),
             out=self.out,
             part=what.part or 1,
             part_end=end,

@@ -92,8 +92,8 @@ class Limits:
     processes: int | None = None
     """So many of them at once; None: one for each core."""
 
-    prefetch: bool = True
-    """A thread begins with the next block while one is in work. Where each core has a process, it would be in the way."""
+    blocks_ahead: int = 1
+    """0: no thread begins with the next block while one is in work. Where each core has a process, it would be in the way."""
 
 
 @dataclass(frozen=True)
@@ -494,7 +494,7 @@ class Source:
     def _read(self) -> Iterator[Block]:
         coming = self._prepared()
         limits = self.text.limits
-        if limits.prefetch and self.end - self.begin.offset > limits.block_bytes:
+        if limits.blocks_ahead and self.end - self.begin.offset > limits.block_bytes:
             coming = _one_ahead(coming)
         for piece, frame, first, blank, elided, seen, made in coming:
             count = len(piece.lines)
