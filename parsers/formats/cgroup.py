@@ -1,7 +1,7 @@
-r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 and v2.
+r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 and v2; pressure of the whole host.
 
 Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
-.current, *.pressure (v2); cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
+.current, *.pressure (v2); /proc/pressure/*; cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
 .usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
 
 Samples::
@@ -14,9 +14,10 @@ Samples::
     /sys/fs/cgroup/blkio/db/blkio.throttle.io_service_bytes:8:16 Write 314773504
     /sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device:8:16 4194304
     some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
+    /proc/pressure/cpu:some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
 
 Tables: counters (grp cgroup, item = path of the group, with the device behind it for io.stat; names of memory.events and of pressure carry
-their file), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
+their file, those of /proc/pressure that of a group, and have no item), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
 Traps: `max` is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
 throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 has totals of children beside it (`total_...`). A value alone
 (`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or the command stands above. Known gaps: cpuset,
@@ -39,7 +40,10 @@ _FILE = (
     r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
     r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
     r"soft_limit_in_bytes|memsw\.[a-z_]+|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
+    r"|pressure/(?:cpu|memory|io|irq)"
 )
+HOST = r"^pressure/(.*)$"
+"""A file of /proc/pressure: what a group calls cpu.pressure, for the whole host."""
 PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
 MARKED = rf"^==> ((?:[^ \t]*/)?)({_FILE}) <==$"
 KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
@@ -58,7 +62,7 @@ _USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
 FORMAT = Format(
     kind="cgroup",
     variant="linux",
-    version="2",
+    version="3",
     systems=("linux",),
     tables=("counters", "params"),
     man="cgroups(7), kernel cgroup-v2",
@@ -109,6 +113,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         line = pl.col("line")
         said = re.search(rf"(?:cat|more|head|tail) (?:-[^ ]+ )*([^ ]*/)?({_FILE})", source.hints.command or "")
+        said = said or re.search(rf"^(.*/)?({_FILE})$", source.text.name)
         if said and "file" not in state:
             state |= {"group": said[1] or "", "file": said[2]}
         is_mark = line.str.contains(MARKED)
@@ -121,7 +126,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state |= {"file": frame["above"][-1], "group": frame["within"][-1]}
         body = line.str.extract(PREFIXED, 3)
         frame = frame.filter(~is_mark).with_columns(
-            file=pl.coalesce(line.str.extract(PREFIXED, 2), "above"),
+            file=pl.coalesce(line.str.extract(PREFIXED, 2), "above").str.replace(HOST, "${1}.pressure"),
             group=_group(pl.coalesce(line.str.extract(PREFIXED, 1), "within")),
             body=pl.coalesce(body, line).str.strip_chars(),
         )
@@ -140,7 +145,9 @@ def _group(path: pl.Expr) -> pl.Expr:
     short = path.str.replace(
         r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpu|memory|io|blkio|pids|unified))?/", "/"
     ).str.strip_chars_end("/")
-    return pl.when(path.is_not_null() & (path != "")).then(pl.when(short == "").then(pl.lit("/")).otherwise(short))
+    return pl.when(path.is_not_null() & (path != "") & ~path.str.ends_with("proc/")).then(
+        pl.when(short == "").then(pl.lit("/")).otherwise(short)
+    )
 
 
 def _keyed(frame: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers.parquet import scan
+from parsers.reading import read
 from parsers.source import Hints
 from tests.parsers.evidence import parse_bytes, read_bytes
 
@@ -75,3 +77,32 @@ def test_the_counters_of_the_whole_host_are_no_control_group():
         b"nr_free_pages 4381\nnr_zone_inactive_anon 7\nanon 3\nfile 4\nkernel_stack 5\noom_kill 0\npgfault 99\n"
     )
     assert "counters" not in reading.account.tables
+
+
+PRESSURE = "some avg10=61.50 avg60=40.25 avg300=9.00 total=77\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"/proc/pressure/cpu:{line}\n" for line in PRESSURE.splitlines()),
+        f"==> /proc/pressure/cpu <==\n{PRESSURE}",
+        f"$ cat /proc/pressure/cpu\n{PRESSURE}",
+    ],
+)
+def test_the_pressure_of_a_host_is_named_as_that_of_a_group(text: str):
+    reading = read_bytes(text.encode())
+    rows = reading.table("counters").select("item", "name", "value", "mode").rows()
+    assert rows[:2] == [
+        (None, "cpu.pressure.some.avg10", 61.5, "level"),
+        (None, "cpu.pressure.some.avg60", 40.25, "level"),
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_a_file_of_an_archive_is_named_by_its_path(tmp_path):
+    path = tmp_path / "member"
+    path.write_text(PRESSURE)
+    read(path, Hints(), tmp_path / "reading", name="sosreport-db1/proc/pressure/memory")
+    rows = scan(tmp_path / "reading", "counters").select("item", "name").collect().rows()
+    assert rows[1] == (None, "memory.pressure.some.avg60")
