@@ -6,7 +6,7 @@ import os
 import time
 
 from benchmarks.incidents.incident import Incident
-from benchmarks.incidents.scene import Scene, control_group, needs
+from benchmarks.incidents.scene import Missing, Scene, control_group, needs
 
 BURN = """
     import time, sys
@@ -36,6 +36,19 @@ def cpu_hog(stage: Scene) -> None:
     time.sleep(4)
     _own_processes(stage)
     stage.finish()
+
+
+def stalled(stage: Scene) -> None:
+    """The shares are of the last minute, so it is played for longer than that."""
+    files = [f"/proc/pressure/{name}" for name in ("cpu", "io", "memory")]
+    if not os.access(files[0], os.R_OK):
+        raise Missing("no /proc/pressure")
+    burn = stage.script("burn.py", BURN)
+    for _ in range(8 if stage.bad else 0):
+        stage.start([*burn, "90"])
+    time.sleep(75)
+    stage.print("lscpu.txt", ["lscpu"])
+    stage.print("pressure.txt", ["head", "-99", *files])
 
 
 def run_queue_flood(stage: Scene) -> None:
@@ -117,6 +130,9 @@ def signal_storm(stage: Scene) -> None:
 INCIDENTS = (
     Incident("cpu-hog", "Eight programs compute on a machine of few processors.", cpu_hog,
              {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {"CPU-001": {}}, "also": ["client_app"]},
+             {"symptom": {"text": "everything on the machine is slow"}}, {}, calm=True),
+    Incident("stalled-tasks", "Eight programs want a machine of few processors for longer than a minute.", stalled,
+             {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {"USE-001": {}}, "also": ["client_app"]},
              {"symptom": {"text": "everything on the machine is slow"}}, {}, calm=True),
     Incident("run-queue-flood", "Sixty short-lived bursts fight for the processors.", run_queue_flood,
              {"layer": "os_kernel", "hypothesis": "H-OS-CPU", "rules": {"CPU-001": {}}, "also": ["client_app"]},
