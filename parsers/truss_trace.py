@@ -33,8 +33,8 @@ _RECORD = re.compile(
 """The beginning of a record, complete or not."""
 
 
-Ready = tuple[tl.Lines, int, int]
-"""The lines of a block cut up, with its first and its last line."""
+Ready = tuple[tl.Lines, tl.Shape | None, int, int]
+"""The lines of a block cut up, the shape that was known then, its first and its last line."""
 
 
 class Trace:
@@ -86,7 +86,7 @@ class Trace:
         if len(events):
             events = trace_clock.arrange(events, parts, groups)
         self._domains_of_whole(events)
-        self._emit(text, [events])
+        self._emit(text, self.shape, [events])
 
     def _domains_of_whole(self, events: pl.DataFrame) -> None:
         if events.is_empty():
@@ -145,18 +145,18 @@ class Trace:
     def _cut(self, frame: pl.DataFrame) -> list[Ready]:
         if frame.is_empty():
             return []
-        return [(tl.cut(frame, self.shape), int(frame["line_no"][0]), int(frame["line_end"][-1]))]
+        return [(tl.cut(frame, self.shape), self.shape, int(frame["line_no"][0]), int(frame["line_end"][-1]))]
 
     def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
         """Read what `ready` has cut up, which is taken out of the list: it is let go early."""
         if not ready:
             return
-        lines, first, last_line = ready.pop()
-        text = tell(lines, self.shape, self.counts, last=last)
+        lines, shape, first, last_line = ready.pop()
+        text = tell(lines, shape, self.counts, last=last)
         del lines
         self._report(text)
         text.lines = self._timed(text)
-        self._emit(text, [self._follow(self._events(text, text.lines, ties=False), first, last_line)])
+        self._emit(text, shape, [self._follow(self._events(text, text.lines, ties=False), first, last_line)])
 
     def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Keep back the last record and what follows it, at least the last line: the next block may go on with its details."""
@@ -309,13 +309,13 @@ class Trace:
         run = pl.col("delta").cum_sum().over("pid", "lwp") + pl.col("before").fill_null(0)
         return events.with_columns_seq(run.round(6).alias("t")).drop("before")
 
-    def _emit(self, text: Text, found: list[pl.DataFrame]) -> None:
+    def _emit(self, text: Text, shape: tl.Shape | None, found: list[pl.DataFrame]) -> None:
         """Add the rows of a frame, in the order of its events, which are taken out of `found`: they are let go early."""
         state, lines, events = self.state, text.lines, found.pop()
         marks = Marks(
             _with(state.get("gap_last"), text.gaps),
             _with(state.get("break_last"), text.breaks),
-            state.get("base_line") if self.shape and self.shape.tabs else None,
+            state.get("base_line") if shape and shape.tabs else None,
         )
         if len(events):
             linked = trace_clock.link(events, marks)
