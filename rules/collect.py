@@ -281,6 +281,13 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ("counters", "arcstats"): ({_EVERY: "kstat -p zfs:0:arcstats unix:0:system_pages"}, SYSADMIN),
     ("counters", "system_pages"): ({_EVERY: "kstat -p zfs:0:arcstats unix:0:system_pages"}, SYSADMIN),
     ("logs", "alert"): ({_EVERY: "the alert log of the hour, and that of the cluster"}, DBA),
+    ("counters", "%pressure.some.avg%"): ({_EVERY: "grep . /proc/pressure/*"}, SYSADMIN),
+    ("counters", "io.pressure%"): ({_EVERY: "grep . /sys/fs/cgroup/PATH/io.pressure"}, SYSADMIN),
+    ("counters", "numperm percentage"): ({_EVERY: "vmstat -v"}, SYSADMIN),
+    ("counters", "%conntrack_count"): (
+        {_EVERY: "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max"},
+        SYSADMIN,
+    ),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }
 """(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""
