@@ -9,12 +9,13 @@ from __future__ import annotations
 import polars as pl
 
 
-def where(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
-    """Give the rows that a mask without NULLs marks, as `filter` does.
+def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
+    """Give the rows that a mask without NULLs marks, or for which an expression is true, as `filter` does.
 
     >>> where(pl.DataFrame({"line_no": [1, 2, 3]}), pl.Series([True, False, True]))["line_no"].to_list()
     [1, 3]
     """
+    mask = test if isinstance(test, pl.Series) else frame.select_seq(test).to_series()
     marked = mask.sum()
     if marked == len(mask):
         return frame

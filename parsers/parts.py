@@ -690,7 +690,7 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
         strength = claims[0].claim.strength
         enough = ALONE if seams.get(at) else STRANGER
-        if scan.blank[at - 1] and _is_wholly(scan, at, following, claims[0].format.kind, kind):
+        if (at == first or scan.blank[at - 1]) and _is_wholly(scan, at, following, claims[0].format.kind, kind):
             enough = ENOUGH
         if strength - same < 0.1 or strength < enough:
             continue

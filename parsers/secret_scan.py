@@ -160,8 +160,7 @@ class Scanner:
         cut = frame.select_seq("line_no", "line")[at].with_columns_seq(below=lines.gather(at + 1))
         glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
         seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
-        strange = cut.select_seq((below != "") & ~_alike(text, below)).to_series()
-        cut = where(cut, strange).with_columns_seq(seam=seam, glue=glue)
+        cut = where(cut, below != "").with_columns_seq(seam=seam, glue=glue)
         cut = where(cut, cut["seam"].str.contains_any(self._words, ascii_case_insensitive=True))
         for number, line, next_line, _, blank in cut.iter_rows():
             if _begins_alike(line, next_line) or _ROW.match(next_line):
@@ -174,11 +173,9 @@ class Scanner:
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
         """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
         text = pl.col("line")
-        rows = where(frame, frame.select_seq(text.str.contains(f"{DUMP}|{SPACED}")).to_series())["line_no"]
+        rows = where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
         # Every column below is as strict as the quick look, which costs more than a few lines do.
-        near = frame
-        if len(frame) > FEW:
-            near = where(frame, frame.select_seq(text.str.contains(_any_of(self.names))).to_series())
+        near = frame if len(frame) <= FEW else where(frame, text.str.contains(_any_of(self.names)))
         if near.is_empty():
             return near.select("line_no", "line"), rows
         seen = near.select_seq(
@@ -296,14 +293,6 @@ def _wrapped(frame: pl.DataFrame, cut: Sequence[tuple[int, str]]) -> Iterator[tu
         )
         if token and sure and (open_ or below[0] not in " \t"):
             yield number + 1, *token.span(1), "password"
-
-
-def _alike(text: pl.Expr, below: pl.Expr) -> pl.Expr:
-    """Find most of the lines of which `_begins_alike` would say so, without asking Python."""
-    first, second = (
-        e.str.slice(0, 5).str.replace_all("[0-9]", "9").str.replace_all("[A-Za-z]", "a") for e in (text, below)
-    )
-    return first == second
 
 
 def _begins_alike(line: str, below: str) -> bool:

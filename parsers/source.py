@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -213,8 +213,9 @@ class TextFile:
                 yield self._piece(at, stored, size if size > behind - at else len(stored), ends)
             else:
                 stops = [0, *ends[most - 1 :: most].tolist()]
-                for begun, stop in pairwise(stops if stops[-1] == len(stored) else [*stops, len(stored)]):
-                    inner = ends[(ends > begun) & (ends <= stop)] - begun
+                stops += [len(stored)] if stops[-1] < len(stored) else []
+                for n, (begun, stop) in enumerate(pairwise(stops)):
+                    inner = ends[n * most : (n + 1) * most] - begun
                     yield self._piece(at + begun, stored[begun:stop], stop - begun, inner)
             if len(stored) < behind - at:  # somebody has cut the file
                 return
@@ -424,6 +425,16 @@ SORTABLE_BYTES = 8 * 1024 * 1024
 """A trace up to this size is looked at as a whole, so its rows stand in file order whatever waits for what."""
 
 
+class InSteps(Protocol):
+    """What reads a part in steps; see `Source.feed`. `read_part` gets what `ready` made of a block and may take it apart."""
+
+    def read_whole(self, frame: pl.DataFrame) -> None: ...
+
+    def ready(self, block: pl.DataFrame) -> Any: ...
+
+    def read_part(self, ready: Any) -> None: ...
+
+
 class Source:
     """One block run of one part: about 32 MB of whole lines, given to a format as blocks.
 
@@ -490,6 +501,16 @@ class Source:
             yield from frames
         elif small := list(frames):
             yield pl.concat(small)
+
+    def feed(self, trace: InSteps) -> None:
+        """Have a small whole part read as one frame, else block by block, each cut up while the one before is in work."""
+        if self.is_small():
+            for frame in self.frames():
+                trace.read_whole(frame)
+            return
+        self.ahead = trace.ready
+        for block in self.blocks():
+            trace.read_part(block.made)
 
     def _read(self) -> Iterator[Block]:
         coming = self._prepared()

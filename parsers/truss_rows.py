@@ -37,15 +37,13 @@ def details(lines: Lines) -> pl.DataFrame:
     what has no owner is not among them.
     """
     rest = lines.rest
-    if rest.is_empty():
-        return rest.with_columns_seq(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
     inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
     generic = BODY.str.contains(ANY_DETAIL) | pl.col("body").str.contains(r"^[\t ]{2,}\S")
     like = (
         (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
     )
-    marked = rest.with_columns_seq(like.alias("like"))
-    if not marked["like"].any():
+    marked = rest if rest.is_empty() else rest.with_columns_seq(like.alias("like"))
+    if rest.is_empty() or not marked["like"].any():
         return rest.clear().with_columns_seq(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
     columns = [*KEY, "line_end", "pid", "lwp"]
     owners = pl.concat([f.select_seq(columns) for f in (lines.calls, lines.signals, lines.functions)])

@@ -100,11 +100,5 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: shape, clock, open halves, the last event of each thread, held lines, threads and their process."""
     trace = Trace(source, out, {k: v for k, v in state.items() if k != "variant"})
-    if source.is_small():
-        for frame in source.frames():
-            trace.read_whole(frame)
-    else:
-        source.ahead = trace.ready
-        for block in source.blocks():
-            trace.read_part(block.made)
+    source.feed(trace)
     return {**trace.close(last=source.last), "variant": "linux"}

@@ -161,13 +161,7 @@ def _is_call(line: str) -> bool:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read one block run. State: options, number of the next event, per LWP the last event and sleeping call, addresses, held lines."""
     trace = Trace(out, state)
-    if source.is_small():
-        for frame in source.frames():
-            trace.read_whole(frame)
-    else:
-        source.ahead = trace.ready
-        for block in source.blocks():
-            trace.read_part(block.made)
+    source.feed(trace)
     return trace.close(last=source.last)
 
 

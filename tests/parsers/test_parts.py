@@ -349,6 +349,7 @@ FAREWELL = "\nThat was all there was to see on this host.\n"
         (f"{GREETING}{PROBE}{FAREWELL}", [("json_lines", 3, 14)]),
         (f"\n\n{PROBE}\n\n", [("json_lines", 1, 16)]),
         (f"{GREETING}{SAMPLES}\n{PROBE}{FAREWELL}", [("vmstat", 3, 10), ("json_lines", 12, 23)]),
+        (f"{PROBE}\n{SAMPLES}", [("json_lines", 1, 12), ("vmstat", 14, 21)]),
         (f"{GREETING}{PROBE}\n{SAMPLES}{FAREWELL}", [("json_lines", 3, 14), ("vmstat", 16, 23)]),
         (
             f"{GREETING}{SAMPLES}\n{PROBE}\n{SAMPLES}{FAREWELL}",
