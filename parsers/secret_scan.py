@@ -133,7 +133,7 @@ class Scanner:
             yield from (found for found in self._again(frame) if found[:3] not in seen)
 
     def _scan(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
-        hits, rows = self._hits(frame)
+        hits, rows, near = self._hits(frame)
         begins = [int(n) for n, line in hits.iter_rows() if _BEGIN.search(line)]
         yield from self._keys(frame, begins)
         following: list[tuple[int, str]] = []
@@ -145,15 +145,26 @@ class Scanner:
             if (last == len(line) and last in _WIDTHS) or _OPEN.search(line):
                 following.append((number, line))
         yield from _wrapped(frame, following)
-        yield from self._torn(frame)
+        yield from self._torn(frame, near)
         yield from _dumped(frame, rows, self.names)
 
-    def _torn(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
-        """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below."""
+    def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
+        """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below.
+
+        `near` numbers the lines that hold a whole keyword. No keyword goes on with a digit, so without one in either line
+        there is none where a digit begins the line below, as it does in most traces.
+        """
         lines = frame["line"]
         size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
         at = np.flatnonzero(_IS_WIDTH[size] | lines.str.ends_with("IDENTIFIED").to_numpy())
         at = at[at + 1 < len(lines)]
+        if not len(at):
+            return
+        open_ = ~lines.gather(at + 1).str.contains("^[0-9]").to_numpy()
+        if len(near):
+            numbers, whole = frame["line_no"].to_numpy(), near.to_numpy()
+            open_ |= np.isin(numbers[at], whole) | np.isin(numbers[at + 1], whole)
+        at = at[open_]
         if not len(at):
             return
         text, below = pl.col("line"), pl.col("below")
@@ -170,14 +181,14 @@ class Scanner:
                 if end > behind:
                     yield int(number) + 1, max(begin - behind, 0), end - behind, kind
 
-    def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-        """Give the lines that Python must look at, and the numbers of those that are rows of dumps."""
+    def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
+        """Give the lines that Python must look at, the numbers of those that are rows of dumps, of those that the quick look let through."""
         text = pl.col("line")
         rows = where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
         # Every column below is as strict as the quick look, which costs more than a few lines do.
         near = frame if len(frame) <= FEW else where(frame, text.str.contains(_any_of(self.names)))
         if near.is_empty():
-            return near.select("line_no", "line"), rows
+            return near.select("line_no", "line"), rows, near["line_no"]
         seen = near.select_seq(
             "line_no",
             "line",
@@ -201,7 +212,7 @@ class Scanner:
             sure |= pl.Series(
                 [has and _SHAPE.search(line) is not None for has, line in seen.select_seq("shape", "line").iter_rows()]
             )
-        return seen.filter(sure).select_seq("line_no", "line"), rows
+        return seen.filter(sure).select_seq("line_no", "line"), rows, near["line_no"]
 
     def _again(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
         """Find secrets that are known by now where nothing tells them."""

@@ -219,10 +219,10 @@ def test_in_lines_that_one_look_calls_harmless_no_pass_finds_anything(names):
     for lines in pieces:
         if secret_scan._is_harmless(lines, names):
             frame = pl.DataFrame({"line_no": list(range(1, len(lines) + 1)), "line": lines})
-            hits, rows = scanner._hits(frame)
+            hits, rows, near = scanner._hits(frame)
             assert hits.is_empty(), hits
             assert rows.is_empty(), lines
-            assert list(scanner._torn(frame)) == []
+            assert list(scanner._torn(frame, near)) == []
             harmless += 1
     assert len(pieces) * 0.7 < harmless < len(pieces) - len(PLANTED)
 
@@ -233,10 +233,13 @@ def test_in_lines_that_one_look_calls_harmless_no_pass_finds_anything(names):
         ("connect to shop with user app and passw".rjust(80, "."), "ord=hunt3r2 now", "hunt3r2"),
         ("curl -H 'Accept: text/plain' -H 'Author".rjust(72, "."), "ization: Bearer abcdef1234567890abcdef'", "abcdef1234567890abcdef"),
         ("ALTER USER scott IDENTIFIED", "BY tiger99 ACCOUNT UNLOCK", "tiger99"),
+        ("connect to shop with user app and password".rjust(80, "."), "2=hunt3r2 now", "hunt3r2"),
     ],
 )  # fmt: skip
-def test_a_keyword_that_a_break_has_torn_still_tells_the_secret_below(above, below, secret):
-    frame = pl.DataFrame({"line_no": [7, 8], "line": [above, below]})
+@pytest.mark.parametrize("more", [0, 60])
+def test_a_keyword_that_a_break_has_torn_still_tells_the_secret_below(above, below, secret, more):
+    rows = [f"{n}: row" for n in range(more)]
+    frame = pl.DataFrame({"line_no": list(range(7, 9 + more)), "line": [above, below, *rows]})
     [(number, begin, end, _)] = [found for found in secret_scan.Scanner().scan(frame) if found[0] == 8]
     assert (number, below[begin:end]) == (8, secret)
 
