@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.frames import where
 from parsers.notes import Note
 from parsers.times import wall_text, zone_name, zone_trouble
 
@@ -64,7 +65,7 @@ class Seen:
         """Take note of rows as they go to their table."""
         if "t_local" not in frame.columns or table in NO_CLOCK_ROWS:
             return
-        timed = frame.select_seq("line_no", "t_local").drop_nulls()
+        timed = where(frame.select_seq("line_no", "t_local"), frame["t_local"].is_not_null())
         if timed.is_empty():
             return
         lines, times = timed["line_no"].to_numpy(), timed["t_local"].to_numpy()

@@ -188,7 +188,7 @@ class Scanner:
         # Every column below is as strict as the quick look, which costs more than a few lines do.
         near = frame if len(frame) <= FEW else where(frame, text.str.contains(_any_of(self.names)))
         if near.is_empty():
-            return near.select("line_no", "line"), rows, near["line_no"]
+            return near.select_seq("line_no", "line"), rows, near["line_no"]
         seen = near.select_seq(
             "line_no",
             "line",

@@ -5,9 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from parsers import syscall_args as arg
-from parsers.frames import where
-
-NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
+from parsers.syscall_args import ARGS
 
 _CODES = {r"\n": "\n", r"\t": "\t", r"\r": "\r", r"\v": r"\x0B", r"\f": r"\x0C", r"\\": "\\", r"\"": '"'}
 _SHOWN = {c: chr(c) if 32 <= c < 127 else {10: "\n", 9: "\t", 13: "\r"}.get(c, f"\\x{c:02X}") for c in range(256)}
@@ -38,49 +36,29 @@ def decode(text: pl.Expr) -> pl.Expr:
     )
 
 
-def buffer(args: pl.Expr) -> pl.Expr:
+def buffer() -> pl.Expr:
     """Give the raw text of the buffer: the first string behind the descriptor."""
-    return args.str.extract(r'^[^"]*?"((?:[^"\\]|\\.)*)"', 1)
+    return ARGS.str.extract(r'^[^"]*?"((?:[^"\\]|\\.)*)"', 1)
 
 
 _SOME = {
-    "fd": (NAME.is_in(arg.WITH_FD), arg.fd(NAME, ARGS, RET), pl.Int64),
-    "path": (arg.may_have_path(NAME, ARGS), arg.path(NAME, ARGS), pl.String),
-    "data": (arg.may_have_buffer(NAME, ARGS), buffer(ARGS), pl.String),
-    "arg_id": (NAME.is_in(arg.WITH_ID), arg.arg_id(NAME, ARGS, RET), pl.Int64),
-    "sem_num": (NAME.is_in(arg.SEM_CALLS), arg.sem_num(NAME, ARGS), pl.Int64),
-    "arg_addr": (NAME.is_in(arg.WITH_ADDR), arg.arg_addr(NAME, ARGS, RET_TEXT), pl.UInt64),
+    "fd": arg.Column(arg.WITH_FD, pl.Int64, arg.fd),
+    "path": arg.Column(None, pl.String, arg.path, arg.may_have_path, decode),
+    "data": arg.Column(arg.BUFFER_CALLS, pl.String, lambda names: buffer(), arg.has_text, decode),
+    "arg_id": arg.Column(arg.WITH_ID, pl.Int64, arg.arg_id),
+    "sem_num": arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num),
+    "arg_addr": arg.Column(arg.WITH_ADDR, pl.UInt64, arg.arg_addr),
 }
-"""Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
-_STRINGS = ("path", "data")
-"""Those of them that are C strings, still to be decoded."""
-
-
-def some_columns(calls: pl.DataFrame, some: dict[str, tuple[pl.Expr, pl.Expr, type[pl.DataType]]]) -> pl.DataFrame:
-    """Add columns that only some calls have; elsewhere they are NULL."""
-    narrow = calls.select_seq("name", "args", "ret", "ret_text")
-    there = narrow.select_seq(rows.fill_null(False).alias(column) for column, (rows, _, _) in some.items())
-    added = []
-    for column, (_, value, dtype) in some.items():
-        mask = there[column]
-        if not mask.any():
-            added.append(pl.lit(None, dtype).alias(column))
-            continue
-        found = where(narrow, mask).select_seq(value.cast(dtype).alias(column))
-        if column in _STRINGS:
-            # A step of its own: within one expression the cut would run once for each place it stands in.
-            found = found.select_seq(decode(pl.col(column)))
-        added.append(pl.lit(found.to_series()).gather(pl.when(mask).then(mask.cum_sum() - 1)).alias(column))
-    return calls.with_columns_seq(added)
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` that come from one line; see `call_rows.Fill`."""
-    calls = some_columns(calls.with_columns_seq(arg.number(pl.col("val")).alias("ret")), _SOME)
-    piped = NAME.is_in(("pipe", "pipe2", "socketpair"))
+    names = arg.Names(calls["name"].unique())
+    calls = arg.add_columns(calls.with_columns_seq(arg.number(pl.col("val")).alias("ret")), names, _SOME)
+    piped = names.among(("pipe", "pipe2", "socketpair"))
     ends = ARGS.str.extract_groups(r"\[([0-9]+)(?:<[^>]*>)?, ([0-9]+)").struct
     thread = ARGS.str.contains("CLONE_THREAD", literal=True)
-    child = pl.when(~thread).then(arg.child_pid(NAME, RET))
+    child = pl.when(~thread).then(arg.child_pid(names))
     socket = ARGS.str.contains("sin", literal=True) & ARGS.str.contains("port=htons", literal=True)
     shown = ARGS.str.contains("->", literal=True)
     there = calls.select_seq(piped.any().alias("piped"), socket.any().alias("socket"), shown.any().alias("shown")).row(
@@ -93,7 +71,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
     calls = calls.with_columns_seq(
         *two,
         ret2=pl.lit(None, pl.Int64),
-        bytes=arg.transferred(NAME, RET),
+        bytes=arg.transferred(names),
         child_pid=child,
         peer=pl.lit(None, pl.String),
     )
@@ -102,7 +80,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
         port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
         calls = calls.with_columns_seq(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
         # sendto and recvfrom name their own peer; nothing is inherited from them.
-        own = NAME.is_in(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
+        own = names.among(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
         calls = calls.with_columns_seq(
             direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
         )

@@ -1,7 +1,7 @@
 """Argument texts of traced calls, as columns: descriptors, paths, ids, addresses, buffers, result values.
 
-Shared by the trace formats (truss, strace, dtruss). Every function takes column expressions and gives one; nothing here looks at a line as
-a Python object. `name` is the call's name, `args` the text between its parentheses as printed.
+Shared by the trace formats (truss, strace, dtruss, perf trace). Functions take column expressions and give one; nothing here looks at a
+line as a Python object. `names` tells which names the calls of a block have, `args` is the text between their parentheses as printed.
 
 Traps: a number in first place is a descriptor only for calls named here (kill(2146, ...), shmat(16777281, ...) begin with a number as
 well). Quotes inside a truss string are not escaped. A result such as 0xFFFFFFFF7F78A000 is an address above 2^63 and has no BIGINT value.
@@ -9,7 +9,16 @@ well). Quotes inside a truss string are not escaped. A result such as 0xFFFFFFFF
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
 import polars as pl
+
+from parsers.frames import spread, where
+
+NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
 
 
 def _names(text: str) -> frozenset[str]:
@@ -64,6 +73,9 @@ WITH_ID = ID_CALLS | GET_CALLS | {"waitid", "waitsys"}
 WITH_ADDR = ADDR_CALLS | {"shmat"}
 """Calls for which `sem_num`, `fd`, `arg_id`, `arg_addr` say something at all."""
 
+FEW_NAMES = 5
+"""So many names are looked for one by one."""
+
 FORKS = ("fork", "fork1", "forkall", "forkx", "forkallx", "vfork", "vforkx", "kfork", "clone", "clone3", "spawn")
 """Calls whose result in the parent is the child's process number."""
 
@@ -87,7 +99,7 @@ def number(text: pl.Expr) -> pl.Expr:
         .then(text.str.strip_prefix("0x").str.to_integer(base=16, strict=False))
         .when(octal)
         .then(text.str.to_integer(base=8, strict=False))
-        .otherwise(text.str.to_integer(base=10, strict=False))
+        .otherwise(text.cast(pl.Int64, strict=False))
     )
 
 
@@ -100,85 +112,139 @@ def _hexadecimal(digits: pl.Expr) -> pl.Expr:
     return digits.str.to_integer(base=16, dtype=pl.UInt64, strict=False)
 
 
-def fd(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
+class Names:
+    """The names that the calls of a block have: what only calls of other names need is not worked out."""
+
+    def __init__(self, there: Iterable[str | None]) -> None:
+        every = frozenset(there)
+        self.there = frozenset(name for name in every if name is not None)
+        self.nameless = None in every
+
+    def only(self, names: Collection[str]) -> Names:
+        return Names(self.there.intersection(names))
+
+    def among(self, names: Collection[str]) -> pl.Expr:
+        """Say which calls have one of these names; of a few, each by itself takes a fifth of the time of a set."""
+        some = sorted(self.there.intersection(names))
+        if len(some) > FEW_NAMES:
+            return NAME.is_in(some)
+        return reduce(or_, [NAME.eq(name) for name in some]) if some else pl.lit(False)
+
+    def choose(self, *cases: tuple[Collection[str], pl.Expr], otherwise: pl.Expr | None = None) -> pl.Expr:
+        """Give the value of the case that names the call. An expression works out all its cases for all rows, so only those that occur stand in it."""
+        there = [(self.there.intersection(names), value) for names, value in cases if not self.there.isdisjoint(names)]
+        if otherwise is None and there and self.there <= frozenset().union(*(names for names, _ in there)):
+            *there, (_, otherwise) = there
+        chosen = pl.lit(None) if otherwise is None else otherwise
+        for names, value in reversed(there):
+            chosen = pl.when(self.among(names)).then(value).otherwise(chosen)
+        return chosen
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that only some calls have: names of those that can have it (None: any), what else tells them, the value, its type.
+
+    `then` is a second step: within one expression the value would be worked out once for each place it stands in.
+    """
+
+    names: frozenset[str] | None
+    dtype: type[pl.DataType]
+    value: Callable[[Names], pl.Expr]
+    shows: Callable[[Names], pl.Expr] | None = None
+    then: Callable[[pl.Expr], pl.Expr] | None = None
+
+
+def add_columns(calls: pl.DataFrame, names: Names, columns: dict[str, Column]) -> pl.DataFrame:
+    """Add columns that only some calls have, elsewhere NULL; patterns run over those calls only. `calls` has name, args, ret, ret_text."""
+    narrow = calls.select_seq("name", "args", "ret", "ret_text")
+    tests = {}
+    for title, column in columns.items():
+        test = [] if column.names is None else [names.among(column.names)]
+        if column.names is None or names.only(column.names).there:
+            tests[title] = reduce(and_, [*test, *([column.shows(names)] if column.shows else [])])
+    there = narrow.select_seq(test.fill_null(False).alias(title) for title, test in tests.items())
+    added: list[pl.Expr | pl.Series] = []
+    for title, column in columns.items():
+        mask = there[title] if title in tests else None
+        if mask is None or not mask.any():
+            added.append(pl.lit(None, column.dtype).alias(title))
+            continue
+        some = names if column.names is None else names.only(column.names)
+        found = where(narrow, mask).select_seq(column.value(some).cast(column.dtype).alias(title))
+        if column.then is not None:
+            found = found.select_seq(column.then(pl.col(title)))
+        added.append(spread(found.to_series(), mask))
+    return calls.with_columns_seq(added)
+
+
+def fd(names: Names) -> pl.Expr:
     """Give the first descriptor of a call as Int64: its first argument, pipe's read end (its result), mmap's fifth argument."""
-    first = args.str.extract(r"^\s*(-?[0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False)
-    mapped = args.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]+)[,<]", 1).str.to_integer(base=10, strict=False)
-    return (
-        pl.when(name.is_in(FD_CALLS | AT_CALLS))
-        .then(first)
-        .when(name.is_in(_PIPES))
-        .then(ret)
-        .when(name.is_in(_MAPS))
-        .then(mapped)
-    )
+    first = ARGS.str.extract(r"^\s*(-?[0-9]+)(?:<|,|$)", 1).cast(pl.Int64, strict=False)
+    mapped = ARGS.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]+)[,<]", 1).cast(pl.Int64, strict=False)
+    return names.choose((FD_CALLS | AT_CALLS, first), (_PIPES, RET), (_MAPS, mapped))
 
 
-def may_have_path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+def may_have_path(names: Names) -> pl.Expr:
     """Say cheaply for which calls `path` can say something."""
-    return args.str.contains(r'^\s*["“]') & ~name.is_in(NO_PATH_CALLS) | name.is_in(AT_CALLS)
+    quoted = ARGS.str.contains(r'^\s*["“]')
+    if names.nameless:
+        quoted &= NAME.is_not_null()
+    if names.only(NO_PATH_CALLS).there:
+        quoted &= ~names.among(NO_PATH_CALLS)
+    return quoted | names.among(AT_CALLS) if names.only(AT_CALLS).there else quoted
 
 
-def path(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+def path(names: Names) -> pl.Expr:
     """Give the path of a call: a text in first place, or behind a directory descriptor; for symlink the name of the link."""
     # Where a match without captures and two cuts will do, captures take four times as long.
-    first = args.str.extract(r'^\s*["“].*?["”](?:,|$)', 0).str.strip_chars_start().str.strip_suffix(",")
-    behind = args.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, ?"(.*?)"(?:,|$)', 1)
-    second = args.str.extract(r'^\s*".*?", "(.*?)"$', 1)
+    first = ARGS.str.extract(r'^\s*["“].*?["”](?:,|$)', 0).str.strip_chars_start().str.strip_suffix(",")
+    behind = ARGS.str.extract(r'^\s*(?:AT_FDCWD|-?[0-9]+|0x[0-9A-Fa-f]+)(?:<[^>]*>)?, ?"(.*?)"(?:,|$)', 1)
+    second = ARGS.str.extract(r'^\s*".*?", "(.*?)"$', 1)
     inner = first.str.head(-1).str.tail(-1)
-    return pl.when(name.is_in(AT_CALLS)).then(behind).when(name == "symlink").then(second).otherwise(inner)
+    return names.choose((AT_CALLS, behind), (("symlink",), second), otherwise=inner)
 
 
-def arg_id(name: pl.Expr, args: pl.Expr, ret: pl.Expr) -> pl.Expr:
+def arg_id(names: Names) -> pl.Expr:
     """Give the id a call works on: shared memory, semaphore or message queue id, the process waited for."""
-    first = args.str.extract(r"^\s*([0-9]+)(?:<[^>]*>)?,", 1).str.to_integer(base=10, strict=False)
-    waited = args.str.extract(r"^P_[A-Z]*PID, ([0-9]+)", 1).str.to_integer(base=10, strict=False)
-    return (
-        pl.when(name.is_in(ID_CALLS))
-        .then(first)
-        .when(name.is_in(GET_CALLS) & (ret >= 0))
-        .then(ret)
-        .when(name.is_in(("waitid", "waitsys")))
-        .then(waited)
-    )
+    first = ARGS.str.extract(r"^\s*([0-9]+)(?:<[^>]*>)?,", 1).cast(pl.Int64, strict=False)
+    waited = ARGS.str.extract(r"^P_[A-Z]*PID, ([0-9]+)", 1).cast(pl.Int64, strict=False)
+    return names.choose((ID_CALLS, first), (GET_CALLS, pl.when(RET >= 0).then(RET)), (("waitid", "waitsys"), waited))
 
 
-def sem_num(name: pl.Expr, args: pl.Expr) -> pl.Expr:
+def sem_num(names: Names) -> pl.Expr:
     """Give the semaphore number: argument 2 of semctl, the first operation of semop where the list is printed."""
-    second = args.str.extract(r"^\s*[0-9]+, ([0-9]+)(?:,|$)", 1)
-    listed = args.str.extract(r"^\s*[0-9]+, \[\{(?:sem_num=)?([0-9]+)", 1)
-    return (
-        pl.when(name == "semctl")
-        .then(second)
-        .when(name.is_in(("semop", "semtimedop")))
-        .then(listed)
-        .str.to_integer(base=10, strict=False)
-    )
+    second = ARGS.str.extract(r"^\s*[0-9]+, ([0-9]+)(?:,|$)", 1)
+    listed = ARGS.str.extract(r"^\s*[0-9]+, \[\{(?:sem_num=)?([0-9]+)", 1)
+    text = names.choose((("semctl",), second), (("semop", "semtimedop"), listed))
+    return text.cast(pl.String).cast(pl.Int64, strict=False)
 
 
-def arg_addr(name: pl.Expr, args: pl.Expr, ret_text: pl.Expr) -> pl.Expr:
+def arg_addr(names: Names) -> pl.Expr:
     """Give the address a call is about as UInt64: shmat (argument 2, or its result where the kernel chose), shmdt, mprotect, locks."""
-    asked = _hexadecimal(args.str.extract(r"^\s*[0-9]+, 0x(0*[1-9A-Fa-f][0-9A-Fa-f]*)", 1))
-    first = _hexadecimal(args.str.extract(r"^\s*0x([0-9A-Fa-f]+)", 1))
-    attached = pl.coalesce(asked, address(ret_text))
-    return pl.when(name == "shmat").then(attached).when(name.is_in(ADDR_CALLS)).then(first)
+    asked = _hexadecimal(ARGS.str.extract(r"^\s*[0-9]+, 0x(0*[1-9A-Fa-f][0-9A-Fa-f]*)", 1))
+    first = _hexadecimal(ARGS.str.extract(r"^\s*0x([0-9A-Fa-f]+)", 1))
+    return names.choose((("shmat",), pl.coalesce(asked, address(RET_TEXT))), (ADDR_CALLS, first))
 
 
-def transferred(name: pl.Expr, ret: pl.Expr) -> pl.Expr:
+def transferred(names: Names) -> pl.Expr:
     """Give the bytes moved: the result of read, write, send, recv and their kin, NULL after an error."""
-    return pl.when(name.is_in(TRANSFERS) & (ret >= 0)).then(ret)
+    return pl.when(names.among(TRANSFERS) & (RET >= 0)).then(RET)
 
 
-def may_have_buffer(name: pl.Expr, args: pl.Expr) -> pl.Expr:
-    """Say cheaply for which calls `buffer` can say something."""
-    return name.is_in(BUFFER_CALLS) & args.str.contains('"', literal=True)
+def has_text(names: Names) -> pl.Expr:
+    """Say cheaply for which of the calls of `BUFFER_CALLS` `buffer` can say something."""
+    return ARGS.str.contains('"', literal=True)
 
 
-def buffer(name: pl.Expr, args: pl.Expr) -> pl.Expr:
-    """Give the raw text of a buffer argument, between its outer quotes. It is found from the right: quotes inside are not escaped."""
-    behind = args.str.strip_prefix(args.str.extract(r'^\s*-?[0-9]+(?:<[^>]*>)?, "', 0))
-    text = behind.str.strip_suffix(behind.str.extract(r'"(?:\.\.\.?|…)?(?:, [^"]*)?$', 0))
-    return pl.when(name.is_in(BUFFER_CALLS)).then(text)
+def from_buffer() -> pl.Expr:
+    """Give the arguments from the first character of a buffer on."""
+    return ARGS.str.strip_prefix(ARGS.str.extract(r'^\s*-?[0-9]+(?:<[^>]*>)?, "', 0))
+
+
+def to_quote(text: pl.Expr) -> pl.Expr:
+    """Cut off the buffer's last quote and what stands behind it. It is found from the right: quotes inside are not escaped."""
+    return text.str.strip_suffix(text.str.extract(r'"(?:\.\.\.?|…)?(?:, [^"]*)?$', 0))
 
 
 def decode_pairs(raw: pl.Expr) -> pl.Expr:
@@ -196,6 +262,6 @@ def decode_pairs(raw: pl.Expr) -> pl.Expr:
     return raw.str.replace_many(list(_PAIRS), list(_PAIRS.values()), leftmost=True)
 
 
-def child_pid(name: pl.Expr, ret: pl.Expr) -> pl.Expr:
+def child_pid(names: Names) -> pl.Expr:
     """Give the process number of the child from the result of the fork family in the parent; 0 is the child's own view: NULL."""
-    return pl.when(name.is_in(FORKS) & (ret > 0)).then(ret)
+    return pl.when(names.among(FORKS) & (RET > 0)).then(RET)

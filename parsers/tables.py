@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import accumulate
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +173,7 @@ class Tables:
     def _counted(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
         """Set what no counter can show to NULL, and say so."""
         names = [n for n in _COUNTED.get(table, []) if n in rows.columns]
-        if not names or not (rows.select_seq(pl.max_horizontal(pl.col(names).max())).item() or 0.0) >= _BEYOND:
+        if not any((cast("float | None", rows[name].max()) or 0.0) >= _BEYOND for name in names):
             return rows
         for name in names:
             lines = rows.filter(pl.col(name) >= _BEYOND)["line_no"].unique().sort()

@@ -21,6 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
+
+from parsers.frames import without
 
 Longs = npt.NDArray[np.int64]
 
@@ -38,9 +41,17 @@ LWP = ("pid", "lwp")
 
 def with_before(events: pl.DataFrame) -> pl.DataFrame:
     """Add `before`: the row of the LWP's previous stamped event; NULL if there is none, and for a line without a stamp."""
-    stamped = pl.col("t").is_not_null()
-    before = pl.col("before").shift(1).over(*LWP, stamped)
-    return events.with_row_index("before").with_columns_seq(pl.when(stamped).then(before).alias("before"))
+    stamped = np.flatnonzero(events["t"].is_not_null().to_numpy())
+    pids, lwps = (events[column].to_arrow().dictionary_encode("encode") for column in LWP)
+    who = pids.indices.to_numpy().astype(np.int64) * max(len(lwps.dictionary), 1) + lwps.indices.to_numpy()
+    if len(pids.dictionary) * len(lwps.dictionary) < np.iinfo(np.int16).max:
+        who = who.astype(np.int16)  # numpy sorts these in a tenth of the time
+    order = stamped[np.argsort(who[stamped], kind="stable")]
+    same = np.flatnonzero(np.diff(who[order]) == 0)
+    before = np.full(len(events), -1)
+    before[order[same + 1]] = order[same]
+    rows = pa.array(before.astype(np.uint32), mask=before < 0)
+    return pl.DataFrame([pl.Series("before", rows), *events])
 
 
 def falls(events: pl.DataFrame) -> pl.DataFrame:
@@ -258,7 +269,7 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
     if marks.raw_from is not None:
         raw = (pl.col("prev_line") > marks.raw_from) & (pl.col("gap_line") < marks.raw_from)
         raw &= pl.col("break_line") < pl.col("prev_line")
-    return linked.with_columns_seq(
+    linked = linked.with_columns_seq(
         pl.when(contradicted).then("own_delta").otherwise("gap_s").alias("dur_hi_s"),
         pl.when(contradicted)
         .then(pl.lit("broken"))
@@ -272,4 +283,5 @@ def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
         .then(pl.lit("proven"))
         .otherwise(pl.lit("assumed"))
         .alias("contiguous"),
-    ).drop("before", "seam", "seams", "own_delta", "gap_line", "break_line")
+    )
+    return without(linked, "before", "seam", "seams", "own_delta", "gap_line", "break_line")

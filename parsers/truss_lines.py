@@ -156,7 +156,7 @@ def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
     if shape is not None:
         none, number = (
             pl.lit(None, pl.Int64),
-            {c: pl.col(c).str.to_integer(base=10, strict=False) for c in ("pid", "lwp")},
+            {c: pl.col(c).cast(pl.Int64, strict=False) for c in ("pid", "lwp")},
         )
         point = [
             pl.col(f"s{i}").str.replace(",", ".", literal=True) if shape.comma else pl.col(f"s{i}") for i in (1, 2, 3)
@@ -207,7 +207,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
     opened = LINE.str.contains("(", literal=True)
     nameless = opened & LINE.str.contains(r"^[\t 0-9./,@:]*[0-9:][\t ]+\(")
     for pattern, some in ((ANY_HEAD, opened), (NAMELESS_HEAD, nameless)):
-        candidates = other.filter(some)
+        candidates = where(other, some)
         found = _calls(candidates, pattern)[0] if len(candidates) else candidates
         if len(found):
             calls = pl.concat([calls, found]).sort("line_no", "pos")
@@ -258,7 +258,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     else:
         calls = _extract(calls.with_columns_seq(front).unnest("groups"), REST, TAIL, _TAIL_FIELDS)
     silent, args = pl.lit(False), REST.str.strip_suffix(pl.col("tail"))
-    if (calls["tail"].is_null() & calls["name"].is_in(NO_RETURN)).any():
+    if calls["tail"].null_count() and (calls["tail"].is_null() & calls["name"].is_in(NO_RETURN)).any():
         silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
         # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
         silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from parsers import syscall_args as arg
-from parsers.frames import where
+from parsers.frames import without
 from parsers.truss_lines import (
     ANY_DETAIL,
     KNOWN_DETAIL,
@@ -103,8 +103,8 @@ def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.Da
     # Only the keys are joined: the wide frame is not copied for the few rows that have details.
     keys = frame.select_seq(KEY)
     joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
-    wide = frame.hstack(joined.drop(KEY))
-    return wide.with_columns_seq(pl.max_horizontal("line_end", "d_end").alias("line_end"), *more).drop("d_end")
+    wide = frame.hstack(without(joined, *KEY))
+    return without(wide.with_columns_seq(pl.max_horizontal("line_end", "d_end").alias("line_end"), *more), "d_end")
 
 
 def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
@@ -119,59 +119,46 @@ def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
     return out
 
 
-NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
-
 _SOME = {
-    "fd": (NAME.is_in(arg.WITH_FD), arg.fd(NAME, ARGS, RET), pl.Int64),
-    "path": (arg.may_have_path(NAME, ARGS), arg.path(NAME, ARGS), pl.String),
-    "data": (arg.may_have_buffer(NAME, ARGS), arg.decode_pairs(arg.buffer(NAME, ARGS)), pl.String),
-    "arg_id": (NAME.is_in(arg.WITH_ID), arg.arg_id(NAME, ARGS, RET), pl.Int64),
-    "sem_num": (NAME.is_in(arg.SEM_CALLS), arg.sem_num(NAME, ARGS), pl.Int64),
-    "arg_addr": (NAME.is_in(arg.WITH_ADDR), arg.arg_addr(NAME, ARGS, RET_TEXT), pl.UInt64),
+    "fd": arg.Column(arg.WITH_FD, pl.Int64, arg.fd),
+    "path": arg.Column(None, pl.String, arg.path, arg.may_have_path),
+    "data": arg.Column(
+        arg.BUFFER_CALLS,
+        pl.String,
+        lambda names: arg.from_buffer(),
+        arg.has_text,
+        lambda text: arg.decode_pairs(arg.to_quote(text)),
+    ),
+    "arg_id": arg.Column(arg.WITH_ID, pl.Int64, arg.arg_id),
+    "sem_num": arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num),
+    "arg_addr": arg.Column(arg.WITH_ADDR, pl.UInt64, arg.arg_addr),
 }
-"""Columns that only some calls have: which calls can, the value, its type. Patterns run over these calls only."""
-
-
 _CHILD = pl.col("returning").is_not_null()
-_ALL = [
-    pl.when(NAME.is_in(("pipe", "pipe2"))).then("ret2").alias("fd2"),
-    arg.transferred(NAME, RET).alias("bytes"),
-    pl.when(~_CHILD).then(arg.child_pid(NAME, RET)).alias("child_pid"),
+_STATE = (
     pl.when(_CHILD)
     .then(pl.lit("child_start"))
     .when("silent")
     .then(pl.lit("no_return"))
     .otherwise(pl.lit("done"))
-    .alias("state"),
-]
-"""Columns that no pattern is needed for."""
+    .alias("state")
+)
 
 
 def arguments(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
+    names = arg.Names(calls["name"].unique())
     second = arg.number(pl.col("val2")) if calls["val2"].null_count() < len(calls) else pl.lit(None, pl.Int64)
     calls = calls.with_columns_seq(arg.number(pl.col("val")).alias("ret"), second.alias("ret2"))
-    narrow = calls.select_seq("name", "args", "ret", "ret_text")
-    there = narrow.select_seq(rows.fill_null(False).alias(column) for column, (rows, _, _) in _SOME.items())
-    some = {
-        column: _found(narrow, there[column], value) if there[column].any() else pl.lit(None, dtype)
-        for column, (_, value, dtype) in _SOME.items()
-    }
-    return calls.with_columns_seq(
-        pl.coalesce(some["fd"], "ready").alias("fd"),
-        some["path"].alias("path"),
-        some["arg_id"].alias("arg_id"),
-        pl.coalesce(some["sem_num"], "semnum").alias("sem_num"),
-        some["arg_addr"].alias("arg_addr"),
-        pl.coalesce(some["data"], "polled").alias("data"),
-        *_ALL,
-    ).drop("val", "val2", "polled", "ready", "semnum", "siginfo")
-
-
-def _found(calls: pl.DataFrame, there: pl.Series, value: pl.Expr) -> pl.Expr:
-    """Work a value out for some rows and put it back where they come from; NULL elsewhere."""
-    found = where(calls, there).select_seq(value).to_series()
-    return pl.lit(found).gather(pl.when(there).then(there.cum_sum() - 1))
+    calls = arg.add_columns(calls, names, _SOME).with_columns_seq(
+        pl.coalesce("fd", "ready").alias("fd"),
+        pl.coalesce("sem_num", "semnum").alias("sem_num"),
+        pl.coalesce("data", "polled").alias("data"),
+        pl.when(names.among(("pipe", "pipe2"))).then("ret2").alias("fd2"),
+        arg.transferred(names).alias("bytes"),
+        pl.when(~_CHILD).then(arg.child_pid(names)).alias("child_pid"),
+        _STATE,
+    )
+    return without(calls, "val", "val2", "polled", "ready", "semnum", "siginfo")
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
@@ -254,7 +241,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     """
     empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
     if not known and calls["peer"].null_count() == len(calls):
-        return calls.drop("peer").with_columns_seq(empty)
+        return without(calls, "peer").with_columns_seq(empty)
     ok = pl.col("err").is_null()
     gives = (
         pl.when(ok & pl.col("name").is_in(("accept", "accept4")))

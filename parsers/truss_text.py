@@ -10,6 +10,7 @@ import polars as pl
 
 from parsers import paste_repair
 from parsers import truss_lines as tl
+from parsers.frames import where
 from parsers.notes import ELISION
 from parsers.syscall_counts import Counts
 from parsers.truss_rows import details
@@ -94,8 +95,9 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
         others = others.join(
             found.select_seq("line_no", "pos"), on=["line_no", "pos"], how="anti", maintain_order="left"
         )
-    blank = others.filter(pl.col("line") == "")
-    elided = others.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))
+    blank = where(others, pl.col("line") == "")
+    short = where(others, pl.col("line").str.len_bytes() <= 40)
+    elided = where(short, pl.col("line").str.contains(ELISION))
     text.gaps, text.breaks = elided["line_no"].to_list(), blank["line_no"].to_list()
     taken = pl.concat([blank, elided]).select_seq("line_no", "pos")
     if len(taken):
@@ -103,7 +105,8 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
     ends = [int(f["line_no"][-1]) for f in (lines.calls, lines.signals, lines.functions, found, others) if len(f)]
     end = max(ends, default=0) if last else 0
     fronted = shape is not None and (shape.pid or shape.lwp or shape.stamps > 0)
-    begun = lines.calls.head(1).filter((pl.col("line_no") == 1) & pl.col("pid").is_null() & pl.col("lwp").is_null())
+    first = (pl.col("line_no") == 1) & pl.col("pid").is_null() & pl.col("lwp").is_null()
+    begun = where(lines.calls.head(1), first)
     if len(begun) and shape is not None and (shape.pid or shape.lwp):
         said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
         text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
@@ -117,7 +120,7 @@ def _resplit(lines: tl.Lines, shape: tl.Shape | None) -> tuple[tl.Lines, list[tu
     """Cut lines of the rest that hold several records, and read these."""
     if lines.rest.is_empty():
         return lines, []
-    candidates = lines.rest.filter(pl.col("line").str.contains(_MAYBE_SEVERAL))
+    candidates = where(lines.rest, pl.col("line").str.contains(_MAYBE_SEVERAL))
     pieces: list[paste_repair.Piece] = []
     for line_no, line in candidates.select_seq("line_no", "line").iter_rows():
         several = paste_repair.split([paste_repair.Piece(line_no, line_no, line)], GRAMMAR)

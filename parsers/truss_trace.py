@@ -12,7 +12,7 @@ import polars as pl
 from parsers import paste_repair, trace_clock
 from parsers import truss_lines as tl
 from parsers import truss_rows as rows
-from parsers.frames import where
+from parsers.frames import where, without
 from parsers.stamp_falls import LEAST_S
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
@@ -236,7 +236,8 @@ class Trace:
         last = (domain == domain.max()) & events["t"].is_not_null().to_numpy()
         last[events["before"].drop_nulls().to_numpy()] = False
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
-        ends = where(events.select_seq(fields), pl.Series(last)).sort("line_no", maintain_order=True).tail(MAX_LWPS)
+        ends = where(events.select_seq(fields), pl.Series(last))
+        ends = ends[np.argsort(ends["line_no"].to_numpy(), kind="stable")[-MAX_LWPS:]]
         self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.iter_rows() if r[4] not in ("_exit", "lwp_exit")}
 
     # What is common to both ways
@@ -447,12 +448,12 @@ _SYSCALLS: list[str | pl.Expr] = [
 
 def _ordered(frame: pl.DataFrame, order: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Put a frame in the order of its events (`order` holds those of all kinds), with what was found for them."""
-    frame = frame.drop("t")
+    frame = without(frame, "t")
     if len(order) > len(frame):
         order = order.filter(pl.col("kind") == kind)
     if frame["line_no"].equals(order["line_no"]) and frame["pos"].equals(order["pos"]):
-        return frame.hstack(order.drop(*rows.KEY, "kind"))
-    return order.drop("kind").join(frame, on=rows.KEY, how="left", maintain_order="left")
+        return frame.hstack(without(order, *rows.KEY, "kind"))
+    return without(order, "kind").join(frame, on=rows.KEY, how="left", maintain_order="left")
 
 
 def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:

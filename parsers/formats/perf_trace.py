@@ -24,8 +24,8 @@ from parsers import syscall_args as arg
 from parsers.flat_trace import FlatTrace
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
-from parsers.strace_args import some_columns
 from parsers.strace_lines import results
+from parsers.syscall_args import ARGS, RET_TEXT
 from parsers.tables import State, Tables
 
 FORMAT = Format(
@@ -68,40 +68,33 @@ def claim(head: Head) -> Claim | None:
     return Claim(round(0.97 * share, 2), f"{found} calls and {table} rows as perf trace prints them", "trace")
 
 
-NAME, ARGS, RET, RET_TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("ret_text")
-
-
 def _named(names: str) -> pl.Expr:
     return ARGS.str.extract(rf"(?:^|, )(?:{names}): ([0-9]+)", 1).str.to_integer(base=10, strict=False)
 
 
+def _arg_addr(names: arg.Names) -> pl.Expr:
+    given = arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1))
+    return pl.coalesce(given, names.choose((("shmat",), arg.address(RET_TEXT))))
+
+
 _TEXT = ARGS.str.extract(r'(?:filename|pathname|path|name|oldname): "([^"]*)"', 1)
-_SOME: dict[str, tuple[pl.Expr, pl.Expr, Any]] = {
-    "fd": (NAME.is_in(arg.WITH_FD), _named("fd|dfd|sockfd|epfd"), pl.Int64),
-    "path": (ARGS.str.contains('name: "', literal=True), _TEXT, pl.String),
-    "arg_id": (
-        NAME.is_in(arg.WITH_ID),
-        pl.coalesce(_named("semid|shmid|msqid|upid|pid"), arg.arg_id(NAME, ARGS, RET)),
-        pl.Int64,
-    ),
-    "sem_num": (NAME.is_in(arg.SEM_CALLS), _named("semnum"), pl.Int64),
-    "arg_addr": (
-        NAME.is_in(arg.WITH_ADDR),
-        pl.coalesce(
-            arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1)),
-            pl.when(NAME == "shmat").then(arg.address(RET_TEXT)),
-        ),
-        pl.UInt64,
-    ),
+_ID = _named("semid|shmid|msqid|upid|pid")
+_SOME = {
+    "fd": arg.Column(arg.WITH_FD, pl.Int64, lambda names: _named("fd|dfd|sockfd|epfd")),
+    "path": arg.Column(None, pl.String, lambda names: _TEXT, lambda names: ARGS.str.contains('name: "', literal=True)),
+    "arg_id": arg.Column(arg.WITH_ID, pl.Int64, lambda names: pl.coalesce(_ID, arg.arg_id(names))),
+    "sem_num": arg.Column(arg.SEM_CALLS, pl.Int64, lambda names: _named("semnum")),
+    "arg_addr": arg.Column(arg.WITH_ADDR, pl.UInt64, _arg_addr),
 }
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
     """Add the columns that one line says, from arguments with their names."""
-    calls = some_columns(calls.with_columns(arg.number(pl.col("val")).alias("ret")), _SOME)
+    names = arg.Names(calls["name"].unique())
+    calls = arg.add_columns(calls.with_columns_seq(arg.number(pl.col("val")).alias("ret")), names, _SOME)
     return calls.with_columns(
-        ret2=pl.lit(None, pl.Int64), fd2=pl.lit(None, pl.Int64), bytes=arg.transferred(NAME, RET), data=pl.lit(None, pl.String),
-        child_pid=pl.when(~ARGS.str.contains("THREAD", literal=True)).then(arg.child_pid(NAME, RET)), peer=pl.lit(None, pl.String),
+        ret2=pl.lit(None, pl.Int64), fd2=pl.lit(None, pl.Int64), bytes=arg.transferred(names), data=pl.lit(None, pl.String),
+        child_pid=pl.when(~ARGS.str.contains("THREAD", literal=True)).then(arg.child_pid(names)), peer=pl.lit(None, pl.String),
     )  # fmt: skip
 
 

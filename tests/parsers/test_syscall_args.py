@@ -8,14 +8,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers import syscall_args as arg
+from parsers import truss_rows
 
-NAME, ARGS, RET, TEXT = pl.col("name"), pl.col("args"), pl.col("ret"), pl.col("text")
+TEXT = pl.col("ret_text")
+
+
+SCHEMA = {"name": pl.String, "args": pl.String, "ret": pl.Int64, "ret_text": pl.String}
+EVERY = (
+    arg.WITH_FD
+    | arg.WITH_ID
+    | arg.WITH_ADDR
+    | arg.SEM_CALLS
+    | arg.NO_PATH_CALLS
+    | {*arg.FORKS, "open", "symlink", None}
+)
+
+
+def frame_of(name=None, args=None, ret=None, text=None):
+    return pl.DataFrame({"name": [name], "args": [args], "ret": [ret], "ret_text": [text]}, schema=SCHEMA)
 
 
 def value(expr, name=None, args=None, ret=None, text=None):
-    schema = {"name": pl.String, "args": pl.String, "ret": pl.Int64, "text": pl.String}
-    frame = pl.DataFrame({"name": [name], "args": [args], "ret": [ret], "text": [text]}, schema=schema)
-    return frame.select(expr).item()
+    """What an expression gives; of one that depends on which names there are, the same whether alone or among all others."""
+    frame = frame_of(name, args, ret, text)
+    if isinstance(expr, pl.Expr):
+        return frame.select(expr).item()
+    alone, among_others = (frame.select(expr(arg.Names(there))).item() for there in ([name], EVERY))
+    assert alone == among_others
+    return alone
+
+
+def column(column, *call):
+    return arg.add_columns(frame_of(*call), arg.Names([call[0]]), {"x": column})["x"].item()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +79,7 @@ def test_an_address_may_lie_above_the_signed_range():
     ],
 )
 def test_a_descriptor_is_one_only_where_the_call_takes_one(name, args, ret, fd):
-    assert value(arg.fd(NAME, ARGS, RET), name, args, ret) == fd
+    assert column(arg.Column(arg.WITH_FD, pl.Int64, arg.fd), name, args, ret) == fd
 
 
 @pytest.mark.parametrize(
@@ -70,13 +94,13 @@ def test_a_descriptor_is_one_only_where_the_call_takes_one(name, args, ret, fd):
     ],
 )
 def test_a_path_is_a_text_in_first_place_or_behind_a_directory(name, args, path):
-    assert value(arg.path(NAME, ARGS), name, args) == path
-    assert path is None or value(arg.may_have_path(NAME, ARGS), name, args)
+    assert column(arg.Column(None, pl.String, arg.path, arg.may_have_path), name, args) == path
+    assert path is None or (value(arg.path, name, args) == path and value(arg.may_have_path, name, args))
 
 
 def test_random_bytes_and_names_are_no_paths():
-    assert not value(arg.may_have_path(NAME, ARGS), "getrandom", r'"\x2f\x11\xdf", 3, 0')
-    assert not value(arg.may_have_path(NAME, ARGS), "sethostname", '"/db1", 4')
+    assert not value(arg.may_have_path, "getrandom", r'"\x2f\x11\xdf", 3, 0')
+    assert not value(arg.may_have_path, "sethostname", '"/db1", 4')
 
 
 @pytest.mark.parametrize(
@@ -93,14 +117,14 @@ def test_random_bytes_and_names_are_no_paths():
     ],
 )
 def test_ids(name, args, ret, found):
-    assert value(arg.arg_id(NAME, ARGS, RET), name, args, ret) == found
+    assert column(arg.Column(arg.WITH_ID, pl.Int64, arg.arg_id), name, args, ret) == found
 
 
 def test_semaphore_numbers():
-    assert value(arg.sem_num(NAME, ARGS), "semctl", "1347842, 397, SETVAL, 1") == 397
-    assert value(arg.sem_num(NAME, ARGS), "semop", "5, [{118, -1, 0}], 1") == 118
-    assert value(arg.sem_num(NAME, ARGS), "semop", "5, 0xFFBF, 1") is None
-    assert value(arg.sem_num(NAME, ARGS), "read", "5, 7") is None
+    assert column(arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num), "semctl", "1347842, 397, SETVAL, 1") == 397
+    assert column(arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num), "semop", "5, [{118, -1, 0}], 1") == 118
+    assert column(arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num), "semop", "5, 0xFFBF, 1") is None
+    assert column(arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num), "read", "5, 7") is None
 
 
 @pytest.mark.parametrize(
@@ -115,24 +139,48 @@ def test_semaphore_numbers():
     ],
 )
 def test_addresses_of_memory_and_locks(name, args, text, found):
-    assert value(arg.arg_addr(NAME, ARGS, TEXT), name, args, None, text) == found
+    assert column(arg.Column(arg.WITH_ADDR, pl.UInt64, arg.arg_addr), name, args, None, text) == found
 
 
 def test_bytes_are_the_result_of_a_transfer_that_worked():
-    assert value(arg.transferred(NAME, RET), "read", "", 240) == 240
-    assert value(arg.transferred(NAME, RET), "read", "", -1) is None
-    assert value(arg.transferred(NAME, RET), "close", "", 0) is None
+    assert value(arg.transferred, "read", "", 240) == 240
+    assert value(arg.transferred, "read", "", -1) is None
+    assert value(arg.transferred, "close", "", 0) is None
 
 
 def test_a_buffer_is_found_from_the_right():
-    assert (
-        value(arg.buffer(NAME, ARGS), "read", r'14, " {\n     " v e r s i o n".., 6629') == r' {\n     " v e r s i o n'
-    )
-    assert value(arg.may_have_buffer(NAME, ARGS), "read", '14, "", 0')
-    assert value(arg.buffer(NAME, ARGS), "open", '"x", 3') is None
-    assert value(arg.buffer(NAME, ARGS), "write", '14, "a", 3, "b", 4') == 'a", 3, "b'
-    assert value(arg.buffer(NAME, ARGS), "write", '3<pipe:"x">, "a"...') == "a"
-    assert value(arg.buffer(NAME, ARGS), "write", '14, "') is None
+    of = arg.Column(arg.BUFFER_CALLS, pl.String, lambda names: arg.from_buffer(), arg.has_text, arg.to_quote)
+    assert column(of, "read", r'14, " {\n     " v e r s i o n".., 6629') == r' {\n     " v e r s i o n'
+    assert column(of, "read", '14, "", 0') == ""
+    assert column(of, "open", '"x", 3') is None
+    assert column(of, "write", '14, "a", 3, "b", 4') == 'a", 3, "b'
+    assert column(of, "write", '3<pipe:"x">, "a"...') == "a"
+    assert column(of, "write", '14, "') is None
+
+
+CALLS = [
+    ("read", '16, " N T P", 64', 10, "10"), ("close", "14", 0, "0"), ("kill", "2146, SIGSEGV", 0, "0"), ("pipe", "", 14, "14"),
+    ("mmap", "0x00000000, 8192, PROT_READ, MAP_PRIVATE|MAP_ALIGN, 4, 0", None, "0xFEE00000"), ("open", '".", O_RDONLY', 3, "3"),
+    ("openat", '7, "a", O_RDONLY', 8, "8"), ("symlink", '"/target", "/link"', 0, "0"), (None, '"/lost", 0', 0, "0"),
+    ("getrandom", r'"\x2f\x11", 3, 0', 3, "3"), ("shmat", "5, 0, 0", None, "0xFEE00000"), ("shmdt", "0x1440000000", 0, "0"),
+    ("shmget", "0x1234, 8192, 0600", 77, "77"), ("waitid", "P_PID, 8195, 0xFF, WEXITED", 0, "0"), ("semop", "5, [{118, -1, 0}], 1", 0, "0"),
+    ("semctl", "1347842, 397, SETVAL, 1", 0, "0"), ("fork1", "", 8195, "8195"), ("lwp_park", "0xFFFFFC7FEE339E60, 0", 0, "0"),
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(CALLS), min_size=1))
+def test_what_a_call_gives_does_not_depend_on_which_others_there_are(calls):
+    columns = {
+        **truss_rows._SOME,
+        "bytes": arg.Column(None, pl.Int64, arg.transferred, lambda names: pl.col("ret") >= 0),
+        "child_pid": arg.Column(None, pl.Int64, arg.child_pid, lambda names: pl.col("ret") >= 0),
+    }
+    frame = pl.DataFrame(calls, schema=SCHEMA, orient="row")
+    together = arg.add_columns(frame, arg.Names(frame["name"]), columns)
+    every = arg.add_columns(frame, arg.Names(EVERY), columns)
+    alone = [arg.add_columns(one, arg.Names(one["name"]), columns) for one in frame.iter_slices(1)]
+    assert together.equals(pl.concat(alone))
+    assert together.equals(every)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +209,6 @@ def test_whatever_truss_encodes_comes_back(content):
 
 
 def test_a_child_is_the_result_of_a_fork_in_the_parent():
-    assert value(arg.child_pid(NAME, RET), "fork1", "", 8195) == 8195
-    assert value(arg.child_pid(NAME, RET), "vfork", "", 0) is None
-    assert value(arg.child_pid(NAME, RET), "read", "", 7) is None
+    assert value(arg.child_pid, "fork1", "", 8195) == 8195
+    assert value(arg.child_pid, "vfork", "", 0) is None
+    assert value(arg.child_pid, "read", "", 7) is None
