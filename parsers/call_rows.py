@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from parsers.frames import neighbours, rows_or_null, where, without
 from parsers.tables import State, Tables
 from parsers.trace_clock import Longs
 from parsers.truss_rows import peers
@@ -92,9 +93,8 @@ class CallRows:
             return
         old = pl.int_range(pl.len()) < len(self.carried)
         # One walk over the threads for all that is needed of the neighbours.
-        row = pl.col("row")
-        both = both.with_columns_seq(old.alias("old"), pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
-        both = both.with_columns_seq(row.shift(1).over("who").alias("b"), row.shift(-1).over("who").alias("n"))
+        beside = (rows_or_null(name, rows) for name, rows in zip("bn", neighbours(both["who"]), strict=True))
+        both = both.with_columns_seq(old.alias("old"), *beside)
         before, behind = ({c: pl.col(c).gather(pl.col(x)) for c in ("line_no", "name", "t", "domain")} for x in "bn")
         gap = pl.when(before["domain"] == pl.col("domain")).then((pl.col("t") - before["t"]).round(9))
         until = pl.when(behind["domain"] == pl.col("domain")).then((behind["t"] - pl.col("t")).round(9))
@@ -108,13 +108,13 @@ class CallRows:
         call, starts = pl.col("kind") == "call", pl.col("stamp") == "start"
         waits = call & starts & pl.col("elapsed").is_null() & pl.col("t").is_not_null() & pl.col("n").is_null()
         both = both.with_columns_seq((~waits | pl.lit(last)).alias("ready"))
-        ready = [both.filter(call & pl.col("ready") & ~pl.col("emitted"))]
-        ends = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).tail(MAX_THREADS)
-        gone = both.filter(pl.col("n").is_null() & (pl.col("kind") != "exit")).head(-MAX_THREADS)
+        ready = [where(both, call & pl.col("ready") & ~pl.col("emitted"))]
+        ends = where(both, pl.col("n").is_null() & (pl.col("kind") != "exit"))
+        ends, gone = ends.tail(MAX_THREADS), ends.head(-MAX_THREADS)
         del both
         self._rows(ready.pop(), gaps)
         if len(gone):
-            self._rows(gone.filter(call & ~pl.col("ready") & ~pl.col("emitted")), gaps)
+            self._rows(where(gone, call & ~pl.col("ready") & ~pl.col("emitted")), gaps)
         ends = ends.with_columns_seq((pl.col("ready") | pl.col("emitted")).alias("emitted"))
         self.carried = ends.with_columns_seq(
             # A row that has been given needs no text any more.
@@ -148,7 +148,7 @@ class CallRows:
             .otherwise(pl.lit("assumed"))
             .alias("contiguous")
         )
-        calls = peers(self.fill(calls.drop("row", "b", "n")), self.peers)
+        calls = peers(self.fill(without(calls, "b", "n")), self.peers)
         if "direct_ip" in calls.columns:
             calls = calls.with_columns_seq(
                 pl.coalesce("direct_ip", "peer_ip").alias("peer_ip"),

@@ -7,7 +7,9 @@ each stage of reading, so whoever hands over mostly waits for the others: `selec
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 
 def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
@@ -32,6 +34,45 @@ def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
     ['line_no']
     """
     return pl.DataFrame([column for column in frame if column.name not in names])
+
+
+def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Give the rows in ascending order of whole numbers, the first name's first, equal ones as they stood; NULL stands first.
+
+    >>> in_order(pl.DataFrame({"line_no": [2, 1, 1], "pos": [0, 1, 0]}), "line_no", "pos").rows()
+    [(1, 0), (1, 1), (2, 0)]
+    """
+    least = np.iinfo(np.int64).min
+    keys = [frame[name].cast(pl.Int64).fill_null(least).to_numpy() for name in names]
+    order = np.lexsort(keys[::-1])
+    if (order[1:] > order[:-1]).all():
+        return frame
+    return frame[order]
+
+
+def neighbours(*keys: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give for each row the place of the one before and behind that has the same keys (NULL equals NULL); -1 if there is none.
+
+    >>> neighbours(pl.Series([7, 8, 7]), pl.Series([None, None, None], dtype=pl.Int64))
+    (array([-1, -1,  0]), array([ 2, -1, -1]))
+    """
+    who, count = np.zeros(len(keys[0]), np.int64), 1
+    for key in keys:
+        coded = key.to_arrow().dictionary_encode("encode")
+        who = who * len(coded.dictionary) + coded.indices.to_numpy()
+        count *= len(coded.dictionary)
+    if count < np.iinfo(np.int16).max:
+        who = who.astype(np.int16)  # numpy sorts these in a tenth of the time
+    order = np.argsort(who, kind="stable")
+    same = np.flatnonzero(who[order[1:]] == who[order[:-1]])
+    before, behind = np.full(len(who), -1), np.full(len(who), -1)
+    before[order[same + 1]], behind[order[same]] = order[same], order[same + 1]
+    return before, behind
+
+
+def rows_or_null(name: str, rows: npt.NDArray[np.int64]) -> pl.Series:
+    """Make places of rows a column, negative ones NULL."""
+    return pl.Series(name, pa.array(rows.astype(np.uint32), mask=rows < 0))
 
 
 def spread(found: pl.Series, mask: pl.Series) -> pl.Series:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from parsers.frames import where
 from parsers.source import Hints
 from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import span_s
@@ -73,13 +74,13 @@ class Clock:
 
     def _epoch(self, records: pl.DataFrame) -> pl.Series:
         """Give seconds since the first whole second of the file: nanoseconds survive that, but not since 1970."""
-        parts = records.select_seq(pl.col("epoch").str.splitn(".", 2).struct.unnest())
+        parts = records["epoch"].str.splitn(".", 2).struct.unnest()
         whole = parts["field_0"].cast(pl.Int64, strict=False)
         if self.state["base"] is None:
             self.state["base"] = int(whole.drop_nulls()[0])
-        behind = ("0." + parts["field_1"]).cast(pl.Float64, strict=False).fill_null(0.0)
+        behind = parts.select_seq((pl.lit("0.") + pl.col("field_1")).cast(pl.Float64, strict=False)).to_series()
         since = (whole - int(self.state["base"])).cast(pl.Float64)
-        return since + behind
+        return since + behind.fill_null(0.0)
 
     def _days(self, t: np.ndarray[Any, np.dtype[np.float64]], lines: Longs) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Count midnights: a fall by more than half a day is the next day, a rise by as much a line of the day before."""
@@ -113,15 +114,17 @@ class Clock:
             base = f"{day}T00:00:00" if day else None
             if not state["dated"]:
                 line = int(stamped["line_no"][0])
-                where = (
+                said = (
                     f"the date {day} was said, not printed"
                     if day
                     else "times of day without a date: the day is unknown"
                 )
-                self.out.note(line, line, "remark", where)
+                self.out.note(line, line, "remark", said)
                 state["dated"] = True
-        for number, some in stamped.group_by("domain", maintain_order=True):
-            self.out.domain(Domain(int(str(number[0])), kind, base, zone, *span_s(some["t"]), [line_span(some)]))
+        domain = stamped["domain"].to_numpy()
+        for number in np.unique(domain).tolist():
+            some = where(stamped, pl.Series(domain == number))
+            self.out.domain(Domain(number, kind, base, zone, *span_s(some["t"]), [line_span(some)]))
 
 
 def _day(text: str | None) -> date | None:

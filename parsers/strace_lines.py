@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from parsers.frames import where
+from parsers.frames import in_order, spread, where
 
 LINE, FRONT, REST, TAIL = pl.col("line"), pl.col("front"), pl.col("rest"), pl.col("tail")
 KEY = ["line_no", "pos"]
@@ -140,7 +140,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.Data
         found.append(rows)
     filled = [f for f in found if len(f)]
     if len(filled) > 1:
-        return pl.concat(filled).sort(KEY, maintain_order=True), rest
+        return in_order(pl.concat(filled), *KEY), rest
     return (filled[0] if filled else done), rest
 
 
@@ -215,7 +215,7 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     ).to_series()
     kind = pl.when(opened).then(pl.lit("open")).when(left).then(pl.lit("detached")).otherwise(pl.lit("full"))
     half = REST.str.replace(r" ?<(?:unfinished|detached) \.\.\.>$", "")
-    rows = parts.filter(mask).with_columns_seq(
+    rows = where(parts, mask).with_columns_seq(
         kind.alias("kind"),
         pl.when(opened | left)
         .then(half)
@@ -223,7 +223,7 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         .alias("args"),
         *_prefix(),
     )
-    return rows.select_seq(_RECORDS), frame.filter(~mask)
+    return rows.select_seq(_RECORDS), where(frame, ~mask)
 
 
 def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -238,12 +238,8 @@ def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     mask = some.select_seq(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
     # A thread that dies in a call ends it with `<... read resumed> <unfinished ...>) = ?`.
     text = REST.str.strip_suffix(TAIL).str.replace(" ?<unfinished \\.\\.\\.>$", "")
-    some = where(some, mask)
-    rows = some.with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
-    taken = some.select_seq(KEY)
-    return rows.select_seq(_RECORDS), frame.join(taken, on=KEY, how="anti", maintain_order="left") if len(
-        taken
-    ) else frame
+    rows = where(some, mask).with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
+    return rows.select_seq(_RECORDS), where(frame, ~spread(mask, there).fill_null(False))
 
 
 def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -259,5 +255,5 @@ def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     nothing = {c: pl.lit(None, RECORD[c]) for c in ("ret_text", "val", "err", "elapsed")}
     kind = pl.when(pl.col("mark") == "---").then(pl.lit("signal")).otherwise(pl.lit("exit")).alias("kind")
     name = pl.col("args").str.extract(r"(SIG[A-Z0-9_+]+)", 1).alias("name")
-    rows = some.filter(mask).with_columns_seq(kind, name, *_prefix(), **nothing)
-    return rows.select_seq(_RECORDS), frame.filter(~mask)
+    rows = where(some, mask).with_columns_seq(kind, name, *_prefix(), **nothing)
+    return rows.select_seq(_RECORDS), where(frame, ~mask)

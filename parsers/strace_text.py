@@ -10,6 +10,7 @@ import polars as pl
 
 from parsers import paste_repair
 from parsers import strace_lines as sl
+from parsers.frames import where
 from parsers.notes import ELISION
 from parsers.strace_counts import Counts
 
@@ -90,8 +91,8 @@ def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Co
     """
     records, rest = _without_two(frame, *cut)
     stack = rest["line"].str.contains(STACK)
-    text = Text(records, rest.filter(stack).select_seq("line_no", "line"))
-    rest = rest.filter(~stack)
+    text = Text(records, where(rest, stack).select_seq("line_no", "line"))
+    rest = where(rest, ~stack)
     pieces = [paste_repair.Piece(*row) for row in rest.select_seq("line_no", "line_end", "line", "pos").iter_rows()]
     joined, others = _rejoin(pieces, text)
     if joined:
@@ -110,7 +111,7 @@ def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Co
 def _without_two(frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Give back to the rest what looked like one call but holds several."""
     args = pl.col("args")
-    some = records.filter(args.str.contains("= ", literal=True) & args.str.contains(r"\)[\t ]*= "))
+    some = where(where(records, args.str.contains("= ", literal=True)), args.str.contains(r"\)[\t ]*= "))
     if some.is_empty():
         return records, rest
     lines = some.select_seq(sl.KEY).join(frame, on=sl.KEY, how="left", maintain_order="left")

@@ -11,6 +11,7 @@ import polars as pl
 from parsers import paste_repair, strace_args
 from parsers import strace_lines as sl
 from parsers.call_rows import EVENT, CallRows
+from parsers.frames import in_order, where, without
 from parsers.source import Source
 from parsers.strace_clock import Clock
 from parsers.strace_counts import Counts
@@ -167,7 +168,7 @@ class Trace:
         """Give bare lines their thread: on stderr the first process has no `[pid N]` while it is the only one."""
         state, tid = self.state, pl.col("tid")
         seen = set(state["seen"]) | set(records["tid"].drop_nulls().unique().to_list())
-        bare = records.filter(tid.is_null())
+        bare = where(records, tid.is_null())
         if state["root"] is None and len(bare):
             state["root"] = self._root(bare, seen)
             if state["root"] is not None:
@@ -177,7 +178,7 @@ class Trace:
                     who=pl.when(pl.col("who") == -1).then(root_now).otherwise("who")
                 )
                 self.open = self.open.with_columns_seq(tid=tid.fill_null(root_now))
-        gone = records.filter((pl.col("kind") == "exit") & tid.is_not_null()).select_seq("tid", "line_no").rows()
+        gone = where(records, (pl.col("kind") == "exit") & tid.is_not_null()).select_seq("tid", "line_no").rows()
         exited = [*state["exited"], *gone][-MAX_NAMES:]
         state["seen"], state["exited"] = sorted(seen)[-MAX_NAMES:], exited
         if not len(bare) or state["root"] is None:
@@ -188,14 +189,15 @@ class Trace:
         rest = seen - {who for who, _ in exited}
         after = next(iter(rest)) if len(rest) == 1 else None
         mine = pl.lit(True) if left is None else pl.col("line_no") < left
-        return records.with_columns_seq(
+        records = records.with_columns_seq(
             pl.when(~pl.col("bare"))
             .then(tid)
             .when(mine)
             .then(pl.lit(root))
             .otherwise(pl.lit(after, pl.Int64))
             .alias("tid")
-        ).drop("bare")
+        )
+        return without(records, "bare")
 
     def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
         """Find the process of bare lines: what it says itself, the one prefix that was never announced, or the file's name."""
@@ -218,51 +220,52 @@ class Trace:
 
     def _halves(self, records: pl.DataFrame) -> pl.DataFrame:
         """Put first and second halves together; give whole calls with `t_end` and `pair`. What stays open is kept."""
-        whole = records.filter(pl.col("kind") == "full").with_columns_seq(
+        whole = where(records, pl.col("kind") == "full").with_columns_seq(
             t_end=pl.lit(None, pl.Float64), open_end=pl.col("line_end"), pair=pl.lit("whole")
         )
-        halves = records.filter(pl.col("kind").is_in(("open", "resumed", "detached")))
+        halves = where(records, pl.col("kind").is_in(("open", "resumed", "detached")))
         if halves.is_empty():
             return whole
-        both = pl.concat([self.open, halves]).sort("tid", "seq", maintain_order=True)
+        both = in_order(pl.concat([self.open, halves]), "tid", "seq")
         # The partner stands in the next line of the same thread and has the same name.
-        place = {
-            c: pl.col(c).shift(1).over("tid")
-            for c in ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")
-        }
-        both = both.with_columns_seq(e.alias(f"b_{c}") for c, e in place.items())
+        place = ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")
+        same_thread = pl.col("tid").eq_missing(pl.col("tid").shift(1)) & (pl.int_range(pl.len()) > 0)
+        both = both.with_columns_seq(same_thread.alias("goes_on"))
+        both = both.with_columns_seq(pl.when("goes_on").then(pl.col(c).shift(1)).alias(f"b_{c}") for c in place)
         both = both.with_columns_seq(
             ((pl.col("kind") == "resumed") & (pl.col("b_kind") == "open") & (pl.col("b_name") == pl.col("name")))
             .fill_null(False)
-            .alias("pair")
+            .alias("pair"),
+            (~pl.col("goes_on").shift(-1, fill_value=False)).alias("last"),
         )
-        last = pl.col("seq") == pl.col("seq").max().over("tid")
-        done = pl.col("pair").shift(-1, fill_value=False).over("tid")
         firsts = both.with_columns_seq(
-            done.alias("done"), last.alias("last"), pl.col("line_no").shift(-1).over("tid").alias("next_line")
-        ).filter(pl.col("kind") != "resumed")
-        ended = firsts.filter(~pl.col("last") | (pl.col("kind") == "detached"))
+            (~pl.col("last") & pl.col("pair").shift(-1, fill_value=False)).alias("done"),
+            pl.when(~pl.col("last")).then(pl.col("line_no").shift(-1)).alias("next_line"),
+        )
+        firsts = where(firsts, pl.col("kind") != "resumed")
+        ended = where(firsts, ~pl.col("last") | (pl.col("kind") == "detached"))
         self._open_rows(ended.with_columns_seq(pl.when("done").then("next_line").alias("done_line")))
-        self.open = firsts.filter(pl.col("last") & (pl.col("kind") == "open")).select_seq(list(_OPEN)).sort("seq")
+        self.open = where(firsts, pl.col("last") & (pl.col("kind") == "open")).select_seq(list(_OPEN))
+        self.open = in_order(self.open, "seq")
         if len(self.open) > MAX_OPEN:
             self._open_rows(self.open.head(-MAX_OPEN).with_columns_seq(done_line=pl.lit(None, pl.Int64)))
             self.open = self.open.tail(MAX_OPEN)
         self.out.read(self.open["line_no"])
         pair, same = pl.col("pair"), pl.col("b_domain") == pl.col("domain")
         joined = pl.concat_str("b_args", pl.col("args").str.strip_chars(" "))
-        second = both.filter(pl.col("kind") == "resumed").with_columns_seq(
+        second = where(both, pl.col("kind") == "resumed").with_columns_seq(
             pl.when(pair).then(pl.when(same).then("t")).otherwise("t").alias("t_end"),
             pl.col("line_end").alias("open_end"),
             pl.when(pair).then(joined).otherwise(pl.col("args").str.strip_chars_start(" ")).alias("args"),
             pl.when(pair).then(pl.lit("pair")).otherwise(pl.lit("orphan")).alias("pair"),
             *(pl.when(pair).then(f"b_{c}").otherwise(c).alias(c) for c in ("line_no", "pos", "seq", "t", "domain", "comm")),
         )  # fmt: skip
-        return pl.concat([whole, second.select_seq(whole.columns)]).sort("line_end", "pos", maintain_order=True)
+        return in_order(pl.concat([whole, second.select_seq(whole.columns)]), "line_end", "pos")
 
     def _open_rows(self, frame: pl.DataFrame) -> None:
         if frame.is_empty():
             return
-        rows = frame.sort("seq").select_seq(
+        rows = in_order(frame, "seq").select_seq(
             "line_no", "line_end", "seq", self._process().alias("pid"), pl.col("tid").alias("lwp"), "name",
             pl.col("args").str.strip_chars_end(" ").alias("args"),
             pl.col("args").str.extract(r"^([0-9]+)(?:<|,|$)", 1).str.to_integer(base=10, strict=False).alias("fd"),
@@ -278,7 +281,9 @@ class Trace:
 
     def _events(self, calls: pl.DataFrame, records: pl.DataFrame, *, last: bool) -> pl.DataFrame:
         """Make events of calls, signals and exits, in order of their last lines."""
-        cloned = calls.filter(pl.col("args").str.contains(_BORN, literal=True) & pl.col("val").str.contains("^[1-9]"))
+        cloned = where(
+            where(calls, pl.col("args").str.contains(_BORN, literal=True)), pl.col("val").str.contains("^[1-9]")
+        )
         threads = self.state["threads"]
         for parent, child in cloned.select_seq("tid", pl.col("val").cast(pl.Int64, strict=False)).iter_rows():
             if parent is not None:
@@ -298,15 +303,13 @@ class Trace:
             pl.when(pl.col("ret_text") == "?").then(pl.lit("no_return")).otherwise(pl.lit("done")).alias("state"),
             pl.col("tid").is_not_null().alias("traced_f"),
         )  # fmt: skip
-        others = records.filter(pl.col("kind").is_in(("signal", "exit")))
+        others = where(records, pl.col("kind").is_in(("signal", "exit")))
         if others.is_empty():
             return done.select_seq(list(EVENT))
         signals = others.with_columns_seq(*common)
         self.out.add("signals", strace_args.signal_rows(signals))
         marks = signals.with_columns_seq(pl.lit(None, t).alias(c) for c, t in EVENT.items() if c not in signals.columns)
-        return pl.concat([done.select_seq(list(EVENT)), marks.select_seq(list(EVENT))]).sort(
-            "line_end", "pos", maintain_order=True
-        )
+        return in_order(pl.concat([done.select_seq(list(EVENT)), marks.select_seq(list(EVENT))]), "line_end", "pos")
 
     def _stacks(self, text: Text, records: pl.DataFrame) -> None:
         """Make a row of each run of stack lines (-k); it belongs to the record right above."""

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
 
-from parsers.frames import without
+from parsers.frames import neighbours, rows_or_null, without
 
 Longs = npt.NDArray[np.int64]
 
@@ -42,16 +41,10 @@ LWP = ("pid", "lwp")
 def with_before(events: pl.DataFrame) -> pl.DataFrame:
     """Add `before`: the row of the LWP's previous stamped event; NULL if there is none, and for a line without a stamp."""
     stamped = np.flatnonzero(events["t"].is_not_null().to_numpy())
-    pids, lwps = (events[column].to_arrow().dictionary_encode("encode") for column in LWP)
-    who = pids.indices.to_numpy().astype(np.int64) * max(len(lwps.dictionary), 1) + lwps.indices.to_numpy()
-    if len(pids.dictionary) * len(lwps.dictionary) < np.iinfo(np.int16).max:
-        who = who.astype(np.int16)  # numpy sorts these in a tenth of the time
-    order = stamped[np.argsort(who[stamped], kind="stable")]
-    same = np.flatnonzero(np.diff(who[order]) == 0)
     before = np.full(len(events), -1)
-    before[order[same + 1]] = order[same]
-    rows = pa.array(before.astype(np.uint32), mask=before < 0)
-    return pl.DataFrame([pl.Series("before", rows), *events])
+    last, _ = neighbours(*(events[column].gather(stamped) for column in LWP))
+    before[stamped] = np.where(last < 0, -1, stamped[last])
+    return pl.DataFrame([rows_or_null("before", before), *events])
 
 
 def falls(events: pl.DataFrame) -> pl.DataFrame:

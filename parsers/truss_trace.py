@@ -12,7 +12,7 @@ import polars as pl
 from parsers import paste_repair, trace_clock
 from parsers import truss_lines as tl
 from parsers import truss_rows as rows
-from parsers.frames import where, without
+from parsers.frames import in_order, where, without
 from parsers.stamp_falls import LEAST_S
 from parsers.syscall_counts import Counts
 from parsers.tables import Domain, State, Tables
@@ -236,8 +236,7 @@ class Trace:
         last = (domain == domain.max()) & events["t"].is_not_null().to_numpy()
         last[events["before"].drop_nulls().to_numpy()] = False
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
-        ends = where(events.select_seq(fields), pl.Series(last))
-        ends = ends[np.argsort(ends["line_no"].to_numpy(), kind="stable")[-MAX_LWPS:]]
+        ends = in_order(where(events.select_seq(fields), pl.Series(last)), "line_no").tail(MAX_LWPS)
         self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.iter_rows() if r[4] not in ("_exit", "lwp_exit")}
 
     # What is common to both ways
