@@ -54,7 +54,9 @@ class Trouble:
 class Seen:
     """What the rows of one block run show of their clocks; bounded by the number of quarters of an hour in it."""
 
-    samples: list[tuple[Lines, Times]] = field(default_factory=list)
+    samples: list[tuple[tuple[Lines, Times], int, int]] = field(default_factory=list)
+    """Lines and times of some rows, first line, last line."""
+
     quarters: list[tuple[int, int, float]] = field(default_factory=list)
     """First line, last line, first second of a quarter of an hour that rows fall in."""
 
@@ -70,7 +72,7 @@ class Seen:
             return
         lines, times = timed["line_no"].to_numpy(), timed["t_local"].to_numpy()
         head = np.argsort(lines[:SAMPLE_ROWS], kind="stable")
-        self.samples.append((lines[head], times[head]))
+        self.samples.append(((lines[head], times[head]), int(lines[head[0]]), int(lines[head[-1]])))
         own = frame["stamp"].drop_nulls() if "stamp" in frame.columns else pl.Series()
         if len(own):
             # Calls tell what their stamps mark, and signals and messages between them have the same clock.
@@ -86,12 +88,15 @@ class Seen:
 
     def measure(self, ranges: Sequence[tuple[int, int]]) -> tuple[float | None, str | None, str | None]:
         """Give resolution, direction and what stamps mark, of the rows in some ranges of lines; None where none tells."""
-        parts = [(lines[here], times[here]) for lines, times in self.samples if (here := inside(lines, ranges)).any()]
+        first, last = (ranges[0][0], ranges[-1][1]) if ranges else (0, -1)
+        near = (sample for sample, begin, end in self.samples if begin <= last and first <= end)
+        parts = [(lines[here], times[here]) for lines, times in near if (here := inside(lines, ranges)).any()]
         if not parts:
             return None, None, None
         times = np.concatenate([t for _, t in parts])
         steps = np.concatenate([np.diff(t) for _, t in parts])
-        said = [m for m in self.marks if any(a <= m[1] and m[0] <= b for a, b in ranges)]
+        close = (m for m in self.marks if m[0] <= last and first <= m[1])
+        said = [m for m in close if any(a <= m[1] and m[0] <= b for a, b in ranges)]
         most = max((weight for _, _, _, weight in said), default=0)
         marks = [mark for _, _, mark, weight in said if weight == most]
         return resolution(times), direction(steps), max(dict.fromkeys(marks), key=marks.count, default=None)
