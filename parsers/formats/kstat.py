@@ -77,6 +77,8 @@ def claim(head: Head) -> Claim | None:
     if "name " in text and any(re.match(r"^name +type +data$", x) for x in head.lines[:40]):
         found, part = share(head, _SPL)
         return Claim(0.95, f"{found} statistics of an spl kstat", "spl") if found > 2 and part >= 0.6 else None
+    if not any(_PARSED.match(line) for line in head.spread):
+        return None
     below = Head([x for x in head.lines if not re.match(MARK, x)])
     found, part = share(below, _PARSED)
     if not found or part < 0.6:

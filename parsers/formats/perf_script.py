@@ -90,12 +90,12 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.9, f"{len(heads)} samples below a header of perf", "script")
         if all(re.search(r"[0-9]:[ \t]+(?:[0-9]+[ \t]+)?[a-z0-9_-]+:[^ \t]*:", x) for x in heads):
             return Claim(0.7, f"{len(heads)} samples with time and event", "script")
-    frames = sum(1 for x in first if x[:1] in "\t " and re.match(PLAIN_FRAME, x) and not x.endswith(" ()"))
+    inset = [x for x in first if x[:1] in "\t " and "(" in x]
     untimed = [x for x in first if x.endswith(":") and re.search(UNTIMED, x) and re.match(HEAD, x)]
-    if untimed and frames:
+    if untimed and (frames := sum(1 for x in inset if re.match(PLAIN_FRAME, x) and not x.endswith(" ()"))):
         return Claim(0.85, f"{len(untimed)} samples without time over {frames} frames", "script")
     filled = sum(1 for x in first if x)
-    fragment = sum(1 for x in first if re.match(r"^[ \t]+[0-9a-f]{4,16} \S.*\((?:/|\[)\S*\)$", x))
+    fragment = sum(1 for x in inset if re.match(r"^[ \t]+[0-9a-f]{4,16} \S.*\((?:/|\[)\S*\)$", x))
     if fragment >= 3 and fragment * 10 >= filled * 9:
         return Claim(0.6, f"{fragment} frames without the head of their sample", "script")
     return None
