@@ -20,7 +20,7 @@ _CALLS = r"[=(]\S*\)|\w::\w"
 """Calls and names of code; a long sentence may mention some."""
 
 FENCE = (
-    r"^[ \t]*(?:```|~{3,7}(?:[^~]|$)|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:syntaxhighlight|nowiki)\b"
+    r"^[ \t]*(?:```|~{3,7}(?:[^~ ]| +[^~ ]|[ \t]*$)|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:syntaxhighlight|nowiki)\b"
     # ipreport of AIX begins lines with `<source port=`.
     r"|</?source(?:>| +(?:lang|line|inline|highlight)\b))"
 )

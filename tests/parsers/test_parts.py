@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, owns, plan, seen_of
-from parsers.prose import sentences
+from parsers.prose import FENCE, sentences
 from parsers.reading import read
 from parsers.recognition import recognise
 from parsers.source import Hints, Limits, Position, open_text
@@ -364,3 +364,8 @@ def test_a_weak_claim_keeps_its_lines_between_blank_ones(tmp_path, text: str, pa
     assert [(p.kind, p.line_from, p.line_to) for p in account.parts] == parts
     assert sum(p.tables.get("logs", 0) for p in account.parts) == 12
     assert account.account.unknown == 0
+
+
+def test_a_row_of_tildes_in_a_report_is_no_fence():
+    lines = pl.Series([" ~~~ ~~~~~~~~~~~~~~~ ~~~~~~~~~~~~", "~~~~~~~~", "~~~", "~~~~ text", "  ~~~console"])
+    assert lines.str.contains(FENCE).to_list() == [False, False, True, True, True]
