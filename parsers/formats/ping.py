@@ -1,13 +1,15 @@
 r"""ping and fping: round trips one by one.
 
-Tools: ping of Linux (iputils, also `-D` with stamps), Solaris (`ping -s`), AIX, HP-UX, BSD, macOS, Windows; fping. Capture:
-`ping -D -c 60 HOST`, Solaris `ping -s HOST 56 60`.
+Tools: ping of Linux (iputils, also `-D` with stamps; busybox), Solaris (`ping -s`), AIX, HP-UX, BSD, macOS (ping6 too), Windows in any
+language; fping, also -D. Capture: `ping -D -c 60 HOST`, Solaris `ping -s HOST 56 60`.
 
 Samples::
 
     PING db1 (192.0.2.7) 56(84) bytes of data.
     [1598877345.123456] 64 bytes from db1 (192.0.2.7): icmp_seq=1 ttl=64 time=0.231 ms
     64 bytes from db1 (192.0.2.7): icmp_seq=0. time=0.531 ms
+    64 bytes from fd00:db8:1::20: seq=0 ttl=64 time=5.523 ms
+    88 bytes from 2a04:4e42:600::323, icmp_seq=0 hlim=59 time=26.292 ms
     Reply from 192.0.2.7: bytes=32 time<1ms TTL=128
     db1 : [0], 84 bytes, 0.42 ms (0.42 avg, 0% loss)
     Request timeout for icmp_seq 3
@@ -16,7 +18,8 @@ Samples::
 Tables: conn_times, series `ping`, one row per answer or per failure that is printed. Clock: wall-utc with `-D`, else
 none: the spacing is what the caller chose. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a hole in
 icmp_seq is an answer that never came and makes the next row `broken`; decimal commas by locale; a second answer to the same
-request (`DUP!`) is kept as a row with ok false. Known gaps: flood ping's dots, traceroute.
+request (`DUP!`) is kept as a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
+Known gaps: flood ping's dots, fping -C's summary, traceroute.
 """
 
 from __future__ import annotations
@@ -31,23 +34,37 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import WALL_BASE, span_s
 
+_FROM = r"[^ ]+(?: \([^ ]+\))?[:,] ?"
 ANSWER = (
-    r"^[ \t]*(?:\[([0-9]{10}\.[0-9]+)\] )?(?:[0-9]+ bytes from [^:]+(?:: ?)|Reply from [^ ]+: bytes=[0-9]+ |Antwort von [^ ]+: Bytes=[0-9]+ )"
-    r"(?:icmp_seq[=:]([0-9]+)\.? ?)?(?:ttl=[0-9]+ )?(?:time|Zeit|temps|tiempo)([=<])([0-9.,]+) ?(ms|msec|usec|us|s)?"
+    rf"^[ \t]*(?:\[([0-9]{{10}}\.[0-9]+)\] )?(?:[0-9]+ bytes from {_FROM}|Reply from [^ ]+: (?:bytes=[0-9]+ )?|Antwort von [^ ]+: (?:Bytes=[0-9]+ )?)"
+    r"(?:(?:icmp_)?seq[=:]([0-9]+)\.? ?)?(?:ident=[0-9]+ )?(?:(?:ttl|hlim)=[0-9]+ )?(?:time|Zeit|temps|tiempo)([=<])([0-9.,]+) ?(ms|msec|usec|us|s)?"
 )
-FPING = r"^([^ ]+) +: \[([0-9]+)\], (?:[0-9]+ bytes, ([0-9.]+) ms|timed out)"
+# Windows translates all words but TTL.
+WINDOWS = r"^[ \t]*[^=<>\[]{4,80}[:：] ?[^=<>\[]{1,20}=[0-9]{1,6} [^ =<>]{1,16} ?([=<])([0-9]{1,7}) ?[^ 0-9=]{0,6} TTL=[0-9]{1,3}[ \t]*$"
+FPING = r"^(?:\[([0-9]{10}\.[0-9]+)\] )?([^ ]+) +: \[([0-9]+)\], (?:[0-9]+ bytes, ([0-9.]+) ms|timed out)"
 FAILURE = (
     r"(?i)^[ \t]*(?:\[[0-9.]+\] )?(?:From [^ ]+ ?.*?icmp_seq=([0-9]+) (.*(?:Unreachable|exceeded|filtered).*)"
     r"|(?:Request timeout for icmp_seq|no answer yet for icmp_seq=) ?([0-9]+)"
-    r"|(Request timed out\.?|Zeitüberschreitung der Anforderung\.?|no answer from .*|Destination host unreachable\.?))"
+    r"|(Request timed out\.?|Zeitüberschreitung der Anforderung\.?|D.lai d.attente de la demande d.pass.\.?|请求超时。?"
+    r"|Tiempo de espera agotado para esta solicitud\.?|Esgotado o tempo limite do pedido\.?|Richiesta scaduta\.?"
+    r"|Превышен интервал ожидания для запроса\.?|no answer from .*)"
+    rf"|(?:Reply from [^ ]+: |[0-9]+ bytes from {_FROM})?(Destination (?:host|net|port|protocol)[a-z ]* unreachable\.?"
+    r"|Time to live exceeded|TTL expired in transit\.?)[ \t]*$"
+    r"|ping6?: (?:sendto|sendmsg): ([A-Za-z ]+)$)"
 )
 DETAIL = (
-    r"(?i)^[ \t]*(?:PING |Pinging |Ping wird ausgeführt|--- .* ---$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
-    r"|(?:rtt|round-trip)[ \t(].*|Packets: Sent|Approximate round|Minimum ?=|.* is alive$|[^ ]+ : xmt/rcv)"
+    r"(?i)^[ \t]*(?:PING6?[ (]|Pinging |Ping wird ausgeführt|(?:\^C)?--- .* ---$|\^C$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
+    r"|(?:rtt|round-trip)[ \t(].*|Packets: Sent|Approximate round|Minimum ?=|.* is alive$|[^ ]+ : xmt/rcv"
+    r"|Vr HL TOS  Len|[0-9a-f]  [0-9a-f]  [0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{4} +[0-9a-f] [0-9a-f]{4}  [0-9a-f]{2}  [0-9a-f]{2} [0-9a-f]{4} "
+    r"|(?:Envoi d.une requête|Haciendo|Esecuzione di|正在) '?Ping|(?:Disparando|Обмен пакетами) .*[:]$"
+    r"|Statisti[a-z]+ (?:de )?Ping |Статистика Ping |[^ ]+ 的 Ping 统计"
+    r"|(?:Paquets|Paquetes|Pacotes|Pacchetti|Пакетов|数据包) ?[:：] ?[^ =]+ = [0-9]+"
+    r"|(?:Durée approximative|Tiempos aproximados|往返行程的估计时间|最短 ?=|Mínimo ?=|Minimo ?=))"
 )
 _BEGINS = (
     r"(?i)^[ \t]*(?:\[[0-9]{10}\.[0-9]+\] )?(?:[0-9]+ bytes from |(?:Reply|Antwort) (?:from|von) |[^ ]+ +: (?:\[|xmt)|From [^ ]+ |(?:rtt|round-trip)[ \t(]"
-    r"|Request |Zeitüberschreitung|no answer |Destination |PING |Ping|-{3,4}|[0-9]+ packets|Packets:|Approximate|Minimum|Statist)|is alive$"
+    r"|Request |Zeitüberschreitung|no answer |Destination |PING |Ping|-{3,4}|[0-9]+ packets|Packets:|Approximate|Minimum"
+    r"|Statist|Vr HL| ?[0-9a-f]  [0-9a-f]  )|is alive$"
 )
 """How lines of ping begin, whole or broken."""
 UNITS = {"s": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
@@ -61,16 +78,16 @@ FORMAT = Format(
     man="ping(8)",
     example="ping -D -c 60 HOST",
     clocks=("none", "wall-utc"),
-    own=f"{ANSWER}|{FPING}|{FAILURE}|{DETAIL}",
+    own=f"{ANSWER}|{WINDOWS}|{FPING}|{FAILURE}|{DETAIL}",
 )
 
 
 def claim(head: Head) -> Claim | None:
     """Most lines are answers, or a few stand under the banner."""
-    if not re.search(r"icmp_seq|bytes=|Bytes=|is alive|: \[[0-9]+\], ", head.text):
+    if not re.search(r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], ", head.text):
         return None
     lines = [x for x in head.lines if x]
-    answers = sum(bool(re.match(ANSWER, x) or re.match(FPING, x)) for x in lines)
+    answers = sum(any(re.match(p, x) for p in (ANSWER, WINDOWS, FPING)) for x in lines)
     others = sum(bool(re.match(FAILURE, x) or re.match(DETAIL, x)) for x in lines)
     if not answers + others or (answers + others) * 2 < len(lines):
         return None
@@ -86,13 +103,22 @@ def parse(source: Source, out: Tables, state: State) -> State:
             rejoin(frame, source, out, _BEGINS)
             .with_columns(
                 line.str.extract_groups(ANSWER).struct.rename_fields(names).alias("a"),
-                line.str.extract_groups(FPING).struct.rename_fields(["host", "fp_seq", "fp_ms"]).alias("f"),
-                line.str.extract_groups(FAILURE).struct.rename_fields(["bad1", "why", "bad2", "bad"]).alias("b"),
+                line.str.extract_groups(WINDOWS).struct.rename_fields(["windows_sign", "windows_ms"]).alias("w"),
+                line.str.extract_groups(FPING).struct.rename_fields(["fp_stamp", "host", "fp_seq", "fp_ms"]).alias("f"),
+                line.str.extract_groups(FAILURE)
+                .struct.rename_fields(["bad1", "why", "bad2", "bad", "bare", "sent"])
+                .alias("b"),
             )
-            .unnest("a", "f", "b")
+            .unnest("a", "w", "f", "b")
+            .with_columns(
+                why=pl.coalesce("why", "bare", "sent"),
+                time=pl.coalesce("time", "windows_ms").str.strip_suffix("."),
+                sign=pl.coalesce("sign", "windows_sign"),
+                stamp=pl.coalesce("stamp", "fp_stamp"),
+            )
         )
         out.read(rows.filter(line.str.contains(DETAIL))["line_no"])
-        failed = pl.coalesce("bad1", "bad2", "bad").is_not_null() | (
+        failed = pl.coalesce("bad1", "bad2", "bad", "why").is_not_null() | (
             pl.col("host").is_not_null() & pl.col("fp_ms").is_null()
         )
         rows = rows.filter(pl.col("time").is_not_null() | pl.col("host").is_not_null() | failed)
