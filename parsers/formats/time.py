@@ -1,4 +1,4 @@
-r"""Timings of commands: time of bash, ksh, zsh, csh, mksh; /usr/bin/time of Solaris, Linux (-p, -v), BSD and macOS.
+r"""Timings of commands: time of bash, ksh, zsh, csh, mksh; /usr/bin/time of Solaris, Linux (-p, -v), busybox, BSD and macOS (-l).
 
 Manual: time(1), bash(1) TIMEFORMAT, zshmisc(1). Capture: `time sqlplus -S user@db @one.sql`, `/usr/bin/time -v COMMAND`.
 
@@ -14,7 +14,7 @@ Fills conn_times: `elapsed_s` is real, `cpu_s` user plus sys, `series` the comma
 Traps. Solaris prints whole tenths and `1:02.3` for a minute; `0m2,471s` is a locale's comma (seconds behind minutes are below 60, so it cannot
 be a thousands sign), while `real 1,234` alone is not decided and gives no number. A failed command's time is the time until it failed:
 `ok` is false where the tool says so. Memory and I/O of -v and of the short form are read over: no table holds them for one command.
-Known gaps: own formats (TIMEFORMAT, -f).
+So is what macOS and FreeBSD print with -l. Known gaps: own formats (TIMEFORMAT, TIMEFMT, -f), the builtin `times`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,15 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 from parsers.times import decimal, decimal_sign
 
-_N = r"(?:[0-9]{1,9}h)?(?:[0-9]{1,9}m)?(?:[0-9]{1,12}(?:[.,][0-9]{1,12})?|[.,][0-9]{1,12})s?|(?:[0-9]{1,9}:)?[0-9]{1,9}:[0-9]{2}(?:[.,][0-9]{1,12})?"
+_N = r"(?:[0-9]{1,9}h ?)?(?:[0-9]{1,9}m ?)?(?:[0-9]{1,12}(?:[.,][0-9]{1,12})?|[.,][0-9]{1,12})s?|(?:[0-9]{1,9}:)?[0-9]{1,9}:[0-9]{2}(?:[.,][0-9]{1,12})?"
 SHELL = rf"^[\t ]*(real|user|sys|system)[\t ]+({_N})$"
 GNU = rf"^[\t ]*([0-9]*[.,]?[0-9]+)user[\t ]+([0-9]*[.,]?[0-9]+)system[\t ]+({_N})elapsed\b"
 GNU_REST = r"^[\t ]*(?:\([0-9]+(?:avgtext|text)\+.*\)k.*|[0-9]+inputs\+[0-9]+outputs .*swaps)$"
+BSD_REST = (
+    r"^[\t ]*[0-9][0-9,]*[\t ]+(?:maximum resident set size|average (?:shared memory|unshared (?:data|stack)|[a-z ]{4,30}) size|page (?:reclaims|faults)|swaps"
+    r"|block (?:input|output) operations|messages (?:sent|received)|signals received|(?:in)?voluntary context switches|instructions retired"
+    r"|cycles elapsed|peak memory footprint)$"
+)
 ZSH = rf"^(.*?)[\t ]*({_N})s? user[\t ]+({_N})s? system[\t ]+[0-9]+% cpu[\t ]+({_N}) total$"
 MKSH = rf"^[\t ]*({_N})[\t ]+real[\t ]+({_N})[\t ]+user[\t ]+({_N})[\t ]+sys(?:tem)?$"
 CSH = r"^[\t ]*([0-9]+\.[0-9]+)u ([0-9]+\.[0-9]+)s ([0-9:.]+) [0-9.]+%[\t ].*$"
@@ -64,7 +69,7 @@ FORMATS = (
     ),
     Format(
         variant="line", systems=("linux", "macos", "freebsd", "solaris"), man="time(1), zshmisc(1), csh(1)",
-        example="/usr/bin/time COMMAND", own=f"{GNU}|{GNU_REST}|{ZSH}|{MKSH}|{CSH}", **_COMMON,
+        example="/usr/bin/time COMMAND", own=f"{GNU}|{GNU_REST}|{BSD_REST}|{ZSH}|{MKSH}|{CSH}", **_COMMON,
     ),
     Format(
         variant="verbose", systems=("linux",), man="time(1)", example="/usr/bin/time -v COMMAND",
@@ -81,12 +86,12 @@ def claim(head: Head) -> Claim | None:
     if not any(_TELLING.search(line) for line in head.spread):
         return None
     filled = [line for line in head.lines if line.strip()]
-    if "Elapsed (wall clock) time" in text and re.search(LABEL, text, re.M):
+    if "Elapsed (wall clock) time" in text and re.search(rf"{LABEL}|^[\t ]*User time \(seconds\): ", text, re.M):
         own = sum(1 for x in filled if any(re.match(p, x) for p in (LABEL, VERBOSE, VERBOSE_REST, FAILED)))
         return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
     likely = [x for x in filled if len(x) < _LONG and _TELLING.search(x)]
     lines = sum(1 for x in likely if any(re.match(p, x) for p in (GNU, ZSH, MKSH, CSH)))
-    rests = sum(1 for x in filled if re.match(GNU_REST, x))
+    rests = sum(1 for x in filled if re.match(GNU_REST, x) or re.match(BSD_REST, x))
     if lines:
         return Claim(
             round(0.95 * min(1.0, 1.5 * (lines + rests) / len(filled)), 2), f"{lines} timings of one line", "line"
@@ -110,7 +115,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     out.read(rest["line_no"])
     cells = _cells(frame)
     out.read(cells["line_no"])
-    out.read(frame.filter(pl.col("line").str.contains(f"{GNU_REST}|{VERBOSE_REST}"))["line_no"])
+    out.read(frame.filter(pl.col("line").str.contains(f"{GNU_REST}|{BSD_REST}|{VERBOSE_REST}"))["line_no"])
     seqs: dict[str, int] = dict(state.get("seqs", {}))
     broken = bool(state.get("broken"))
     rows = _rows(cells) if len(cells) else cells
@@ -154,7 +159,7 @@ def _without_open(frame: pl.DataFrame, *, last: bool) -> tuple[pl.DataFrame, pl.
     if last or frame.is_empty():
         return frame, frame.clear()
     tail = frame.tail(40)
-    begins = tail["line"].str.contains(f"{LABEL}|{FAILED}|{RAN}|^[\\t ]*real[\\t ]")
+    begins = tail["line"].str.contains(f"{LABEL}|{FAILED}|{RAN}|^[\\t ]*(?:real[\\t ]|User time \\()")
     ends = tail["line"].str.contains(r"^[\t ]*sys(?:tem)?[\t ]|^[\t ]*Exit status:")
     at = [i for i, there in enumerate(begins.to_list()) if there]
     if not at or ends[at[-1] :].any():
@@ -202,7 +207,9 @@ def _cells(frame: pl.DataFrame) -> pl.DataFrame:
     )
     again = names & ~names.shift(1, fill_value=False)
     first = pl.col("real").is_not_null() & ~pl.col("verbose") & ~names.shift(1, fill_value=False)
-    return cells.with_columns((again | first).cum_sum().alias("timing"))
+    # time -v whose first line, the command, was cut away.
+    bare = pl.col("user").is_not_null() & pl.col("verbose") & ~names.shift(1, fill_value=False)
+    return cells.with_columns((again | first | bare).cum_sum().alias("timing"))
 
 
 def _seconds(column: str, sign: str | None) -> pl.Expr:
@@ -211,7 +218,7 @@ def _seconds(column: str, sign: str | None) -> pl.Expr:
     parted = text.str.extract(r"^([0-9]+)h", 1).cast(pl.Float64).fill_null(0) * 3600
     parted += text.str.extract(r"([0-9]+)m", 1).cast(pl.Float64).fill_null(0) * 60
     # Behind minutes there are less than sixty seconds: a comma is a decimal sign.
-    rest = text.str.extract(r"m([0-9]*[.,]?[0-9]+)$", 1).str.replace(",", ".", literal=True).cast(pl.Float64)
+    rest = text.str.extract(r"m ?([0-9]*[.,]?[0-9]+)$", 1).str.replace(",", ".", literal=True).cast(pl.Float64)
     hours = text.str.extract(r"^([0-9]+):[0-9]+:", 1).cast(pl.Float64).fill_null(0) * 3600
     minutes = text.str.extract(r"(?:^|:)([0-9]+):[0-9.,]+$", 1).cast(pl.Float64) * 60
     behind = text.str.extract(r":([0-9]{2}(?:[.,][0-9]+)?)$", 1).str.replace(",", ".", literal=True).cast(pl.Float64)
