@@ -12,8 +12,10 @@ Samples::
 
 Tables: sockets; counters (-i, -m: grp ss_tcp, item = `local > peer`; -s: grp sockets). Clock: none; wall-local under marks.
 Traps: of a listener Recv-Q is its accept queue and Send-Q that queue's limit (backlog); of other sockets they are bytes.
-`retrans:0/3` is now and in total: both are kept (retrans_now, retrans_total). rtt is mean/deviation in ms. A second line belongs to the socket
-above it. Only the first of several users of a socket is named. Known gaps: -b (filters), cgroup and sched lines.
+`retrans:0/3` is now and in total: both are kept (retrans_now, retrans_total). rtt is mean/deviation in ms. Further lines belong to the socket
+above it, also where a mail broke them.
+Netlink and packet sockets have no addresses: the program of `rtnl:netifd/960` is taken.
+Only the first of several users of a socket is named. Known gaps: -b (filters), cgroup and sched lines.
 """
 
 from __future__ import annotations
@@ -35,7 +37,16 @@ SOCKET = (
     rf"^(?:([a-z_0-9]+)[ \t]+)?(?:({_STATES})[ \t]+)?([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)[ \t]+"
     r"([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)(?:[ \t]+(.*))?$"
 )
-DETAIL = r"^[ \t]+(?:skmem:|(?:ts )?(?:sack )?(?:ecn )?(?:[a-z]+[0-9]* )?(?:wscale|rto|rtt|mss|cwnd|bytes_|segs_|send |ato):?)"
+# Sockets that have no peer and no ports: netlink, raw packets.
+BARE = rf"^(nl|p_raw|p_dgr|xdp)[ \t]+({_STATES})[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+\*(?:[ \t]+(.*))?$"
+_KEYS = (
+    "wscale|rto|backoff|rtt|ato|mss|pmtu|rcvmss|advmss|cwnd|ssthresh|bytes_[a-z]+|(?:data_)?segs_(?:in|out)|last(?:snd|rcv|ack)|delivered(?:_ce)?|busy|unacked"
+    "|retrans|lost|sacked|reordering|reord_seen|rcv_(?:rtt|space|ssthresh|ooopack)|minrtt|snd_wnd|notsent|dsack_dups|rwnd_limited|sndbuf_limited"
+)
+DETAIL = (
+    r"^[ \t]*(?:skmem:\(|timer:\(|users:\(|(?:uid:[0-9]+ )?ino:[0-9]+ sk:|inet-sockopt: \(|bbr:\(|app_limited "
+    rf"|(?:ts )?(?:sack )?(?:e[a-z]+ )?(?:ecnseen )?(?:[a-z]+[0-9]* )?(?:{_KEYS}):[0-9]|(?:send|pacing_rate|delivery_rate|max_pacing_rate) [0-9.]+[KMGTP]?bps)"
+)
 SUMMARY = r"^([A-Z][A-Za-z0-9]*):[ \t]+([0-9]+)(?: \((.*)\))?$"
 TRANSPORT = r"^(\*|RAW|UDP|TCP|INET|FRAG)[ \t]+([0-9]+|-)[ \t]+([0-9]+|-)[ \t]+([0-9]+|-)[ \t]*$"
 _NAMED = {
@@ -107,27 +118,39 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     names = ["netid", "state", "recvq", "sendq", "local", "lport", "peer", "pport", "rest"]
     line = pl.col("line")
-    fit = frame.filter(line.str.contains(SOCKET) & ~pl.col("is_head") & ~line.str.contains(r"^[ \t]"))
+    sockets = line.str.contains(SOCKET) & ~line.str.contains(r"^[ \t]")
+    fit = frame.filter((sockets | line.str.contains(BARE)) & ~pl.col("is_head"))
     rows = fit.with_columns(line.str.extract_groups(SOCKET).struct.rename_fields(names).alias("g")).unnest("g")
     both = {
         side: pl.concat_str(pl.col(side), pl.col(p), separator=":")
         for side, p in (("local", "lport"), ("peer", "pport"))
     }
+    bare = line.str.extract_groups(BARE).struct.rename_fields(["netid", "state", "recvq", "sendq", "local", "rest"])
+    bare_local = bare.struct.field("local")
+    rest = pl.coalesce("rest", bare.struct.field("rest"))
+    rows = rows.with_columns(
+        *(pl.coalesce(pl.col(c), bare.struct.field(c)) for c in ("netid", "state", "recvq", "sendq")),
+        local=pl.coalesce(both["local"], bare_local),
+        peer=pl.coalesce(both["peer"], pl.when(bare_local.is_not_null()).then(pl.lit("*"))),
+        rest=rest,
+    )
     rest = pl.col("rest")
     rows = rows.with_columns(
-        local=both["local"],
-        peer=both["peer"],
-        proto=pl.col("netid").replace({"u_str": "unix", "u_dgr": "unix", "u_seq": "unix"}),
-        pid=pl.coalesce(rest.str.extract(r"pid=([0-9]+)"), rest.str.extract(r'\("[^"]*",([0-9]+),')).cast(
-            pl.Int64, strict=False
+        proto=pl.col("netid").replace(
+            {"u_str": "unix", "u_dgr": "unix", "u_seq": "unix", "nl": "netlink", "p_raw": "packet", "p_dgr": "packet"}
         ),
-        comm=rest.str.extract(r'\("([^"]*)"'),
+        pid=pl.coalesce(
+            rest.str.extract(r"pid=([0-9]+)"),
+            rest.str.extract(r'\("[^"]*",([0-9]+),'),
+            bare_local.str.extract(r":[^/ ]+/([0-9]+)$"),
+        ).cast(pl.Int64, strict=False),
+        comm=pl.coalesce(rest.str.extract(r'\("([^"]*)"'), bare_local.str.extract(r":([^/ ]+)/[0-9]+$")),
     )
     # Without Netid the list is of one protocol; only TCP has states but UNCONN.
     proto = pl.coalesce(
         "proto", pl.when(~pl.col("state").is_in(["UNCONN"]) & pl.col("state").is_not_null()).then(pl.lit("tcp"))
     )
-    unix = pl.col("proto").eq_missing("unix")
+    no_address = pl.col("proto").is_in(["unix", "netlink", "packet", "xdp"]).fill_null(False)
     out.add(
         "sockets",
         rows.select(
@@ -138,10 +161,10 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
             "pid",
             "comm",
             proto=proto,
-            local_ip=pl.when(~unix).then(address(pl.col("local"))),
-            local_port=pl.when(~unix).then(port(pl.col("local"))),
-            peer_ip=pl.when(~unix).then(address(pl.col("peer"))),
-            peer_port=pl.when(~unix).then(port(pl.col("peer"))),
+            local_ip=pl.when(~no_address).then(address(pl.col("local"))),
+            local_port=pl.when(~no_address).then(port(pl.col("local"))),
+            peer_ip=pl.when(~no_address).then(address(pl.col("peer"))),
+            peer_port=pl.when(~no_address).then(port(pl.col("peer"))),
             recvq=pl.col("recvq").cast(pl.Int64, strict=False),
             sendq=pl.col("sendq").cast(pl.Int64, strict=False),
         ),
