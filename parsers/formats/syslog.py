@@ -1,7 +1,8 @@
 r"""System logs: messages files, journal, dmesg.
 
 Files and tools: /var/adm/messages (Solaris), /var/log/messages and /var/log/syslog (RFC 3164 lines), journalctl (short, short-iso,
-short-precise), RFC 5424 lines, dmesg(1) of Linux (seconds since boot), dmesg -T, dmesg of Solaris.
+short-precise, short-full, with-unit, short-unix, --no-hostname), RFC 5424 lines, dmesg(1) of Linux (seconds since boot; -T, -d, -e and -H,
+--time-format iso, each with -x), dmesg of Solaris.
 Capture: `journalctl -o short-iso --since ...`, `dmesg -T`, `cat /var/adm/messages`.
 
 Samples::
@@ -13,8 +14,11 @@ Samples::
 
 Table: logs, source syslog: program, pid, severity (kern.notice of Solaris, the number of <13>), code (ORA-, TNS-), text.
 Clocks: wall-local (no year: see the question), wall-utc where the stamp has an offset, boot-relative for dmesg. Stamps are
-starts. Traps: dmesg -T computes the time from the uptime and drifts; `last message repeated n times` stands for n lines;
-messages may go on in indented lines, which are read but not kept. Known gaps: the journal's binary and JSON exports.
+starts. Traps: dmesg -T computes the time from the uptime and drifts; dmesg -e prints a minute, then steps; AIX writes facility and level before
+the program; names of zones but UTC are not decided (short-full: wall-local); `last message repeated n times` stands for n lines;
+messages may go on in indented lines, which are read but not kept. Known gaps: the journal's
+binary export, -o verbose, -o cat, host and program of -o short-monotonic (they stay in the text); dmesg -t and `--time-format delta`, which have no
+time. The journal's JSON is read as JSON lines.
 """
 
 from __future__ import annotations
@@ -39,29 +43,41 @@ _MONTH = (
     r"|(?i:ene|ago|dic|gen|giu|lug|set|ott|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru"
     r"|led|bře|dub|kvě|čvn|čvc|srp|zář|říj|(?:янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек)[а-я]{0,5})\.?)"
 )
+_FACILITY = r"(?:<([0-9]{1,3})>|([a-z0-9]{2,8}) *:([a-z]{2,6}) *: )?"
+"""What dmesg -r and -x print in front."""
 _TAG = r"([^\s:\[\]=]{1,64})(?:\[([0-9]{1,10})\])?: ?(.*)"
-BSD = rf"^(?:<([0-9]{{1,3}})>)?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} ([^\s:]{{1,255}}) (.*)$"
+BSD = rf"^(?:<([0-9]{{1,3}})>)?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} (?:([^\s:\[\]]{{1,255}}) )?(.*)$"
 ISO = (
-    rf"^(?:<([0-9]{{1,3}})>)?(?:1 )?([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T{_CLOCK}(Z"
-    rf"|[+-][0-9]{{2}}:?[0-9]{{2}})? ([A-Za-z0-9._-]{{1,255}}) (.*)$"
+    rf"^(?:<([0-9]{{1,3}})>)?(?:1 |[^\W\d_]{{2,4}}\.? )?([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})[T ]{_CLOCK}(Z"
+    rf"|[+-][0-9]{{2}}:?[0-9]{{2}}| [A-Z]{{2,5}}| [+-][0-9]{{2,4}})? ([A-Za-z0-9._-]{{1,255}}) (.*)$"
 )
+EPOCH = r"^([0-9]{10}\.[0-9]{6}) ([A-Za-z0-9._-]{1,255}) (.*)$"
 # Seconds since boot: ten digits would be an epoch (ping -D), or 31 years.
-BOOT = r"^(?:<([0-9]{1,3})>|[a-z]+ +:[a-z]+ *: )?\[ *([0-9]{1,9}\.[0-9]{1,9})\](?:\[ *[TC][0-9]+\])? ?(.*)$"
-WALL = rf"^(?:<([0-9]{{1,3}})>)?\[[A-Za-z]{{3}} ([A-Z][a-z]{{2}}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})\] ?(.*)$"
+BOOT = rf"^{_FACILITY}\[ *([0-9]{{1,9}}\.[0-9]{{1,9}})(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ?(.*)$"
+WALL = rf"^{_FACILITY}\[[A-Za-z]{{3}} ([A-Z][a-z]{{2}}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})(?: < *[0-9.]+>)?\] ?(.*)$"
+KERNEL_ISO = rf"^{_FACILITY}([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}},[0-9]{{6}})([+-][0-9]{{2}}:[0-9]{{2}}) (.*)$"
+# dmesg -e and -H: a minute, then the seconds since the line before.
+MINUTE = rf"^{_FACILITY}\[(?:([A-Z][a-z]{{2}}) ?([0-9]{{1,2}}) ([0-9]{{2}}):([0-9]{{2}})| *\+([0-9]{{1,9}}\.[0-9]{{6}}))\] ?(.*)$"
 MARK = r"^-- (?:Logs begin at|Journal begins at|Reboot|Boot [0-9a-f]{32}|No entries).*$"
 DATE = r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} (?:[A-Z]{2,5} )?([0-9]{4})$"
+_SAID = r"(?:<[0-9]{1,3}>|[a-z0-9]{2,8} *:[a-z]{2,6} *: )?"
 _OWNS = {
-    "bsd": (rf"^(?:<[0-9]{{1,3}}>)?{_MONTH} +[0-9]{{1,2}} (?:[0-9]{{4}} )?[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[0-9.,]* [^\s:]+ (?:\S+: "
-        rf"|last message repeated)|{MARK}",
-            ("solaris", "linux", "aix", "hpux", "bsd"), "syslog(3)", "cat /var/adm/messages", ("wall-local",)),
+    "bsd": (rf"^(?:<[0-9]{{1,3}}>)?{_MONTH} +[0-9]{{1,2}} (?:[0-9]{{4}} )?[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[0-9.,]* (?:[^\s:\[\]]+ )?(?:[^\s:]+: ?"
+        rf"|last message repeated|[a-z|0-9]+:[a-z]+ )|{MARK}",
+            ("solaris", "linux", "aix", "hpux", "freebsd"), "syslog(3)", "cat /var/adm/messages", ("wall-local",)),
+    "dmesg_iso": (rf"^{_SAID}[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}},[0-9]{{6}}[+-][0-9]{{2}}:[0-9]{{2}} ",
+            ("linux",), "dmesg(1)", "dmesg --time-format iso", ("wall-utc",)),
     "iso": (r"^(?:(?:<[0-9]{1,3}>)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,]*(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-            r" [A-Za-z0-9._-]+ [^\s:]+:(?: |$)|<[0-9]{1,3}>1 [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}(?:Z|[+-][0-9:]{5})(?: \S+){4} )"
+            r" [A-Za-z0-9._-]+ [^\s:]+:(?: |$)|<[0-9]{1,3}>1 [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}(?:Z|[+-][0-9:]{5})(?: \S+){4} "
+            r"|[^\W\d_]{2,4}\.? [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.]* (?:[A-Z]{2,5}|[+-][0-9]{2,4}) [A-Za-z0-9._-]+ [^\s:]+:(?: |$))"
             rf"|{MARK}",
-            ("linux",), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
-    "dmesg": (r"^(?:<[0-9]{1,3}>"
-        r"|[a-z]+ +:[a-z]+ *: )?\[ *[0-9]{1,9}\.[0-9]{6}\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg", ("boot-relative",)),
-    "dmesg_T": (r"^(?:<[0-9]{1,3}>)?\[[A-Za-z]{3} [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} [0-9]{4}\] ?",
+            ("linux", "solaris"), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
+    "epoch": (r"^[0-9]{10}\.[0-9]{6} [A-Za-z0-9._-]+ [^\s:]+:(?: |$)", ("linux",), "journalctl(1)", "journalctl -o short-unix", ("wall-utc",)),
+    "dmesg": (rf"^{_SAID}\[ *[0-9]{{1,9}}\.[0-9]{{6}}(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg", ("boot-relative",)),
+    "dmesg_T": (rf"^{_SAID}\[[A-Za-z]{{3}} [A-Z][a-z]{{2}} +[0-9]{{1,2}} [0-9:]{{8}} [0-9]{{4}}(?: < *[0-9.]+>)?\] ?",
             ("linux",), "dmesg(1)", "dmesg -T", ("wall-local",)),
+    "dmesg_e": (rf"^{_SAID}\[(?:[A-Z][a-z]{{2}} ?[0-9]{{1,2}} [0-9]{{2}}:[0-9]{{2}}| *\+[0-9]{{1,9}}\.[0-9]{{6}})\] ",
+            ("linux",), "dmesg(1)", "dmesg -e", ("wall-local",)),
 }  # fmt: skip
 FORMATS = tuple(
     Format(
@@ -83,11 +99,13 @@ _SERVER = re.compile(THROUGH_SYSLOG)
 ONE_SERVER = 0.9
 """So many lines of PostgreSQL's own numbering are its log, not the system's (practice)."""
 
+AIX_FACILITY = r"^([a-z0-9|]{2,40}):(emerg|alert|crit|err|warn|warning|notice|info|debug) (.*)$"
 ID = r"^\[ID ([0-9]+) ([a-z0-9]+\.[a-z]+)\] (.*)$"
 CODE = r"\b((?:ORA|TNS)-)0*([0-9]{1,5})\b"
 RFC5424 = r"^(\S+) (\S+) (\S+) (?:-|\[.*\])(?: (.*))?$"
 _LOOK = re.compile(
-    r"(?m)^(?:<[0-9]{1,3}>)?(?:[A-Z][a-zé]{2,8}\.? +[0-9]{1,2} |1 |[0-9]{4}-[0-9]{2}-|\[ *[0-9]+\.|\[[A-Z]|[a-z]+ +:|-- )"
+    r"(?m)^(?:<[0-9]{1,3}>)?(?:[A-Z][a-zé]{2,8}\.? +[0-9]{1,2} |1 |[0-9]{4}-[0-9]{2}-|\[ *\+?[0-9]+\.|\[[A-Z]|[a-z0-9]+ *:[a-z]+ *: |-- "
+    r"|[^\W\d_]{2,4}\.? [0-9]{4}-|[0-9]{10}\.[0-9]{6} )"
 )
 
 
@@ -111,7 +129,15 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` carries the year and the last stamp, and whether a message may go on."""
-    read = {"bsd": _bsd, "iso": _iso, "dmesg": _boot, "dmesg_T": _wall}[state["variant"]]
+    read = {
+        "bsd": _bsd,
+        "iso": _iso,
+        "epoch": _epoch,
+        "dmesg": _boot,
+        "dmesg_T": _wall,
+        "dmesg_e": _minutes,
+        "dmesg_iso": _kernel_iso,
+    }[state["variant"]]
     for block in source.blocks():
         frame = block.frame
         line = pl.col("line")
@@ -160,12 +186,10 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
         pl.col("s").str.replace(",", ".", literal=True), version=pl.col("line").str.contains(r"^<[0-9]+>1 ")
     )
     rows = rows.with_columns(t_local=_date(pl.col("mon").cast(pl.Int64, strict=False)))
-    sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1.0).otherwise(1.0)
-    digits = pl.col("zone").str.replace(":", "").str.slice(1)
-    offset = sign * (
-        digits.str.slice(0, 2).cast(pl.Float64, strict=False) * 3600
-        + digits.str.slice(2, 2).cast(pl.Float64, strict=False) * 60
-    )
+    # journalctl -o short-full prints names of zones: only UTC is the same everywhere.
+    zone = pl.col("zone").str.strip_chars(" ").replace({"UTC": "Z", "GMT": "Z"})
+    rows = rows.with_columns(zone=pl.when(~zone.str.contains("^[A-Z]{2}")).then(zone))
+    offset = _offset()
     known = rows["zone"].null_count() == 0 if "utc" not in state else bool(state["utc"])
     state["utc"] = known
     if known:
@@ -183,17 +207,34 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     )
 
 
+def _offset() -> pl.Expr:
+    """Seconds east of UTC of column `zone`: +0200, +02:00, +02, Z."""
+    sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1.0).otherwise(1.0)
+    digits = pl.col("zone").str.replace(":", "").str.slice(1)
+    hours = digits.str.slice(0, 2).cast(pl.Float64, strict=False) * 3600
+    return sign * (hours + digits.str.slice(2, 2).cast(pl.Float64, strict=False).fill_null(0.0) * 60)
+
+
+def _epoch(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    rows = _split(frame, EPOCH, ["at", "host", "rest"])
+    if rows.is_empty():
+        return rows
+    rows = rows.with_columns(pri=pl.lit(None, pl.String), t_local=pl.col("at").cast(pl.Float64))
+    _wall_domain(rows, "wall-utc", source, out)
+    return _tagged(rows)
+
+
 def _boot(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    rows = _split(frame, BOOT, ["pri", "at", "rest"]).with_columns(
+    rows = _split(frame, BOOT, ["pri", "facility", "level", "at", "rest"]).with_columns(
         t_local=pl.col("at").cast(pl.Float64, strict=False), program=pl.lit("kernel")
     )
     if not rows.is_empty():
         out.domain(Domain(1, "boot-relative", None, None, *span_s(rows["t_local"]), [_ends(rows)]))
-    return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"))
+    return _of_kernel(rows)
 
 
 def _wall(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    rows = _split(frame, WALL, ["pri", "mon", "day", "h", "m", "s", "year", "rest"])
+    rows = _split(frame, WALL, ["pri", "facility", "level", "mon", "day", "h", "m", "s", "year", "rest"])
     if rows.is_empty():
         return rows
     rows = rows.with_columns(
@@ -210,7 +251,52 @@ def _wall(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
             "remark",
             "dmesg -T computes times from the uptime: after a suspend or a changed clock they are off",
         )
-    return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"))
+    return _of_kernel(rows)
+
+
+def _minutes(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Read dmesg -e: the first line has a minute, the next ones say how many seconds later they are; another minute is a new line's own."""
+    rows = _split(frame, MINUTE, ["pri", "facility", "level", "mon", "day", "h", "m", "later", "rest"])
+    if rows.is_empty():
+        return rows
+    rows = rows.with_columns(s=pl.lit("0"), program=pl.lit("kernel"), own=pl.col("mon").is_not_null())
+    if rows["own"].any():
+        at = yearless.seconds(rows.filter("own"), source.hints, state)
+        rows = rows.join(rows.filter("own").select("line_no", at=at), on="line_no", how="left", maintain_order="left")
+    else:
+        rows = rows.with_columns(at=pl.lit(None, pl.Float64))
+    later = pl.col("later").cast(pl.Float64).fill_null(0.0).cum_sum().over(pl.col("own").cum_sum())
+    rows = rows.with_columns(
+        t_local=(pl.col("at").forward_fill().fill_null(pl.lit(state.get("last"), pl.Float64)) + later).round(6)
+    )
+    yearless.report(rows, source.hints, out, state)
+    if not state.get("minute"):
+        state["minute"] = True
+        first = int(rows["line_no"][0])
+        out.note(
+            first,
+            first,
+            "remark",
+            "dmesg -e prints whole minutes, then what passed since: times are up to a minute early",
+        )
+    return _of_kernel(rows)
+
+
+def _kernel_iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    names = ["pri", "facility", "level", "year", "mon", "day", "h", "m", "s", "zone", "rest"]
+    rows = _split(frame, KERNEL_ISO, names)
+    if rows.is_empty():
+        return rows
+    rows = rows.with_columns(pl.col("s").str.replace(",", ".", literal=True), program=pl.lit("kernel"))
+    rows = rows.with_columns(t_local=_date(pl.col("mon").cast(pl.Int64, strict=False)) - _offset())
+    _wall_domain(rows, "wall-utc", source, out)
+    return _of_kernel(rows)
+
+
+def _of_kernel(rows: pl.DataFrame) -> pl.DataFrame:
+    """Complete lines of the ring buffer: `-x` says facility and level, `-r` their number."""
+    said = pl.concat_str("facility", "level", separator=".")
+    return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"), pri=pl.coalesce("pri", said))
 
 
 def _date(month: pl.Expr) -> pl.Expr:
@@ -219,7 +305,13 @@ def _date(month: pl.Expr) -> pl.Expr:
 
 
 def _tagged(rows: pl.DataFrame) -> pl.DataFrame:
-    """Split `program[pid]: text`; what has no program stays text."""
+    """Split `program[pid]: text`; what has no program stays text. AIX names facility and level before the program."""
+    aix = pl.col("rest").str.extract_groups(AIX_FACILITY).struct.rename_fields(["facility", "level", "behind"])
+    rows = rows.with_columns(aix.alias("a")).unnest("a")
+    rows = rows.with_columns(
+        rest=pl.coalesce("behind", "rest"),
+        pri=pl.coalesce("pri", pl.concat_str("facility", "level", separator=".")),
+    ).drop("facility", "level", "behind")
     parts = pl.col("rest").str.extract_groups(rf"^{_TAG}$").struct.rename_fields(["program", "pid", "text"])
     return rows.with_columns(g=parts).unnest("g").with_columns(text=pl.coalesce("text", "rest"))
 

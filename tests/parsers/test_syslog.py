@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,3 +58,20 @@ def test_an_hour_that_does_not_exist_has_no_time():
 def test_an_alert_log_is_no_system_log():
     text = b"2016-04-14T05:58:39.123456+02:00\nThread 1 advanced to log sequence 4711\n"
     assert read_bytes(text).account.kind != "syslog"
+
+
+@FEW
+@given(steps=st.lists(st.integers(1, 10**10), min_size=1, max_size=6))
+def test_dmesg_e_adds_up_what_passed(steps):
+    text = "[Nov22 05:06] first\n" + "".join(f"[{f'+{s // 10**6}.{s % 10**6:06}':>10}] later\n" for s in steps)
+    table = read_bytes(text.encode(), Hints(kind="syslog", variant="dmesg_e", year=2026)).table("logs")
+    base = (datetime(2026, 11, 22, 5, 6) - datetime(1970, 1, 1)).total_seconds()
+    expected = [base + sum(steps[:n]) / 10**6 for n in range(len(steps) + 1)]
+    assert table["t_local"].to_list() == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_named_zone_is_no_offset():
+    text = b"Thu 2016-04-14 03:58:39 CEST db1 sshd[4711]: x\nThu 2016-04-14 03:58:40 CEST db1 sshd[4711]: y\n"
+    reading = read_bytes(text)
+    assert reading.table("logs")["program"].to_list() == ["sshd", "sshd"]
+    assert {d.kind for d in reading.account.parts[0].domains} == {"wall-local"}
