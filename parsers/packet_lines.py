@@ -39,11 +39,14 @@ SERVICES = {
 """Ports that tools print by name where nobody said -n; 1521 is registered as ncube-lm."""
 
 _ETHER = (
-    r"(?:[0-9a-f:]{11,17} (?:\([^)]*\) )?> (?:[0-9a-f:]{11,17}|Broadcast)(?: \([^)]*\))?, (?:ethertype )?[^,]{1,40}, length [0-9]+: "
-    r"(?:vlan ([0-9]+), p [0-9]+, (?:DEI, )?(?:ethertype )?[^,]{1,40}, )?)?"
+    r"(?:(?:[0-9a-f:]{11,17} (?:\([^)]*\) )?> (?:[0-9a-f:]{11,17}|Broadcast)(?: \([^)]*\))?, (?:ethertype )?"
+    # What -i any prints for it: the sender's alone.
+    r"|(?:(?:In|Out|B|M|P) +)?(?:ifindex [0-9]+ )?[0-9a-f:]{17} (?:\([^)]*\) )?ethertype )"
+    r"[^,]{1,40}, length [0-9]+: (?:vlan ([0-9]+), p [0-9]+, (?:DEI, )?(?:ethertype )?[^,]{1,40}, )?)?"
 )
+# -ttt and -ttttt: a blank in front.
 _STAMP = (
-    r"(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9}) |([0-9]{9,10}\.[0-9]{1,9}) )?"
+    r"(?: ?(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9}) |([0-9]{9,10}\.[0-9]{1,9}) )?"
     r"(?:[a-z][0-9A-Za-z.:@_-]* +(?:In|Out|B|M|P|\?) +)?"
 )
 _PAIR = r"([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*) > ([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*): "
@@ -51,7 +54,9 @@ TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?(?:\([^>]*\) )?" + _PAIR
 TCPDUMP_SECOND = r"^[ \t]{2,}" + _PAIR
 """The second line of a packet under -v; the first one is TCPDUMP_FIRST."""
 
-TCPDUMP_FIRST = r"^" + _STAMP + _ETHER + r"IP6? \((?:tos|class|flowlabel|hlim)[^>]*\)$"
+TCPDUMP_FIRST = r"^" + _STAMP + _ETHER + r"(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
+TCPDUMP_QUOTED = r"^\t(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
+"""The head of the packet that an ICMP error quotes, under -v: the line below it is no packet of its own."""
 TCPDUMP_ARP = (
     r"^" + _STAMP + _ETHER + r"(?i:arp),? (?:\([^>]*\), )?(?i:request |reply )?(who-has|[0-9A-Za-z.:_-]+)(.*)$"
 )
@@ -66,7 +71,7 @@ SNOOP = (
     r"([0-9A-Za-z(][0-9A-Za-z.:_()-]*) +(?:VLAN#([0-9]+): )?(?:length: +[0-9]+ +)?([A-Z]{2,8}[0-9]?|ICMPv6) ?"
 )
 TSHARK = (
-    r"^ *(?:[0-9]+ +)?(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]+\.[0-9]{6,9})) +"
+    r"^ *(?:[0-9]+ +)?(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9})) +"
     r"([0-9A-Za-z:][0-9A-Za-z.:_-]*) +(?:→|->) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +([0-9]+) "
 )
 TSHARK_TCP = r"([0-9]+) +(?:→|->|>) +([0-9]+) +\[([A-Z, ]+)\]"
@@ -238,7 +243,7 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
 
 def tshark(frame: pl.DataFrame) -> pl.DataFrame:
     """Summary lines of tshark with its usual columns; sequence numbers are relative unless told otherwise."""
-    rows = _groups(frame, TSHARK, "date clock relative src dst layer size")
+    rows = _groups(frame, TSHARK, "date clock epoch relative src dst layer size")
     line = pl.col("line")
     rows = rows.with_columns(
         line.str.extract_groups(TSHARK_TCP).struct.rename_fields(["sport", "dport", "words"]).alias("g")

@@ -1,7 +1,7 @@
 r"""Packets: tcpdump, snoop and tshark as text, and captures (pcap, pcapng, snoop files).
 
 Tools: tcpdump 3 and 4 (-n, -e, -v, -q, -S, -t to -ttttt, -i any, -x bytes are passed over), Solaris snoop(1M) summaries
-(-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t ad). Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE
+(-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t d, -t a, -t ad, -t e). Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE
 port 1521`. A capture is read by its transcript (`parsers/pcap.py`): line n is packet n.
 
 Samples::
@@ -19,6 +19,7 @@ nanoseconds survive. A stamp is when the packet passed the capture, on either ho
 Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
 stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
 that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission.
+Under -v an ICMP error quotes a packet: its two lines are no packet.
 Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: tshark -T fields, tunnels;
 lines of tshark that name a protocol above TCP have no ports.
 """
@@ -36,6 +37,7 @@ from parsers.packet_lines import (
     TCPDUMP,
     TCPDUMP_ARP,
     TCPDUMP_FIRST,
+    TCPDUMP_QUOTED,
     TCPDUMP_SECOND,
     TRANSCRIPT,
     TSHARK,
@@ -52,7 +54,8 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables, line_span
 
 DETAIL = (
-    r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
+    r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^[0-9a-f]{4,8}  (?:[0-9a-f]{2} ){1,16} |"
+    r"^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
     r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
     rf"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$|{LAYERS_END}"
 )
@@ -84,7 +87,7 @@ FORMATS = (
         man="tcpdump(1), snoop(1M), tshark(1)",
         example="tcpdump -nn -tttt port 1521",
         clocks=("wall-local", "wall-utc", "trace-relative", "none"),
-        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_ARP, SNOOP, TSHARK, DETAIL)) + ")",
+        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_QUOTED, TCPDUMP_ARP, SNOOP, TSHARK, DETAIL)) + ")",
     ),
 )
 
@@ -194,6 +197,13 @@ def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) 
     """Give the second lines of -v the stamp of their first line, which may stand at the end of the run before."""
     firsts = frame.filter(pl.col("line").str.contains(TCPDUMP_FIRST))
     out.read(firsts["line_no"])
+    quoted = frame.filter(pl.col("line").str.contains(TCPDUMP_QUOTED))["line_no"]
+    below = [*([state.pop("quoted")] if "quoted" in state else []), *(quoted + 1).to_list()]
+    out.read(quoted)
+    out.read(rows.filter(pl.col("line_no").is_in(below))["line_no"])
+    rows = rows.filter(~pl.col("line_no").is_in(below))
+    if below and frame["line_no"].max() == below[-1] - 1:
+        state["quoted"] = below[-1]
     if firsts.is_empty() and "first" not in state:
         return rows
     names = ["date", "clock", "epoch", "vlan"]
