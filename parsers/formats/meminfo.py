@@ -17,7 +17,8 @@ Tables: meminfo (unit kb or pages; pct for the used share of lsps), names as /pr
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb). Clock: none, or
 the marks' wall clock. Traps: free prints kB unless an option says else, and does not name it: with small numbers the unit
 stays unknown; swap -l counts blocks of 512 bytes; ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`;
-`buffers/cache` was a line of its own up to procps 3.2. Known gaps: figures in MB or % beside pages are not kept; free -h is rounded.
+`buffers/cache` was a line of its own up to procps 3.2 (`buffers` in busybox); free -b is told by figures that are all multiples of 1024.
+Known gaps: figures in MB or % beside pages are not kept; free -h is rounded.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from parsers.tables import State, Tables
 PROC = r"^[ \t]*([A-Z][A-Za-z0-9_]*(?:\([a-z_]+\))?):[ \t]+([0-9]{1,18})(?:[ \t]+([kK]B))?$"
 _SIZE = r"[0-9][0-9.,]*(?:[KMGTPE]i?|B)?"
 FREE_HEAD = r"^[ \t]*total[ \t]+used[ \t]+free(?:[ \t]+(?:shared|buffers|cached|cache|buff/cache|available))*$"
-FREE = rf"^[ \t]*(Mem|Swap|Total|Low|High|-/\+ buffers/cache):((?:[ \t]+{_SIZE})+)$"
+FREE = rf"^[ \t]*(Mem|Swap|Total|Low|High|Comm|-/\+ buffers(?:/cache)?):((?:[ \t]+{_SIZE})+)$"
 BUDDY = r"^[ \t]*Node ([0-9]{1,4}), zone[ \t]+([A-Za-z0-9]+)((?:[ \t]+[0-9]+)+)$"
 LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
 LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})[ \t]+(?:yes|no)\b.*$"
@@ -85,7 +86,7 @@ FORMATS = tuple(
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
 _WORDS = {
     "proc": ("MemTotal:", "MemFree:", "HugePages_Total:", "PageTables:", "SwapTotal:", "AnonPages:"),
-    "free": ("Mem:", "buffers/cache:"),
+    "free": ("Mem:", "buffers/cache:", "buffers:"),
     "buddyinfo": (", zone ",),
     "lsps": ("Paging Space", "Page Space"),
     "swap": ("k bytes allocated", "swapfile "),
@@ -99,9 +100,18 @@ _FREE_NAMES = {
     "Swap": {"total": "SwapTotal", "used": "SwapUsed", "free": "SwapFree"},
     "Low": {"total": "LowTotal", "used": "LowUsed", "free": "LowFree"},
     "High": {"total": "HighTotal", "used": "HighUsed", "free": "HighFree"},
+    "Comm": {"total": "CommitLimit", "used": "Committed_AS", "free": "CommitFree"},
     "Total": {"total": "Total", "used": "TotalUsed", "free": "TotalFree"},
 }  # fmt: skip
-_FREE_UNITS = {"b": 1 / 1024, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}
+_FREE_UNITS = {"b": 1 / 1024, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3, "p": 1024.0**4}
+_DECIMAL_UNITS = {
+    "b": 1 / 1024,
+    "k": 1000 / 1024,
+    "m": 1000**2 / 1024,
+    "g": 1000**3 / 1024,
+    "t": 1000**4 / 1024,
+    "p": 1000**5 / 1024,
+}
 _SUFFIX = {"B": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4, "E": 1024.0**5}
 PLAIN_KB = 1_000_000
 """From this total on, a figure of free without a unit is read as kB: as MB it would be a terabyte."""
@@ -173,7 +183,7 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
     rows = frame.with_columns(is_head=line.str.contains(FREE_HEAD)).filter(pl.col("is_head") | line.str.contains(FREE))
     rows = _sampled(rows, pl.col("is_head"), state)
     out.read(rows["line_no"])
-    option = re.search(r"free\b.*? -[a-z]*?([bkmgt])", source.hints.command or "")
+    option = _unit_said(source.hints.command or "")
     found = []
     for line_no, t_local, text, is_head, sample in rows.select(
         "line_no", "t_local", "line", "is_head", "sample"
@@ -186,7 +196,7 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
         if match is None or match[1].startswith("-"):
             continue
         cells = match[2].split()
-        factor = _FREE_UNITS[option[1]] if option else None
+        factor = option
         if factor is None and not re.search(r"[A-Z]", match[2]):
             factor = _assumed(line_no, match[1], cells, out, state)
         for column, cell in zip(columns, cells, strict=False):
@@ -205,13 +215,33 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
     out.add("meminfo", pl.DataFrame(found, schema=columns, orient="row"))
 
 
+def _unit_said(command: str) -> float | None:
+    """Tell the kB of one figure by free's options: -m, --mega, --si; -t is the line of sums."""
+    said = re.search(r"\bfree\b(.*)", command)
+    if said is None:
+        return None
+    short = re.search(r" -[a-z0-9]*?([bkmg])[a-z0-9]*(?: |$)", said[1])
+    long = re.search(r" --(?:(bytes)|([kmgtp])(?:ilo|ega|iga|era|eta)|([kmgtp])(?:i|e)bi)\b", said[1])
+    if long:
+        return 1 / 1024 if long[1] else _DECIMAL_UNITS[long[2]] if long[2] else _FREE_UNITS[long[3]]
+    if short:
+        return (_DECIMAL_UNITS if " --si" in said[1] else _FREE_UNITS)[short[1]]
+    return None
+
+
 def _assumed(line_no: int, row: str, cells: list[str], out: Tables, state: State) -> float | None:
     """Decide the unit once, by the first total of memory: kB where nothing else is likely, else unknown; noted."""
     if "factor" not in state:
-        total = _size(cells[0], 1.0)[0] or 0.0
-        state["factor"] = 1.0 if row != "Mem" or total >= PLAIN_KB else None
+        sizes = [_size(cell, 1.0)[0] or 0.0 for cell in cells]
+        # Memory is counted in pages: figures of free -b, and hardly ever those in kB, are all multiples of 1024.
+        bytes_ = sizes[0] >= PLAIN_KB * 1024 and len(sizes) > 2 and not any(x % 1024 for x in sizes)
+        state["factor"] = 1 / 1024 if bytes_ else 1.0 if row != "Mem" or sizes[0] >= PLAIN_KB else None
         words = (
-            "kB, free's own unit" if state["factor"] else "unknown: so small a total may be kB, MB or GB (free -m, -g)"
+            "unknown: so small a total may be kB, MB or GB (free -m, -g)"
+            if state["factor"] is None
+            else "bytes: all figures are whole kB (free -b)"
+            if bytes_
+            else "kB, free's own unit"
         )
         out.note(line_no, line_no, "remark", f"free does not print its unit: {words}")
     factor: float | None = state["factor"]

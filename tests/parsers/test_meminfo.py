@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,3 +83,31 @@ def test_a_control_groups_memory_stat_is_none_of_it():
         b"anon 1024\nfile 2048\nkernel_stack 16\npgfault 40\npgmajfault 1\nworkingset_refault_anon 0\npgscan_direct 4\n"
     )
     assert read_bytes(text).account.kind == "cgroup"
+
+
+@pytest.mark.parametrize(
+    ("options", "kb"),
+    [
+        ("", 1.0),
+        (" -t", 1.0),
+        (" -tm", 1024.0),
+        (" -m -s 5", 1024.0),
+        (" --si -m", 1000**2 / 1024),
+        (" --mega", 1000**2 / 1024),
+        (" --mebi", 1024.0),
+        (" -b", 1 / 1024),
+    ],
+)
+def test_the_command_tells_the_unit_of_free(options, kb):
+    text = f"$ free{options}\n       total   used   free\nMem: 8053801 1262704 6791097\n"
+    rows = read_bytes(text.encode()).table("meminfo")
+    assert rows["value"].to_list() == pytest.approx([8053801 * kb, 1262704 * kb, 6791097 * kb])
+
+
+@FEW
+@given(pages=st.lists(st.integers(0, 2**32), min_size=3, max_size=3))
+def test_figures_in_bytes_are_told_from_kb(pages):
+    cells = [2**20 + pages[0], *pages[1:]]
+    text = "  total   used   free\nMem: " + " ".join(str(4096 * x) for x in cells) + "\n"
+    rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="free")).table("meminfo")
+    assert rows["value"].to_list() == [4.0 * x for x in cells]
