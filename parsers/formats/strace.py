@@ -55,6 +55,8 @@ FORMAT = Format(
 
 SAMPLE = 60
 
+_COUNT = re.compile(r"^[\t >|]*[0-9]{1,3}[.,][0-9]{2} +[0-9]+[.,][0-9]{6} .*[0-9] +[a-z_][a-z0-9_]*$")
+
 _QUICK = re.compile(r"\) *\t*= |<unfinished \.\.\.>|resumed>|\+\+\+ (?:exited|killed)|% time|usecs/call")
 _SIGNS = re.compile(
     r"= -1 E[A-Z0-9]+ \(|= \? ?(?:E|$)|<unfinished \.\.\.>|<\.\.\. \w+ resumed>|\+\+\+ (?:exited with|killed by)|--- SIG\w+ \{|--- SIG\w+ \("
@@ -76,6 +78,8 @@ def claim(head: Head) -> Claim | None:
     for number, line in enumerate(head.lines[:2000], start=1):
         if is_header(line) and any(line.strip().endswith(" total") for line in head.lines[number:]):
             return Claim(0.97, f"the header of a table of strace -c in line {number}")
+        if is_header(line) and any(_COUNT.match(line) for line in head.lines[number : number + 3]):
+            return Claim(0.93, f"the header of a table of strace -c in line {number}, cut before its total")
         if _FOREIGN.search(line):
             foreign += 1
         if OPENED.match(line) and (re.search(ANY_TAIL, line) or line.endswith("<unfinished ...>")):
