@@ -75,7 +75,7 @@ UNITS = {name: factor for factor, names in _UNITS.items() for name in names.spli
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 
 LINE = (
-    r"(?i)^[ \t]*(?:([^:=0-9][^:=]{0,79}?)[ \t]*[:=][ \t]*)?"
+    r"(?i)^[ \t]*(?:([^:=0-9$][^:=]{0,79}?)[ \t]*[:=][ \t]*)?"
     r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
 """Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
@@ -123,7 +123,8 @@ def claim(head: Head) -> Claim | None:
     same = labels.count(common)
     if same * 2 < len(found):
         return None
-    timely = re.search(TIME_WORDS, common) is not None
+    # A time-out is set, not measured.
+    timely = re.search(TIME_WORDS, common) is not None and not re.search(r"(?i)time[-_ ]?out", common)
     strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
     return Claim(strength, f"{same} lines `{common} : number`", "list")
 
