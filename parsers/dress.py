@@ -69,6 +69,10 @@ STEPS: dict[str, Step] = {
         ),
     ),
     "mail": Step("quotes of mail", ((r"^(?: {0,3}>)+ ?", ""),)),
+    "tags": Step(
+        "tags of a listing",
+        ((r"^[ \t]*<pre\b[^>]*>(?:<code\b[^>]*>)?", ""), (r"(?:</code>)?</pre>[ \t]*$", "")),
+    ),
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
     "wiki": Step(
         "cells of a wiki table",
@@ -94,6 +98,7 @@ _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
 }
+_TAGS = re.compile(r"[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
 _BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
 """A branch of a call tree, whose bars are its own."""
 
@@ -102,10 +107,11 @@ _PLAIN = re.compile(r"[\t -~]*")
 
 
 def step_of(name: str) -> Step:
-    """Give a step by its name; `indent 4` and `indent tab` are made from what they say."""
+    """Give a step by its name; `indent 4`, `indent tab` and `indent tab2` are made from what they say."""
     if name.startswith(_INDENT):
         width = name.removeprefix(_INDENT)
-        pattern = r"^\t" if width == "tab" else rf"^ {{1,{int(width)}}}"
+        tabs = width.removeprefix("tab")
+        pattern = rf"^\t{{1,{int(tabs or 1)}}}" if width.startswith("tab") else rf"^ {{1,{int(width)}}}"
         return Step("a uniform indent", ((pattern, ""),))
     return STEPS[name]
 
@@ -133,6 +139,8 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     if _worn("mail", filled, MOST):
         yield "mail", True
         return
+    if any(_TAGS.match(line) for line in (filled[0], filled[-1])):
+        yield "tags", True
     if _is_doubled(lines):
         yield "doubled", True
     for name in ("numbers|", "numbers\t", "numbers:", "numbers "):
@@ -186,8 +194,9 @@ def _rise(lines: Sequence[str]) -> float:
 
 
 def _indent(filled: Sequence[str]) -> str | None:
-    if all(line.startswith("\t") for line in filled):
-        return _INDENT + "tab"
+    tabs = min(len(line) - len(line.lstrip("\t")) for line in filled)
+    if tabs:
+        return f"{_INDENT}tab{tabs if tabs > 1 else ''}"
     width = min(len(line) - len(line.lstrip(" ")) for line in filled)
     return f"{_INDENT}{width}" if width >= 2 else None
 

@@ -13,10 +13,11 @@ costs three times the reading. A file in whose first window nothing is found is 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
 from parsers.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
-from parsers.prose import ADDRESS, FENCE, TOOLISH, sentences
+from parsers.prose import ADDRESS, CLOSED, FENCE, OPENED, RULE, TOOLISH, sentences
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, all_formats
 from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
@@ -58,6 +59,11 @@ BEGINNING = 12
 HANGING = 3
 """So many strange lines right behind an output belong to it: a cut row, a lone count."""
 
+COMMENT = re.compile(r"[ \t]*(?:#+|//) +[^\s0-9]")
+"""What somebody says of an output in the middle of a listing."""
+
+INDENT = r"^(?:\t| {2})"
+
 EXCERPTS = 40
 """So many lines of words may stand between two excerpts of one output."""
 
@@ -85,6 +91,8 @@ LEAST_SAMPLE = 20
 
 FALL = 0.25
 """The hit rate has fallen when it is this part of what it was in the head."""
+
+FLAGS = ("blank", "fence", "own", "any", "prose", "strong", "toolish", "rule", "opened", "closed")
 
 Bools = npt.NDArray[np.bool_]
 
@@ -336,14 +344,24 @@ def all_hits(lines: pl.Series) -> Bools:
 
 
 def _each(lines: pl.Series) -> Bools:
-    """Try every pattern on every line."""
+    """Try every pattern on every line, as it stands and without its indent."""
     line = pl.col("line")
     fits = [
         pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
         for kind, patterns in owns().items()
     ]
     tried: Bools = lines.rename("line").to_frame().select_seq(fits).to_numpy()
+    index, bare = _set_in(lines)
+    if len(index):
+        tried = tried.copy()
+        tried[index] |= bare.rename("line").to_frame().select_seq(fits).to_numpy()
     return tried
+
+
+def _set_in(lines: pl.Series, among: Bools | bool = True) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Give the lines that are set in as listings are, and what stands there: patterns begin with a line."""
+    index = np.flatnonzero(lines.str.contains(INDENT).fill_null(False).to_numpy() & among)
+    return index, lines.gather(index).str.strip_chars_start(" \t")
 
 
 @cache
@@ -356,7 +374,10 @@ def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
     """Find the lines that fit any pattern, where few do."""
     line = pl.col("line")
     fits = pl.any_horizontal([line.str.contains(p).fill_null(False) for p in _many_at_once()])
-    return np.flatnonzero(lines.rename("line").to_frame().select_seq(fits).to_series().to_numpy())
+    index, bare = _set_in(lines)
+    some = [lines.rename("line").to_frame().select_seq(fits).to_series().to_numpy()]
+    some.append(bare.rename("line").to_frame().select_seq(fits).to_series().to_numpy())
+    return np.union1d(np.flatnonzero(some[0]), index[some[1]])
 
 
 def hits(lines: pl.Series, kind: str) -> Bools:
@@ -364,6 +385,9 @@ def hits(lines: pl.Series, kind: str) -> Bools:
     found = np.zeros(len(lines), np.bool_)
     for pattern in owns().get(kind, ()):
         found |= lines.str.contains(pattern).fill_null(False).to_numpy()
+    index, bare = _set_in(lines, ~found)
+    for pattern in owns().get(kind, ()) if len(index) else ():
+        found[index] |= bare.str.contains(pattern).fill_null(False).to_numpy()
     return found
 
 
@@ -373,7 +397,7 @@ def seen_of(lines: pl.Series) -> pl.Series:
     Only to find regions: what a part wears is decided by its own head.
     """
     sample = "\n".join(lines.head(2000).to_list())
-    seen = undressed(lines, characters_of(sample))
+    seen = undressed(lines, (*characters_of(sample), *(("tags",) if "pre>" in sample or "<pre" in sample else ())))
     if seen.str.starts_with(">").any():
         seen = seen.str.replace(r"^(?:>[> ]*> ?|> ?)", "")
     if seen.str.contains(r"^\|.*\|$").any():
@@ -412,15 +436,17 @@ class _Scan:
         self._pieces: list[tuple[int, int, int]] = []
         self._kept: dict[int, _Lines] = {}
         self._own: dict[tuple[str, int], Bools] = {}
-        flags: dict[str, list[Bools]] = {n: [] for n in ("blank", "fence", "own", "any", "prose", "strong", "toolish")}
+        flags: dict[str, list[Bools]] = {n: [] for n in FLAGS}
         count, starts, bits = 0, [], []
         for piece in text.pieces(begin.offset, end):
             starts.append(piece.starts + piece.offset)
             self._pieces.append((count, piece.offset, piece.size))
             count += len(piece.lines)
-            lines = seen_of(undressed(piece.lines, dress))
+            lines = undressed(piece.lines, dress)
+            marks = _marks_of(lines)
+            lines = seen_of(lines)
             fits = None if kind is not None else all_hits(lines)
-            for name, found in _flags(lines, kind, fits).items():
+            for name, found in (_flags(lines, kind, fits) | marks).items():
                 flags[name].append(found)
             if fits is not None:
                 bits.append(np.packbits(fits, axis=1))
@@ -432,6 +458,7 @@ class _Scan:
         joined = {name: np.concatenate(found) if found else none for name, found in flags.items()}
         self.blank, self.fence, self.any = joined["blank"], joined["fence"], joined["any"]
         self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
+        self.rule, self.opened, self.closed = joined["rule"], joined["opened"], joined["closed"]
         self._bits = np.concatenate(bits) if bits else np.zeros((count, (len(owns()) + 7) // 8), np.uint8)
         self._judged = np.full(count // CHUNK + 1, bool(bits))
         if kind is not None:
@@ -507,6 +534,16 @@ class _Scan:
         return Head(lines[:kept], self.text.name, kept == behind - first)
 
 
+def _marks_of(lines: pl.Series) -> dict[str, Bools]:
+    """Say on which lines a listing begins or ends that the writer's tag shares with its first or last line."""
+    found = {name: np.zeros(len(lines), np.bool_) for name in ("opened", "closed")}
+    tagged = lines.str.contains("pre>|<pre", literal=False).fill_null(False)
+    if tagged.any():
+        for name, pattern in (("opened", OPENED), ("closed", CLOSED)):
+            found[name] = (tagged & lines.str.contains(pattern)).to_numpy()
+    return found
+
+
 def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None) -> dict[str, Bools]:
     """Judge lines; what fits some format's own pattern (`fits`, as `all_hits` gives it) is no prose."""
     size = len(lines)
@@ -524,7 +561,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
         index = np.flatnonzero(rest)
         if len(index):
             any_hit[index] = all_hits(lines.gather(index)).any(axis=1)
-    prose, strong, toolish, fence = (np.zeros(size, np.bool_) for _ in range(4))
+    prose, strong, toolish, fence, rule = (np.zeros(size, np.bool_) for _ in range(5))
     index = np.flatnonzero(rest)
     # A line may fit somebody's pattern by accident; a strong sentence is one all the same.
     if len(index):
@@ -536,6 +573,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
             ELISION
         ).to_numpy()
         fence[index] = some.str.contains(FENCE).to_numpy()
+        rule[index] = some.str.contains(RULE).to_numpy()
     return {
         "blank": blank,
         "fence": fence,
@@ -544,6 +582,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
         "prose": prose & ~fence,
         "strong": strong,
         "toolish": toolish & ~prose,
+        "rule": rule,
     }
 
 
@@ -551,7 +590,7 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     """Give the lines of a file that holds one output, an author's words before and behind left out; None if mixed."""
     filled = int((~scan.blank).sum())
     first, behind = 0, scan.count
-    body = np.flatnonzero((scan.any | scan.toolish) & ~scan.prose & ~scan.fence)
+    body = np.flatnonzero((scan.any | scan.toolish) & ~(scan.prose | scan.fence | scan.rule))
     if not len(body):
         return (1, scan.count)
     # Strange lines that touch the output are a banner or a cut row; behind a blank line they are the author's.
@@ -563,17 +602,25 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
         behind = int(gaps[gaps > body[-1]][0])
     if int(scan.strong[first:behind].sum()) > FEW_SENTENCES * filled or scan.fence[first:behind].any():
         return None
+    if scan.opened[first:behind].any() or scan.closed[first:behind].any():
+        return None
+    own = int(scan.mine(first, behind, kind).sum())
+    if int(scan.prose[first:behind].sum()) > own > 0:
+        return None
     if len(_cut(scan, first, behind, kind)) > 1:
         return None
+    # Where somebody writes around it, strange lines behind a blank one are no lines that happen to have no pattern.
+    if (first or behind < scan.count) and (found := _trimmed(scan, first, behind, kind, 0)) is not None:
+        if int((~scan.blank[first : found[0]]).sum()) > HANGING:
+            return None
+        behind = found[1] if scan.blank[found[1] : behind].any() else behind
     return scan.begin.line + first, scan.begin.line + behind - 1
 
 
 def _regions(scan: _Scan) -> list[Region]:
     """Find the outputs of a window."""
     found: list[Region] = []
-    wall = scan.prose | scan.fence
-    edges = np.flatnonzero(np.diff(np.concatenate([[True], wall, [True]]).astype(np.int8)))
-    for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+    for first, behind in _between_walls(scan):
         if not scan.any[first:behind].any():
             continue
         scan.breath()
@@ -590,6 +637,16 @@ def _regions(scan: _Scan) -> list[Region]:
             found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))
             least = end
     return _joined(scan, found)
+
+
+def _between_walls(scan: _Scan) -> Iterator[tuple[int, int]]:
+    """Give the lines between sentences and fences."""
+    wall = scan.prose | scan.fence
+    edges = np.flatnonzero(np.diff(np.concatenate([[True], wall, [True]]).astype(np.int8)))
+    borders = np.union1d(np.flatnonzero(scan.opened), np.flatnonzero(scan.closed) + 1)
+    for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        inside = borders[(borders > first) & (borders < behind)].tolist()
+        yield from pairwise([first, *inside, behind])
 
 
 def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
@@ -628,20 +685,37 @@ def _claimed(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]
     if kind is not None:
         return _at_prompts(scan, _cut(scan, first, behind, kind))
     blocks = _blocks(scan, first, behind)
-    if len(blocks) < 2:
-        return []
     found: list[tuple[str, int, int]] = []
     for begin, end in blocks:
         if not scan.any[begin:end].any():
             continue
-        kind = _winner(scan, begin, end)
+        kind = _winner(scan, begin, end) if len(blocks) > 1 else None
         if kind is None:
+            found += _stretches(scan, begin, end)
             continue
         if found and found[-1][0] == kind and _is_bare(scan, found[-1][2], begin):
             found[-1] = (kind, found[-1][1], end)
         else:
             found += _cut(scan, begin, end, kind)
     return _at_prompts(scan, found)
+
+
+def _stretches(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]:
+    """Find outputs among strange lines without a blank line between them: several lines of one kind in a row."""
+    runs: list[tuple[int, int, str]] = []
+    for kind in scan.kinds(first, behind):
+        own = np.flatnonzero(scan.mine(first, behind, kind)) + first
+        for run in np.split(own, np.flatnonzero(np.diff(own) > HANGING) + 1):
+            if len(run) >= FEW_LINES:
+                runs.append((int(run[0]), int(run[-1]) + 1, kind))
+    found: list[tuple[str, int, int]] = []
+    for begin, end, kind in sorted(runs, key=lambda run: (run[0] - run[1], run))[:CUTS]:
+        if any(begin < b and a < end for _, a, b in found) or (begin == first and end == behind):
+            continue
+        claims = recognise(scan.head(begin, end), kinds=scan.kinds(begin, end)).claims
+        if claims and claims[0].format.kind == kind and claims[0].claim.strength >= STRANGER:
+            found.append((kind, begin, end))
+    return sorted(found, key=lambda part: part[1])
 
 
 def _is_bare(scan: _Scan, first: int, behind: int) -> bool:
@@ -677,7 +751,9 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
     for place, at in enumerate(starts):
         if tries >= CUTS:
             continue
-        following = next((x for x in starts[place + 1 :] if x > at + 2), behind)
+        # What a command wrote goes on to the next one, banner, blank lines and all.
+        later = (x for x in starts[place + 1 :] if seams[x] or (x > at + 2 and not seams.get(at)))
+        following = next(later, behind)
         if not seams.get(at) and _is_familiar(scan, at, following, kind):
             continue
         others = scan.kinds(at, min(following, at + BEGINNING)) - {kind}
@@ -757,19 +833,89 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
     """Leave out a heading before the first line of the output and what hangs behind its last; add the lead."""
     size = min(behind - first, 100_000)
     own = scan.mine(first, first + size, kind) if kind in owns() else scan.any[first : first + size]
-    front = np.flatnonzero(own | scan.toolish[first : first + size])
+    front = np.flatnonzero(own)
+    if not len(front):
+        front = np.flatnonzero(scan.toolish[first : first + size])
     if not len(front):
         return None
-    begin = first + int(front[0])
+    begin = _head_of(scan, first + int(front[0]), first)
     led = _lead(scan, begin, max(least, first))
-    if not scan.blank[first:led].all() and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
+    bare = scan.blank[first:led].all() or _is_told(scan, led, begin + 1)
+    if not bare and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
         begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that no pattern knows
     tail = max(first, behind - 100_000)
     last = scan.mine(tail, behind, kind) if kind in owns() else scan.any[tail:behind]
-    end = tail + int(np.flatnonzero(last | scan.toolish[tail:behind])[-1]) + 1
-    hanging = np.flatnonzero(scan.blank[end : end + HANGING + 1])
-    end = min(end + (int(hanging[0]) if len(hanging) else 0), behind) if end < behind else end
-    return max(_lead(scan, begin, least), least), end
+    final = np.flatnonzero(last)
+    end = _tail_of(scan, tail + int(final[-1]) + 1 if len(final) else begin + 1, behind)
+    return max(_lead(scan, begin, least), least), _hang_of(scan, end, behind)
+
+
+def _head_of(scan: _Scan, begin: int, first: int) -> int:
+    """Go up from an output's first own line: to the command that wrote it, else over lines and blocks that look like a
+    tool's.
+    """
+    head = begin
+    while head > first:
+        filled = np.flatnonzero(~scan.blank[first:head])
+        if not len(filled):
+            break
+        bottom = first + int(filled[-1])
+        gap = np.flatnonzero(scan.blank[first : bottom + 1])
+        top = first + int(gap[-1]) + 1 if len(gap) else first
+        shown = [at for at in range(bottom, max(top, bottom - LEAD_LINES) - 1, -1) if _is_told(scan, at, at + 1)]
+        if shown:
+            return shown[0]
+        tools = scan.toolish[top : bottom + 1] & ~scan.rule[top : bottom + 1]
+        if not (tools.all() if bottom < head - 1 else tools.any()):
+            break
+        head = top if tools.all() else top + int(np.flatnonzero(tools)[0])
+        if head > top:
+            break
+    return head
+
+
+def _tail_of(scan: _Scan, end: int, behind: int) -> int:
+    """Go down from an output's last own line over lines and blocks that look like a tool's; few strange lines right
+    behind a row are passed if such a block follows.
+    """
+    tail, at = end, end
+    while at < behind:
+        filled = np.flatnonzero(~scan.blank[at:behind])
+        if not len(filled):
+            break
+        top = at + int(filled[0])
+        gap = np.flatnonzero(scan.blank[top:behind])
+        bottom = top + int(gap[0]) if len(gap) else behind
+        tools = scan.toolish[top:bottom] & ~scan.rule[top:bottom]
+        if top > at and not tools.all():
+            break
+        if tools.any():
+            tail = top + int(np.flatnonzero(tools)[-1]) + 1
+        if bottom - max(tail, top) > HANGING:
+            break
+        at = bottom
+    return end + _uncommented(scan, end, min(tail, end + LEAD_LINES), tail)
+
+
+def _hang_of(scan: _Scan, end: int, behind: int) -> int:
+    """Take in the few strange lines right behind an output, but no comment on it."""
+    blanks = np.flatnonzero(scan.blank[end : end + HANGING + 1])
+    if end >= behind or not len(blanks):
+        return end
+    hanging = min(end + int(blanks[0]), behind)
+    return end + _uncommented(scan, end, hanging, hanging)
+
+
+def _uncommented(scan: _Scan, first: int, last: int, behind: int) -> int:
+    """Count lines [first, behind), or up to a comment in [first, last)."""
+    texts = scan.lines(first, last).to_list()
+    return next((i for i, text in enumerate(texts) if COMMENT.match(text)), behind - first)
+
+
+def _is_told(scan: _Scan, first: int, behind: int) -> bool:
+    """Does a prompt with a command stand there?"""
+    prompts = (prompt_of(line) for line in scan.lines(first, behind).to_list())
+    return any(prompt is not None and prompt.command for prompt in prompts)
 
 
 def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:

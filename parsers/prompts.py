@@ -39,7 +39,9 @@ _COMMAND = r"(?P<command>[^\s|].*)"
 # A prompt that names somebody or some place may have any command; a bare sign only one that is known.
 _NAMED = re.compile(
     r"^(?:[0-9:]{5,8} +|\[[0-9:]{5,8}\] ?)?(?:\([\w.-]+\) ?)?(?:"
-    r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?: [^\]]{0,80})?\] ?[#$%>]"
+    r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?:[ :][^\]]{0,80})?\] ?[#$%>]"
+    r"|\[[a-z_][\w.-]* [/~][^\]]{0,80}\] ?[#$%>]"
+    r"|➜ +[^\s]{1,80}(?: git:\([^)]{1,80}\))?(?: ✗)?(?= )|❯(?= )"
     r"|(?P<user2>[a-z_][\w.-]*)@(?P<host2>[A-Za-z][\w.-]*)(?:[:\[{ ] ?[^\s#$%>]{0,80})? ?[#$%>]"
     r"|<(?P<user3>[\w.-]+)@(?P<host3>[\w.-]+)[^>]{0,40}>"
     r"|(?P<host4>[A-Za-z][\w.-]{1,40}):(?:[/~][^\s#$%>]{0,80})? ?[#$%]"
@@ -53,6 +55,7 @@ _NAMED = re.compile(
 _BARE = re.compile(rf"^[#$] ?(?P<command>(?:(?:sudo|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")
 _PERCENT = re.compile(rf"^% (?P<command>(?!time\b){_PATH_WORD}(?:[ \t].*)?)$")
 _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$")
+_LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")
 _EMPTY = re.compile(r"^[$%]$")
 # What reads like a sentence behind the sign of a comment is no command.
 _SENTENCE = re.compile(
@@ -135,7 +138,7 @@ def prompt_of(line: str) -> Prompt | None:
     line = line.strip()
     if not line or len(line) > 1000:
         return None
-    bare = _BARE.match(line) or _PERCENT.match(line) or _DOLLAR.match(line)
+    bare = _BARE.match(line) or _PERCENT.match(line) or _DOLLAR.match(line) or _LOCAL.match(line)
     if bare:
         return None if _SENTENCE.search(line) else Prompt(None, bare["command"].strip())
     if _EMPTY.match(line):

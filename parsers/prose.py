@@ -20,9 +20,13 @@ _CALLS = r"[=(]\S*\)|\w::\w"
 """Calls and names of code; a long sentence may mention some."""
 
 FENCE = (
-    r"^[ \t]*(?:```|~{3,7}(?:[^~ ]| +[^~ ]|[ \t]*$)|</?pre\b|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$|</?(?:syntaxhighlight|nowiki)\b"
+    r"^[ \t]*(?:```|~{3,7}(?:[^~ ]| +[^~ ]|[ \t]*$)|</?pre\b[^>]*(?:>(?:</?code\b[^>]*>)?[ \t]*)?$|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$"
+    r"|</?(?:syntaxhighlight|nowiki)\b"
     # ipreport of AIX begins lines with `<source port=`.
-    r"|</?source(?:>| +(?:lang|line|inline|highlight)\b))"
+    r"|</?source(?:>| +(?:lang|line|inline|highlight)\b)"
+    # Jekyll, Hugo, forums, Trac, reStructuredText, Org.
+    r"|\{[%{]-?<? *(?:end|/)?(?:highlight|raw)\b[^}]*[%}]\}[ \t]*$|\[/?(?:code|quote|noparse)(?:=[^\]]*)?\][ \t]*$"
+    r"|\{\{\{(?:#!.*)?$|\}\}\}$|\.\. (?:code-block|code|sourcecode|highlight|parsed-literal)::|#\+(?i:begin|end)_(?i:src|example|quote)\b)"
 )
 """Where a writer says that a listing begins or ends."""
 
@@ -30,6 +34,13 @@ TOOLISH = (
     r"[0-9][ \t]+[-.0-9]|\S[ \t]{2,}\S.*\S[ \t]{2,}\S|\t\S.*\t|^[-=_*#|+ \t]{3,}$|0x[0-9a-fA-F]+|^[ \t]*[|+][-|+ ]"
     r"|[a-z]\(.*\)[ \t]*=|[0-9]%|^[^ \t]+[=:][ \t]?\S+$|^[ \t]*[0-9.,]+[ \t]"
 )
+
+OPENED = r"^[ \t]*<pre\b[^>]*>(?:<code\b[^>]*>)?[ \t]*[^< \t]"
+CLOSED = r"[^> \t][ \t]*(?:</code>)?</pre>[ \t]*$"
+"""Where a listing begins or ends on a line of the listing itself."""
+
+RULE = r"^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$"
+"""What a writer draws between paragraphs; a tool draws it too, but not behind its last row and a blank line."""
 
 ADDRESS = r"^[ \t]*[<(]?(?:https?|ftp|mailto):\S+$"
 

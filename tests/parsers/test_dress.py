@@ -101,6 +101,9 @@ def test_undressed_text_is_not_taken_for_dressed(path):
         ("\ufeffa", ("bom",), "a"),
         ("      a", ("indent 4",), "  a"),
         ("\t\ta", ("indent tab",), "\ta"),
+        ("\t\t\ta", ("indent tab2",), "\ta"),
+        ('<pre class="x"><code>a b', ("tags",), "a b"),
+        ("a b</code></pre>", ("tags",), "a b"),
         ("a   ", (), "a"),
     ],
 )
@@ -110,7 +113,7 @@ def test_what_is_taken_off(line, dress, left):
         assert undressed(pl.Series([line]), dress).to_list() == [left]
 
 
-NAMES = [*STEPS, "indent 4", "indent tab"]
+NAMES = [*STEPS, "indent 4", "indent tab", "indent tab2"]
 
 
 @settings(max_examples=100, deadline=None, database=None)

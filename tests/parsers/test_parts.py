@@ -369,3 +369,179 @@ def test_a_weak_claim_keeps_its_lines_between_blank_ones(tmp_path, text: str, pa
 def test_a_row_of_tildes_in_a_report_is_no_fence():
     lines = pl.Series([" ~~~ ~~~~~~~~~~~~~~~ ~~~~~~~~~~~~", "~~~~~~~~", "~~~", "~~~~ text", "  ~~~console"])
     assert lines.str.contains(FENCE).to_list() == [False, False, True, True, True]
+
+
+BANNER = "Linux 5.6.8-300.fc32.x86_64 (atlas)     2020-05-07      _x86_64_        (8 CPU)"
+DISKS = f"""{BANNER}
+
+avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+           0.18    0.01    1.11    0.21    0.00   98.49
+
+Device             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd
+sde              19.23       388.93         0.09         0.00  158440224      35218          0
+sdf              19.20       388.94         0.09         0.00  158447574      34894          0"""
+ARRAY = """/dev/md0:
+           Version : 1.2
+     Creation Time : Thu Nov  7 19:30:03 2013
+        Raid Level : raid6
+        Array Size : 11720301024 (11177.35 GiB 12001.59 GB)
+
+    Active Devices : 8
+   Working Devices : 8
+
+    Number   Major   Minor   RaidDevice State
+      12       8       64        0      active sync   /dev/sde
+      11       8       80        1      active sync   /dev/sdf
+      13       8      112        2      active sync   /dev/sdh"""
+TOP = """top - 09:08:19 up 4 days, 17:10,  3 users,  load average: 1.00, 1.00, 1.00
+Tasks: 243 total,   1 running, 242 sleeping,   0 stopped,   0 zombie
+%Cpu(s):  0.2 us,  0.5 sy,  0.0 ni, 98.5 id,  0.1 wa,  0.6 hi,  0.1 si,  0.0 st
+MiB Mem :  24034.6 total,  11198.4 free,   1871.8 used,  10964.3 buff/cache
+MiB Swap:   7828.5 total,   7828.5 free,      0.0 used.  21767.6 avail Mem
+
+    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND
+  19719 root      20   0    2852   2820   2020 D   5.1   0.0 285:40.07 raid6check
+   1123 root      20   0       0      0      0 S   0.3   0.0  25:47.54 md0_raid6"""
+DRIVES = "\n".join(f"/dev/sd{x} : ST2000NM0033-9ZM175" for x in "efhijk")
+FREE = """             total       used       free     shared    buffers     cached
+Mem:          3290       3167        123          0          3       2055
+-/+ buffers/cache:       1108       2182
+Swap:         5914        510       5404"""
+UNAME = "Linux db1 3.2.0-35-generic #55-Ubuntu SMP Wed Dec 5 17:45:18 UTC 2012 i686 i686 i386 GNU/Linux"
+COUNTS = """% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 85.90    0.847616          16     50000           ftruncate
+ 14.01    0.138229           2     50000           pwrite64"""
+PACKETS = "\n".join(
+    (
+        "18:04:34.080702 IP pc1.local.50478 > 192.168.138.150.ssh: Flags [S], seq 4278587504, win 14600, length 0",
+        "18:04:34.080851 IP 192.168.138.150.ssh > pc1.local.50478: Flags [S.], seq 2419171515, ack 4278587505, win 5792, length 0",
+        "18:04:34.080891 IP pc1.local.50478 > 192.168.138.150.ssh: Flags [.], ack 1, win 115, length 0",
+    )
+)
+SYMBOLS = """Samples: 5M of event 'cycles:P', Event count (approx.): 5804229894135
+Overhead  Command          Shared Object         Symbol
+  34.50%  bench.random.re  [kernel.kallsyms]     [k] native_queued_spin_lock_slowpath
+   4.20%  bench.random.re  [kernel.kallsyms]     [k] rep_movs_alternative
+   1.04%  bench.random.re  [kernel.kallsyms]     [k] link_path_walk.part.0.constprop.0"""
+
+
+def inset(text: str, indent: str) -> str:
+    return "\n".join(f"{indent}{line}" if line else line for line in text.split("\n"))
+
+
+def test_a_banner_and_its_blank_line_go_with_the_command_above():
+    """Between a prompt and the header that tells the tool stand lines that many tools print."""
+    memory, disks = f"[root@db1 ~]# vmstat 1\n{SAMPLES.rstrip()}", f"[root@db1 ~]# iostat -x 1\n{DISKS}"
+    text = f"{HELLO}\n\n{inset(memory, '    ')}\n    \n**Disks**\n\n{inset(disks, '    ')}\n"
+    assert parts_of(text) == places(text, (inset(memory, "    "), "vmstat"), (inset(disks, "    "), "iostat"))
+
+
+def test_a_short_answer_between_two_prompts_is_a_part_of_its_own():
+    shell, memory = f"  anna@db1:~$ uname -a\n  {UNAME}", inset(f"anna@db1:~$ free -m\n{FREE}", "  ")
+    text = f"{HELLO}\n{shell}\n{memory}\n{LOOK}\n"
+    assert parts_of(text) == places(text, (shell, "hostinfo"), (memory, "meminfo"))
+
+
+@pytest.mark.parametrize("indent", ["\t", "    ", "\t\t"])
+def test_a_listing_that_is_set_in(indent):
+    output = inset(f"root@db1:~# tcpdump -i eth1 port 22\n{PACKETS}", indent)
+    text = f"{HELLO}\n\n.. code-block:: bash\n\n{output}\n\n*{LOOK}*\n\n{output}\n"
+    assert parts_of(text) == places(text, (output, "packets"), (output, "packets"))
+
+
+def test_strange_listings_around_an_output_are_not_its_lines():
+    quoted = "\n".join(
+        f"> {line}" if line else ">"
+        for line in (
+            f"The array:\n\n# mdadm --detail /dev/md0\n{ARRAY}\n\n# iostat /dev/sd[ef]\n{DISKS}\n\n\n{TOP}\n...\n\n\n"
+            f"Drives in use:\n\n{DRIVES}\n\n\n3 days later:\n\n# iostat /dev/sd[ef]\n{DISKS}"
+        ).split("\n")
+    )
+    text = f"{HELLO}\n\n{quoted}\n\n{BYE}\n"
+    lines = [line.removeprefix(">").removeprefix(" ") for line in text.split("\n")]
+    plain = "\n".join(lines)
+    disks = (f"# iostat /dev/sd[ef]\n{DISKS}", "iostat")
+    assert parts_of(text) == places(plain, disks, (f"{TOP}\n...", "prstat"), disks)
+
+
+@pytest.mark.parametrize(
+    "behind", ["Can it all be used?\n\n---\n\n### Second post", "It is a P3 of 550 MHz with 1 GB ram.\nAnd no more."]
+)
+def test_what_follows_behind_a_blank_line_is_no_row(behind):
+    text = f"# Memory\n\n{HELLO}\n\nanna@db1:~$ free -m\n{FREE}\n\n{behind}\n"
+    assert parts_of(text) == places(text, (f"anna@db1:~$ free -m\n{FREE}", "meminfo"))
+    assert read_bytes(text.encode()).account.account.unknown == 0
+
+
+def test_what_stands_above_an_output_in_a_mail_is_not_its_own():
+    quoted = "\n".join(f"> > {line}" for line in f"Report of the patched kernel:\n=====\n{SYMBOLS}".split("\n"))
+    text = f"On Fri, Oct 18, 2019 at 05:45:26PM -0700, Anna wrote:\n> On 10/18/2019 5:14 PM, Ben wrote:\n> >\n{quoted}\n>\n> {LOOK}\n\n{BYE}\n"
+    ((first, last, kind),) = parts_of(text)
+    assert (first, last, kind) == (6, 10, "perf")
+
+
+def test_counts_of_calls_that_are_cut_before_their_total():
+    times = "real    0m14.103s\nuser    0m0.015s\nsys     0m0.020s"
+    shell = f"$ time ./writer 50000\nwriter, 50000 iters\n\n{times}\n\n$ sudo strace -c ./writer 50000\nwriter, 50000 iters\n{COUNTS}\n...."
+    quoted = "\n".join(f"> {x}" if x else ">" for x in f"Before:\n\n{shell}\n\nAfter:\n\n{shell}".split("\n"))
+    text = f"{HELLO}\n{quoted}\n>\n> {LOOK}\n"
+    reading = read_bytes(text.encode())
+    assert [p.kind for p in reading.account.parts] == ["time", "strace"] * 2
+    assert reading.tables["syscall_totals"]["n"].to_list() == [50000] * 4
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("{% highlight bash %}", "{% endhighlight %}"),
+        ("{{< highlight text >}}", "{{< /highlight >}}"),
+        ("[code]", "[/code]"),
+        ("{{{", "}}}"),
+        ("#+BEGIN_EXAMPLE", "#+END_EXAMPLE"),
+        ("<pre><code>", "</code></pre>"),
+        ('<pre class="raw">', "</pre>"),
+    ],
+)
+def test_fences_of_other_writers(opening, closing):
+    text = f"{HELLO}\n{opening}\n{MAP}\n{closing}\n{opening}\n{SAMPLES}{closing}\n"
+    assert parts_of(text) == places(text, (MAP, "pmap"), (SAMPLES.rstrip(), "vmstat"))
+    assert read_bytes(text.encode()).account.account.unknown == 0
+
+
+def test_tags_on_the_lines_of_a_listing():
+    text = (
+        f'{HELLO}\n\n<pre class="x" data-y="shell">perf record THIS</pre>\n\n{LOOK}\n\n'
+        f'<pre class="x" data-y="raw">{SYMBOLS}</pre>\n\n{BYE}\n\n<pre><code>{MAP}</code></pre>\n{HELLO}\n'
+    )
+    found = read_bytes(text.encode())
+    assert [(p.kind, p.line_to - p.line_from) for p in found.account.parts] == [("perf", 4), ("pmap", 4)]
+    assert found.account.account.unknown == 0
+    assert found.tables["profile_symbols"].height == 3
+    assert found.tables["pmap"].height == 3
+
+
+def test_comments_on_an_output_are_not_its_lines():
+    text = (
+        f"{HELLO}\n```\n# Step 1, is it well?\n$ pmap 2767\n{MAP}\n# 45,056 kB and climbing\n\n# Step 2, what does it do?\n"
+        f"$ sudo strace -c -p 2767\n{COUNTS}\n# so many calls of ftruncate\n\n# Step 3\n```\n"
+    )
+    outputs = (f"$ pmap 2767\n{MAP}", "pmap"), (f"$ sudo strace -c -p 2767\n{COUNTS}", "strace")
+    found = parts_of(text)
+    assert [part[0] for part in found] == [part[0] for part in places(text, *outputs)]
+    assert found[1] == places(text, *outputs)[1]
+
+
+def test_an_output_between_strange_lines_without_a_blank_one():
+    strange = "adb shell status\nstatus body: running http=200 ms=27\nTotal RAM: 2,531,944K (status normal)\n Used RAM: 1,658,565K"
+    text = f"```\n{strange}\nadb shell free -m\n{FREE}\nadb shell exit\n```\n\n{HELLO}\n"
+    (found,) = parts_of(text)
+    assert found[2] == "meminfo"
+    ((first, last, _),) = places(text, (FREE, "meminfo"))
+    assert found[0] == first
+    assert last <= found[1] <= last + 1
+
+
+def test_a_time_out_is_no_measured_time():
+    text = f"{HELLO}\n```css\n# unit:ms\npool.checkoutTimeout=5000\n```\n{LOOK}\n```\n$ openssl s_client -connect host:995\n```\n"
+    assert read_bytes(text.encode()).account.tables == {}

@@ -37,6 +37,12 @@ MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped Fil
         ("$ ./listener_loop.d", None, "./listener_loop.d"),
         ("# /usr/sbin/lockstat -A sleep 5", None, "/usr/sbin/lockstat -A sleep 5"),
         ("# sudo perf top", None, "sudo perf top"),
+        ("# ./connect -n 5", None, "./connect -n 5"),
+        ("[root ~]# strace -c -p 8803", None, "strace -c -p 8803"),
+        ("[oracle@db1:~]$ lsnrctl status", "db1", "lsnrctl status"),
+        ("❯ sudo tcpdump -i eth0", None, "sudo tcpdump -i eth0"),
+        ("➜  ~ vmstat 1", None, "vmstat 1"),
+        ("➜  src git:(main) ✗ perf stat ls", None, "perf stat ls"),
     ],
 )
 def test_prompts(line, host, command):
