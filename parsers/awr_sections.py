@@ -16,6 +16,8 @@ SQL_ID = re.compile(r"^(?:[0-9a-z]{13}|[0-9]{6,10})$")
 """An SQL id, or the hash value of Statspack."""
 WITH_TEXT = ("sql ordered by", "top sql", "complete list of sql")
 """Sections whose rows have the statement's text below them."""
+OWNER = ["owner", "tablespace name"]
+"""The first of two lines of a segment, where it has two."""
 _NAMED = ("event", "event caused", "action")
 _QUOTED = re.compile(r"'")
 _SECRET = re.compile(r"(?i)\bidentified\s+by\s+(\"?[^\s\";']+)")
@@ -48,6 +50,8 @@ def segment(section: str, heads: list[str], cells: list[str]) -> list[dict[str, 
     """
     if heads[0] != "owner" or "object name" not in heads:
         return None
+    kept = [(h, c) for h, c in zip(heads, cells, strict=True) if h not in ("obj#", "dataobj#")]
+    heads, cells = [h for h, _ in kept], [c for _, c in kept]
     of = dict(zip(heads, cells, strict=True))
     name = ".".join(of[h] for h in ("owner", "object name", "subobject name") if of.get(h))
     kind = of.get("obj. type")
@@ -84,7 +88,7 @@ def activity(section: str, heads: list[str], cells: list[str], above: str) -> tu
     rows = []
     for head, cell in list(zip(heads, cells, strict=True))[keys:]:
         value = figure(cell)
-        if head in _NAMED or head.startswith("p1 value"):
+        if value is None and (head in _NAMED or head.startswith("p1 value")):
             named = cell or named
         elif value is not None:
             rows.append(_counter(section, item, named or head, head, value))
@@ -100,11 +104,17 @@ def session(heads: list[str], cells: list[str], item: str) -> dict[str, Any] | N
     {'sid': 146, 'serial': 11, 'db_user': 'SHOP', 'program': 'java@app1'}
     """
     found = re.fullmatch(r"([0-9]+),([0-9]+)", item)
-    if found is None or heads[:3] != ["user", "program", "# samples active"] or not cells[0]:
+    if found is None or heads[:2] != ["user", "program"] or not heads[2].startswith("# samples") or not cells[0]:
         return None
     if re.fullmatch(r"[0-9,]+/[0-9,]+ +\[ *<? *[0-9]+%\]", cells[2]) is None:
         return None
     return {"sid": int(found[1]), "serial": int(found[2]), "db_user": cells[0], "program": cells[1] or None}
+
+
+def event(heads: list[str], cells: list[str]) -> str | None:
+    """Give the event that a row of an ASH report names; a figure below a heading that slipped is none."""
+    named = (c for h, c in zip(heads, cells, strict=True) if h == "event" and c and figure(c) is None)
+    return next(named, None)
 
 
 def secrets(text: str, inside: bool) -> tuple[list[tuple[int, int]], bool]:
@@ -124,6 +134,29 @@ def secrets(text: str, inside: bool) -> tuple[list[tuple[int, int]], bool]:
         spots.append((begin, len(text)))
     spots += [found.span(1) for found in _SECRET.finditer(text)]
     return sorted(spots), inside
+
+
+_SAMPLED = re.compile(r"([0-9,]+/[0-9,]+ +\[ *<? *[0-9]+%\])(?: +([0-9]+))?$")
+
+
+def apart(line: str, heads: list[str]) -> list[str] | None:
+    """Take the second line of a row of an ASH report apart that does not keep to its columns: by its blanks, or as one long name.
+
+    >>> apart("SYS                  oracle@db1 (J000)         2,465/2,700 [  9%]        1", ["user", "program", "# samples active", "xids"])
+    ['SYS', 'oracle@db1 (J000)', '2,465/2,700 [  9%]', '1']
+    """
+    if heads[0] in ("object name (type)", "file name"):
+        return [line.strip(), *("" for _ in heads[1:])]
+    sampled = _SAMPLED.search(line)
+    if sampled is None or len(heads) < 3:
+        return None
+    names = [n for n in re.split(r" {2,}", line[: sampled.start()].strip()) if n] or ["", ""]
+    return [*names, sampled[1], *([sampled[2] or ""] if len(heads) == 4 else [])] if len(names) == 2 else None
+
+
+def headings(above: list[str], edges: list[tuple[int, int]]) -> list[str]:
+    """Give the heading of each column: the words that stand over it, in the order of the lines."""
+    return [re.sub(r"\s+", " ", " ".join(over(t, a, b) for t in above)).strip().lower() for a, b in edges]
 
 
 def over(text: str, begin: int, end: int) -> str:

@@ -47,31 +47,40 @@ def event(heads: list[str], cells: list[str]) -> dict[str, Any] | None:
     }
 
 
+_EDGE = re.compile(r"(<=?|>=?) ?([0-9]+)(?:/([0-9]+))?(us|ms|s|m)$")
+
+
 def histogram(heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
-    """Read a row of a wait histogram: waits, then the percentage of them in each bucket; None if it has no number of waits."""
+    """Read a row of a wait histogram: waits, then the percentage of them in each bucket; None if it has no number of waits.
+
+    A detail (`Waits 64ms to 2s`) counts the waits between its first and its last bucket, its percentages are of all waits of the event.
+
+    >>> heads = ["event", "waits 64ms to 2s", "<32ms", "<64ms", "<1/8s", ">=2s"]
+    >>> [(r["lo"], r["hi"], r["n"]) for r in histogram(heads, ["log file sync", "60", "25.0", "50.0", "25.0", ""])]
+    [(0.0, 32.0, 20.0), (32.0, 64.0, 40.0), (64.0, 125.0, 20.0)]
+    """
     total = figure(cells[1])
     if total is None:
         return None
-    rows, lo = [], 0.0
+    found: list[tuple[float, float | None, float | None]] = []
+    lo = 0.0
     for head, cell in list(zip(heads, cells, strict=True))[2:]:
-        edge = re.search(r"(<=?|>=?) ?([0-9]+)(us|ms|s|m)$", head)
+        edge = _EDGE.search(head)
         if edge is None:
             continue
-        at = (seconds(edge[2] + edge[3]) or 0.0) * 1000
-        share, open_end = figure(cell), not edge[1].startswith("<")
+        at = (seconds(edge[2] + edge[4]) or 0.0) * 1000 / float(edge[3] or 1)
+        open_end = not edge[1].startswith("<")
         lo = at if open_end else lo
-        if share is not None:
-            rows.append(
-                {
-                    "agg": "wait_event",
-                    "key1": cells[0],
-                    "lo": lo,
-                    "hi": None if open_end else at,
-                    "unit": "ms",
-                    "n": round(total * share / 100, 3),
-                    "cumulative": False,
-                    "complete": True,
-                }
-            )
+        found.append((lo, None if open_end else at, figure(cell)))
         lo = at
-    return rows
+    if " to " in heads[1]:
+        inner = sum(share or 0.0 for _, hi, share in found[1:] if hi is not None)
+        total = total * 100 / inner if inner else total
+    return [
+        {
+            "agg": "wait_event", "key1": cells[0], "lo": lo, "hi": hi, "unit": "ms", "n": round(total * share / 100, 3),
+            "cumulative": False, "complete": True,
+        }
+        for lo, hi, share in found
+        if share is not None
+    ]  # fmt: skip

@@ -20,7 +20,11 @@ from itertools import pairwise
 
 DASHES = re.compile(r"^[ \t|]*-{2,}(?:[ \t|+]+-+)*[ \t|]*$|^[ \t|]*-(?:[ \t|+]+-+)+[ \t|]*$|^\+-{2,}[-+]*\+?$")
 FOOTER = re.compile(r"^[0-9]+ rows? selected\.?$|^no rows selected$|^Elapsed: ", re.IGNORECASE)
-PROMPT = re.compile(r"^(?:SQL|[A-Za-z0-9_@.-]{1,30})> ?|^[ ]{1,2}[0-9]{1,3}  \S")
+PROMPT = re.compile(
+    r"^(?:SQL|[A-Za-z0-9_@.-]{1,30})> ?|^[ ]{1,2}[0-9]{1,3}  \S"
+    r"|^[ ]{1,2}[0-9]{1,3} {2,}(?i:from|where|and|or|order +by|group +by|having|(?:left|inner|outer) +join|join|union)\b"
+)
+"""A prompt, or a further line of a statement: its number, and what was typed, perhaps further in."""
 
 
 @dataclass

@@ -8,8 +8,8 @@ v$event_histogram; all versions. Source: Database Reference, dynamic performance
 
 Fills `sessions`, `resource_use` (scope oracle), `db_waits`, `hist`. No clock.
 Traps: columns are the author's choice, wrapped onto further lines by linesize, headings come again on each page or not at all: rows
-without a heading are read where their contents tell the columns (a note says so). TIME_WAITED is hundredths of a second,
-TIME_WAITED_MICRO is not. Parallel slaves keep a stale event while INACTIVE. UNLIMITED is no number (NULL). Known gaps: histogram cells
+without a heading are read where their contents tell the columns (a note says so). TIME_WAITED and AVERAGE_WAIT are hundredths of a
+second, TIME_WAITED_MICRO is not. Parallel slaves keep a stale event while INACTIVE. UNLIMITED is no number (NULL). Known gaps: histogram cells
 of a listing without headings; columns that no table has.
 """
 
@@ -36,7 +36,7 @@ _WAIT_ROW = (
 )
 _HEADS = r"(?im)^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED(?:_MICRO)?)\b.*$|^.*\bSERIAL#.*$"
 FORMAT = Format(
-    kind="awr", variant="listing", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    kind="awr", variant="listing", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("sessions", "resource_use", "db_waits", "hist"), man="Oracle Database Reference, dynamic performance views",
     example="select resource_name, current_utilization, max_utilization, limit_value from v$resource_limit",
     own=(
@@ -266,6 +266,7 @@ class _Reader:
                 self.tell(span[0], f"{named.lower()} has no unit: taken for microseconds")
         if count is None and total is None:
             return
-        avg = total / count * 1000 if total is not None and count else None
+        said = figure(of.get("AVERAGE_WAIT"))
+        avg = total / count * 1000 if total is not None and count else None if said is None else said * 10
         self.add("db_waits", *span, event=event, wait_class=first(("WAIT_CLASS", "CLASS")), n=None if count is None else int(count),
                  total_s=None if total is None else round(total, 6), avg_ms=None if avg is None else round(avg, 6))  # fmt: skip

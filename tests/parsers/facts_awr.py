@@ -204,6 +204,18 @@ def masked(reading: Reading, value: list[str]) -> None:
         assert word not in everything
 
 
+def waits_between(reading: Reading, value: dict[str, list[Any]]) -> None:
+    """One bucket of a detail: its edges, its share; its waits are that share of all, and the printed waits are another share of all."""
+    for name, (edges, share, shown, inner) in value.items():
+        rows = reading.table("hist").filter((pl.col("key1") == name) & (pl.col("lo") == edges[0]))
+        assert rows["hi"][0] == edges[1]
+        assert rows["n"][0] == pytest.approx(shown * share / inner, abs=0.001)
+
+
+def averages(reading: Reading, value: dict[str, float]) -> None:
+    assert {name: _event(reading, name)["avg_ms"] for name in value} == pytest.approx(value)
+
+
 CHECKERS = {
     "figures": figures,
     "figures_of": figures_of,
@@ -238,6 +250,8 @@ CHECKERS = {
     "events": events,
     "unknown_lines": unknown_lines,
     "params": params,
+    "waits_between": waits_between,
+    "averages_ms": averages,
 }
 WAIVED = {
     "empty_histogram_cells_are_blanks": "without headings the cells' edges are unknown: the histogram is not read, a note says so"

@@ -152,3 +152,43 @@ def test_a_decimal_comma_is_read_where_it_is_one():
     text += "          Logons:                0,31                0,01\n"
     rows = read_bytes(text.encode(), REPORT).table("counters")
     assert rows.filter(pl.col("item") == "per second")["value"].to_list() == [0.31]
+
+
+HEADED = """Wait Classes by Total Wait Time
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                        Total Wait       Wait   % DB
+Wait Class                  Waits       Time (sec)       Time   time
+---------------- ---------------- ---------------- ---------- ------
+Application                    15               53  3524.27ms   98.9
+"""
+
+
+@pytest.mark.parametrize("heading", ["\n\nOUTPUT\n", "\nOUTPUT\n", "\n\nOUTPUT\n" + "-" * 80 + "\n"])
+def test_a_page_of_sqlplus_may_begin_anywhere_in_a_table(heading):
+    whole = read_bytes(HEADED.encode(), Hints(kind="awr", variant="report")).table("counters").drop("line_no", "line_end")
+    assert whole.select("item", "name", "value").rows()[0] == ("Application", "waits", 15.0)
+    lines = HEADED.splitlines()
+    for at in range(1, len(lines)):
+        text = "\n".join(lines[:at]) + heading + "\n".join(lines[at:]) + "\n"
+        reading = read_bytes(text.encode(), Hints(kind="awr", variant="report"))
+        assert reading.table("counters").drop("line_no", "line_end").equals(whole), at
+        assert reading.account.account.unknown == 0
+
+
+def test_names_on_a_line_of_their_own_belong_to_the_figures_below():
+    text = b"Tablespace IO Stats                DB/Inst: A/a  Snaps: 1-2\n\nTablespace\n------------------------------\n          Av       Av\n"
+    text += b" Reads  Reads/s  Rd(ms)\n------ -------- -------\nUSERS\n   120      2.0     5.5\n"
+    text += b"SYSTEM\n    60      1.0     4.5\n          --------------------\n"
+    reading = read_bytes(text)
+    found = reading.table("counters").select("grp", "item", "value").rows()
+    assert found[:2] == [("tablespace io stats", "USERS", 120.0), ("tablespace io stats", "USERS", 2.0)]
+    assert [item for _, item, _ in found] == ["USERS"] * 3 + ["SYSTEM"] * 3
+    assert reading.account.account.unknown == 0
+
+
+def test_the_text_of_a_statement_is_no_row_of_a_table():
+    text = b"SQL ordered by Gets      DB/Inst: A/a  Snaps: 1-2\n\n Buffer Gets    Executions    SQL Id\n------------ ------------- -------------\n"
+    text += b"       1,204             2 5vx5qmyh3hj7v\nselect a from b where c =\n2 AND ROWNUM < 5\n"
+    reading = read_bytes(text)
+    assert set(reading.table("counters")["item"]) == {"5vx5qmyh3hj7v"}
+    assert reading.account.account.unknown == 0
