@@ -57,6 +57,32 @@ def unbalanced_at(reading: Reading, value: list[int]) -> None:
     assert [n.line_from for n in reading.account.notes if n.kind == "damaged"] == value
 
 
+def instances(reading: Reading, value: list[list[str]]) -> None:
+    rows = _rows(reading).filter(pl.col("name").str.starts_with("instance."))
+    assert [[e, n.removeprefix("instance."), v] for e, n, v in rows.select("entity", "name", "value").rows()] == value
+
+
+def handlers(reading: Reading, value: dict[str, dict[str, float]]) -> None:
+    rows = reading.table("counters").filter(pl.col("grp") == "handlers")
+    for item, told in value.items():
+        assert dict(rows.filter(pl.col("item") == item).select("name", "value").unique().rows()) == told
+
+
+def ports(reading: Reading, value: list[float | None]) -> None:
+    assert _rows(reading).filter(pl.col("name") == "listener.endpoint")["num"].to_list() == value
+
+
+def uptime(reading: Reading, value: float) -> None:
+    assert _rows(reading).filter(pl.col("name") == "listener.uptime")["num"].to_list() == [value]
+
+
+def clock(reading: Reading, value: dict[str, str]) -> None:
+    (domain,) = reading.account.parts[0].domains
+    assert domain.kind == value["kind"]
+    for name, at in (("first", domain.t_begin), ("last", domain.t_end)):
+        assert at == (pl.Series([value[name]]).str.to_datetime().dt.epoch("s")[0] if name in value else None)
+
+
 CHECKERS = {
     "scopes": scopes,
     "entities": entities,
@@ -67,5 +93,10 @@ CHECKERS = {
     "masked": masked,
     "rows": rows,
     "unbalanced_at": unbalanced_at,
+    "instances": instances,
+    "handlers": handlers,
+    "ports": ports,
+    "uptime_s": uptime,
+    "clock": clock,
 }
 WAIVED: dict[str, str] = {}

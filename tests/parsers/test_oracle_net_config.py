@@ -68,3 +68,76 @@ def test_open_brackets_are_noted_with_the_line_of_their_entry():
         (4, "damaged", "mo"),
     ]
     assert reading.table("params")["value"].to_list() == ["x", "y", "z"]
+
+
+HANDLER = st.tuples(
+    WORD, st.sampled_from(["READY", "UNKNOWN", "BLOCKED", "RESTRICTED"]), st.integers(0, 10**9), st.integers(0, 9999)
+)
+
+
+def _services(told):
+    lines = ["LSNRCTL for Linux: Version 19.0.0.0.0 - Production on 19-NOV-2021 09:57:17", "", "Services Summary..."]
+    for service, status, established, refused in told:
+        lines += [
+            f'Service "{service}" has 1 instance(s).',
+            f'  Instance "i{service}", status {status}, has 1 handler(s) for this service...',
+        ]
+        lines += [
+            "    Handler(s):",
+            f'      "DEDICATED" established:{established} refused:{refused} state:ready',
+            "         LOCAL SERVER",
+        ]
+    return "\n".join([*lines, "The command completed successfully"]).encode()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(HANDLER, min_size=1, max_size=6))
+def test_services_come_back_from_the_columns(told):
+    reading = read_bytes(_services(told), Hints(kind="oracle_net_config", variant="lsnrctl"))
+    rows = reading.table("params").select("entity", "name", "value").rows()
+    assert rows == [(service, f"instance.i{service}", status) for service, status, _, _ in told]
+    counted = reading.table("counters").select("item", "name", "value").rows()
+    wanted = [
+        [(f"{s}/i{s}/DEDICATED", "established", float(e)), (f"{s}/i{s}/DEDICATED", "refused", float(r))]
+        for s, _, e, r in told
+    ]
+    assert counted == [row for rows in wanted for row in rows]
+    assert reading.account.account.unknown == 0
+
+
+def test_services_cut_by_runs_are_the_same():
+    text = _services([(f"s{i}", "READY", i, 0) for i in range(5)])
+    hints = Hints(kind="oracle_net_config", variant="lsnrctl")
+    whole, cut = read_bytes(text, hints), read_bytes(text, hints, Limits(block_bytes=16, run_bytes=60))
+    assert whole.table("params").equals(cut.table("params"))
+    assert whole.table("counters").equals(cut.table("counters"))
+    assert whole.account.account == cut.account.account
+
+
+def test_a_listener_that_does_not_answer_is_one_row():
+    text = (
+        b"LSNRCTL for Solaris: Version 11.2.0.4.0 - Production on 19-NOV-2021 09:57:17\n\nCopyright (c) 1991, 2013, Oracle.  All rights reserved.\n\n"
+        b"Connecting to (ADDRESS=(PROTOCOL=tcp)(HOST=)(PORT=1521))\nTNS-12541: TNS:no listener\n TNS-12560: TNS:protocol adapter error\n"
+        b"  TNS-00511: No listener\n   Solaris Error: 146: Connection refused\n"
+    )
+    reading = read_bytes(text)
+    assert reading.account.kind == "oracle_net_config"
+    assert reading.table("params").select("name", "value").rows() == [("listener.error", "TNS-12541")]
+    assert reading.account.account.unknown == 0
+    assert reading.account.parts[0].facts["os"] == "solaris"
+
+
+def test_a_handler_that_is_not_ready_says_so():
+    text = b'Services Summary...\nService "a" has 1 instance(s).\n  Instance "b", status READY, has 1 handler(s) for this service...\n    Handler(s):\n'
+    text += b'      "D000" established:7 refused:1 current:2 max:1022 state:blocked\n         DISPATCHER <machine: h, pid: 12>\n'
+    reading = read_bytes(text, Hints(kind="oracle_net_config", variant="lsnrctl"))
+    assert reading.table("params").select("name", "value").rows() == [
+        ("instance.b", "READY"),
+        ("instance.b.d000", "blocked"),
+    ]
+    assert dict(reading.table("counters").select("name", "value").rows()) == {
+        "established": 7,
+        "refused": 1,
+        "current": 2,
+        "max": 1022,
+    }
