@@ -11,9 +11,10 @@ Source: Database Performance Tuning Guide, "Using SQL Trace and TKPROF"; `alter 
 Fills `db_waits` (one row per WAIT, n = 1), `db_calls` (PARSE, EXEC, FETCH ...), `counters` (grp plan: the figures of each STAT line, item is
 `#cursor/step operation`), `sqlnet` (side server: the messages of 10079 with bytes and direction, the dump below belongs to the row).
 Traps: stamps are ends; `ela` and `e` are microseconds since 9i and hundredths before, and so is `tim`; which of them holds is told by the
-version in the header, else by a tim behind WAIT (10g and later), else the times are unknown and a note says so. `tim` counts from boot
-unless a `***` line proves that it is Unix time (then the pair also gives the zone). Rows with `dep` above 0 lie inside their parent;
-so do the time and blocks of a step in a STAT line inside those of the step above it.
+version in the header, else by a tim behind WAIT (10g and later), by what only 11g prints, by a tim too large for hundredths, else the
+times are unknown and a note says so. `tim` counts from boot unless a `***` line proves that it is Unix time (then the pair also gives
+the zone). Rows with `dep` above 0 lie inside their parent; so do the time and blocks of a step in a STAT line inside those of the step
+above it.
 Dumps, bind values and literals of statements are masked. Known gaps: XCTEND and the statement's text fill no table; time of 10079
 messages is not printed.
 """
@@ -34,13 +35,13 @@ from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, span_s
 
 FORMAT = Format(
-    kind="oracle_trace", variant="10046", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    kind="oracle_trace", variant="10046", version="3", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("db_waits", "db_calls", "counters", "sqlnet"), man="Oracle Database Performance Tuning Guide, SQL Trace",
     example="oradebug setospid PID; oradebug event 10046 trace name context forever, level 8", clocks=("wall-utc", "boot-relative", "none"),
     own=(
         r"^(?:WAIT #[0-9]+: nam='|(?:PARSE|EXEC|FETCH|CLOSE|LOB[A-Z]+|UNMAP) #[0-9]+:c=|PARSING IN CURSOR #|STAT #[0-9]+ id=|XCTEND |BINDS #"
         r"|END OF STMT|\*\*\* (?:SESSION ID|CLIENT ID|SERVICE NAME|MODULE NAME|ACTION NAME|[0-9]{4}-)|IFCD(?:SEND|RECV):|Dump of memory from 0x"
-        r"|[0-9A-F]{6,16}(?: +[0-9A-F]{8})+ +\[| +(?:Bind#[0-9]+|oacdty=|oacflg=|kxsbbbfp=|value=)|={15,}$)"
+        r"|[0-9A-F]{6,16}(?: +[0-9A-F]{8})+ +\[| *(?:Bind#[0-9]+|oacdty=|oacflg=|kxsbbbfp=)| +value=|={15,}$)"
     ),
 )  # fmt: skip
 
@@ -68,12 +69,16 @@ _PROSE = (
     r"|Instance name:|Redo thread|Oracle process number:|Build label:|\*\*\* |={10,}$|END OF STMT|XCTEND |BINDS? ?#|PARSE ERROR #|ERROR #"
     r"|IFCD(?:SEND|RECV):|Dump of memory from|Received ORADEBUG|Finished processing ORADEBUG|RPC "
     r"|Repeat [0-9]+ times|Dump file |Unix process pid|Windows thread id)"
-    r"|^\s+(?:Bind#[0-9]+|oac[a-z]+=|kxs[a-z]+=|value=|No oacdef|[0-9]+ bytes )|^ *bind [0-9]+:"
+    r"|^\s+(?:No oacdef|[0-9]+ bytes )|^\s*(?:Bind#[0-9]+$|oac[a-z]+=|kxs[a-z]+=|bfp=[0-9a-f]+ bln=|value=|kkscoacd$)|^ *bind [0-9]+:"
 )
 _OWN = f"{_BEGINS}|{_PROSE}|{_DUMP}|{_MESSAGE}|{_PARSING}"
+_ELEVEN = r",plh=[0-9]+,|^PARSING IN CURSOR #.* sqlid='"
+"""What calls and cursors print since 11.1."""
+_NO_HUNDREDTHS = 1e12
+"""In hundredths of a second that would be three centuries."""
 _WHOLE = r"'$"
 """Ends of lines that take no more: of a cursor or a step."""
-_VALUE = r"^(\s+value=)(.+)$"
+_VALUE = r"^(\s*value=)(.+)$"
 _LITERAL = re.compile(r"'([^']+)'|(?i:identified\s+by\s+)(\"?[^\s\";]+)")
 _OS = {"linux": "linux", "sunos": "solaris", "aix": "aix", "hp-ux": "hpux", "windows": "windows"}
 DECIDE_LINES = 5_000
@@ -192,7 +197,7 @@ def _decide(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     marks = lines.select(
         "line_no", tim=line.str.extract(_TIM).cast(pl.Float64), clock=oracle_stamps.iso_seconds(line.str.extract(_CLOCK)),
         major=pl.coalesce(line.str.extract(_VERSION, 1), line.str.extract(_VERSION, 2)).cast(pl.Int64, strict=False),
-        modern=line.str.starts_with("WAIT #") & line.str.contains(_TIM),
+        modern=(line.str.starts_with("WAIT #") & line.str.contains(_TIM)) | line.str.contains(_ELEVEN),
         system=line.str.extract(r"^System name:\s*(\S+)"), release=line.str.extract(r"^Release:\s*(\S+)"),
     )  # fmt: skip
     major = marks["major"].drop_nulls()
@@ -202,7 +207,7 @@ def _decide(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     if len(major):
         carry.per_second = 1e6 if major[0] >= 9 else 100.0
         out.fact("tool_opts", [f"version={major[0]}"])
-    elif marks["modern"].any():
+    elif marks["modern"].any() or (marks["tim"] >= _NO_HUNDREDTHS).any():
         carry.per_second = 1e6
     tims = marks.filter(pl.col("tim").is_not_null())
     if tims.is_empty():

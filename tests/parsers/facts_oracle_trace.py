@@ -21,6 +21,10 @@ def wait_lines(reading: Reading, value: int) -> None:
     assert len(_waits(reading)) == value
 
 
+def starts_at(reading: Reading, value: float) -> None:
+    assert reading.account.parts[0].domains[0].t_begin == value
+
+
 def tim_unit(reading: Reading, value: str) -> None:
     assert value.startswith("microseconds; here Unix time")
     assert _waits(reading)["t_local"][0] == 1414518020.194457
@@ -83,6 +87,7 @@ CHECKERS = {
     "plan_steps": plan_steps,
     "wait_lines": wait_lines,
     "tim_unit": tim_unit,
+    "starts_at": starts_at,
     "calls": calls,
     "longest_wait_s": longest_wait,
     "cpu_s": cpu,
