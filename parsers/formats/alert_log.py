@@ -44,7 +44,7 @@ _OWN = (
 )
 FORMATS = tuple(
     Format(
-        kind="alert_log", variant=variant, version="1", systems=_SYSTEMS, tables=tables, man=_MAN, example=example, clocks=clocks, own=_OWN
+        kind="alert_log", variant=variant, version="2", systems=_SYSTEMS, tables=tables, man=_MAN, example=example, clocks=clocks, own=_OWN
     )
     for variant, tables, example, clocks in (
         ("text", ("logs", "params"), "cat $ORACLE_BASE/diag/rdbms/DB/SID/trace/alert_SID.log", ("wall-local", "wall-utc", "none")),
@@ -70,7 +70,11 @@ _NI = (
     r"|Client address|TNS-[0-9]{5}: |\(DESCRIPTION|\(LOCAL=)|NT Protocol Adapter|^\s*TNS for "
 )
 _RULE = r"^\s*\*{20,}$"
-_STACK = r"^(?:ORA|TNS|OSD|O/S-Error|Linux-[a-z0-9_]+ Error|SVR4 Error|IBM AIX|Additional information)[-: ]"
+_STACK = (
+    r"^(?:ORA|TNS|OSD|O/S-Error|Linux-[a-z0-9_]+ Error|SVR4 Error|IBM AIX|Additional information)[-: ]"
+    r"|^(?:Process|Session|\?+|进程|会话|プロセス|セッション) ?ID: ?"
+)
+"""The ids below ORA-3113 are question marks where the writer's character set lacks the words."""
 _PLAIN_ORA = r"^ORA-[0-9]+ :|^ORA-[0-9]+ (?:signalled|encountered)"
 _PARAMS = r"^System parameters with (?:non-default|specified) values:"
 _PARAM = r"^\s*([A-Za-z_][A-Za-z0-9_$#]*) *= *(.*)$"

@@ -166,6 +166,19 @@ def aborted_pids(reading: Reading, value: list[int]) -> None:
     assert _rows(reading).filter(pl.col("op") == "abort")["pid"].to_list() == value
 
 
+def offset(reading: Reading, value: str) -> None:
+    assert reading.account.parts[0].facts["tz"] == value
+    assert reading.account.parts[0].domains[0].kind == "wall-utc"
+
+
+def first_at(reading: Reading, value: float) -> None:
+    assert _rows(reading)["t_local"][0] == value
+
+
+def programs(reading: Reading, value: dict[str, int]) -> None:
+    assert dict(_rows(reading).group_by("program").len().rows()) == value
+
+
 CHECKERS = {
     "codes": codes,
     "headline_code": headline_code,
@@ -198,6 +211,9 @@ CHECKERS = {
     "fragments": fragments,
     "starts": starts,
     "aborted_pids": aborted_pids,
+    "offset": offset,
+    "first_at": first_at,
+    "programs": programs,
 }
 WAIVED = {
     "nt_secondary_is_errno": "what the page says of other systems; the number itself is checked in nt",
