@@ -20,6 +20,10 @@ from parsers.tables import Tables
 TAG = r"^\s*(?:-- )?\s*(?:<msg |</?txt>|</msg>)|^\s*(?:-- )?\s*(?:[a-z_]+='[^'<>]*'(?:\s|>|$))+"
 _OPENS = r"^\s*<msg\b"
 _TEXT = r"(?s)<txt>\s*(.*?)\s*(?:</txt>|</msg>|$)"
+_ERROR = r"[ \t]*(?:(?:TNS|ORA|NL|NNL|NNO|NZE)-[0-9]{5}: |[A-Za-z0-9/ -]{3,40} Error: [0-9]+:)"
+STACK = f"^{_ERROR}"
+"""Errors below the one of a message: each has a line of its own."""
+_APART = "\x1e"
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"))
 
 
@@ -61,12 +65,20 @@ def unfold(lines: pl.DataFrame, *, complete: bool) -> tuple[pl.DataFrame, int | 
     return rows.filter(pl.col("line").is_not_null() | pl.col("time").is_not_null()), open_at
 
 
+def lines_of(text: pl.Expr) -> pl.Expr:
+    """Give the lines of the text of a listener's message: one, and one for each error of the stack below it."""
+    apart = text.str.replace_all(f"\n({_ERROR})", f"{_APART}$1").str.replace_all("\n", "", literal=True)
+    return apart.str.split(_APART)
+
+
 def joined_texts(lines: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, list[int]]:
     """Join the lines of a text that was broken (each message of a listener is one line): line_no, line; and the joined lines' numbers."""
     line = pl.col("line")
     begins, ends = line.str.contains("<txt>", literal=True), line.str.contains("</txt>|</?msg\\b")
     within = pl.when(ends).then(False).when(begins).then(True).forward_fill().fill_null(False)
-    goes_on = lines.select(within & ~begins & ~line.str.contains(TAG) & (line != "")).to_series()
+    goes_on = lines.select(
+        within & ~begins & ~line.str.contains(TAG) & ~line.str.contains(STACK) & (line != "")
+    ).to_series()
     if not goes_on.any():
         return lines, []
     kept: list[list[tuple[int, str]]] = []

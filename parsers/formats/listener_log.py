@@ -44,7 +44,7 @@ FORMATS = (
         man=_MAN, example="cat $ORACLE_HOME/network/log/listener.log", split="lines", clocks=("wall-local", "none"), own=_OWN,
     ),
     Format(
-        kind="listener_log", variant="xml", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"), tables=("logs",),
+        kind="listener_log", variant="xml", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"), tables=("logs",),
         man=_MAN, example="cat $ORACLE_BASE/diag/tnslsnr/HOST/listener/alert/log.xml", split="lines",
         clocks=("wall-utc", "wall-local", "none"), own=_OWN,
     ),
@@ -135,8 +135,10 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
     cut: int | None = None
     if xml:
         rows, cut = oracle_xml.unfold(lines, complete=final)
-        out.read(lines.filter(line.str.contains(oracle_xml.TAG) & (pl.col("line_no") >= first))["line_no"])
-        rows = rows.with_columns(line=line.str.replace_all("\n", ""))
+        told = line.str.contains(oracle_xml.TAG) | line.str.contains(oracle_xml.STACK)
+        out.read(lines.filter(told & (pl.col("line_no") >= first))["line_no"])
+        # What a paste broke is joined; the errors below one of a message are lines of their own.
+        rows = rows.with_columns(line=oracle_xml.lines_of(line)).explode("line", empty_as_null=True, keep_nulls=True)
     else:
         rows, cut = mend(lines.with_columns(line=line.str.replace(_PREFIX, "")), out, final=final)
         rows = rows.with_columns(time=pl.lit(None, pl.String), pid=pl.lit(None, pl.Int64))
