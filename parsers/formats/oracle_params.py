@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
@@ -66,7 +67,7 @@ _VALUES = (
     "CURRENT_VALUE",
 )
 _KEYS = ("big integer", "boolean", " string", "\tstring", "integer  ", "integer\t", "*.", "sga_", "db_name", "control_files", "memory_target", "processes",
-         "ksppinm", "KSPPINM", "undo_", "._", "open_cursors", "compatible")  # fmt: skip
+         "ksppinm", "Global Area", "KSPPINM", "undo_", "._", "open_cursors", "compatible")  # fmt: skip
 """One of these is in every such text: most heads are somebody else's."""
 _ROWS = {
     "line_no": pl.Int64, "line_end": pl.Int64, "entity": pl.String, "name": pl.String, "value": pl.String, "active": pl.Boolean,
@@ -80,6 +81,8 @@ def claim(head: Head) -> Claim | None:
     shown = [line for line in head.lines if re.match(_SHOW_ROW, line)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
         return Claim(0.95, f"{len(shown)} rows of show parameter", "show")
+    if len(sizes := re.findall(rf"(?m){_SIZE}", text)) > 3:
+        return Claim(0.85, f"{len(sizes)} sizes that a start prints", "show")
     if "=" in text:
         filled = [line for line in head.lines if line.strip()]
         mine = [
@@ -182,6 +185,7 @@ class _Reader:
         ))  # fmt: skip
 
 
+@lru_cache(10_000)
 def _secret_name(name: str) -> bool:
     return bool(pl.select(oracle_values.is_secret(pl.lit(name))).item())
 
