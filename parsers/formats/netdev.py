@@ -18,7 +18,7 @@ Clock: none; wall-local under marks; interval (netstat -i 5: growth per second w
 Traps: all counters are since boot, or since somebody reset them (entstat -r, dladm): only differences say something. An interface has a row
 for each address in netstat -i of Solaris and AIX: the counters are the same ones, taken once for each interface of a
 capture. ethtool does not print the interface's name: it comes from the command above it. Cells of `netstat -i` may be blank (no address): counted
-from the right. Known gaps: ifconfig, dladm show-phys, lanadmin.
+from the right. ip -h rounds, by thousands unless -iec is given. Known gaps: ip -o, dladm show-phys, lanadmin.
 """
 
 from __future__ import annotations
@@ -34,8 +34,13 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 LINK = r"^[0-9]+: ([^ :@]+)(?:@[^ :]+)?: <[A-Z0-9_,-]*> mtu ([0-9]+)"
-SIDES = r"^[ \t]*(RX|TX)(?: errors)?:[ \t]+((?:[a-z]+[ \t]*)+)$"
-NUMBERS = r"^[ \t]+[0-9]+(?:[ \t]+[0-9]+)*$"
+SIDES = r"^[ \t]*(RX|TX)(?: errors)?:[ \t]+((?:[a-z]+[ \t]+)*[a-z]+)[ \t]*$"
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[kMGTPE]i?|Ki)?"
+NUMBERS = rf"^[ \t]+{_NUMBER}(?:[ \t]+{_NUMBER})*$"
+_SUFFIX = {x + i: (1024.0 if i else 1000.0) ** (n + 1) for n, x in enumerate("kMGTPE") for i in ("", "i")} | {
+    "Ki": 1024.0
+}
+"""What ip -h and ip -h -iec print behind rounded figures."""
 ETHTOOL = r"^NIC statistics:$"
 NAMED = r"^[ \t]+((?:\[[0-9]+\]: ?)?[A-Za-z][A-Za-z0-9_.\[\]/-]*(?: [A-Za-z0-9_.-]+){0,4}): *([0-9]+)$"
 DEV = r"^[ \t]*([A-Za-z0-9_.:@-]+):[ \t]*((?:[0-9]+[ \t]+){15}[0-9]+)$"
@@ -106,6 +111,14 @@ def claim(head: Head) -> Claim | None:
             re.match(r"^name:.*class:[ \t]+net\b", x) for x in lines[number : number + 3]
         ):
             return Claim(0.95, f"kstat of a link in line {number}", "kstat")
+    # The interface's own line may be left out of a paste.
+    bare = [
+        n
+        for n, x in enumerate(lines[:40])
+        if re.match(SIDES, x) and "bytes" in x and re.match(NUMBERS, (lines[n + 1 : n + 2] or [""])[0])
+    ]
+    if bare:
+        return Claim(0.85, f"RX or TX with counters in line {bare[0] + 1}", "iplink")
     if "packets" in text and "input" in text and (at := netdev_intervals.looks(lines[:300])):
         return Claim(0.95, f"heading of netstat -i with an interval in line {at}", "interval")
     filled = [x for x in lines[:200] if x]
@@ -169,11 +182,16 @@ def _iplink(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     rows = frame.filter(line.str.contains(NUMBERS) & pl.col("side").is_not_null())
     lead = pl.col("side").str.extract(r"^(RX|TX)") + " "
     names = pl.col("side").str.extract(r":[ \t]+(.*)$").str.extract_all(r"[a-z]+")
-    rows = rows.with_columns(lead=lead, names=names, values=line.str.extract_all("[0-9]+"))
+    rows = rows.with_columns(lead=lead, names=names, values=line.str.extract_all(_NUMBER))
     spread = rows.filter(pl.col("names").list.len() == pl.col("values").list.len()).explode("names", "values")
     return spread.select(
-        "line_no", "t_local", "item", name=pl.col("lead") + pl.col("names"), value=pl.col("values").cast(pl.Float64)
+        "line_no", "t_local", "item", name=pl.col("lead") + pl.col("names"), value=_figure(pl.col("values"))
     )
+
+
+def _figure(text: pl.Expr) -> pl.Expr:
+    factor = text.str.extract("([A-Za-z]+)$").replace_strict(_SUFFIX, default=None, return_dtype=pl.Float64)
+    return text.str.extract("^([0-9.]+)").cast(pl.Float64, strict=False) * factor.fill_null(1.0)
 
 
 def _ethtool(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:

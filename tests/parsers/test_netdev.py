@@ -122,3 +122,35 @@ def test_digits_without_end_are_no_counter_and_stop_nothing():
     rows = run.tables["counters"].filter(name="OBYTES")
     assert rows.select("value", "delta").rows() == [(None, None), (12.0, None)]
     assert [n.text for n in run.batch.notes] == ["value is beyond 2^63: a counter that fell below zero, left out"]
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(faces=FACES, data=st.data(), old=st.booleans())
+def test_ifconfig_comes_out_of_the_columns_again(faces, data, old):
+    text, want = "", []
+    for face in faces:
+        a, b, c, d = (data.draw(COUNT) for _ in range(4))
+        if old:
+            text += f"{face:<9} Link encap:Ethernet  HWaddr 02:42:AC:16:00:03\n          RX packets:{a} errors:{b} dropped:0 overruns:0 frame:0\n"
+            text += (
+                f"          collisions:{c} txqueuelen:1000\n          RX bytes:{d} (1.0 B)  TX bytes:{a} (1.0 B)\n\n"
+            )
+            names = [
+                "RX packets",
+                "RX errors",
+                "RX dropped",
+                "RX overruns",
+                "RX frame",
+                "TX collisions",
+                "RX bytes",
+                "TX bytes",
+            ]
+            values = [a, b, 0, 0, 0, c, d, a]
+        else:
+            text += f"{face}: flags=4163<UP,RUNNING>  mtu 1500\n        RX packets {a}  bytes {b} (1.0 B)\n"
+            text += f"        TX errors {c}  dropped {d} overruns 0  carrier 0  collisions 0\n\n"
+            names = ["RX packets", "RX bytes", "TX errors", "TX dropped", "TX overruns", "TX carrier", "TX collisions"]
+            values = [a, b, c, d, 0, 0, 0]
+        want += [(face, n, float(v)) for n, v in zip(names, values, strict=True)]
+    rows = parse_bytes(text.encode(), "netdev", "ifconfig").tables["counters"]
+    assert rows.select("item", "name", "value").rows() == want
