@@ -1,6 +1,6 @@
-r"""Counters of protocols and lists of sockets: netstat -s, netstat -an, nstat.
+r"""Counters of protocols and lists of sockets: netstat -s, netstat -an, nstat, /proc/net/snmp and netstat.
 
-Tools: netstat -s of Solaris, Linux, AIX, HP-UX, BSD; netstat -an (also -p, -f, and Windows); nstat(8). Capture: `netstat -s -P tcp`
+Tools: netstat -s of Solaris, Linux, AIX, HP-UX, BSD; netstat -an (also -p, -f, and Windows); nstat(8); /proc/net/snmp and netstat. Capture: `netstat -s -P tcp`
 (Solaris), `netstat -s` twice with the time between; `nstat -az`.
 
 Samples::
@@ -25,6 +25,7 @@ since the call before: mode is NULL unless the command is known. Known gaps: net
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import polars as pl
 
@@ -47,8 +48,10 @@ FIRST = r"^([ \t]+)([0-9]+) ([A-Za-z(][^=]*)$"
 NAMED = r"^([ \t]+)([A-Za-z#][A-Za-z0-9 ,'/_()-]*): *([0-9]+)$"
 WITHIN = r"^([ \t]+)([A-Za-z][A-Za-z0-9 ,'/_-]*?) ([0-9]+) ([a-z][a-z ]*)$"
 BYTES = r"\(([0-9]+) ([a-z][a-z ]*)\)"
-NSTAT = r"^([A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)?)[ \t]+([0-9]+)[ \t]+([0-9.]+)$"
+NSTAT = r"^([A-Z][A-Za-z0-9]+)[ \t]+([0-9]+)[ \t]+([0-9.]+)$"
 NSTAT_HEAD = r"^#(?:kernel|[0-9]+\.[0-9]+ sampling)"
+PROC_NAMES = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): ((?:[A-Z][A-Za-z0-9]* )*[A-Z][A-Za-z0-9]*) ?$"
+PROC = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): (-?[0-9]+(?: -?[0-9]+)*) *$"
 SOCKET = (
     r"^[ \t]*((?i:tcp|udp|sctp|raw|icmp)[46]{0,2}6?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)"
     r"(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([0-9]+)?/?([^ \t].*)?)?$"
@@ -83,7 +86,7 @@ _UNIX = ("solaris", "linux", "aix", "hpux", "freebsd", "macos")
 
 def _format(variant: str, systems: tuple[str, ...], table: str, example: str, own: tuple[str, ...]) -> Format:
     tool = example.split()[0]
-    man = {"nstat": "nstat(8)"}.get(tool, "netstat(1)")
+    man = {"nstat": "nstat(8)", "cat": "proc(5)"}.get(tool, "netstat(1)")
     return Format(
         "netstat",
         variant,
@@ -101,6 +104,7 @@ FORMATS = (
     _format("s", _UNIX, "counters", "netstat -s", (PAIRS, GROUP, FIRST, NAMED)),
     _format("an", (*_UNIX, "windows"), "sockets", "netstat -an", (SOCKET, SOCKET_SOLARIS, SOCKET_WINDOWS)),
     _format("nstat", ("linux",), "counters", "nstat -az", (NSTAT,)),
+    _format("proc", ("linux",), "counters", "cat /proc/net/snmp /proc/net/netstat", (PROC_NAMES, PROC)),
 )
 
 _PROTOCOLS = frozenset(
@@ -109,7 +113,7 @@ _PROTOCOLS = frozenset(
 )
 LOOKED_AT = 60
 _FIRST_WORDS = r"^(?:Active |Proto |(?:TCP|UDP)\b|[ \t]*Local Address|#kernel|#[0-9.]+ sampl|[ \t]+[0-9]+ [a-z])"
-SIGN = re.compile("|".join((_FIRST_WORDS, GROUP, PAIRS, SOCKET, SOCKET_SOLARIS, NSTAT)))
+SIGN = re.compile("|".join((_FIRST_WORDS, GROUP, PAIRS, SOCKET, SOCKET_SOLARIS, NSTAT, PROC_NAMES, PROC)))
 """What one of the first lines is like in any of these outputs."""
 
 _WORDS = r"(?i)packets?|segments?|connections?|datagrams|retransmit|listen|timeouts?|octets|acks|messages|checksum|fragments|requests"
@@ -130,6 +134,9 @@ def claim(head: Head) -> Claim | None:
     names = sum(1 for x in lines if re.match(NSTAT, x) and re.match(r"Tcp|Ip|Udp|Icmp", x))
     if names and (re.match(NSTAT_HEAD, lines[0]) or names * 2 > len(lines)):
         return Claim(0.95, f"{names} counters of nstat", "nstat")
+    pairs = sum(bool(re.match(PROC_NAMES, a) and re.match(PROC, b)) for a, b in pairwise(lines))
+    if pairs and pairs * 4 > len(lines):
+        return Claim(0.96, f"{pairs} lines of names of /proc/net, each with its values", "proc")
     groups = [m[1].lower() for m in (re.match(GROUP, x) for x in lines) if m]
     known = [g for g in groups if g in _PROTOCOLS]
     rows = [x for x in lines if re.match(FIRST, x) or re.match(NAMED, x) or re.match(WITHIN, x)]
@@ -149,6 +156,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
             _sockets(frame, out, state)
         elif state["variant"] == "nstat":
             _nstat(frame, source, out, state)
+        elif state["variant"] == "proc":
+            _proc(frame, out, state)
         else:
             _counters(frame, out, state)
     return state
@@ -264,6 +273,36 @@ def _nstat(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> No
         mode=pl.lit(mode, pl.String),
     )
     counter_rows.add(rows.select("line_no", "t_local", "grp", "item", "name", "value", "mode"), out, state)
+
+
+def _proc(frame: pl.DataFrame, out: Tables, state: State) -> None:
+    """Read /proc/net/snmp and netstat: a line of names, below it one of values; the names become those of nstat."""
+    line = pl.col("line")
+    names = pl.when(line.str.contains(PROC_NAMES)).then(line)
+    above = names.forward_fill().fill_null(pl.lit(state.get("names"), pl.String))
+    frame = frame.with_columns(above=above)
+    if len(frame):
+        state["names"] = frame["above"][-1]
+    out.read(frame.filter(line.str.contains(PROC_NAMES))["line_no"])
+    rows = frame.filter(line.str.contains(PROC) & pl.col("above").is_not_null()).with_columns(
+        prefix=line.str.extract(PROC, 1),
+        word=pl.col("above").str.extract_all(r"[A-Za-z0-9]+").list.slice(1),
+        text=line.str.extract(PROC, 2).str.split(" "),
+    )
+    fit = (pl.col("above").str.extract(r"^([A-Za-z]+):") == pl.col("prefix")) & (
+        pl.col("word").list.len() == pl.col("text").list.len()
+    )
+    long = rows.filter(fit).explode("word", "text")
+    level = pl.col("word").str.contains(f"^{_LEVELS}")
+    group = pl.col("prefix").str.to_lowercase().replace(_GROUPS)
+    long = long.with_columns(
+        grp=group,
+        item=pl.lit(None, pl.String),
+        name=pl.col("prefix") + pl.col("word"),
+        value=pl.col("text").cast(pl.Float64),
+        mode=pl.when(level).then(pl.lit("level")).otherwise(pl.lit("total")),
+    )
+    counter_rows.add(long.select("line_no", "t_local", "grp", "item", "name", "value", "mode"), out, state)
 
 
 def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:

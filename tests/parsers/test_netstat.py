@@ -107,3 +107,15 @@ def test_a_cut_row_is_no_counter():
     reading = read_bytes(b"Tcp:\n    139 connections established\n    2886370 segments received\n    28903")
     assert len(reading.table("counters")) == 2
     assert reading.account.account.unknown == 1
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(
+    told=st.dictionaries(
+        st.sampled_from(["RetransSegs", "ListenDrops", "TW", "MaxConn"]), st.integers(-1, 2**53), min_size=1
+    )
+)
+def test_names_of_proc_net_come_together_with_their_values(told):
+    text = f"TcpExt: {' '.join(told)}\nTcpExt: {' '.join(map(str, told.values()))}\nTcpExt: 1 2 3 4 5 6 7\n"
+    rows = parse_bytes(text.encode(), "netstat", "proc").tables["counters"]
+    assert rows.select("grp", "name", "value").rows() == [("tcp", f"TcpExt{n}", float(v)) for n, v in told.items()]
