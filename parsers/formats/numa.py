@@ -14,7 +14,7 @@ Samples::
 Tables: numa, one row per node and metric: mem_kb, alloc_kb, free_kb, cpus (their number), load, latency, distance (node2);
 numa_hit, local_node, other_node ... by their own names; figures of numastat -m by their names with _kb. The root lgroup is
 no node: its node is NULL, unless it has no children. counters, grp numa_process: numastat -p, item = process, name =
-memory and node, in MB. Clock: none. Traps: sizes are rounded (`9.6G`), in MB of 1024 kB; a node may have no CPU; one
+memory and node, in MB (a pattern gives a row a process). Clock: none. Traps: sizes are rounded (`9.6G`), in MB of 1024 kB; a node may have no CPU; one
 table of numastat may be printed in blocks of nodes; `CPU: 0` is singular. A repeated node and metric begins a new sample.
 Known gaps: which CPUs; the policy that numactl --show prints.
 """
@@ -29,11 +29,17 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 _SYSTEM_ROWS = r"numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
+_NODE_ROWS = (
+    r"Mem(?:Total|Free|Used)|SwapCached|(?:Ina|A)ctive(?:\((?:anon|file)\))?|Unevictable|Mlocked|Dirty|Writeback(?:Tmp)?|FilePages|Mapped|AnonPages|Shmem[A-Za-z]*"
+    r"|(?:Kernel|ShadowCall)Stack|(?:Sec)?PageTables|NFS_Unstable|Bounce|Slab|K?S?(?:R|Unr)eclaimable|Anon[A-Z][A-Za-z]+|File[A-Z][A-Za-z]+|HugePages_[A-Z][a-z]+"
+    r"|Numa_(?:Hit|Miss|Foreign)|Interleave_Hit|Local_Node|Other_Node"
+)
 LINUX = (
     r"^(?:available: [0-9]+ nodes? \(|node [0-9]+ (?:cpus|size|free):|node distances:|node +0(?: +[0-9]+)*$| +[0-9]+:(?: +[0-9]+)+$"
     r"|(?:policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred): *(?:[a-z]+|[0-9 ]*)$"
     rf"|(?:Per-node (?:process|system|numastat) .*| *(?:{_SYSTEM_ROWS})(?: +[0-9.]+)+)$| +(?:node[0-9]+ *)+$| +(?:Node [0-9]+ *)+(?:Total)?$"
-    r"|Node [0-9]+ [A-Za-z_()]+: +[0-9]+(?: kB)?$)"
+    rf"|Node [0-9]+ [A-Za-z_()]+: +[0-9]+(?: kB)?$|(?:{_NODE_ROWS})(?: +[0-9]+(?:\.[0-9]+)?){{2,}}$|PID +Node 0\b"
+    r"|[0-9]+ \([^()]+\)(?: +[0-9]+\.[0-9]{2}){2,}$|Token [A-Za-z_()]+ not in hash table\.$)"
 )
 SOLARIS = (
     r"^[ \t]*(?:lgroup [0-9]+ \((?:root|leaf|intermediate)\):|Children: |CPUs?: [0-9]|Memory: installed [0-9]|Lgroup (?:resources|latencies)"
@@ -153,7 +159,7 @@ class _Reader:
         elif COLUMNS.fullmatch(text):
             state["columns"] = re.findall(r"[0-9]+|Total", text)
             self.out.read([line_no])
-        elif RULE.fullmatch(text):
+        elif RULE.fullmatch(text) or re.fullmatch(r"Token \S+ not in hash table\.", text):
             self.out.read([line_no])
         elif match := SYS_NODE.fullmatch(text):
             metric = _METRIC.get(match[2]) or (f"{match[2]}_kb" if match[4] else match[2])
@@ -185,6 +191,9 @@ class _Reader:
             return
         for column, text in pairs:
             value, metric = number(text), name
+            # numastat -n spells them Numa_Hit.
+            if re.fullmatch(_SYSTEM_ROWS, name.lower()):
+                name = metric = name.lower()
             if not re.fullmatch(_SYSTEM_ROWS, name):
                 metric = _METRIC.get(name, f"{name}_kb")
                 value = value * 1024 if value is not None else None
