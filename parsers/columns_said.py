@@ -33,6 +33,8 @@ NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
 STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
 ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
 
+JMETER = {"timeStamp", "elapsed", "label"}
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -124,6 +126,10 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
     time = next((n for n, kind in enumerate(kinds) if kind in STAMPS), None)
     numbers = [n for n, kind in enumerate(kinds) if (kind == "number" or kind in STAMPS) and n != time]
     texts = [n for n, kind in enumerate(kinds) if kind == "text"]
+    if set(names) >= JMETER and time == names.index("timeStamp"):
+        ok = names.index("success") if "success" in names else None
+        columns = Columns(time, names.index("elapsed"), UNITS["ms"], names.index("label"), ok=ok)
+        return columns, "the names are those of JMeter's list of results, whose times are in ms"
     elapsed = next((n for n in numbers if re.search(ELAPSED_WORDS, names[n])), None)
     label = texts[0] if len(texts) == 1 else None
     clock = "no column holds stamps" if time is None else f"column {time + 1} holds stamps"
@@ -139,7 +145,8 @@ def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Ex
     if kind == "epoch":
         digits = cell.str.extract(r"^([0-9]+)").str.len_chars()
         scale = pl.when(digits == 13).then(1e3).when(digits == 16).then(1e6).when(digits == 19).then(1e9).otherwise(1.0)
-        return pl.when(cell.str.contains(EPOCH)).then(cell.cast(pl.Float64, strict=False) / scale)
+        # A division by one number and by many may differ in the last digit; microseconds are what a double holds here.
+        return pl.when(cell.str.contains(EPOCH)).then((cell.cast(pl.Float64, strict=False) / scale).round(6))
     groups = cell.str.extract_groups(STAMPS[kind]).struct
 
     def number(group: int) -> pl.Expr:

@@ -182,6 +182,8 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     if stamp == "slashed" and columns.time is not None:
         given = [m for m in (re.match(SLASHED, row[columns.time]) for row in cells) if m]
         first_over, second_over = (any(int(m[g]) > 12 for m in given) for g in (1, 2))
+        # Performance Monitor of Windows writes the month first in every country.
+        order = order or ("mdy" if "(PDH-CSV" in names[columns.time] else None)
         order = order or ("dmy" if first_over else "mdy" if second_over else None)
         if order is None:
             order = "dmy"
