@@ -1,6 +1,7 @@
 r"""Limits of users and processes, and transparent huge pages.
 
-Files and tools: `ulimit -a` of bash, ksh and sh (Linux, Solaris, AIX), /etc/security/limits.conf and limits.d (limits.conf(5)),
+Files and tools: `ulimit -a` of bash, ksh, mksh, dash, busybox and sh (Linux, Solaris, AIX), `limit` of csh,
+/etc/security/limits.conf and limits.d (limits.conf(5)),
 AIX /etc/security/limits, /proc/PID/limits; /sys/kernel/mm/transparent_hugepage/*. Capture: `ulimit -a`, `cat /proc/PID/limits`,
 `grep . /sys/kernel/mm/transparent_hugepage/{enabled,defrag}`.
 
@@ -39,7 +40,17 @@ _OLD = (
     r"\((?:cpu-)?(?:seconds|blocks|kbytes|descriptors|per process|per user|MB)[^)]*\)"
 )
 _WORD = r"(?:always|defer|defer\+madvise|madvise|never|within_size|advise|deny|force|inherit)"
-BASH = rf"^(?:{_SHELL}[ \t]+\([^)]*-[a-zA-Z]\)[ \t]+\S+|{_OLD}[ \t]+\S+)$"
+_VALUE = r"(?:[0-9]+|unlimited|not supported|hard|soft)"
+# csh and tcsh: limit.
+_CSH = (
+    r"(?:cputime|filesize|datasize|stacksize|coredumpsize|memoryuse|memorylocked|vmemoryuse|descriptors|openfiles|maxproc|maxlocks|maxsignal|maxmessage"
+    r"|maxnice|maxrtprio|maxrttime|heapsize|concurrency|sbsize|swapsize|pseudoterminals|kqueues|threads)"
+)
+BASH = (
+    rf"^(?:{_SHELL}[ \t]+\([^)]*-[a-zA-Z]\)[ \t]+\S+|{_OLD}[ \t]+\S+|[a-zA-Z][a-zA-Z ]{{2,40}}(?:\([a-zA-Z]+\))?[ \t]+\(-[a-zA-Z]\)[ \t]+{_VALUE}"
+    rf"|-[a-zA-Z]: [a-zA-Z][a-zA-Z -]{{2,40}}(?:\([a-zA-Z-]+\))?[ \t]+{_VALUE}|locked memory\([a-z]+\)[ \t]+\S+"
+    rf"|(?:process|nofiles|locks|rtprio)[ \t]{{2,}}{_VALUE}|{_CSH}[ \t]+(?:unlimited|[0-9][0-9.:]*(?: [a-z]+)?)[ \t]*)$"
+)
 CONF = (
     rf"^[ \t]*(?:#[ \t]*)?(?:[@%]?[A-Za-z0-9_.*:-]+|\*)[ \t]+(?:soft|hard|-)[ \t]+(?:{_ITEMS})[ \t]+\S+(?:[ \t]*#.*)?$"
 )
@@ -81,6 +92,7 @@ _WORDS = (
     "-c)",
     "descriptors",
     "nofile",
+    "coredump",
     "fsize",
     "[always]",
     "[never]",
@@ -90,6 +102,15 @@ _WORDS = (
 )
 _FIELDS = {
     "bash": re.compile(r"(?P<name>[a-zA-Z][a-zA-Z -]*?)[ \t]+\((?P<unit>[^)]*)-[a-zA-Z]\)[ \t]+(?P<value>\S+)"),
+    "flag": re.compile(
+        rf"(?P<name>[a-zA-Z][a-zA-Z ]*?)[ \t]+(?:\((?P<unit>[a-zA-Z]+)\)[ \t]+)?\(-[a-zA-Z]\)[ \t]+(?P<value>{_VALUE})"
+    ),
+    "dash": re.compile(
+        rf"-[a-zA-Z]: (?P<name>[a-zA-Z]+(?:[ -][a-zA-Z]+)*)(?:[ \t]?\((?P<unit>[a-zA-Z-]+)\))?[ \t]+(?P<value>{_VALUE})"
+    ),
+    "bare": re.compile(
+        rf"(?P<name>process|nofiles|locks|rtprio|{_CSH})[ \t]+(?P<value>unlimited|[0-9][0-9.:]*)(?: (?P<unit>[a-z]+))?"
+    ),
     "old": re.compile(r"(?P<name>[a-z][a-z ]*?)[ \t]*\((?P<unit>[^)]*)\)[ \t]+(?P<value>\S+)"),
     "conf": re.compile(
         rf"(?P<mark>#?)[ \t]*(?P<entity>\S+)[ \t]+(?P<privilege>soft|hard|-)[ \t]+(?P<name>{_ITEMS})[ \t]+(?P<value>\S+)(?:[ \t]*#.*)?"
@@ -160,8 +181,10 @@ def _limit(line_no: int, text: str, settings: Settings, out: Tables, state: Stat
                 value=shown,
                 num=number(match[privilege]),
             )
-    elif match := _FIELDS["bash"].fullmatch(text) or _FIELDS["old"].fullmatch(text):
-        unit = match["unit"].strip().rstrip(",")
+    elif match := next(
+        filter(None, (_FIELDS[f].fullmatch(text) for f in ("flag", "bash", "old", "dash", "bare"))), None
+    ):
+        unit = (match["unit"] or "").strip().rstrip(",")
         settings.add(
             line_no,
             scope="limits",
