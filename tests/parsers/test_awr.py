@@ -165,7 +165,9 @@ Application                    15               53  3524.27ms   98.9
 
 @pytest.mark.parametrize("heading", ["\n\nOUTPUT\n", "\nOUTPUT\n", "\n\nOUTPUT\n" + "-" * 80 + "\n"])
 def test_a_page_of_sqlplus_may_begin_anywhere_in_a_table(heading):
-    whole = read_bytes(HEADED.encode(), Hints(kind="awr", variant="report")).table("counters").drop("line_no", "line_end")
+    whole = (
+        read_bytes(HEADED.encode(), Hints(kind="awr", variant="report")).table("counters").drop("line_no", "line_end")
+    )
     assert whole.select("item", "name", "value").rows()[0] == ("Application", "waits", 15.0)
     lines = HEADED.splitlines()
     for at in range(1, len(lines)):
