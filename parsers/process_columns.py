@@ -96,7 +96,7 @@ _OTHERS = (
     "RUSER GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR CODE DATA SWAP nFLT nMaj "
     "nMin nDRT nDrt UTIME WPAR JOBNAME XSIZE SUPGRP FLAGS TGID PGSP PgSp LGRP CPU THREADS MEM PORTS CMPRS PURG "
     "#WQ #PORT #MREG SYSBSD SYSMACH SUID SUPGRPS vMj vMn VMJ VMN OOMA OOMS UNIT MACHINE OWNER SLICE TIME64 JID "
-    "VFORK USED RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs "
+    "VFORK USED SC %VSZ RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs "
     "nsIPC nsMNT nsNET nsPID nsUSER nsUTS Flags INPRI OUTPRI BLOCKED IGNORED CAUGHT CATCHED PENDING EIP ESP "
     "TMOUT ALARM SECURITY"
 ).split()
@@ -273,14 +273,14 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
     if "owner" in has:
         number = pl.col("owner").str.contains(r"^[0-9]+$")
         out["uid"] = pl.when(number).then(pl.col("owner")).cast(pl.Int64, strict=False)
-        out["login"] = pl.when(~number).then(pl.col("owner"))
+        out["login"] = pl.when(~number).then(pl.col("owner")).replace("-", None)
     if "state" in has:
         on_cpu = pl.col("state").str.extract(r"^(?i:cpu)[/]?([0-9]+)$").cast(pl.Int64, strict=False)
         out["state"] = pl.when(on_cpu.is_not_null()).then(pl.lit("cpu")).otherwise(pl.col("state")).replace("-", None)
         if "cpu_no" not in has:
             out["cpu_no"] = on_cpu
     if "args" in has:
-        args = pl.col("args").str.replace(r"^[ |`]*\\_ ", "")
+        args = pl.col("args").str.replace(r"^[ |`]*\\_ ", "").replace("-", None)
         out["args"] = args
         out["ending"] = args.str.extract(ENDING)
         out["comm"] = program(args)

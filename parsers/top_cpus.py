@@ -22,6 +22,12 @@ _SHARES = {
     "idle": "idle",
     "kernel": "sys",
     "iowait": "wa",
+    "usr": "usr",
+    "sys": "sys",
+    "nic": "nice",
+    "io": "wa",
+    "irq": "irq",
+    "sirq": "soft",
 }
 ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *:[ \t]+[0-9]"
 

@@ -36,10 +36,15 @@ BCC_KEY = r"^[ \t]*[A-Za-z_ ]{2,20}[ \t]*=[ \t]*(\S.*)$"
 MAP_HEAD = r"^(@[A-Za-z0-9_]*)(?:\[(.*)\])?:$"
 MAP_VALUE = r"^(@[A-Za-z0-9_]*)(?:\[(.*)\])?:[ \t]+(-?[0-9]+)$"
 MAP_STATS = r"^(@[A-Za-z0-9_]*)(?:\[(.*)\])?:[ \t]+count (-?[0-9]+), average (-?[0-9]+), total (-?[0-9]+)$"
-STACK_HEAD = r"^(@[A-Za-z0-9_]*)\[(.*)$"
+STACK_HEAD = r"^(?:Attaching [0-9]+ probes?\.\.\.)?(?:\^C)?(@[A-Za-z0-9_]*)\[(.*)$"
+COMMAND = r"^@[A-Za-z0-9_]*(?:\[.*\])? = .*\);"
+"""The second line of a command, where it was typed in several."""
+
 STACK_END = r"^[ \t]*(?:,[ \t]*(.*?))?\]:[ \t]+(-?[0-9]+)$"
 FRAME = r"^(?:[ \t]+(?:\S+\+0?x?[0-9a-f]+(?:[ \t].*)?|0x[0-9a-f]+.*|[A-Za-z_][\w:.<>~@$]*(?:\(.*\))?)|[A-Za-z_]\S*\+[0-9]+)$"
-FURNITURE = r"^Attaching [0-9]+ probes?\.\.\.|^\^C$|^Tracing .*(?:Hit |Ctrl-C).*$|^[0-9]{2}:[0-9]{2}:[0-9]{2}$"
+FURNITURE = (
+    rf"{COMMAND}|^Attaching [0-9]+ probes?\.\.\.|^\^C$|^Tracing .*(?:Hit |Ctrl-C).*$|^[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}$"
+)
 
 FORMATS = (
     Format(
@@ -97,7 +102,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
         | text.str.contains(BCC_BUCKET)
         | text.str.contains(FURNITURE)
     )
-    open_stack = text.str.contains(STACK_HEAD) | text.str.contains(FRAME) | text.str.contains(STACK_END)
+    open_stack = (
+        text.str.contains(BCC_HEAD) | text.str.contains(BCC_KEY) if state["variant"] == "bcc" else pl.lit(False)
+    )
+    open_stack = open_stack | text.str.contains(STACK_HEAD) | text.str.contains(FRAME) | text.str.contains(STACK_END)
     for lines, _ in records(source, out, state, begins, open_stack | begins):
         out.read(lines.filter(text.str.contains(FURNITURE))["line_no"])
         if state["variant"] == "bcc":
@@ -210,7 +218,12 @@ def _bcc(lines: pl.DataFrame, out: Tables, state: State) -> None:
 def _stacks(lines: pl.DataFrame, out: Tables) -> None:
     """Write stacks used as keys: `@[`, frames innermost first, `, comm]: 5`."""
     text = pl.col("line")
-    is_head = text.str.contains(STACK_HEAD) & ~text.str.contains(r"\]: ?") & ~text.str.contains(MAP_HEAD)
+    is_head = (
+        text.str.contains(STACK_HEAD)
+        & ~text.str.contains(COMMAND)
+        & ~text.str.contains(r"\]: ?")
+        & ~text.str.contains(MAP_HEAD)
+    )
     marked = lines.with_columns(head=is_head, end=text.str.contains(STACK_END) & ~text.str.contains("^@")).with_columns(
         group=pl.col("head").cum_sum()
     )

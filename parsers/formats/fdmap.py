@@ -16,7 +16,7 @@ Tables: fdmap. `type`: file, directory, socket, pipe, door, device, port, anon. 
 Traps: a descriptor of pfiles has several lines, of which only the first is sure; the row ends with the last of them. lsof's rows without a
 descriptor number (cwd, txt, mem) have `fd` NULL. lsof's SIZE/OFF is a size, or with `0t` an offset: only the latter
 fills `offset`. Sockets of /proc/PID/fd have only an inode: which address it is, `ss -e` tells. The process of `ls -l /proc/PID/fd` is known
-only by the path above it. Known gaps: fstat (BSD), lsof -F, Linux fdinfo.
+only by the path above it. Names that ls quotes, and listings that lost their indent, are read. Known gaps: fstat (BSD), lsof -F, Linux fdinfo.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ from parsers.tables import State, Tables
 PROCESS = r"^(?:core '[^']*' of )?([0-9]{1,10})[ \t]*:[ \t]+([^ \t].*)$"
 PFILE = r"^[ \t]*([0-9]{1,7}): (S_IF[A-Z]+)[ \t]*(.*)$"
 PFILE_MORE = (
-    r"^[ \t]+(?:O_|SO_|SOCK_|sockname:|peername:|peer:|door |offset:|/|FD_CLOEXEC|advisory|mandatory|congestion control|name:|AF_|"
+    r"^[ \t]*(?:O_|SO_|SOCK_|sockname:|peername:|peer:|door |offset:|/|FD_CLOEXEC|advisory|mandatory|congestion control|name:|AF_|"
     r"Current rlimit|Current soft|[a-z]{4,9} lock set by)"
 )
-LIMIT = r"^[ \t]+Current (?:rlimit|soft limit)[: ]"
+LIMIT = r"^[ \t]*Current (?:rlimit|soft limit)[: ]"
 LSOF_HEAD = r"^[ \t]*COMMAND[ \t]+PID[ \t].*\bFD[ \t]+TYPE\b"
 LSOF = (
     r"^([^ \t]+)[ \t]+([0-9]+)[ \t]+(?:([0-9]+)[ \t]+(?:([^ \t]+)[ \t]+)?)?([^ \t]+)[ \t]+"
     r"((?:[0-9]+[a-zA-Z]?[a-zA-Z]?)|cwd|txt|rtd|mem|DEL|NOFD|err|jld|ltx|"
     r"pd|ctty|mmap|L[0-9]+|m[0-9]+|tr)[ \t]+([A-Za-z0-9]{3,9})[ \t]+(.*)$"
 )
+LSOF_ELSE = r"^lsof: WARNING|^[ \t]+Output information may be incomplete|[ \t]NOFD[ \t]+[^ \t]+ \(opendir: "
 PROC_FD = r"^[lc-][rwxst-]{9}[.+@]?[ \t]+[0-9]+[ \t]+([^ \t]+)[ \t]+[^ \t]+[ \t]+[0-9]+[ \t]+[^/>]*?[ \t]([0-9]+) -> ([^ \t].*)$"
+PROC_ELSE = r"^(?:total [0-9]+|d[rwxst-]{9}[.+@]?[ \t].*[ \t]\.\.?)$"
 PROC_DIR = r"^/proc/([0-9]+)/fd/?:$"
 
 _TYPES = {
@@ -81,7 +83,7 @@ _TYPES = {
 }
 
 _SYSTEMS = {
-    "pfiles": (("solaris", "illumos", "aix"), "pfiles(1), procfiles(1)", "pfiles PID", (PFILE, r"^[ \t]+(?:O_RDWR|O_RDONLY|O_WRONLY|sockname:|peername:)")),
+    "pfiles": (("solaris", "illumos", "aix"), "pfiles(1), procfiles(1)", "pfiles PID", (PFILE, r"^[ \t]*(?:O_RDWR|O_RDONLY|O_WRONLY|sockname:|peername:)")),
     "lsof": (("linux", "solaris", "aix", "freebsd", "macos", "hpux"), "lsof(8)", "lsof -nP -p PID", (LSOF_HEAD, LSOF)),
     "proc": (("linux",), "proc(5)", "ls -l /proc/PID/fd", (PROC_FD, PROC_DIR)),
 }  # fmt: skip
@@ -115,7 +117,7 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.97, f"header of lsof in line {number}", "lsof")
     if " -> " in text:
         rows = sum(1 for x in filled if re.match(PROC_FD, x))
-        if rows and rows * 2 > len(filled) and re.search(r" -> (?:socket:\[|pipe:\[|anon_inode:|/dev/)", text):
+        if rows and rows * 2 > len(filled) and re.search(r" -> '?(?:socket:\[|pipe:\[|anon_inode:|/dev/)", text):
             return Claim(0.95, f"{rows} links of a descriptor directory", "proc")
     if not any(re.match(LSOF, x[:200]) for x in filled[:4]):
         return None
@@ -183,10 +185,10 @@ def _finished(lines: pl.DataFrame) -> pl.DataFrame:
     """Join the lines of descriptors into rows."""
     line = pl.col("line")
     named = lines.with_columns(group=line.str.contains(PFILE).cum_sum())
-    path = line.str.extract(r"^[ \t]+(/.*)$")
-    sock = line.str.extract(r"^[ \t]+sockname: AF_INET6? (.*)$")
-    peer = line.str.extract(r"^[ \t]+peername: AF_INET6? (.*)$")
-    unix = line.str.extract(r"^[ \t]+sockname: AF_UNIX (.*)$")
+    path = line.str.extract(r"^[ \t]*(/.*)$")
+    sock = line.str.extract(r"^[ \t]*sockname: AF_INET6? (.*)$")
+    peer = line.str.extract(r"^[ \t]*peername: AF_INET6? (.*)$")
+    unix = line.str.extract(r"^[ \t]*sockname: AF_UNIX (.*)$")
     where, at = r"^(?:::ffff:)?([^ ]+)", r"port: ([0-9]+)"
     return (
         named.group_by("group", maintain_order=True)
@@ -207,7 +209,7 @@ def _finished(lines: pl.DataFrame) -> pl.DataFrame:
             local_port=sock.drop_nulls().first().str.extract(at).cast(pl.Int64, strict=False),
             peer_ip=peer.drop_nulls().first().str.extract(where),
             peer_port=peer.drop_nulls().first().str.extract(at).cast(pl.Int64, strict=False),
-            offset=line.str.extract(r"^[ \t]+offset: ?([0-9]+)").drop_nulls().first().cast(pl.Int64, strict=False),
+            offset=line.str.extract(r"^[ \t]*offset: ?([0-9]+)").drop_nulls().first().cast(pl.Int64, strict=False),
         )
         .drop("group")
         .with_columns(sample=pl.lit(1, pl.Int64))
@@ -219,9 +221,7 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     head = line.str.contains(LSOF_HEAD)
     frame = frame.with_columns(sample=grid.counted(head, state))
     grid.carry(frame, state)
-    out.read(
-        frame.filter(head | line.str.contains(r"^lsof: WARNING|^[ \t]+Output information may be incomplete"))["line_no"]
-    )
+    out.read(frame.filter(head | line.str.contains(LSOF_ELSE))["line_no"])
     names = ["comm", "pid", "tid", "task", "user", "fd_text", "kind", "rest"]
     rows = (
         frame.filter(line.str.contains(LSOF) & ~head)
@@ -262,8 +262,8 @@ def _proc(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     )
     if len(frame):
         state["pid"] = frame["pid"][-1]
-    out.read(frame.filter(line.str.contains(PROC_DIR) | line.str.contains(r"^total [0-9]+$"))["line_no"])
-    to = line.str.extract(PROC_FD, 3)
+    out.read(frame.filter(line.str.contains(PROC_DIR) | line.str.contains(PROC_ELSE))["line_no"])
+    to = line.str.extract(PROC_FD, 3).str.replace(r"^'(.*)'$", "${1}")  # ls quotes names with brackets on a terminal
     kind = (
         pl.when(to.str.starts_with("socket:"))
         .then(pl.lit("socket"))

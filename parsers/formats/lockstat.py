@@ -44,7 +44,11 @@ from parsers.tables import State, Tables
 SECTION = r"^[ \t]*([A-Z][A-Za-z/ +-]*[a-z]): ([0-9]+) events in ([0-9]+\.[0-9]+) seconds \([0-9]+ events/sec\)$"
 CUT_SECTION = r"events in [0-9]+\.[0-9]+ seconds \([0-9]+ events/sec\)$"
 HEADING = r"^[ \t]*Count[ \t]+(?:indv|genr)[ \t]+cuml[ \t]+rcnt[ \t]"
-ROW = r"^[ \t]*([0-9]+)[ \t]+([0-9]+)%[ \t]+[0-9]+%[ \t]+[0-9]+\.[0-9]+(?:[ \t]+([0-9]+))?[ \t]+([^ \t|]*[^ \t|0-9][^ \t|]*)(?:[ \t]+(\S+))?$"
+ROW = (
+    r"^[ \t]*([0-9]+)[ \t]+([0-9]+)%[ \t]+[0-9]+%[ \t]+[0-9]+\.[0-9]+(?:[ \t]+([0-9]+))?[ \t]+"
+    r"(?:([^ \t|]*[^ \t|0-9][^ \t|]*)(?:[ \t]+(\S+))?|([A-Za-z_][^ \t|]*(?: [A-Za-z_(][^ \t|]*)+)[ \t]{2,}(\S+))$"
+)
+"""Count, share, ns, lock, caller; FreeBSD's names of locks may hold blanks: then two blanks part them from the caller."""
 SPREAD = r"^[ \t]*nsec[ \t]+-+ Time Distribution -+[ \t]+count"
 BUCKET = r"^[ \t]*([0-9]+)[ \t]*\|@*[ \t]*([0-9]+)(?:[ \t]+(\S.*))?$"
 FRAME = r"^[ \t]{20,}([^ \t|]+)$"
@@ -121,6 +125,7 @@ def _sections(lines: pl.DataFrame, out: Tables, state: State) -> None:
     is_row = text.str.contains(ROW)
     # A caller alone on the line below a row without one was wrapped there by a page.
     lone = is_row.shift(1).fill_null(False) & text.str.contains(CALLER) & text.shift(1).str.extract(ROW, 5).is_null()
+    lone = lone & text.shift(1).str.extract(ROW, 7).is_null()
     shaped = lines.with_columns(
         event=event.forward_fill().fill_null(pl.lit(state.get("event"), pl.String)),
         seconds=seconds.forward_fill().fill_null(pl.lit(state.get("seconds"), pl.Float64)),
@@ -135,11 +140,12 @@ def _sections(lines: pl.DataFrame, out: Tables, state: State) -> None:
     out.read(shaped.filter(known)["line_no"])
     for line in shaped.filter(section & text.str.extract(SECTION, 1).is_null())["line_no"]:
         out.note(line, line, "remark", "the line lost its beginning: what kind of event is not known")
-    names = ["n", "pct", "mean_ns", "lock", "caller"]
+    names = ["n", "pct", "mean_ns", "lock", "caller", "words", "caller_of_words"]
     rows = (
         shaped.filter("row")
         .with_columns(text.str.extract_groups(ROW).struct.rename_fields(names).alias("g"))
         .unnest("g")
+        .with_columns(lock=pl.coalesce("lock", "words"), caller=pl.coalesce("caller", "caller_of_words"))
     )
     wrapped = shaped.filter("lone").select("group", wrapped=text.str.strip_chars(), wrapped_at="line_no")
     for line in wrapped["wrapped_at"]:

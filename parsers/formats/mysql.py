@@ -11,7 +11,8 @@ name), mismatched (its name does not lead back to it), refused (too many connect
 client_host, service = database of an aborted connection. Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. The number
 in front of the level is a connection or thread of the server, no process: not kept. Traps: `could not be resolved` comes after the look-up
 gave up, and once for each address while the host cache holds it; how long it took is not said. Lines of a crash report and of other
-programs (mysqld_safe) have another shape: unknown. Known gaps: JSON sink of MySQL 8, the general query log, translated messages.
+programs (mysqld_safe) have another shape: unknown. Lines behind a tab
+belong to the message above: read, not kept. Known gaps: JSON sink of MySQL 8, the general query log, translated messages.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def claim(head: Head) -> Claim | None:
     """By a stamp and a level in brackets in most lines."""
     if not any(level in head.text for level in ("[Note]", "[Warning]", "[ERROR]", "[System]")):
         return None
-    found, part = share(head, _LINE)
+    found, part = share(Head([x for x in head.lines if not x.startswith("\t")]), _LINE)
     return (
         Claim(min(0.95, 0.6 + 0.35 * part), f"{found} lines of an error log of MySQL", "log")
         if found and part >= 0.4
@@ -72,7 +73,15 @@ def parse(source: Source, out: Tables, state: State) -> State:
         lines = rejoin(frame, source, out, f"{LINE}|{VERSION}")
         out.read(lines.filter(pl.col("line").str.contains(VERSION))["line_no"])
         groups = pl.col("line").str.extract_groups(LINE).struct.rename_fields(_NAMES)
-        rows = lines.with_columns(g=groups).unnest("g").filter(pl.col("text").is_not_null())
+        every = lines.with_columns(g=groups).unnest("g")
+        # Galera's lists go on below their message, each line behind a tab.
+        below = pl.col("line").str.starts_with("\t")
+        open_ = every.select(
+            pl.when(~below).then(pl.col("text").is_not_null()).forward_fill().fill_null(bool(state.get("open")))
+        ).to_series()
+        state["open"] = bool(open_[-1]) if len(open_) else state.get("open", False)
+        out.read(every.filter(open_ & every["line"].str.starts_with("\t"))["line_no"])
+        rows = every.filter(pl.col("text").is_not_null())
         if rows.is_empty():
             continue
         state.setdefault("utc", rows["zone"][0] is not None)

@@ -49,6 +49,7 @@ REPORT = (
     rf"^[ \t]*(\S.*?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})(?:[ \t]+({NUMBER}))?$"
 )
 CONTENTION_HEAD = r"^[ \t]*contended[ \t]+total wait[ \t]+max wait[ \t]+avg wait[ \t]+"
+CALL_FRAME = r"^[ \t]{12,}0x[0-9a-f]{8,16}[ \t]+\S"
 CONTENTION = rf"^[ \t]*([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+(\S.*)$"
 FURNITURE = (
     r"^[ \t]*-{5}[- ]*$|^Samples do not have callchains|^=== output for debug|^bad: |^bad rate|^histogram of"
@@ -177,6 +178,7 @@ def nanoseconds(text: pl.Expr) -> pl.Expr:
 
 def _lock(lines: pl.DataFrame, out: Tables, state: State) -> None:
     text = pl.col("line")
+    out.read(lines.filter(text.str.contains(CALL_FRAME))["line_no"])
     is_head = text.str.contains(REPORT_HEAD) | text.str.contains(CONTENTION_HEAD)
     shaped = lines.with_columns(
         heading=pl.when(is_head).then(text).forward_fill().fill_null(pl.lit(state.get("heading"), pl.String)),
@@ -209,8 +211,11 @@ def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
     word, behind = rest.str.extract(r"^(\S+)", 1), rest.str.extract(r"^\S+[ \t]+(.*)$", 1)
     kind, lock, caller = word, none, behind
     if re.search(r"address[ \t]+symbol", heading):
-        kind, lock, caller = none, pl.coalesce(behind.str.replace(r"[ \t]+\([a-z-]+\)$", ""), word), none
-    elif re.search(r"pid[ \t]+comm", heading) or not re.search(r"type[ \t]+caller", heading):
+        kind = behind.str.extract(r"[ \t]+\(([a-z]+(?:[:-][A-Za-z]+)*)\)$", 1)
+        lock, caller = pl.coalesce(behind.str.replace(r"[ \t]+\([A-Za-z:-]+\)$", ""), word), none
+    elif re.search(r"pid[ \t]+comm", heading):
+        kind, caller = none, pl.concat_str([behind, word], separator=":")
+    elif not re.search(r"type[ \t]+caller", heading):
         kind, caller = none, rest
     return cells.select(
         "line_no",

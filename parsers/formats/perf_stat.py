@@ -18,6 +18,7 @@ Traps: `<not counted>` and `<not supported>` are NULL, not 0. A share in bracket
 means that the counter was not on all the time and the value is scaled: a note says so. `4,138,410,900` has thousands separators
 and `0,399472` a decimal comma: decided once from all numbers of a run, and what stays ambiguous is NULL with a note. With
 -x the first line decides where its comma is also the separator.
+A second derived value has a line of its own: it is of the event above, or has a name (`tma_retiring`).
 Known gaps: --json, --topdown tables, metric-only.
 """
 
@@ -39,11 +40,13 @@ EVENT = r"[A-Za-z][A-Za-z0-9_./:,=@%\\{}<>*+-]*"
 ROW = (
     rf"^[ \t]*(?:([0-9]+[.,][0-9]{{6,9}})[ \t]+)?(?:({ITEM})[ \t]+(?:[0-9]+[ \t]+)?)?({VALUE})[ \t]+"
     rf"(?:(msec|sec|ns|usec|MiB|KiB|GiB|Bytes|Joules|C|ms|%)[ \t]+)?"
-    rf"({EVENT})(?:[ \t]+#[ \t]*(.*?))?(?:[ \t]+\([ ]*\+-[ ]*([0-9.,]+)%[ ]*\))?(?:[ \t]+\((?:scaled from )?([0-9.,]+)%\))?$"
+    rf"({EVENT})(?:[ \t]+\((msec|sec|ns|Joules)\))?(?:[ \t]+#[ \t]*(.*?))?(?:[ \t]+\([ ]*\+-[ ]*([0-9.,]+)%[ ]*\))?(?:[ \t]+\((?:scaled from )?([0-9.,]+)%\))?$"
 )
-"""Time (-I), CPU or core, value, unit, event, derived text, spread (-r), share of the time counted."""
+"""Time (-I), CPU or core, value, unit, event, unit behind it (before 4.16), derived text, spread (-r), share of the time counted."""
 
-NAMES = ["time", "item", "value", "unit", "name", "metric", "spread", "share"]
+NAMES = ["time", "item", "value", "unit", "name", "unit_behind", "metric", "spread", "share"]
+MORE = rf"^[ \t]{{10,}}(?:([0-9]+[.,][0-9]{{6,9}})[ \t]+)?(?:({ITEM})[ \t]+(?:[0-9]+[ \t]+)?)?(?:[A-Z][A-Za-z0-9_]*[ \t]+)?#[ \t]+({NUMBER}[ \t%].*)$"
+"""A line of its own for a second derived value: of the event above, or a metric by name, `TopdownL1  #  68.7 %  tma_backend_bound`."""
 ENDED = r"^[ \t]*([0-9.,]+)(?:[ \t]*\+-[ \t]*[0-9.,]+)?[ \t]+seconds[ \t]+(time elapsed|user|sys)(?:[ \t]+\([ ]*\+-[ ]*[0-9.,]+%[ ]*\))?$"
 BANNER = r"^[ \t]*Performance counter stats for (.*?):?$"
 COLUMNS = r"^#[ \t]+time(?:[ \t]+\S+)*[ \t]+counts[ \t]+unit[ \t]+events$|^# started on "
@@ -105,8 +108,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         )
         ended = lines.select("line_no", value=text.str.extract(ENDED, 1), name=text.str.extract(ENDED, 2))
         ended = ended.drop_nulls("value").with_columns(unit=pl.lit("s"), grp=pl.lit("perf_stat"))
+        rows = rows.with_columns(unit=pl.coalesce("unit", "unit_behind"))
+        more = _more(rows, state)
         rows = pl.concat([rows.drop_nulls("name"), _separated(fields, state)], how="diagonal").sort("line_no")
-        found = pl.concat([rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), ended], how="diagonal_relaxed")
+        told = [rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), _metrics(more), ended]
+        found = pl.concat(told, how="diagonal_relaxed")
         found = found.sort("line_no", maintain_order=True)
         _write(found, out, state)
     return state
@@ -143,6 +149,27 @@ def _separated(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     return cells.select("line_no", "time", "item", "value", "name", "share", unit=empty, metric=metric)
 
 
+def _more(lines: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Give the lines that hold nothing but a derived value; `state` keeps the event they may belong to."""
+    names = ["time", "item", "metric"]
+    shaped = lines.with_columns(
+        pl.col("line").str.extract_groups(MORE).struct.rename_fields([f"more_{n}" for n in names]).alias("m")
+    ).unnest("m")
+    own = pl.col("more_metric").str.extract(r"^[0-9.,]+ *%[ \t]+([a-z]+_[a-z0-9_]+)[ \t]*$")
+    shaped = shaped.with_columns(of=pl.col("name").forward_fill().fill_null(pl.lit(state.get("of"), pl.String)))
+    if len(shaped):
+        state["of"] = shaped["of"].item(-1)
+    return shaped.filter(pl.col("name").is_null() & pl.col("more_metric").is_not_null()).select(
+        "line_no",
+        time="more_time",
+        item="more_item",
+        metric=pl.when(own.is_not_null())
+        .then(pl.col("more_metric").str.extract(r"^([0-9.,]+ *%)"))
+        .otherwise("more_metric"),
+        name=pl.coalesce(own, "of"),
+    )
+
+
 def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
     """Take what stands behind `#`: a value and what it is."""
     metric = pl.col("metric").str.strip_chars()
@@ -151,7 +178,7 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
         "time",
         "item",
         value=metric.str.extract(rf"^({NUMBER})[ \t%]", 1),
-        text=metric.str.extract(r"^[0-9.,]+[ \t]*(%?[ \t]*\S.*?)(?:[ \t]+\(.*\))?$", 1),
+        text=metric.str.extract(r"^[0-9.,]+[ \t]*(%?[ \t]*\S.*?|%)(?:[ \t]+\(.*\))?$", 1),
         of="name",
     ).drop_nulls("value")
     return split.select("line_no", "time", "item", "value", name="of", unit="text", grp=pl.lit("perf_stat_metric"))

@@ -37,6 +37,7 @@ CSV = rf"^{AT},{TEXT},{TEXT},([0-9]+)?,{TEXT},[0-9a-f.]*,[0-9]*,{TEXT},[^,]*,[^,
 """Up to the hint; behind it stand query, context, place and, from 9.0, application_name."""
 CSV_END = r",\"((?:[^\"]|\"\")*)\"(?:,\"(?:[a-z0-9 ]+)\")?(?:,[0-9]*)?(?:,-?[0-9]*)?$"
 JSON = r"^\{\"timestamp\":\"[^\"]*\".*\"error_severity\":\"[A-Z0-9]+\""
+FURTHER = r"^(?:\t| {8})"
 _SURE = re.compile(
     rf"(?:{LEVELS}):  |connection (?:received: host|authorized: user)=|database system is ready to accept"
     r"|duration: [0-9.]+ ms|checkpoint (?:starting|complete): "
@@ -87,7 +88,7 @@ def claim(head: Head) -> Claim | None:
     records, _ = share(head, _PATTERNS["csvlog"])
     if records and _PATTERNS["csvlog"].match(next(x for x in head.lines if x.strip())):
         return Claim(0.97, f"{records} records of csvlog", "csvlog")
-    messages = Head([x for x in head.lines if not x.startswith("\t")])
+    messages = Head([x for x in head.lines if not re.match(FURTHER, x)])
     found = share(messages, _STAMPED)
     if found[0] and found[1] >= 0.4:
         return Claim(min(0.96, 0.7 + 0.26 * found[1]), f"{found[0]} lines of PostgreSQL's log", "stderr")
@@ -118,13 +119,13 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         line.str.extract_groups(STDERR).struct.rename_fields(["before", "severity", "message"]).alias("g")
     ).unnest("g")
     heads = rows["message"].is_not_null()
-    # Further lines of a message begin with a tab; without a message above them they are nobody's.
+    # Further lines of a message begin with a tab (a screen makes blanks of it); without a message above they are nobody's.
     open_ = pl.select(
-        pl.when(heads).then(True).when(rows["line"].str.contains(r"^\t|^\s*$")).then(None).otherwise(False)
+        pl.when(heads).then(True).when(rows["line"].str.contains(rf"{FURTHER}|^\s*$")).then(None).otherwise(False)
     ).to_series()
     open_ = open_.forward_fill().fill_null(bool(state.get("open")))
     state["open"] = bool(open_[-1]) if len(open_) else state.get("open", False)
-    out.read(rows.filter(open_ & ~heads & rows["line"].str.starts_with("\t"))["line_no"])
+    out.read(rows.filter(open_ & ~heads & rows["line"].str.contains(FURTHER))["line_no"])
     # Without a stamp only the two blanks tell a line of the server from another program's.
     rows = rows.filter(
         heads

@@ -50,7 +50,14 @@ FORMATS = tuple(
         clocks=("none", "wall-local"),
         own="(?:"
         + "|".join(
-            (HEADING, r"^Total: [0-9]+ processes, ", r"^top - [0-9]", r"^%?Cpu(?:\(s\)|[0-9]+ *):", topas_screen.OWN)
+            (
+                HEADING,
+                r"^Total: [0-9]+ processes, ",
+                r"^top - [0-9]",
+                r"^last pid: *[0-9]+;",
+                r"^%?Cpu(?:\(s\)|[0-9]+ *):",
+                topas_screen.OWN,
+            )
         )
         + ")",
     )
@@ -62,7 +69,7 @@ FORMATS = tuple(
 )
 
 _OF_PRSTAT = {"PROCESS/NLWP", "PROCESS/LWPID", "PROCESS/LWP"}
-_OF_TOP = {"TIME+", "VIRT", "RES", "WCPU", "%WCPU", "THR", "#TH"}
+_OF_TOP = {"TIME+", "VIRT", "RES", "WCPU", "%WCPU", "THR", "#TH", "%VSZ"}
 GROUPS = {"USERNAME": "prstat_user", "ZONE": "prstat_zone", "PROJECT": "prstat_project"}
 GROUP_HEADING = (
     r"^[ \t]*(?:(?:ZONEID|PROJID|TASKID)[ \t]+)?NPROC(?:[ \t]+USERNAME)?[ \t]+(?:SWAP|SIZE)[ \t]+RSS[ \t]+MEMORY[ \t]+TIME"
@@ -86,10 +93,14 @@ _CELLS = {
 TOTAL = r"^Total: ([0-9]+) processes, ([0-9]+) lwps, load averages: ([0-9.,]+), ([0-9.,]+), ([0-9.,]+)$"
 BANNER = r"^top - ([0-9]{2}):([0-9]{2}):([0-9]{2}) up .*load average: ([0-9]+[.,][0-9]+)"
 LAST_PID = r"^last pid: *[0-9]+;.*load averages?: *([0-9]+[.,][0-9]+)"
-LOAD = r"^load averages?: *([0-9]+[.,][0-9]+)"
+LOAD = r"^[Ll]oad averages?: *([0-9]+[.,][0-9]+)"
+FIRST_LINE = r"^load averages: |^Mem: [0-9]+K used, [0-9]+K free, [0-9]+K shrd"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:) "
-MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap) ?: "
-DETAIL = r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: |Kernel: )"
+MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap)(?:ory)? ?: "
+DETAIL = (
+    r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: "
+    r"|Kernel: |[ \t]+[0-9.]+[KMGT]? Compressed, )"
+)
 STATES = ("usr", "sys", "trp", "tfl", "dfl", "lck", "slp", "lat")
 COUNTS = ("vcx", "icx", "scl", "sig")
 
@@ -99,10 +110,10 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas_screen.signs(head.lines[:400])) >= 2:
         return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
-    if "PID" not in text and "top - " not in text and "NPROC" not in text:
+    if "PID" not in text and "top - " not in text and "NPROC" not in text and "last pid: " not in text:
         return None
     for number, line in enumerate(head.lines, start=1):
-        if re.match(BANNER, line):
+        if re.match(BANNER, line) or re.match(LAST_PID, line):
             return Claim(0.95, f"banner of top in line {number}", "top")
         if "NPROC" in line and re.match(GROUP_HEADING, line):
             return Claim(0.9, f"header of prstat's sums in line {number}", "prstat")
@@ -183,7 +194,7 @@ def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
     """
     line = pl.col("line")
     shape = (
-        pl.when(line.str.contains(BANNER) | line.str.contains(LAST_PID))
+        pl.when(pl.any_horizontal(line.str.contains(p) for p in (BANNER, LAST_PID, FIRST_LINE)))
         .then(pl.lit("B"))
         .when(line.str.contains(TOTAL))
         .then(pl.lit("T"))
@@ -260,22 +271,21 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     if host.is_empty():
         return
     cells = top_cpus.shares_of(line.str.contains(CPU))
-    factor = (
-        line.str.extract(MEMORY, 1)
-        .str.slice(0, 1)
-        .str.to_lowercase()
-        .replace_strict({"k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}, default=None)
-    )
-    what = line.str.extract(MEMORY, 2)
+    what, unit = line.str.extract(MEMORY, 2), line.str.extract(MEMORY, 1).str.slice(0, 1)
 
-    def amount(word: str) -> pl.Expr:
-        number = line.str.extract(rf"([0-9]+(?:[.,][0-9]+)?)(?:\+| )? ?{word}")
-        return number.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False) * factor
+    def amount(words: str) -> pl.Expr:
+        """Read `1144832 free`, `7630208k free`, `12G Free`: the number's own suffix, else the unit in front of the line."""
+        said = rf"([0-9]+(?:[.,][0-9]+)?)([kKMGT]?)(?:\+| )? ?{words}"
+        number = line.str.extract(said, 1).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        suffix = pl.coalesce(line.str.extract(said, 2).replace("", None), unit).str.to_lowercase()
+        return number * suffix.replace_strict({"k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}, default=None)
 
     cells |= {
-        "free_kb": pl.when(what == "Mem").then(amount("free")),
-        "swap_free_kb": pl.when(what == "Swap").then(amount("free")),
-        "swap_used_kb": pl.when(what == "Swap").then(amount("used")),
+        "free_kb": pl.when(what == "Mem").then(amount("[Ff]ree(?:[, ]|$)")),
+        "swap_free_kb": pl.coalesce(
+            pl.when(what == "Swap").then(amount("[Ff]ree(?:[.,]|$)")), pl.when(what == "Mem").then(amount("free swap"))
+        ),
+        "swap_used_kb": pl.when(what == "Swap").then(amount("[Uu]sed(?:[.,]|$)")),
     }
     host = host.with_columns(**cells)
     measured = ["load1", *cells]
@@ -290,7 +300,9 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
     """The columns of `ps`; the last word behind the slash is the number of threads, or the thread itself."""
     process = facts(cells)
-    if "process" in cells.columns:
+    if (
+        "process" in cells.columns and "lwp" not in process.columns
+    ):  # illumos has a column LWPID: `204 svc.startd/method`
         last = cells.select("line_no", tail=pl.col("process").str.extract(r"/([0-9]+)$").cast(pl.Int64))
         process = process.join(last, on="line_no").rename({"tail": "lwp" if by_thread else "nlwp"})
     return process

@@ -81,7 +81,7 @@ FORMATS = (
 LOOKED_AT = 200
 
 # Headings that only top and prstat have.
-_FOREIGN = {"TIME+", "VIRT", "RES", "WCPU", "THR", "USERNAME", "#TH", "PROCESS/NLWP", "PROCESS/LWPID", "CPU%"}
+_FOREIGN = {"TIME+", "VIRT", "RES", "WCPU", "THR", "USERNAME", "#TH", "%VSZ", "PROCESS/NLWP", "PROCESS/LWPID", "CPU%"}
 
 
 def claim(head: Head) -> Claim | None:
@@ -143,6 +143,8 @@ def _system(words: list[str], text: str) -> str:
         text,
     ):
         return "aix"
+    if {"TID", "BND"} <= set(words):
+        return "aix"
     if "swapper" in text and "vxfsd" in text:
         return "hpux"
     if {"STAT", "START", "VSZ"} <= set(words) or "THCNT" in words or "PSR" in words:
@@ -197,6 +199,10 @@ def _by_form(group: pl.DataFrame, heading: str | None) -> list[tuple[str, pl.Dat
 
 def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     """Number the samples: a header begins one where the process numbers start over, or a mark stands between."""
+    if "lwp" in found.columns:
+        # Threads of AIX's `-m -o THREAD` stand below their process and name no other.
+        mine = pl.col("pid").forward_fill().fill_null(pl.lit(state.get("pid"), pl.Int64))
+        found = found.with_columns(pid=pl.when(pl.col("lwp").is_not_null()).then(mine).otherwise("pid"))
     last = pl.DataFrame(
         {"pid": [state.get("pid")], "table": [state.get("of_table")], "t_local": [state.get("of_t")]},
         schema={"pid": pl.Int64, "table": pl.Int64, "t_local": pl.Float64},

@@ -1,6 +1,7 @@
 r"""Stacks of the threads of a process: pstack and procstack of Solaris, illumos and AIX, gstack of Linux.
 
-Tools: Solaris 8 to 11 and illumos pstack(1), AIX procstack(1), Linux gstack/pstack (gdb) and eu-stack. Capture: `pstack PID`, several
+Tools: Solaris 8 to 11 and illumos pstack(1), AIX procstack(1), Linux gstack/pstack (gdb, also `thread apply all bt`), eu-stack and
+coredumpctl (`Stack trace of thread N:`). Capture: `pstack PID`, several
 times for samples.
 
 Samples::
@@ -16,7 +17,7 @@ Tables: profile_stacks (one row a thread, weight 1, unit samples). Clock: none.
 Traps: a stack tells where a thread stands, not for how long; only repeated stacks of one process are samples. The offset behind `+` is
 hexadecimal without 0x and left out of the frame, as are arguments. The first frame of a blocked thread is its system call. An
 excerpt may begin inside a thread: such a stack is not complete. Frames wrapped by a page are put together at their brackets.
-Known gaps: source lines and locals of gdb, Java frames of `pstack -F` cores, jstack.
+Source lines and locals of gdb are read, not kept. Known gaps: gdb's `info threads`, Java frames of `pstack -F` cores, jstack.
 """
 
 from __future__ import annotations
@@ -26,20 +27,25 @@ import re
 import polars as pl
 
 from parsers.notes import ELISION
+from parsers.process_columns import program
 from parsers.registry import Claim, Format
 from parsers.source import Head, Source
 from parsers.stack_rows import nested, records
 from parsers.tables import State, Tables
 
-PROCESS = r"^(?:core '[^']*' of )?([0-9]{1,10}):[ \t]+(\S.*)$"
+PROCESS = r"^(?:core '[^']*' of )?([0-9]{1,10})[ \t]?:[ \t]+(\S.*)$"
 LWP = (
     r"^[ \t]*-{3,}[ \t]*(?:lwp#[ \t]*([0-9]+)(?:[ \t]*/[ \t]*thread#[ \t]*[0-9]+)?|thread#[ \t]*[0-9]+[ \t]*/[ \t]*lwp#[ \t]*([0-9]+)"
     r"|tid#[ \t]*([0-9]+)[^-]*|thread#[ \t]*[0-9]+)(?:[ \t]*[\[(][^\])]*[\])])?[ \t]*-*[ \t]*$"
 )
-GDB_THREAD = r"^Thread[ \t]+[0-9]+[ \t]+\(.*?(?:LWP[ \t]+([0-9]+))?\)+(?: .*)?:$|^TID ([0-9]+):$"
+GDB_THREAD = (
+    r"^Thread[ \t]+[0-9]+[ \t]+\(.*?(?:LWP[ \t]+([0-9]+))?\)+(?: .*)?:$|^(?:TID|Stack trace of thread) ([0-9]+):$"
+)
 SUN_FRAME = r"^[ \t]*([0-9a-f]{8,16})[ \t]+(\S.*?)[ \t]*\((.*?)\)?(?:[ \t]*\+[ \t]*([0-9a-f]+))?$"
 BARE_SUN_FRAME = r"^[ \t]*[0-9a-f]{8,16}[ \t]+(?:\?{8}|\S+)(?:[ \t]+\(.*)?"
 AIX_FRAME = r"^[ \t]*0x([0-9a-f]{8,16})[ \t]+(\S[^(]*?)\(.*\)(?:[ \t]+\+[ \t]+0x([0-9a-f]+))?$"
+CURRENT = r"^0x[0-9a-f]+ in \S"
+MORE_OF_GDB = r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames"
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
 
 FORMAT = Format(
@@ -68,8 +74,9 @@ def claim(head: Head) -> Claim | None:
         # truss has lwp numbers too, but no rule of dashes around them.
         if threads and frames:
             return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
-    if "#0 " in text:
+    if "#0 " in text or re.search(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ", text):
         gdb = sum(1 for x in first if re.match(GDB_FRAME, x))
+        filled -= sum(1 for x in first if re.match(MORE_OF_GDB, x))
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))
         if gdb * 2 > filled and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
@@ -87,10 +94,15 @@ def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` holds the open thread and its process."""
     text = pl.col("line")
     process, thread = text.str.contains(PROCESS), text.str.contains(LWP) | text.str.contains(GDB_THREAD)
-    frame = text.str.contains(BARE_SUN_FRAME) | text.str.contains(AIX_FRAME) | text.str.contains(GDB_FRAME)
+    aix = text.str.contains(AIX_FRAME) & ~text.str.contains(CURRENT)
+    frame = text.str.contains(BARE_SUN_FRAME) | aix | text.str.contains(GDB_FRAME)
+    more_of = text.str.contains(MORE_OF_GDB)
     begins = process | thread | text.str.contains(r"^#0[ \t]")
-    for lines, more in records(source, out, state, process | thread, begins | frame):
-        shaped = _joined(lines.with_columns(process=process, thread=thread, frame=frame & ~process), out)
+    for lines, more in records(source, out, state, process | thread, begins | frame | more_of):
+        out.read(lines.filter(more_of)["line_no"])
+        shaped = _joined(
+            lines.filter(~more_of).with_columns(process=process, thread=thread, frame=frame & ~process), out
+        )
         _stacks(shaped, out, state, more)
     return state
 
@@ -120,7 +132,7 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
 def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     text = pl.col("line")
     pid = pl.when("process").then(text.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)).forward_fill()
-    comm = pl.when("process").then(text.str.extract(PROCESS, 2)).forward_fill()
+    comm = pl.when("process").then(program(text.str.extract(PROCESS, 2))).forward_fill()
     lwps = pl.coalesce(
         *[text.str.extract(LWP, i) for i in (1, 2, 3)], *[text.str.extract(GDB_THREAD, i) for i in (1, 2)]
     )

@@ -11,7 +11,8 @@ Fills syscalls, signals, syscall_totals, logs (processes and threads that come a
 Traps. -d is taken when the call RETURNS, since the start of the trace. -D is, in the code, end minus begin of the call itself (the manual
 says otherwise), so it is `elapsed_s`. With one stamp in front, rising all along it is -d, else -D; fewer than three stamps leave it
 open, with a note. Errors come as number and text: the name is that of FreeBSD's numbers. Seconds of -c are CPU time in the kernel.
-Known gaps: old versions' calls that are cut by a thread switch (`...`); no sample of -d, -D, -c was at hand: their layout is the source's.
+Known gaps: old versions' calls that are cut by a thread switch (`...`); no sample of -c was at hand: its layout is the source's;
+descriptors in hexadecimal, as calls unknown to truss have them.
 """
 
 from __future__ import annotations

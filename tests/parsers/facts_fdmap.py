@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 
 def descriptors(reading: Reading, value: int) -> None:
@@ -33,6 +34,20 @@ def _fd(number: int) -> Any:
 
 
 CHECKERS = {
+    "rows": rows_of(
+        "fdmap",
+        "line_no",
+        "pid",
+        "comm",
+        "fd",
+        "type",
+        "path",
+        "local_ip",
+        "local_port",
+        "peer_ip",
+        "peer_port",
+        "offset",
+    ),
     "descriptors": descriptors,
     "types": types,
     "pid": _same("pid"),

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 Facts = dict[str, Any]
 
@@ -32,6 +33,18 @@ def _stat(reading: Reading) -> pl.DataFrame:
 
 def rows(reading: Reading, value: int) -> None:
     assert len(_symbols(reading) if "profile_symbols" in reading.tables else _stat(reading)) == value
+
+
+def stat_rows(reading: Reading, value: list[list[Any]]) -> None:
+    """Counters and the times of the end: line, name, unit, value."""
+    rows = reading.table("counters").filter(pl.col("grp") == "perf_stat")
+    assert [list(row) for row in rows.select("line_no", "name", "unit", "value").iter_rows()] == value
+
+
+def metrics(reading: Reading, value: dict[str, float]) -> None:
+    """Derived values that have a name of their own."""
+    rows = reading.table("counters").filter((pl.col("grp") == "perf_stat_metric") & pl.col("name").is_in(list(value)))
+    assert dict(rows.select("name", "value").iter_rows()) == value
 
 
 def top_row(reading: Reading, value: Facts) -> None:
@@ -246,6 +259,9 @@ CHECKERS = {
     "tracepoints": tracepoints,
     "tracepoint_rows": tracepoint_rows,
     "rows": rows,
+    "stat_rows": stat_rows,
+    "metrics": metrics,
+    "lock_rows": rows_of("locks", "line_no", "n", "mean_ns", "event", "lock", "caller"),
     "top_row": top_row,
     "top": top,
     "pct_sum": pct_sum,

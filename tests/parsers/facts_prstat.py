@@ -9,6 +9,7 @@ import pytest
 
 from parsers.times import wall_seconds
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 
 def _rows(reading: Reading) -> pl.DataFrame:
@@ -153,6 +154,8 @@ def each_cpu(reading: Reading, value: list[list[float]]) -> None:
 
 
 CHECKERS = {
+    "rows": rows_of("ps", "line_no", "pid", "lwp", "nlwp", "cpu_pct", "rss_kb", "cpu_time_s", "comm"),
+    "host_rows": rows_of("vmstat", "line_no", "sample", "load1", "usr", "sys", "idle", "free_kb", "swap_free_kb"),
     "each_cpu": each_cpu,
     "host": host,
     "disk": disk,

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
-from tests.parsers.told_rows import notes
+from tests.parsers.told_rows import notes, rows_of
 
 
 def _rows(reading: Reading) -> pl.DataFrame:
@@ -101,6 +101,7 @@ def threads(reading: Reading, value: dict[str, int]) -> None:
 
 
 CHECKERS = {
+    "rows": rows_of("ps", "line_no", "pid", "ppid", "lwp", "login", "state", "pri", "comm"),
     "ancestry": ancestry,
     "threads": threads,
     "notes": notes,

@@ -35,6 +35,10 @@ def leaves(reading: Reading, value: list[str]) -> None:
     assert _stacks(reading)["leaf"].to_list() == value
 
 
+def comms(reading: Reading, value: list[str]) -> None:
+    assert _stacks(reading)["comm"].to_list() == value
+
+
 def incomplete(reading: Reading, value: int) -> None:
     assert len(_stacks(reading).filter(~pl.col("complete"))) == value
 
@@ -50,6 +54,7 @@ CHECKERS = {
     "threads": threads,
     "lwps": lwps,
     "leaves": leaves,
+    "comms": comms,
     "incomplete": incomplete,
     "repaired": repaired,
 }
