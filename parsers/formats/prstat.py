@@ -300,9 +300,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
     """The columns of `ps`; the last word behind the slash is the number of threads, or the thread itself."""
     process = facts(cells)
-    if (
-        "process" in cells.columns and "lwp" not in process.columns
-    ):  # illumos has a column LWPID: `204 svc.startd/method`
+    if "process" in cells.columns and "lwp" not in process.columns:  # illumos has a column LWPID: `204 PROGRAM/method`
         last = cells.select("line_no", tail=pl.col("process").str.extract(r"/([0-9]+)$").cast(pl.Int64))
         process = process.join(last, on="line_no").rename({"tail": "lwp" if by_thread else "nlwp"})
     return process
