@@ -12,7 +12,7 @@ LEAST_S = 60.0
 
 def remark(rows: pl.DataFrame, out: Tables, state: State) -> None:
     """Say once where `t_local` (s) falls by more than a minute; rows in the order of their lines. `state` keeps the last stamp."""
-    before = pl.col("t_local").shift().fill_null(pl.lit(state.get("last"), pl.Float64))
+    before = pl.col("t_local").forward_fill().shift().fill_null(pl.lit(state.get("last"), pl.Float64))
     fell = rows.filter(pl.col("t_local") < before - LEAST_S)
     if len(fell) and not state.get("fell"):
         state["fell"] = True

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.source import Hints
+from parsers.source import Hints, Limits
 from tests.parsers.evidence import read_bytes
 
 STAMP = st.datetimes(datetime(2001, 1, 1), datetime(2099, 1, 1))
@@ -134,3 +134,15 @@ def test_a_secret_in_a_statement_through_syslog_is_masked():
     secret = "Tr0ub4dor-x9"
     line = f"[1-1] LOG:  duration: 1.0 ms  statement: select pgp_sym_encrypt(card, '{secret}') from t"
     assert secret not in read_bytes(through_syslog(line)).table("logs")["text"][0]
+
+
+@pytest.mark.parametrize("block_bytes", [10_000, 100])
+def test_where_stamps_go_back_does_not_depend_on_lines_without_a_stamp(block_bytes):
+    later, earlier = "2026-11-21 23:27:24.100 UTC [7] LOG:  a", "2026-11-21 20:00:00.100 UTC [8] LOG:  b"
+    text = "\n".join([later, "\tmore of it", later, "LOG:  a line without a stamp", earlier, earlier])
+    falls = [
+        n
+        for n in read_bytes(text.encode(), Hints(), Limits(block_bytes=block_bytes)).account.notes
+        if "go back" in n.text
+    ]
+    assert [n.line_from for n in falls] == [5]
