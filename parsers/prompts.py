@@ -23,9 +23,9 @@ LEAD_LINES = 12
 
 _TOOLS = (
     "adrci arcstat asmcmd awk bash bpftrace cat cd coreadm crsctl curl cut date dbx df dladm dmesg dtrace dtruss du echo"
-    " egrep errpt ethtool export fdisk fgrep find fmdump for free fuser gdb getconf grep gstack gunzip gzcat gzip head"
+    " egrep entstat errpt ethtool export fdisk fgrep find fmdump for free fuser gdb getconf grep gstack gunzip gzcat gzip head"
     " hostname ifconfig intrstat iostat ip ipcrm ipcs isainfo kill ksh kstat less lgrpinfo limit locale lockstat ls"
-    " lscpu lslpp lsnrctl lsof lsps lspv ltrace mdb metastat more mpstat ndd netstat nfsstat nice nicstat nl nm nmon"
+    " lscpu lslpp lsnrctl lsof lparstat lsps lspv ltrace mdb metastat more mpstat ndd netstat nfsstat nice nicstat nl nm nmon"
     " nohup nslookup nstat ntpq numactl numastat opatch oradebug oslevel pargs perf pfiles pgrep pflags pidstat ping"
     " plockstat plimit pldd pmap poolstat prctl preap procfiles procmap proctree procstack projects prstat prtconf"
     " prtdiag ps psig psrinfo psrset pstack ptree ptime pvs pwdx route sadf sar script sed sh slabtop sleep snoop sort"
@@ -45,6 +45,7 @@ _NAMED = re.compile(
     r"|(?P<user2>[a-z_][\w.-]*)@(?P<host2>[A-Za-z][\w.-]*)(?:[:\[{ ] ?[^\s#$%>]{0,80})? ?[#$%>]"
     r"|<(?P<user3>[\w.-]+)@(?P<host3>[\w.-]+)[^>]{0,40}>"
     r"|(?P<host4>[A-Za-z][\w.-]{1,40}):(?:[/~][^\s#$%>]{0,80})? ?[#$%]"
+    r"|(?P<host6>[A-Za-z][\w.-]{1,40}):[a-z_][\w-]{0,31}\[[/~][^\s\]]{0,80}\] ?[#$]"
     r"|-?(?:ba|k|z|c|tc|da|a)?sh-[0-9.]{1,6}[a-z]?[#$%]"
     r"|(?P<host5>[a-z][a-z0-9-]{1,30})[#$%](?= )"
     r"|[/~][\w./~-]{0,80} ?[#$%>](?= )"
@@ -52,7 +53,7 @@ _NAMED = re.compile(
     r"|(?:SQL|ASMCMD|LSNRCTL|adrci|mysql|psql|crash|RMAN|DGMGRL)(?: \[[^\]]*\])?>"
     r") ?(?:" + _COMMAND + r")?$"
 )
-_BARE = re.compile(rf"^[#$] ?(?P<command>(?:(?:sudo|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")
+_BARE = re.compile(rf"^[#$] {{0,2}}(?P<command>(?:(?:sudo|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")
 _PERCENT = re.compile(rf"^% (?P<command>(?!time\b){_PATH_WORD}(?:[ \t].*)?)$")
 _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$")
 _LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")
@@ -82,7 +83,20 @@ _SYNTHETIC = re.compile(
     r"^(?:Linux|SunOS|AIX|HP-UX) (?:OSWbb|OSW|ExaWatcher)\b.*|^# *(?:Starting|Collection) [Tt]ime:? .*|^SNAP_INTERVAL +[0-9]+$"
 )
 
-_INTERVAL = {"vmstat", "mpstat", "iostat", "sar", "prstat", "pidstat", "nicstat", "arcstat", "zpool", "kstat", "topas"}
+_INTERVAL = {
+    "vmstat",
+    "mpstat",
+    "iostat",
+    "sar",
+    "prstat",
+    "pidstat",
+    "nicstat",
+    "arcstat",
+    "zpool",
+    "kstat",
+    "topas",
+    "lparstat",
+}
 _VALUED = {  # options whose next word is no interval
     "vmstat": ("-S", "-p"),
     "iostat": ("-g", "-o", "-j", "-p"),
@@ -130,6 +144,8 @@ def prompt_of(line: str) -> Prompt | None:
 
     >>> prompt_of("[oracle@db1 ~]$ vmstat 5 12")
     Prompt(host='db1', command='vmstat 5 12')
+    >>> prompt_of("erp1:root[/]# sar -d 1 3").host, prompt_of("$  lparstat 5 2").command
+    ('erp1', 'lparstat 5 2')
     >>> prompt_of("# grep ^hosts /etc/nsswitch.conf").command
     'grep ^hosts /etc/nsswitch.conf'
     >>> prompt_of("# Overhead  Command"), prompt_of("% time     seconds"), prompt_of("# ps is what we use")
@@ -146,7 +162,7 @@ def prompt_of(line: str) -> Prompt | None:
     named = _NAMED.match(line)
     if named is None:
         return None
-    host = next((named[f"host{n}"] for n in range(1, 6) if named[f"host{n}"]), None)
+    host = next((named[f"host{n}"] for n in range(1, 7) if named[f"host{n}"]), None)
     return Prompt(host, (named["command"] or "").strip())
 
 
