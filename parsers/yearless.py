@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from parsers.source import Hints
@@ -75,12 +77,16 @@ def report(rows: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
     if base is None and not state.get("asked"):
         state["asked"] = True
         out.note(first, first, "remark", "the stamps have no year: times count from 1 January of the first line's year")
-        question = {
-            "ask": "year",
-            "text": "Which year is the first line from?",
-            "default": "",
-            "reason": "the stamps have no year, so their times count from 1 January and stand on no common axis",
-            "choices": [],
-            "line": first,
-        }
-        out.fact("questions", [question])
+        out.fact("questions", [question(first)])
+
+
+def question(line: int) -> dict[str, Any]:
+    """Ask for the year of stamps that have none."""
+    return {
+        "ask": "year",
+        "text": "Which year is the first line from?",
+        "default": "",
+        "reason": "the stamps have no year, so their times count from 1 January and stand on no common axis",
+        "choices": [],
+        "line": line,
+    }

@@ -11,10 +11,10 @@ Samples::
     TIME                 UUID                                 SUNW-MSG-ID EVENT
     Apr 14 05:58:39.2345 4d3a1f2e-0b1c-4e5d-8f90-a1b2c3d4e5f6 SUN4V-8000-E2 Diagnosed
 
-Table: logs, source errpt: code = identifier, SUNW-MSG-ID or class of the report; severity = type (P, PERM ...), op = class (H, S ...), program = resource,
-text = label and description. Clock: wall-local; newest first in errpt, oldest first in fmdump. Traps: the stamp of errpt is MMDDhhmmYY;
-fmdump prints no year (a question); records of -a span many lines and are one row each. Known gaps: detail data of -a,
-the FRU lines of fmdump -v.
+Table: logs, source errpt: code = identifier, SUNW-MSG-ID or class of the report; severity = type (P, PERM ...), op = class (H, S ...),
+program = resource, text = label and description. Clock: wall-local; newest first in errpt, oldest first in fmdump. Traps: the stamp of errpt
+is MMDDhhmmYY; fmdump prints no year (a question), nor does errpt -a of AIX 5.1 and before; records of -a span many lines and are one row each.
+Known gaps: detail data of -a, the FRU lines of fmdump -v.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FULL = (
     r"^(?:LABEL|IDENTIFIER|Date/Time|Sequence Number|Machine Id|Node Id|Class|Type|WPAR|Resource Name|Resource Class|Resource Type|Location|VPD):[ \t]+\S"
     r"|^(?:Description|Probable Causes|User Causes|Failure Causes|Install Causes|Recommended Actions|Detail Data)$"
 )
-FMDUMP_HEAD = r"^TIME +(?:UUID +SUNW-MSG-ID|CLASS)"
+FMDUMP_HEAD = r"^TIME +(?:UU?ID +SUNW-MSG-ID|CLASS)"
 FMDUMP = (
     r"^([A-Z][a-z]{2}) +([0-9]{1,2}) (?:([0-9]{4}) )?([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,9})?) +"
     r"(?:[0-9a-f]{8}-[0-9a-f-]{14,28} +([A-Z0-9]+-[0-9A-Z]+-[0-9A-Z]+)(?: +(\S.*))?|((?:e?report|fault|defect|list|resource|upset)\.[A-Za-z0-9._@-]+).*)$"
@@ -64,7 +64,7 @@ FORMATS = tuple(
 _PATTERNS = {f.variant: re.compile(f.own) for f in FORMATS}
 FIELD = re.compile(r"(LABEL|IDENTIFIER|Date/Time|Class|Type|Resource Name):[ \t]+(\S.*)")
 DATE = re.compile(
-    r"(?:\S+ +)?([A-Za-z]{3,9}) +([0-9]{1,2}) +([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?: +([A-Z][A-Za-z0-9:+-]*))? +([0-9]{4})"
+    r"(?:\S+ +)?([A-Za-z]{3,9}) +([0-9]{1,2}) +([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?: +([A-Z][A-Za-z0-9:+-]*))?(?: +([0-9]{4}))?"
 )
 RULE = re.compile(r"-{20,}")
 
@@ -184,7 +184,7 @@ def _full(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
         out.read([line_no])
         record["line_end"] = line_no
         if match:
-            _field(record, match[1], match[2], out, line_no)
+            _field(record, match[1], match[2], source, out, state)
         elif record.pop("described", False):
             record["text"] = f"{record['text']}: {text}"
         elif text == "Description":
@@ -192,19 +192,23 @@ def _full(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
     rows.give(out)
 
 
-def _field(record: dict[str, Any], name: str, value: str, out: Tables, line_no: int) -> None:
+def _field(record: dict[str, Any], name: str, value: str, source: Source, out: Tables, state: State) -> None:
     if name == "LABEL":
         record["text"] = value
     elif name == "Date/Time":
         date = DATE.fullmatch(value)
         number = month(date[1]) if date else None
-        if date and number:
-            record["t_local"] = wall_seconds(
-                int(date[7]), number, int(date[2]), int(date[3]), int(date[4]), int(date[5])
-            )
+        # The tool of AIX 5.1 and before cuts the year off (`Sun Jan  9 03:44:04 BEIS`).
+        year = (date[7] if date else None) or source.hints.year or (source.hints.date or "")[:4]
+        if date and number and year:
+            record["t_local"] = wall_seconds(int(year), number, int(date[2]), int(date[3]), int(date[4]), int(date[5]))
             record["zone"] = date[6]
         else:
+            line_no = record["line_end"]
             out.note(line_no, line_no, "remark", f"no time could be read from {value!r}")
+            if date and number and not state.get("asked"):
+                state["asked"] = True
+                out.ask(yearless.question(line_no))
     else:
         record[{"IDENTIFIER": "code", "Class": "op", "Type": "severity", "Resource Name": "program"}[name]] = value
 

@@ -36,7 +36,7 @@ from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import MONTHS, WALL_BASE, span_s
 from parsers.yearless import clock_seconds, day_seconds
 
-HEAD = r"^[ \t]*TIME[ \t]+(?:UUID[ \t]+SUNW-MSG-ID|CLASS)\b"
+HEAD = r"^[ \t]*TIME[ \t]+(?:UU?ID[ \t]+SUNW-MSG-ID|CLASS)\b"
 BEGIN = (
     r"^[ \t]*([A-Z][a-z]{2})[ \t]+([0-9]{1,2})[ \t]+([0-9]{4})[ \t]+([0-9]{2}):([0-9]{2}):([0-9]{2}\.[0-9]{9})[ \t]+"
     r"(?:[0-9a-f]{8}-[0-9a-f-]{14,28}[ \t]+([A-Z0-9]+-[0-9A-Z]+-[0-9A-Z]+)|([a-z]+\.[A-Za-z0-9._@-]+)(?:[ \t]+0x[0-9a-f]+)?)$"
