@@ -1,6 +1,6 @@
 r"""What a machine is: uname, prtconf, psrinfo, lscpu, lparstat -i, uptime, /etc/release, os-release.
 
-Tools: uname(1) -a (all systems), prtconf(1M) (Solaris) and prtconf (AIX), psrinfo(1M) plain, -p, -pv, lscpu(1), lparstat -i (AIX),
+Tools: uname(1) -a (all systems), prtconf(1M) (Solaris) and prtconf (AIX), psrinfo(1M) plain, -p, -v, -pv, lscpu(1), lparstat -i (AIX),
 uptime(1), /etc/release, /etc/os-release, /etc/redhat-release, `oslevel -s`. Capture: `uname -a; psrinfo -pv; prtconf | head`.
 
 Samples::
@@ -16,7 +16,7 @@ Samples::
 Tables: hosts, one row for the output of one tool; vmstat (load1 of uptime). Clock: none; uptime is wall-local where the day is
 known from a date line above it. Traps: lscpu names sockets and cores per socket, cores is their product; psrinfo prints one
 line a CPU, off-line ones do not count; `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
-devices of prtconf, caches and flags of lscpu.
+the tree of devices of prtconf (read, not kept), caches and flags of lscpu, smtctl, showrev.
 """
 
 from __future__ import annotations
@@ -41,22 +41,41 @@ LSCPU = (
 LPARSTAT = (
     r"^(?:Node Name|Partition (?:Name|Number|Group-ID)|Type|Mode|Entitled Capacity(?: of Pool)?|Online Virtual CPUs"
     r"|(?:Maximum|Minimum) (?:Virtual CPUs|Memory|Capacity)|Online Memory"
-    r"|Variable Capacity Weight|Capacity Increment|(?:Maximum|Active) Physical CPUs in system|Active CPUs in Pool"
+    r"|Variable (?:Memory )?Capacity Weight|Capacity Increment|(?:Maximum|Active) Physical CPUs in system|Active CPUs in Pool"
     r"|Shared Physical CPUs in system|Maximum Capacity of Pool"
     r"|Unallocated [A-Za-z ]+|Physical CPU Percentage|Shared Pool ID|Memory (?:Mode|Pool ID|Group ID of LPAR)"
     r"|.*I/O Memory Entitlement|Power Saving Mode|Target Memory .*|Physical Memory in the Pool"
     r"|Hypervisor Page Size|Desired [A-Za-z ]+|Sub Processor Mode|Total I/O Memory Entitlement)[ \t]+:"
+    r"|^Unallocated Variable Memory Capacity Weight:"
 )
 SOLARIS = (
     r"^[ \t]*(?:System Configuration: |Memory size: [0-9]+ Megabytes|System Peripherals \(|[0-9]+[ \t]+(?:on-line|off-line"
     r"|no-intr|spare|faulted|powered-off)[ \t]+since "
-    r"|The physical processor has |[ \t]+(?:Oracle |(?:Open)?)Solaris [0-9]+ .*|[ \t]+The core has |[ \t]+(?:SPARC|UltraSPARC|x86)\S* \()"
+    r"|Status of (?:virtual )?processor [0-9]+ as of|[ \t]+(?:Processor has been )?(?:on-line|off-line|no-intr|faulted) since "
+    r"|[ \t]+The \S+ processor operates at [0-9]+ MHz|[ \t]+and has an? \S.{0,40} floating point processor\."
+    r"|The (?:[A-Za-z0-9+-]+ )?physical processor has |[ \t]+(?:Oracle |(?:Open)?)Solaris [0-9]+ .*|[ \t]+The core has |[ \t]+(?:SPARC|UltraSPARC|x86)\S* \()"
 )
 AIX = (
     r"^(?:System Model|Machine Serial Number|Processor Type|Number Of Processors|Processor Clock Speed|CPU Type"
     r"|Kernel Type|LPAR Info|Memory Size|Good Memory Size|Platform Firmware level|Firmware Version"
     r"|Processor Implementation Mode|Processor Version): "
 )
+_NODE = r" {4,}[#.a-zA-Z0-9_,-]{1,60}:(?:  ?'.*'?|  ?[0-9a-f]{1,8}(?:\.[0-9a-f]{1,8})*)"
+DEVICES = rf"^(?: *\S.*(?: \(driver not attached\)|, instance #[0-9]+)| *Node 0x[0-9a-f]+|{_NODE})$"
+"""The tree of devices of Solaris' prtconf, -pv."""
+
+AIX_LIST = (
+    r"^(?:INSTALLED RESOURCE LIST|The following resources are installed on the machine|\+/- = Added or deleted|\*   = Diagnostic support"
+    r"|[ \t]+Model (?:Architecture|Implementation): \S|[+*-] [A-Za-z]+[0-9]+ {2,}\S.* {2,}\S)"
+)
+AIX_MORE = re.compile(
+    r"(?:Console Login|Auto Restart|Full Core|NX Crypto Acceleration|In-Core Crypto Acceleration): "
+    r"|[ \t]+(?:Host Name|IP Address|Sub Netmask|Gateway|Name Server|Domain Name|Total Paging Space|Percent Used|Model (?:Architecture|Implementation)): ?"
+    r"|(?:Network|Paging Space|Volume Groups) Information$|={20,}$|INSTALLED RESOURCE LIST|The following resources are installed"
+    r"|\+/- = Added|\*   = Diag|[+*-] [a-zA-Z0-9/._-]+ "
+)
+"""Lines of AIX's prtconf behind the settings that are kept: networks, paging space, devices."""
+
 OS_RELEASE = (
     r"^(?:NAME|VERSION|ID|ID_LIKE|VERSION_ID|PRETTY_NAME|ANSI_COLOR|CPE_NAME|HOME_URL|BUG_REPORT_URL|VERSION_CODENAME"
     r'|PLATFORM_ID|LOGO|REDHAT_\w+|DOCUMENTATION_URL|SUPPORT_URL|VARIANT(?:_ID)?)="?[^"]*"?$'
@@ -64,9 +83,9 @@ OS_RELEASE = (
 UPTIME = r"^[ \t]*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?[ap]?m?[ \t]+up[ \t].*load averages?: *[0-9.,]+"
 RELEASE = (
     r"^(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*release [0-9]"
-    r"|^[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$|^System [Mm]odel: "
+    r"|^[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$|^[4-7][1-9]00-[0-9]{2}$|^System [Mm]odel: "
 )
-OWN = "|".join((UNAME, LSCPU, LPARSTAT, SOLARIS, AIX, OS_RELEASE, UPTIME, RELEASE))
+OWN = "|".join((UNAME, LSCPU, LPARSTAT, SOLARIS, AIX, AIX_LIST, DEVICES, OS_RELEASE, UPTIME, RELEASE))
 FORMAT = Format(
     kind="hostinfo",
     variant="hostinfo",
@@ -82,13 +101,17 @@ FORMAT = Format(
 _OWN = re.compile(OWN)
 _LOOK = re.compile(
     r"(?m)^[ \t]*(?:SunOS |Linux |AIX |HP-UX |Darwin |FreeBSD |Architecture:|CPU\(s\):|Node Name|System |Memory size"
-    r"|[0-9]+[ \t]+on-line|The physical|NAME=|PRETTY_NAME="
+    r"|[0-9]+[ \t]+on-line|Status of |The \S+ ?physical|The physical|Processor Type:|Number Of Processors:|NAME=|PRETTY_NAME="
     r"|Oracle Solaris|Solaris|Red Hat|Oracle Linux|[0-9]{1,2}:[0-9:apm]+ +up|[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$)"
 )
 _SYSTEMS = {"SunOS": "solaris", "Linux": "linux", "AIX": "aix", "HP-UX": "hpux", "Darwin": "macos"}
 PAIR = re.compile(r"([A-Za-z][A-Za-z0-9()/ _-]*?)[ \t]*:[ \t]+(.*)")
-PSRINFO = re.compile(r"[0-9]+[ \t]+(on-line|no-intr|off-line|spare|faulted|powered-off)[ \t]+since .*")
-CHIP = re.compile(r"The (physical processor) has (?:([0-9]+) cores? and )?([0-9]+) virtual processors? \(.*")
+_STATES = "on-line|no-intr|off-line|spare|faulted|powered-off"
+PSRINFO = re.compile(rf"([0-9]+)[ \t]+({_STATES})[ \t]+since .*")
+STATUS = re.compile(r"Status of (?:virtual )?processor ([0-9]+) as of.*")
+SINCE = re.compile(rf"(?:Processor has been )?({_STATES}) since .*")
+CHIP = re.compile(r"The (?:\S+ )?physical processor has (?:([0-9]+) cores? and )?([0-9]+) virtual processors? \(.*")
+BANNER_END = re.compile(r"[ \t][0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2})$")
 LOAD = re.compile(
     r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?([ap]m)?[ \t]+up[ \t].*load averages?: *([0-9]+[.,][0-9]+).*"
 )
@@ -99,6 +122,9 @@ def claim(head: Head) -> Claim | None:
     """By lines of these tools alone, since each is short."""
     if not _LOOK.search(head.text[:8192]):
         return None
+    if any(BANNER_END.search(x) for x in head.lines[:8]):
+        # `HP-UX db1 B.11.31 U ia64    05/12/26` is the banner of sar, not what uname -a prints.
+        head = Head([x for x in head.lines if not (BANNER_END.search(x) and re.match(UNAME, x))])
     found, part = share(head, _OWN)
     if not found or part < 0.3:
         return None
@@ -157,12 +183,17 @@ class _Reader:
         elif re.match(AIX, text) and (match := PAIR.fullmatch(text)):
             self.prtconf_aix(line_no, match[1], match[2])
         elif match := PSRINFO.fullmatch(text):
-            self.put(line_no, "psrinfo", {})
+            self.processor(line_no, "psrinfo", match[1])
+            self.count("ncpu", 1 if match[2] in ("on-line", "no-intr") else 0)
+        elif match := STATUS.fullmatch(text):
+            self.processor(line_no, "psrinfo -v", match[1])
+        elif self.state.get("tool") == "psrinfo -v" and (match := SINCE.fullmatch(text)):
+            self.put(line_no, "psrinfo -v", {})
             self.count("ncpu", 1 if match[1] in ("on-line", "no-intr") else 0)
         elif match := CHIP.fullmatch(text):
             self.put(line_no, "psrinfo -pv", {})
-            self.count("ncpu", whole(match[3]) or 0)
-            self.count("cores", whole(match[2]) or 0)
+            self.count("ncpu", whole(match[2]) or 0)
+            self.count("cores", whole(match[1]) or 0)
         elif match := re.fullmatch(r"System Configuration: +(\S.*)", text):
             self.put(line_no, "prtconf", {"os": "solaris", "model": match[1]}, new=True)
         elif match := re.fullmatch(r"Memory size: ([0-9]{1,12}) Megabytes", text):
@@ -173,12 +204,29 @@ class _Reader:
             self.os_release(line_no, text)
         elif match := re.fullmatch(r"(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*", text):
             self.put(line_no, "release", {"os": "linux", "os_release": text}, new=True)
-        elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}", text):
+        elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}|[4-7][1-9]00-[0-9]{2}", text):
             self.put(line_no, "oslevel", {"os": "aix", "os_release": text}, new=True)
         elif re.match(
             r"Copyright \(c\) |Assembled |Use is subject to license|System Peripherals|The core has ", text
-        ) or (self.state.get("tool") == "psrinfo -pv" and re.match(r"[ \t]", line)):
+        ) or self.detail(line):
             self.out.read([line_no])
+
+    def detail(self, line: str) -> bool:
+        """Is it a line of the open tool that fills nothing?"""
+        tool = self.state.get("tool") or ""
+        if tool in ("psrinfo -pv", "psrinfo -v"):
+            return line[0] in " \t"
+        if tool == "prtconf":
+            return (
+                re.match(DEVICES, line) is not None
+                or re.fullmatch(r"SUNW,[A-Za-z0-9_+-]+|i86pc", line.strip()) is not None
+            )
+        return tool == "prtconf aix" and AIX_MORE.match(line) is not None
+
+    def processor(self, line_no: int, tool: str, number: str) -> None:
+        """A processor whose number is not above the one before begins another output of the tool."""
+        before, self.state["cpu"] = self.state.get("cpu", -1), int(number[:9])
+        self.put(line_no, tool, {}, new=self.state.get("tool") == tool and self.state["cpu"] <= before)
 
     def put(self, line_no: int, tool: str, values: dict[str, Any], new: bool = False) -> None:
         """Fill the open row; a value that it has already, or another tool, begins a new one."""
