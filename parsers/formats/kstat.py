@@ -12,10 +12,11 @@ Samples::
     hits                            4    512345678
 
 Table: counters. grp is arcstats, system_pages or the kstat's module (item = `instance:name` there), name the statistic. Of the ARC sizes and
-targets are levels in bytes, of system_pages all are levels in pages (their size is not printed), all else of the ARC and what cpu, cpu_stat
-and vmem count are totals since boot; whether another number is a level or a total kstat does not say: mode NULL. `delta` is the growth since
-the sample before. Statistics that are texts (class, state, brand) are read and not kept. Clock: none (snaptime counts from boot and is not
-used as a stamp), or the marks' wall clock. Traps: since boot means since boot; a module's counters of one link are the kind netdev.
+targets are levels in bytes, of system_pages all are levels in pages (their size is not printed) but for what it allocated, freed and scanned
+(totals) and for two addresses; all else of the ARC and what cpu, cpu_stat and vmem count are totals since boot; whether another number is a
+level or a total kstat does not say: mode NULL. `delta` is the growth since the sample before. Statistics that are texts (class, state, brand)
+are read and not kept. Clock: none (snaptime counts from boot and is not used as a stamp), or the marks' wall clock. Traps: since boot means
+since boot; a module's counters of one link are the kind netdev.
 Known gaps: -j (JSON of Solaris 11.4), kstat2.
 """
 
@@ -32,7 +33,9 @@ from parsers.snapshots import MARK, marked
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
-PARSED = r"^([A-Za-z][A-Za-z0-9_-]*):([0-9]+):([^:\t]{1,60}):([^\t]{1,60})\t(.*)$"
+PARSED = r"^([A-Za-z][A-Za-z0-9_-]*):([0-9]+):([^:\t]{1,60}):(?:([^\t]{1,60})\t(.*)|([^ \t]{1,60}) +([^ \t]+))$"
+"""A paste may have blanks for the tab; then neither name nor value has one."""
+
 MODULE = r"^module: ([^ \t]+)[ \t]+instance: ([0-9]+)[ \t]*$"
 NAME = r"^name:[ \t]+([^ \t]+)[ \t]+class:[ \t]+([^ \t]+)[ \t]*$"
 ROW = r"^[ \t]+([A-Za-z0-9][^\t]{0,59}?)(?:[ \t]{2,}|\t)([^ \t].*)$"
@@ -45,6 +48,10 @@ BYTES = r"^(?:c|c_min|c_max|p|pd|pm|size|.*_size|arc_meta_.*|.*_limit|.*_evictab
 """Levels of the ARC: its size, targets and parts."""
 NUMBERS = r"^(?:hash_elements|hash_elements_max|hash_chains|hash_chain_max|duplicate_buffers|arc_no_grow|arc_tempreserve|arc_loaned_bytes)$"
 """Its levels that are no sizes; all else counts since boot."""
+PAGES_SO_FAR = r"^(?:nalloc|nalloc_calls|nfree|nfree_calls|nscan)$"
+"""What system_pages counts since boot."""
+ADDRESSES = r"^(?:econtig|kernelbase)$"
+"""What is no count of pages in system_pages."""
 LINKS = re.compile(r"packets|bytes|errors|link_|collisions|multi|ifspeed|link_speed")
 _SYSTEMS = {
     "parsed": (("solaris", "illumos"), "kstat(1M)", "kstat -p zfs:0:arcstats unix:0:system_pages", PARSED),
@@ -55,7 +62,7 @@ FORMATS = tuple(
     Format(
         "kstat",
         variant,
-        "1",
+        "2",
         systems,
         ("counters",),
         man,
@@ -83,7 +90,7 @@ def claim(head: Head) -> Claim | None:
     found, part = share(below, _PARSED)
     if not found or part < 0.6:
         return None
-    links_here = sum(1 for x in below.lines[:200] if (m := _PARSED.match(x)) and LINKS.search(m[4]))
+    links_here = sum(1 for x in below.lines[:200] if (m := _PARSED.match(x)) and LINKS.search(m[4] or m[6]))
     return (
         None
         if links_here * 4 > found
@@ -104,18 +111,23 @@ def parse(source: Source, out: Tables, state: State) -> State:
         out.notes(odd.select("line_no", kind=pl.lit("damaged"), text="no whole number: " + pl.col("value")))
         rows = rows.with_columns(value=number).filter(pl.col("value").is_not_null())
         module, kstat, name = pl.col("module"), pl.col("kstat"), pl.col("name")
-        arc, pages = kstat == "arcstats", kstat == "system_pages"
+        arc, of_pages = kstat == "arcstats", kstat == "system_pages"
+        address, so_far = of_pages & name.str.contains(ADDRESSES), of_pages & name.str.contains(PAGES_SO_FAR)
+        pages = of_pages & ~address & ~so_far
         bytes_ = arc & name.str.contains(BYTES)
         level = bytes_ | (arc & name.str.contains(NUMBERS)) | pages
-        total = arc | module.is_in(["cpu", "cpu_stat", "vmem"])
+        total = arc | so_far | module.is_in(["cpu", "cpu_stat", "vmem"])
         rows = rows.select(
             "line_no",
             "t_local",
             "name",
             "value",
-            grp=pl.when(arc | pages).then(kstat).otherwise(module),
-            item=pl.when(~(arc | pages)).then(pl.col("instance") + ":" + kstat),
-            unit=pl.when(bytes_).then(pl.lit("bytes")).when(pages).then(pl.lit("pages")),
+            grp=pl.when(arc | of_pages).then(kstat).otherwise(module),
+            item=pl.when(~(arc | of_pages)).then(pl.col("instance") + ":" + kstat),
+            unit=pl.when(bytes_)
+            .then(pl.lit("bytes"))
+            .when(pages | (so_far & ~name.str.ends_with("_calls")))
+            .then(pl.lit("pages")),
             mode=pl.when(level).then(pl.lit("level")).when(total).then(pl.lit("total")),
         )
         counter_rows.add(rows, out, state)
@@ -123,8 +135,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _parsed(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    names = ["module", "instance", "kstat", "name", "value"]
+    names = ["module", "instance", "kstat", "name", "value", "name_blanks", "value_blanks"]
     rows = frame.with_columns(g=pl.col("line").str.extract_groups(PARSED).struct.rename_fields(names)).unnest("g")
+    rows = rows.with_columns(pl.coalesce(n, f"{n}_blanks") for n in ("name", "value"))
     return rows.filter(pl.col("value").is_not_null())
 
 
