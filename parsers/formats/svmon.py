@@ -36,7 +36,7 @@ OWN = (
 FORMAT = Format(
     kind="svmon",
     variant="svmon",
-    version="1",
+    version="2",
     systems=("aix",),
     tables=("meminfo", "ps", "pmap"),
     man="svmon(1)",
@@ -50,8 +50,10 @@ HEADS = {"size": "whole", "work": "kinds", "PageSize": "sizes", "Pid": "process"
 NUMBERS = re.compile(r"(memory|pg space|pin|in use)((?: +(?:[0-9.]+|-))+)(?: +[A-Za-z-]+)?")
 PROCESS = re.compile(r"([0-9]+) +(\S+) +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)(?: +[YN])*")
 SEGMENT = re.compile(
-    r"([0-9a-f]+) +([0-9a-f]+|-) +([a-z]+) +(.*?) +(?:([smLS]{1,2}) +)?([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-)"
+    r"([0-9a-f]+) +([0-9a-f]+|-) +([a-z]+) +(?:(\S.*?) +)??(?:([smLS]{1,2}) +)?([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-)"
 )
+SUMS = re.compile(r"(?:SYSTEM|EXCLUSIVE|SHARED|UNSHARED) segments +Inuse +Pin +Pgsp +Virtual|Addr Range: [0-9]+\.\..*")
+"""Headings above a sum of segments; pages of a segment that are in use."""
 PAGES = re.compile(r"[smLS] +[0-9]+ [KMG]B +.*")
 _PAGE_KB = {"s": 4.0, "m": 64.0, "L": 16384.0, "S": 16777216.0}
 _UNIT_KB = {"kb": 1.0, "mb": 1024.0, "gb": 1048576.0}
@@ -96,6 +98,11 @@ def _line(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> Non
         out.read([line_no])
     elif re.fullmatch(r"[-=.]{8,}", text) or PAGES.fullmatch(text):
         out.read([line_no])
+    elif SUMS.fullmatch(text):
+        state["summed"] = not text.startswith("Addr")
+        out.read([line_no])
+    elif state.pop("summed", False) and re.fullmatch(r"[0-9.]+(?: +[0-9.]+){3}", text):
+        out.read([line_no])
     elif match := NUMBERS.fullmatch(text):
         _whole(line_no, match, rows, state)
     elif state.get("table") == "process" and (match := PROCESS.fullmatch(text)):
@@ -118,8 +125,8 @@ def _line(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> Non
             locked_kb=pin,
             swap_kb=swapped,
             pgsz_kb=page,
-            mapping=match[4].strip() or match[3],
-            region=_region(match[3], match[4]),
+            mapping=match[4] or match[3],
+            region=_region(match[3], match[4] or ""),
         )
 
 
