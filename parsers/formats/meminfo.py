@@ -42,7 +42,9 @@ LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
 LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})[ \t]+(?:yes|no)\b.*$"
 LSPS_SUM = r"^[ \t]*([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})%$"
 SWAP_S = r"^[ \t]*total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
-SWAP_HEAD = r"^swapfile +dev +swaplo +blocks +free"
+SWAP_HEAD = r"^swapfile +dev +swaplo +[^ 0-9]+ +[^ 0-9]+"
+"""In the language of the session: `blocks free`, `blocs libres`."""
+
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
 MEMSTAT_HEAD = r"^[ \t]*(?:Page Summary|Usage Type/Subtype) +Pages +"
 MEMSTAT = (
@@ -295,6 +297,7 @@ def _lsps(frame: pl.DataFrame, out: Tables, state: State) -> None:
     )
     out.read(rows.filter(line.str.contains(LSPS_HEAD))["line_no"])
     unit = {"MB": 1024.0, "GB": 1048576.0}
+    found = []
     for pattern, name, size, percent in ((LSPS, "paging space {}", 4, 6), (LSPS_SUM, "paging space", 1, 3)):
         mine = rows.filter(line.str.contains(pattern))
         title = pl.format(name, line.str.extract(LSPS, 1)) if "{}" in name else pl.lit(name)
@@ -309,7 +312,8 @@ def _lsps(frame: pl.DataFrame, out: Tables, state: State) -> None:
             value=line.str.extract(pattern, percent).cast(pl.Float64),
             unit=pl.lit("pct"),
         )
-        out.add("meminfo", pl.concat([sizes, used]).sort("line_no", maintain_order=True))
+        found += [sizes, used]
+    out.add("meminfo", pl.concat(found).sort("line_no", maintain_order=True))
 
 
 def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
