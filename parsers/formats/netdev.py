@@ -1,7 +1,7 @@
-r"""Counters of network interfaces: ip -s link, ethtool -S, netstat -i, /proc/net/dev, dladm, kstat, entstat.
+r"""Counters of network interfaces: ip -s link, ethtool -S, netstat -i, /proc/net/dev, dladm, kstat.
 
 Tools: ip(8) -s link and addr, ethtool(8) -S (Linux); netstat -i (also with an interval) of Linux, Solaris, AIX, BSD; /proc/net/dev; dladm(1M) show-link -s;
-kstat(1M), also -p, of links; entstat(1) -d (AIX). Capture: `ip -s -s link`, `ethtool -S eth0`, `dladm show-link -s`, `entstat -d en0`.
+kstat(1M), also -p, of links. Capture: `ip -s -s link`, `ethtool -S eth0`, `dladm show-link -s`.
 
 Samples::
 
@@ -11,11 +11,10 @@ Samples::
       eth0: 865450302 3405107    0   12    0     0          0         0 812810111 2886201    0    0    0     0       0          0
     Name  Mtu  Net/Dest      Address        Ipkts  Ierrs Opkts  Oerrs Collis Queue
     link:0:net0:ierrors     3
-    Packets: 2229689213                           Packets: 3064597202
 
-Tables: counters (grp iface, item = interface, name as printed behind `RX`, `TX`, `Receive`, `Transmit` where the tool prints columns).
+Tables: counters (grp iface, item = interface, name as printed behind `RX`, `TX` where the tool prints columns).
 Clock: none; wall-local under marks; interval (netstat -i 5: growth per second where the interval is known, else the growth).
-Traps: all counters are since boot, or since somebody reset them (entstat -r, dladm): only differences say something. An interface has a row
+Traps: all counters are since boot, or since somebody reset them (dladm): only differences say something. An interface has a row
 for each address in netstat -i of Solaris and AIX: the counters are the same ones, taken once for each interface of a
 capture. ethtool does not print the interface's name: it comes from the command above it. Cells of `netstat -i` may be blank (no address): counted
 from the right. ip -h rounds, by thousands unless -iec is given. Known gaps: ip -o, dladm show-phys, lanadmin.
@@ -55,14 +54,10 @@ ROW = r"^[ \t]*([A-Za-z][A-Za-z0-9_.:@*-]*)[ \t]+(?:[^ \t]+[ \t]+){0,4}?((?:(?:[
 KSTAT_HEAD = r"^module: ([^ \t]+)[ \t]+instance: ([0-9]+)"
 KSTAT_NAME = r"^name:[ \t]+([^ \t]+)[ \t]+class:[ \t]+([^ \t]+)"
 KSTAT_ROW = r"^\t([a-zA-Z][A-Za-z0-9_ -]*?)[ \t]{2,}([0-9]+(?:\.[0-9]+)?)$"
-KSTAT_P = r"^([a-z0-9_]+):([0-9]+):([A-Za-z0-9_./-]+):([A-Za-z0-9_ -]+)[ \t]([0-9]+(?:\.[0-9]+)?)$"
-ENTSTAT = r"^[A-Z0-9 /]+STATISTICS \(([a-z0-9]+)\) ?:"
-PAIR = r"([A-Za-z][A-Za-z0-9 /'-]*?): +([0-9]+)"
-TWO = r"^" + PAIR + r"(?:[ \t]+" + PAIR + r")?[ \t]*$"
+KSTAT_P = r"^([a-z0-9_]+):([0-9]+):([A-Za-z0-9_./-]+):([A-Za-z0-9_ -]*[A-Za-z0-9_-])[ \t]+([0-9]+(?:\.[0-9]+)?)$"
 WORDS = (
     r"^(?:[ \t]+(?:link|inet6?|alias|altname|valid_lft|brd|vlan|bond|bridge|parentbus)|Kernel Interface table|[ \t]*-{5}|"
-    r"Transmit Statistics:|Elapsed Time: |Hardware Address: |Device Type: |[ \t]*(?:crtime|snaptime|class)[ \t]|"
-    r"[A-Za-z0-9, ()/-]+ Statistics:$)"
+    r"[ \t]*(?:crtime|snaptime|class)[ \t])"
 )
 
 _SYSTEMS = {
@@ -71,7 +66,6 @@ _SYSTEMS = {
     "table": (("solaris", "linux", "aix", "freebsd", "hpux"), "netstat(1), dladm(1M), proc(5)", "netstat -i", (TABLE, DEV, DEV_HEAD)),
     "interval": (("solaris", "aix", "hpux", "freebsd"), "netstat(1)", "netstat -i 5 12", netdev_intervals.OWN),
     "kstat": (("solaris", "illumos"), "kstat(1M)", "kstat -p -c net", (KSTAT_HEAD, KSTAT_NAME, KSTAT_P)),
-    "entstat": (("aix",), "entstat(1)", "entstat -d en0", (ENTSTAT, TWO)),
 }  # fmt: skip
 FORMATS = tuple(
     Format(
@@ -92,15 +86,10 @@ FORMATS = tuple(
 def claim(head: Head) -> Claim | None:
     """By the first lines of each tool; a table needs its header or two rows of /proc/net/dev."""
     lines, text = head.lines, head.text
-    named = any(
-        x in text
-        for x in ("NIC statistics:", "STATISTICS (", "RX:", "RX-OK", "Ipkts", "IPACKETS", "Inter-|", "module: ")
-    )
+    named = any(x in text for x in ("NIC statistics:", "RX:", "RX-OK", "Ipkts", "IPACKETS", "Inter-|", "module: "))
     for number, line in enumerate(lines[:300] if named else (), start=1):
         if re.match(ETHTOOL, line):
             return Claim(0.95, f"`NIC statistics:` in line {number}", "ethtool")
-        if re.match(ENTSTAT, line):
-            return Claim(0.97, f"heading of entstat in line {number}", "entstat")
         if re.match(LINK, line) and re.search(r"(?m)^[ \t]+RX:", text):
             return Claim(0.95, f"interface with counters in line {number}", "iplink")
         if re.match(TABLE, line):
@@ -142,7 +131,7 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the interface, the header and the last values."""
-    readers = {"iplink": _iplink, "table": _table, "kstat": _kstat, "entstat": _entstat}
+    readers = {"iplink": _iplink, "table": _table, "kstat": _kstat}
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         out.read(frame.filter(pl.col("line").str.contains(WORDS))["line_no"])
@@ -294,27 +283,3 @@ def _kstat(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
             ),
         ]
     )
-
-
-def _entstat(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Two columns: transmit at the left, receive at the right; one column stands for itself."""
-    line = pl.col("line")
-    frame = _under(frame, "item", line.str.extract(ENTSTAT, 1), state)
-    out.read(frame.filter(line.str.contains(ENTSTAT))["line_no"])
-    rows = (
-        frame.filter(line.str.contains(TWO))
-        .with_columns(line.str.extract_groups(TWO).struct.rename_fields(["left", "a", "right", "b"]).alias("g"))
-        .unnest("g")
-    )
-    two = pl.col("right").is_not_null()
-    left = rows.select(
-        "line_no",
-        "t_local",
-        "item",
-        name=pl.when(two).then("Transmit " + pl.col("left")).otherwise(pl.col("left")),
-        value=pl.col("a").cast(pl.Float64),
-    )
-    right = rows.filter(two).select(
-        "line_no", "t_local", "item", name="Receive " + pl.col("right"), value=pl.col("b").cast(pl.Float64)
-    )
-    return pl.concat([left, right])
