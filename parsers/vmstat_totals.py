@@ -11,8 +11,9 @@ from parsers.sample_stamps import report
 from parsers.tables import State, Tables
 
 _KNOWN = (
-    r"(?i)\b(?:pages?|paged|memory|swap\w*|faults?|cpu|cache\w*|buffers?|interrupts?|context|ticks|boot|forks?|traps?|syscalls?|calls"
-    r"|lookups?|fsbuf|psbuf|pbuf|backtracks|iodones?|perm|minperm|maxperm|numperm|reclaims?|blocks?|blocked|lock misses|devices)\b"
+    r"(?i)\b(?:pages?|paged|memory|swap\w*|faults?|cpu|cache\w*|buffers?|interrupts?|context|ticks|boot|forks?|traps?|syscalls?|calls|percentage|pageouts"
+    r"|revolutions|waits|start I/Os|mpc (?:sends|receives)|lookups?|fsbuf|psbuf|pbuf|backtracks|iodones?|perm|minperm|maxperm|numperm"
+    r"|reclaims?|blocks?|blocked|lock misses|devices)\b"
 )
 TOTAL = rf"^[ \t]*({NUMBER})[ \t]+(?:(K)[ \t]+)?([A-Za-z%].*)$"
 _OF_MEMORY = (

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 PAGES = {"avm": "avm_kb", "fre": "free_kb", "pi": "pi_kbps", "po": "po_kbps", "fr": "fr_kbps"}
 NAMES = {
@@ -214,6 +215,10 @@ def timestamp(reading: Reading, value: str) -> None:
 
 
 CHECKERS = {
+    "figures": rows_of("counters", "grp", "name", "value", "unit"),
+    "memory": rows_of("vmstat", "line_no", "line_end", "avm_kb", "free_kb", "cs", "r", "b", "w"),
+    "shares": rows_of("vmstat", "line_no", "usr", "sys", "wa", "idle", "pc", "ec"),
+    "cpu_shares": rows_of("mpstat", "line_no", "sample", "cpu", "usr", "sys", "idle"),
     "samples": samples,
     "complete_samples": samples,
     "columns": columns,
