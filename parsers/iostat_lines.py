@@ -10,8 +10,11 @@ TITLE = (
     r"^[ \t]*(?:extended (?:device|disk) statistics.*|(?:tty|device)?[ \t]*extended device statistics.*|cpu|-{10,}"
     r"|extended disk input/output statistics|device extended statistics.*|System: [A-Za-z0-9][A-Za-z0-9_.-]*)$"
 )
-GROUP = r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tty(?:[ \t]+[A-Za-z][^ \t:]*)+$"
-"""The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`."""
+GROUP = (
+    r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tty(?:[ \t]+[A-Za-z][^ \t:]*)+$"
+    r"|^[ \t]+[a-z]{1,9}[0-9]{1,5}(?:[ \t]+[a-z]{1,9}[0-9]{1,5})*$"
+)
+"""The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`; with -D disks alone."""
 
 CONFIG = r"^[ \t]*System configuration:[ \t]"
 LINUX = r"^[ \t]*(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"

@@ -10,6 +10,7 @@ from parsers import grid
 from parsers.banner_dates import banner_day, told_day
 from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, TITLE, heading, kind_of
 from parsers.iostat_repair import mended
+from parsers.notes import ELISION
 from parsers.sample_stamps import DAY, place, report, stamped
 from parsers.sar_lines import BANNER, banner_rows
 from parsers.section_columns import section
@@ -65,7 +66,7 @@ def _classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         .then(pl.lit("title"))
         .when(line.str.contains(GROUP))
         .then(pl.lit("group"))
-        .when(line.str.strip_chars(" \t") == "")
+        .when((line.str.strip_chars(" \t") == "") | line.str.contains(ELISION))
         .then(pl.lit("blank"))
         .otherwise(pl.lit("row")),
         block_device=block,

@@ -8,6 +8,7 @@ import polars as pl
 
 from parsers import grid
 from parsers.banner_dates import banner_day, told_day
+from parsers.notes import ELISION
 from parsers.registry import Claim
 from parsers.sample_stamps import DAY, day_number, of_day
 from parsers.section_columns import section
@@ -129,7 +130,7 @@ def _system(head: Head) -> str:
 
 
 def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Say what each line is (`shape`), under which header, banner and date it stands, its time and its words."""
+    """Say what each line is (`shape`; a time alone is `idle`: no device had work), under which header, banner and date it stands, its time and its words."""
     line = pl.col("line")
     if frame["line"].str.contains("\x1b", literal=True).any():
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
@@ -175,7 +176,9 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         .then(pl.lit("comment"))
         .when(pl.col("average"))
         .then(pl.lit("average"))
-        .when(body == "")
+        .when((body == "") & pl.col("timed") & ~pl.col("average"))
+        .then(pl.lit("idle"))
+        .when((body == "") | line.str.contains(ELISION))
         .then(pl.lit("blank"))
         .otherwise(pl.lit("row")),
         banner=banner.cum_sum().cast(pl.Int64) + int(state.get("banner", 0)),
@@ -292,21 +295,20 @@ _TASKS = {
 }
 
 
-def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> pl.DataFrame:
-    """Take averages as rows where no other row stood before; give back the rows that stand under no header.
+def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> None:
+    """Take averages as rows where no other row stood before.
 
     Without a header only pidstat -t is certain: its columns are proved by the process whose shares add up to %CPU.
     """
-    alone = lines.filter(pl.col("heading").is_null() & (pl.col("shape") == "row"))
     if state.get("timed_row"):
-        return alone
+        return
     timed = lines.filter((pl.col("shape") == "row") & pl.col("heading").is_not_null())["line_no"]
     averages = lines.filter((pl.col("shape") == "average") & ~pl.col("is_heading"))
     if len(timed):
         state["timed_row"] = True
         averages = averages.filter(pl.col("line_no") < timed[0])
     if averages.is_empty():
-        return alone
+        return
     none = {"sample": pl.lit(1, pl.Int64), "first": pl.lit(False), "interval_s": pl.lit(None, pl.Float64)}
     averages = averages.with_columns(**none, t_local=pl.lit(None, pl.Float64))
     known = averages.filter(pl.col("heading").is_not_null())
@@ -324,7 +326,6 @@ def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) 
         state["said_average"] = True
         line = int(known["line_no"][0])
         out.note(line, line, "remark", "averages without the samples they are made of")
-    return alone
 
 
 def _proved(rows: pl.DataFrame, state: State) -> str | None:

@@ -107,9 +107,10 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
         frame = rejoin(frame, source, out, BEGINS)
         lines = classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
         banner_rows(lines, out, state)
-    out.read(lines.filter(pl.col("shape").is_in(["banner", "heading", "config", "average"]))["line_no"])
-    timed = lines.filter((pl.col("is_heading") | (pl.col("shape") == "row")) & pl.col("heading").is_not_null())
-    rows = sar_clock.placed(timed, source, out, state)
+    out.read(lines.filter(pl.col("shape").is_in(["banner", "heading", "config", "average", "idle"]))["line_no"])
+    counting = pl.col("is_heading") | pl.col("shape").is_in(["row", "idle"])
+    timed = lines.filter(counting & pl.col("heading").is_not_null())
+    rows = sar_clock.placed(timed, source, out, state).filter(pl.col("shape") == "row")
     for (heading, page_kb), mine in rows.group_by("heading", "page_kb", maintain_order=True):
         what = section(str(heading), page_kb if isinstance(page_kb, float) else None)
         if {"idvendor", "idprod"} <= set(what.names):
@@ -119,8 +120,7 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
         if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
             out.account("damaged", [source.next_line - 1])
     if state["layout"] == "text":
-        alone = averages_only(lines, found, out, state)
-        out.account("unknown", alone["line_no"])
+        averages_only(lines, found, out, state)
     logs = lines.filter(pl.col("shape").is_in(["restart", "comment"]))
     if not logs.is_empty():
         t = pl.when(pl.col("utc")).then(pl.col("at")).otherwise(pl.col("at") + pl.col("midnight"))

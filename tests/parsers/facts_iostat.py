@@ -8,6 +8,7 @@ import polars as pl
 
 from parsers.times import wall_text
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 _PLACES = {
     "r/s": "r_ps",
@@ -275,7 +276,13 @@ def disk_samples(reading: Reading, value: list[list[Any]]) -> None:
     assert [list(row) for row in rows] == value
 
 
+def _same(got: object, told: object) -> None:
+    assert got == told
+
+
 CHECKERS = {
+    "disk_rows": rows_of("iostat", "line_no", "device", "r_ps", "w_ps", "io_ps", "busy_pct"),
+    "spans": lambda r, v: _same([[d.t_begin, d.t_end] for d in r.account.parts[0].domains], v),
     "sums": sums,
     "disk_samples": disk_samples,
     "repaired": repaired,

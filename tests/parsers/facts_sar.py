@@ -9,6 +9,7 @@ import polars as pl
 
 from parsers.times import wall_text
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 
 def _time(t: float) -> str:
@@ -295,6 +296,9 @@ def damaged_lines(reading: Reading, value: list[int]) -> None:
 
 
 CHECKERS = {
+    "disk_rows": rows_of("iostat", "line_no", "device", "busy_pct", "io_ps", "asvc_ms", "interval_s"),
+    "host_rows": rows_of("vmstat", "line_no", "usr", "sys", "wa", "idle", "pc", "cs"),
+    "cpu_cells": rows_of("mpstat", "line_no", "cpu", "usr", "sys", "wa", "idle", "pc"),
     "sadf_counters": sadf_counters,
     "restart_text": restart_text,
     "variant": variant,
