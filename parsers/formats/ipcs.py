@@ -62,6 +62,8 @@ FORMATS = tuple(
 
 _OWN = re.compile(OWN)
 BANNER = re.compile(r"IPC status from (.*?) as of (.*)")
+_SAID_BY = {"/dev/mem": "aix", "/dev/kmem": "hpux"}
+"""The systems that look there."""
 DATE = re.compile(
     r"(?:\w+,? +)?(?P<month>[^\W\d]+)\.? +(?P<day>[0-9]{1,2}),? +(?:(?P<year>[0-9]{4}) +)?"
     r"(?P<h>[0-9]{1,2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?: +(?P<half>[AP]M))?(?: +(?P<zone>[A-Z][A-Za-z+0-9:-]*))?"
@@ -165,6 +167,8 @@ class _Reader:
                 return
             self.drop_half()
         if match := BANNER.match(line):
+            if system := _SAID_BY.get(match[1]):
+                self.out.fact("os", system)
             self.banner(line_no, match)
         elif HEADER.match(line):
             state["header"], state["header_line"] = line.lower().split(), line_no
