@@ -715,6 +715,8 @@ def _stretches(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int
         claims = recognise(scan.head(begin, end), kinds=scan.kinds(begin, end)).claims
         if claims and claims[0].format.kind == kind and claims[0].claim.strength >= STRANGER:
             found.append((kind, begin, end))
+    if found and recognise(scan.head(first, behind)).strength >= ENOUGH:
+        return []  # all of it is somebody's who has no pattern for each line
     return sorted(found, key=lambda part: part[1])
 
 

@@ -142,5 +142,5 @@ def test_of_all_samples_nothing_is_masked_but_what_their_authors_wrote_down():
             frame = pl.DataFrame({"line_no": range(1, len(lines) + 1), "line": lines})
             found = Scanner(names=False).scan(frame)
             masked |= {(kind, lines[n - 1][begin:end]) for n, begin, end, _ in found}
-    # sip:201@... looks like an address with a login in front.
-    assert masked == {("ps", "tiger9"), ("time", "app"), ("packets", "201")}
+    # sip:201@... and user@app0407.example.com of a prompt look like addresses with a login in front.
+    assert masked == {("ps", "tiger9"), ("time", "app"), ("packets", "201"), ("prstat", "user")}
