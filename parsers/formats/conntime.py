@@ -25,6 +25,7 @@ stamp in front of the label; tables with several numbers in a line.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import polars as pl
 
@@ -75,10 +76,12 @@ UNITS = {name: factor for factor, names in _UNITS.items() for name in names.spli
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 
 LINE = (
-    r"(?i)^[ \t]*(?:([^:=0-9$][^:=]{0,79}?)[ \t]*[:=][ \t]*)?"
+    r"(?i)^[ \t]*(?:([^:=0-9$](?:[^:=]{0,78}[^:= \t])?)[ \t]*[:=][ \t]*)?"
     r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
 """Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
+_BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*+[:=][ \t]*+)?[0-9]")
+"""What a line must begin with to be one: a quick look."""
 
 WRITTEN = "\\n"
 """An end of line that was written out as two signs."""
@@ -107,20 +110,22 @@ def claim(head: Head) -> Claim | None:
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
     spread = _apart(head.spread)
-    if sum(1 for x in spread if re.match(LINE, x)) * 4 < len(spread):
+    if sum(1 for x in spread if _BEGUN.match(x) and re.match(LINE, x)) * 4 < len(spread):
         return None
     lines = [x for x in _apart(head.lines) if x and not re.match(ELISION, x)]
-    found = [m for m in (re.match(LINE, x) for x in lines) if m and not (m[2] and not m[1])]
+    begun = [x for x in lines if _BEGUN.match(x)]
+    if len(begun) * 2 < len(lines):
+        return None
+    found = [m for m in (re.match(LINE, x) for x in begun) if m and not (m[2] and not m[1])]
     if not found or len(found) * 2 < len(lines):
         return None
     labels = [_label(m[1]) for m in found if m[1]]
-    common = max(set(labels), key=labels.count) if labels else None
+    common, same = Counter(labels).most_common(1)[0] if labels else (None, 0)
     share = len(found) / len(lines)
     if common is None:
         return (
             Claim(0.4 * share, f"{len(found)} bare numbers in {len(lines)} lines", "list") if len(found) >= 3 else None
         )
-    same = labels.count(common)
     if same * 2 < len(found):
         return None
     # A time-out is set, not measured.

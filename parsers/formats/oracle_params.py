@@ -37,9 +37,11 @@ _KNOWN = (
     "|job_queue_processes|parallel_max_servers|optimizer_features_enable|log_archive_dest_1|db_recovery_file_dest|background_dump_dest"
     "|db_block_buffers|java_pool_size|large_pool_size|instance_name|_[a-z][a-z_0-9]{5,40})"
 )
+_WORDS = ("integer", "string", "boolean")
 _TYPES = r"(?:big integer|integer|string|boolean)"
 _SHOW_ROW = rf"^\s*([A-Za-z_][A-Za-z0-9_$#]*)\s+({_TYPES})(?:\s+(\S.*))?$"
 _SHOW_HEAD = r"^\s*NAME\s+TYPE(\s+VALUE)?$"
+_LISTED = r"(?i)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b"
 _SETTING = r"^[ \t]*(#[# \t]*)?(?:(\*|[A-Za-z][A-Za-z0-9_$#]{0,15})\.)?([A-Za-z_][A-Za-z0-9_$#]*)[ \t]*=[ \t]*(.*)$"
 _SIZE = r"^((?:Total System Global Area|Fixed Size|Variable Size|Database Buffers|Redo Buffers|In-Memory Area))\s+([0-9]+) bytes$"
 _SAID = r"^(?:System altered\.|ORACLE instance (?:started|shut down)\.|Database (?:mounted|opened|closed|dismounted)\.|Connected to|Connected\.)"
@@ -78,27 +80,28 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if not any(key in text for key in _KEYS):
         return None
-    shown = [line for line in head.lines if re.match(_SHOW_ROW, line)]
+    # A plain look into the text or the line first: a pattern goes slowly over 64 KiB.
+    typed = any(word in text for word in _WORDS)
+    shown = [x for x in head.lines if typed and any(word in x for word in _WORDS) and re.match(_SHOW_ROW, x)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
         return Claim(0.95, f"{len(shown)} rows of show parameter", "show")
-    if len(sizes := re.findall(rf"(?m){_SIZE}", text)) > 3:
+    if " bytes" in text and len(sizes := re.findall(rf"(?m){_SIZE}", text)) > 3:
         return Claim(0.85, f"{len(sizes)} sizes that a start prints", "show")
     if "=" in text:
-        filled = [line for line in head.lines if line.strip()]
+        filled = sum(1 for line in head.lines if line.strip())
+        equal = [line for line in head.lines if "=" in line]
         mine = [
             line
-            for line in filled
-            if re.match(r"^\s*#*\s*(?:\*|[A-Za-z][A-Za-z0-9_$]*)\.(?:__)?" + _KNOWN + " *=|^\\s*\\*\\.[a-z_]+=", line)
+            for line in equal
+            if "." in line
+            and re.match(r"^\s*#*\s*(?:\*|[A-Za-z][A-Za-z0-9_$]*)\.(?:__)?" + _KNOWN + " *=|^\\s*\\*\\.[a-z_]+=", line)
         ]
-        plain = [line for line in filled if re.match(rf"(?i)^#? *{_KNOWN} *=", line)]
-        if len(mine) * 3 > len(filled) or (len(mine) > 1 and len(mine) + len(plain) > 2):
+        plain = [line for line in equal if re.match(rf"(?i)^#? *{_KNOWN} *=", line)]
+        if len(mine) * 3 > filled or (len(mine) > 1 and len(mine) + len(plain) > 2):
             return Claim(0.95, f"{len(mine)} settings of a pfile", "pfile")
-        if len(plain) > 1 and len(plain) * 3 > len(filled):
+        if len(plain) > 1 and len(plain) * 3 > filled:
             return Claim(0.85, f"{len(plain)} settings of an init.ora", "pfile")
-    if (
-        re.search(r"(?im)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b", text)
-        and "Begin value" not in text
-    ):
+    if "Begin value" not in text and any(re.match(_LISTED, x) for x in head.lines if "V" in x or "v" in x):
         named = re.findall(rf"(?m)^[ |\t]*{_KNOWN}[ |\t]", text)
         if len(named) > 1:
             return Claim(0.85, f"a listing of {len(named)} parameters", "listing")

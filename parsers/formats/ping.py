@@ -86,9 +86,12 @@ def claim(head: Head) -> Claim | None:
     """Most lines are answers, or a few stand under the banner."""
     if not re.search(r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], ", head.text):
         return None
+    known = (ANSWER, WINDOWS, FPING, FAILURE, DETAIL)
+    if sum(any(re.match(p, x) for p in known) for x in head.spread) * 4 < len(head.spread):
+        return None
     lines = [x for x in head.lines if x]
-    answers = sum(any(re.match(p, x) for p in (ANSWER, WINDOWS, FPING)) for x in lines)
-    others = sum(bool(re.match(FAILURE, x) or re.match(DETAIL, x)) for x in lines)
+    answers = sum(any(re.match(p, x) for p in known[:3]) for x in lines)
+    others = sum(any(re.match(p, x) for p in known[3:]) for x in lines)
     if not answers + others or (answers + others) * 2 < len(lines):
         return None
     return Claim((answers + others) / len(lines), f"{answers} answers to pings in {len(lines)} lines")

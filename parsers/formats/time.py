@@ -56,6 +56,7 @@ _TELLING = re.compile(
 )
 """What a line of a timing has at least, so that the patterns see few others; longer lines than this are none."""
 _LONG = 1000
+_WORDS = ("real", "user", "sys")
 _KEYS = {
     "real": "real", "user": "user", "sys": "sys", "system": "sys", "User time (seconds)": "user", "System time (seconds)": "sys",
     "Elapsed (wall clock) time (h:mm:ss or m:ss)": "real", "Exit status": "status",
@@ -92,14 +93,14 @@ def claim(head: Head) -> Claim | None:
     if "Elapsed (wall clock) time" in text and re.search(rf"{LABEL}|^[\t ]*User time \(seconds\): ", text, re.M):
         own = sum(1 for x in filled if any(re.match(p, x) for p in (LABEL, VERBOSE, VERBOSE_REST, FAILED)))
         return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
-    likely = [x for x in filled if len(x) < _LONG and _TELLING.search(x)]
+    likely = [x for x in filled if ("user" in x or "u " in x) and len(x) < _LONG and _TELLING.search(x)]
     lines = sum(1 for x in likely if any(re.match(p, x) for p in (GNU, ZSH, MKSH, CSH)))
-    rests = sum(1 for x in filled if re.match(GNU_REST, x) or re.match(BSD_REST, x))
     if lines:
+        rests = sum(1 for x in filled if re.match(GNU_REST, x) or re.match(BSD_REST, x))
         return Claim(
             round(0.95 * min(1.0, 1.5 * (lines + rests) / len(filled)), 2), f"{lines} timings of one line", "line"
         )
-    words = [m[1] for x in filled if (m := re.match(SHELL, x))]
+    words = [m[1] for x in filled if any(word in x for word in _WORDS) and (m := re.match(SHELL, x))]
     groups = sum(
         1 for a, b, c in zip(words, words[1:], words[2:], strict=False) if (a, b, c[:3]) == ("real", "user", "sys")
     )
