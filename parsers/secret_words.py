@@ -76,6 +76,9 @@ SHAPES = (
 SERVICES = "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
 """Accounts of programs, no persons; `oracle@db1.example.org` stands in every listing of sessions."""
 
+UNITS = "service socket target device mount automount swap timer path slice scope".split()
+"""Ends of systemd's names: `getty@tty1.service` is an instance of a unit, no address."""
+
 _LIBRARY = {
     "azure_storage_key.AzureStorageKeyDetector": ("accountkey",),
     "aws.AWSKeyDetector": ("aws",),
@@ -257,7 +260,7 @@ def in_text(text: str) -> Iterator[Span]:
     yield from _cards(text, lower)
     if "@" in text:
         for match in _MAIL.finditer(text):
-            if match[1].lower() not in SERVICES:
+            if match[1].lower() not in SERVICES and match[0].rpartition(".")[2] not in UNITS:
                 yield *match.span(1), "person"
         if sender := _SENDER.search(text):
             yield *sender.span(1), "person"

@@ -179,9 +179,12 @@ def add_columns(calls: pl.DataFrame, names: Names, columns: dict[str, Column]) -
 
 
 def fd(names: Names) -> pl.Expr:
-    """Give the first descriptor of a call as Int64: its first argument, pipe's read end (its result), mmap's fifth argument."""
+    """Give the first descriptor of a call as Int64: its first argument, pipe's read end (its result), mmap's fifth argument.
+
+    illumos prints mmap's -1 as 4294967295: no descriptor.
+    """
     first = ARGS.str.extract(r"^\s*(-?[0-9]+)(?:<|,|$)", 1).cast(pl.Int64, strict=False)
-    mapped = ARGS.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]+)[,<]", 1).cast(pl.Int64, strict=False)
+    mapped = ARGS.str.extract(r"MAP_[A-Z0-9_|]+, (-?[0-9]{1,9})[,<]", 1).cast(pl.Int64, strict=False)
     return names.choose((FD_CALLS | AT_CALLS, first), (_PIPES, RET), (_MAPS, mapped))
 
 

@@ -125,6 +125,8 @@ def claim(head: Head) -> Claim | None:
     if any(BANNER_END.search(x) for x in head.lines[:8]):
         # `HP-UX db1 B.11.31 U ia64    05/12/26` is the banner of sar, not what uname -a prints.
         head = Head([x for x in head.lines if not (BANNER_END.search(x) and re.match(UNAME, x))])
+    if "Linux man-pages " in head.text:
+        head = Head([x for x in head.lines if not x.startswith("Linux man-pages ")])
     found, part = share(head, _OWN)
     if not found or part < 0.3:
         return None

@@ -40,6 +40,9 @@ _KNOWN = (
 _WORDS = ("integer", "string", "boolean")
 _TYPES = r"(?:big integer|integer|string|boolean)"
 _SHOW_ROW = rf"^\s*([A-Za-z_][A-Za-z0-9_$#]*)\s+({_TYPES})(?:\s+(\S.*))?$"
+NAME_WIDE = 12
+"""Names of parameters stand in a column of 36; sentences have a blank behind a short word."""
+
 _SHOW_HEAD = r"^\s*NAME\s+TYPE(\s+VALUE)?$"
 _LISTED = r"(?i)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b"
 _SETTING = r"^[ \t]*(#[# \t]*)?(?:(\*|[A-Za-z][A-Za-z0-9_$#]{0,15})\.)?([A-Za-z_][A-Za-z0-9_$#]*)[ \t]*=[ \t]*(.*)$"
@@ -82,7 +85,7 @@ def claim(head: Head) -> Claim | None:
         return None
     # A plain look into the text or the line first: a pattern goes slowly over 64 KiB.
     typed = any(word in text for word in _WORDS)
-    shown = [x for x in head.lines if typed and any(word in x for word in _WORDS) and re.match(_SHOW_ROW, x)]
+    shown = [x for x in head.lines if typed and any(word in x for word in _WORDS) and _is_shown(x)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
         return Claim(0.95, f"{len(shown)} rows of show parameter", "show")
     if " bytes" in text and len(sizes := re.findall(rf"(?m){_SIZE}", text)) > 3:
@@ -106,6 +109,15 @@ def claim(head: Head) -> Claim | None:
         if len(named) > 1:
             return Claim(0.85, f"a listing of {len(named)} parameters", "listing")
     return None
+
+
+def _is_shown(line: str) -> bool:
+    """Is it a row of show parameter, not a sentence such as `a string that ...`?"""
+    row = re.match(_SHOW_ROW, line)
+    if row is None:
+        return False
+    wide = row.start(2) - row.start(1) >= NAME_WIDE or line[row.end(1)] == "\t"
+    return wide or "_" in row[1] or re.fullmatch(_KNOWN, row[1]) is not None
 
 
 @dataclass

@@ -134,6 +134,11 @@ def test_every_form_is_found_whole_wherever_it_stands(form):
         assert "*" in shown_line
 
 
+def test_an_instance_of_a_unit_is_no_address():
+    frame = pl.DataFrame({"line_no": [1, 2], "line": ["Started org.gnome.Shell@x11.service.", "kim@example.org left"]})
+    assert [(n, begin, end) for n, begin, end, _ in Scanner().scan(frame)] == [(2, 0, 3)]
+
+
 def test_of_all_samples_nothing_is_masked_but_what_their_authors_wrote_down():
     masked = set()
     for kind in {folder(kind) for kind in KINDS}:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from parsers.confusion import ASKED, Seen, confusion, matrix
 from parsers.recognition import recognise
 from parsers.source import Head
+from tests.parsers.evidence import read_bytes
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 NAMED = ("csv", "json_lines")
@@ -22,6 +25,18 @@ def test_no_sample_is_taken_for_another_kind():
     assert len(seen) > 50
     assert [s for s in seen if not s.right and s.got != ASKED and s.kind not in NAMED] == []
     assert sum(1 for s in seen if s.got == ASKED) <= 0.02 * len(seen)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Linux man-pages 6.03              2023-02-05                       UNAME(2)\n",
+        "Takes a boolean argument.\na string with the name\na boolean argument or auto\nan integer in seconds\nthe string given above\n",
+    ],
+    ids=["footer", "sentences"],
+)
+def test_a_manual_page_is_nobodys_output(text):
+    assert read_bytes(text.encode()).account.kind is None
 
 
 def test_the_matrix_names_what_went_wrong():
