@@ -11,9 +11,10 @@ NOTE_CHARS = 300
 
 ELISION = (
     r"(?i)^\s*(?:(?:[\[(<{]\s*)?(?:\.[ ]?){2,}\s*[\])>}]?|(?:[\[(<{]\s*)?…+\s*[\])>}]?"
-    r"|[\[(<{]\s*(?:snip|snipped|cut|skipped|omitted|truncated)\s*[\])>}]|--\s*more\s*--.*)\s*$"
+    r"|(?:(?:\.{2,9}\s*)?[\[(<{]\s*(?:\.{2,9}\s*)?|\.{2,9}\s*|-{2,9}\s*|={2,9}\s*)(?:output\s)?(?:snip|snipped|cut|skipped|omitted|truncated)"
+    r"(?:\s(?:output|here|for [a-z]{1,20}))?\s*(?:(?:\.{2,9}\s*)?[\])>}]|\.{2,9}|-{2,9}|={2,9})|--\s*more\s*--.*)\s*$"
 )
-"""Marks that an author puts where lines were left out (`....`, `[...]`, `<snip>`); for Python's `re` and for Polars."""
+"""Marks that an author puts where lines were left out (`....`, `[...]`, `<snip>`, `(truncated output)`); for Python's `re` and for Polars."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ LINE = (
     r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
 """Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
-_BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*+[:=][ \t]*+)?[0-9]")
+_BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*[:=][ \t]*)?[0-9]")
 """What a line must begin with to be one: a quick look."""
 
 WRITTEN = "\\n"

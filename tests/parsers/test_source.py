@@ -15,6 +15,7 @@ from parsers.errors import LimitExceeded, NotText, UnknownFormat
 from parsers.lines import LineReader
 from parsers.reading import read
 from parsers.source import Hints, Limits, Position, Source, open_text
+from tests.parsers.evidence import read_bytes
 
 
 def blocks(content: bytes, tmp_path: Path, **limits: int) -> tuple[list[tuple[int, str]], Source]:
@@ -245,3 +246,16 @@ def test_beginnings_are_those_of_the_pieces(tmp_path, content: bytes, count: int
         assert len(one.first) > 0
         assert one.first[0] == piece.lines[0][: 256 * count]
         assert one.first[:-1].to_list() == piece.lines[: len(one.first) - 1].to_list()
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["....", "[...]", "<snip>", "(truncated output)", "[...truncated...]", "...snip...", "... (omitted for brevity)", "<output omitted>", "-- cut --"],
+)  # fmt: skip
+def test_what_an_author_left_out_is_no_strange_line(mark):
+    rows = " procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    rows += " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+    row = " 1  0      0 812345  12345 512345    0    0     1     2  100  200  3  1 96  0  0\n"
+    account = read_bytes(f"{rows}{row * 4}{mark}\n{row * 4}".encode()).account
+    assert (account.kind, account.account.elided, account.account.unknown) == ("vmstat", 1, 0)
+    assert account.tables["vmstat"] == 8
