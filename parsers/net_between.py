@@ -49,10 +49,12 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     """
     if split["record"].all():
         return _NONE
-    got = split.select("line_no", "sub", "line", "text", "record", owner=pl.col("record").cum_sum().cast(pl.Int64) - 1)
+    got = split.select_seq(
+        "line_no", "sub", "line", "text", "record", owner=pl.col("record").cum_sum().cast(pl.Int64) - 1
+    )
     got = got.filter(~pl.col("record")).drop("record")
-    place = got.select(pl.when(pl.col("owner") >= 0).then("owner")).to_series()
-    above = split.filter(pl.col("record")).select(
+    place = got.select_seq(pl.when(pl.col("owner") >= 0).then("owner")).to_series()
+    above = split.filter(pl.col("record")).select_seq(
         pl.col("func").gather(place).alias("of"), pl.col("text").gather(place).alias("said"),
         pl.col("dump").gather(place).alias("inner"), pl.col("line").gather(place).alias("above"),
     )  # fmt: skip
@@ -62,7 +64,7 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     net = _brackets(text)
     before = _brackets(said) + net.cum_sum().over("owner") - net
     descriptor = said.str.contains(r"\([A-Z_]+ *=") & ~pl.col("inner")
-    got = got.with_columns(
+    got = got.with_columns_seq(
         what=pl.when(text.str.strip_chars() == "").then(pl.lit("blank"))
         .when(text.str.contains(_ELISION)).then(pl.lit("elided"))
         .when((pl.col("of") == "nlpcaini") & said.str.starts_with("env[")).then(pl.lit("env"))
@@ -80,8 +82,8 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     )  # fmt: skip
     gone = pl.col("what").is_in(BREAKS).cast(pl.Int32)
     orphan = pl.col("what").is_in(CONTINUES) & ((gone.cum_sum() - gone).over("owner") > 0)
-    got = got.with_columns(what=pl.when(orphan).then(pl.lit("damaged")).otherwise("what"))
-    return got.drop("of", "said", "inner", "above").with_columns(breaks=pl.col("what").is_in(BREAKS))
+    got = got.with_columns_seq(what=pl.when(orphan).then(pl.lit("damaged")).otherwise("what"))
+    return got.drop("of", "said", "inner", "above").with_columns_seq(breaks=pl.col("what").is_in(BREAKS))
 
 
 def _indent(text: pl.Expr) -> pl.Expr:
@@ -114,7 +116,7 @@ def half_rows(records: pl.DataFrame) -> pl.DataFrame:
     """Give the records (line_no, line, text, at) that begin like a row of the dump above them and have no end: bytes of a packet, which
     may be a secret, that nothing tells any more what they are."""
     follows = (pl.col("dump") | pl.col("head")).shift(1, fill_value=False) & (pl.col("func") == pl.col("func").shift(1))
-    candidates = records.select("line_no", "line", "text", "dump", at=pl.int_range(pl.len()), follows=follows)
+    candidates = records.select_seq("line_no", "line", "text", "dump", at=pl.int_range(pl.len()), follows=follows)
     return candidates.filter(pl.col("follows") & ~pl.col("dump") & (pl.col("text") != "packet dump")).filter(
         pl.col("text").str.contains(f"^(?:{_HALF_ROW.pattern})$")
     )
@@ -125,21 +127,21 @@ def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not len(others):
         return others, net_descriptors.places([])
     env = pl.col("what") == "env"
-    places = others.filter(env).select(
+    places = others.filter(env).select_seq(
         "line_no",
         pl.lit(0, pl.Int64).alias("from"),
         pl.col("line").str.len_chars().cast(pl.Int64).alias("to"),
         kind=pl.lit("environment"),
     )
     named = net_descriptors.secret_columns(others.filter(~env))
-    return others.with_columns(text=pl.when(env).then(pl.lit("")).otherwise("text")), pl.concat([places, named])
+    return others.with_columns_seq(text=pl.when(env).then(pl.lit("")).otherwise("text")), pl.concat([places, named])
 
 
 def below(others: pl.DataFrame, packet: pl.Series) -> pl.DataFrame:
     """Collect what stands below each record: packet, below (last line), events, cut (events may be missing), tail (further text or
     NULL), wrapped_lines (line_no, line of what was one text with the record's). `packet`: the number of each record's row."""
     parts = others.filter(pl.col("owner") >= 0)
-    parts = parts.with_columns(packet=packet.gather(parts["owner"]), text=pl.col("text").str.strip_chars())
+    parts = parts.with_columns_seq(packet=packet.gather(parts["owner"]), text=pl.col("text").str.strip_chars())
     kind = pl.col("what")
     event, wrapped = kind == "event", kind == "wrapped"
     found = parts.group_by("packet", maintain_order=True).agg(
@@ -152,4 +154,4 @@ def below(others: pl.DataFrame, packet: pl.Series) -> pl.DataFrame:
     )
     joined = pl.when(pl.col("joined") != "").then(pl.concat_str(pl.lit("\n"), "joined")).otherwise(pl.lit(""))
     tail = pl.concat_str(pl.col("wrapped").fill_null(""), joined)
-    return found.select("packet", "below", "events", "cut", "wrapped_lines", tail=pl.when(tail != "").then(tail))
+    return found.select_seq("packet", "below", "events", "cut", "wrapped_lines", tail=pl.when(tail != "").then(tail))

@@ -127,7 +127,7 @@ def places(spans: list[tuple[int, int, int, str]]) -> pl.DataFrame:
 
 def secret_columns(lines: pl.DataFrame) -> pl.DataFrame:
     """Give the places of all secrets in `lines` (line_no, line), each line by itself."""
-    seen = lines.filter(looks_secret(pl.col("line"))).select("line_no", "line")
+    seen = lines.filter(looks_secret(pl.col("line"))).select_seq("line_no", "line")
     return places([(n, a, b, kind) for n, line in seen.iter_rows() for a, b, kind in secret_spans(line)])
 
 
@@ -144,7 +144,7 @@ def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """
     line = pl.col("line")
     # The literal and the keys apart: one pattern of both has no quick look and costs three times as much.
-    seen = lines.select(
+    seen = lines.select_seq(
         "line_no",
         "line",
         users=line.str.count_matches(_USER),
@@ -154,9 +154,9 @@ def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     if seen.is_empty():
         return lines, places([])
     # Byte positions are those of characters in ASCII lines only.
-    seen = seen.with_columns(begin=line.str.find("(USER=", literal=True) + 6)
+    seen = seen.with_columns_seq(begin=line.str.find("(USER=", literal=True) + 6)
     tail = line.str.slice("begin", len(_STARS))
-    seen = seen.with_columns(size=tail.str.find(r"[()]"), blank=tail.str.contains(r"^\s"))
+    seen = seen.with_columns_seq(size=tail.str.find(r"[()]"), blank=tail.str.contains(r"^\s"))
     ascii_only = line.str.len_bytes() == line.str.len_chars()
     alone = (pl.col("users") == 1) & ~pl.col("other") & ascii_only
     # `(USER=)` holds nothing; a blank in front and a long name are rare.
@@ -164,17 +164,17 @@ def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rest = seen.filter(~one)
     found = seen.filter(one & (pl.col("size") > 0))
     end = pl.col("begin") + pl.col("size")
-    done = found.select(
+    done = found.select_seq(
         "at", masked=line.str.slice(0, "begin") + pl.lit(_STARS).str.slice(0, "size") + line.str.slice(end)
     )
     texts = {text: masked(text) for text in rest["line"].unique()}
     if texts:
-        done = pl.concat([done, rest.select("at", masked=line.replace(texts))])
-    spots = found.select(
+        done = pl.concat([done, rest.select_seq("at", masked=line.replace(texts))])
+    spots = found.select_seq(
         "line_no",
         pl.col("begin").cast(pl.Int64).alias("from"),
         end.cast(pl.Int64).alias("to"),
         kind=pl.lit("user"),
     )
     spots = pl.concat([spots, secret_columns(rest)]).sort("line_no", maintain_order=True)
-    return lines.with_columns(line=lines["line"].scatter(done["at"], done["masked"])), spots
+    return lines.with_columns_seq(line=lines["line"].scatter(done["at"], done["masked"])), spots

@@ -41,7 +41,7 @@ def spread(facts: pl.DataFrame, at: pl.Series, size: int) -> pl.DataFrame:
     place[at.to_numpy()] = np.arange(len(at))
     gaps = pl.Series(place)
     said = [name for name in facts.columns if facts[name].null_count() < len(facts)]
-    return facts.select(pl.col(said).gather(gaps.set(gaps < 0, None)))
+    return facts.select_seq(pl.col(said).gather(gaps.set(gaps < 0, None)))
 
 
 def phase() -> pl.Expr:
@@ -69,8 +69,8 @@ def told(rows: pl.DataFrame) -> pl.DataFrame:
     if "shown" in rows.columns:
         says |= rows["shown"].is_not_null().to_numpy() & (rows["event"] == "info").to_numpy()
     needed = [c for c in ("func", "text", "side", *_ELSEWHERE) if c in rows.columns]
-    some = rows.select(pl.int_range(pl.len()).alias("at"), *needed).filter(pl.Series(says))
-    some = some.with_columns(
+    some = rows.select_seq(pl.int_range(pl.len()).alias("at"), *needed).filter(pl.Series(says))
+    some = some.with_columns_seq(
         pl.lit(None, dtype).alias(name) for name, dtype in _ELSEWHERE.items() if name not in needed
     )
     plain = pl.col("shown").is_null()
@@ -80,7 +80,7 @@ def told(rows: pl.DataFrame) -> pl.DataFrame:
     talk = some.filter(pl.col("said").is_not_null() | (plain & pl.col("text").str.contains("=(", literal=True)))
     if len(talk):
         found.append(_descriptor(talk))
-    facts = pl.concat(found, how="diagonal") if found else some.select("at")
+    facts = pl.concat(found, how="diagonal") if found else some.select_seq("at")
     if len(talk):
         # A record of any family may hold a descriptor too; the address in that comes first.
         facts = facts.group_by("at").agg(pl.all().exclude("at").drop_nulls().last())
@@ -97,7 +97,7 @@ def _transport(rows: pl.DataFrame) -> pl.DataFrame:
     text, io = pl.col("text"), pl.col("io").struct
     moved = io.field("5").cast(pl.Int64, strict=False)
     outward = (pl.col("side") != "listener").fill_null(True)
-    return rows.with_columns(io=text.str.extract_groups(_IO)).select(
+    return rows.with_columns_seq(io=text.str.extract_groups(_IO)).select_seq(
         "at",
         bytes=pl.when(moved >= 0).then(moved),
         direction=pl.when((io.field("1") == "read") | (io.field("4") != "")).then(pl.lit("in"))
@@ -114,7 +114,7 @@ def _network(rows: pl.DataFrame) -> pl.DataFrame:
     named = (
         pl.when(text.str.contains("NSPT", literal=True)).then(text).str.extract(r"(?:sending|got) NSPT([A-Z]+) packet")
     )
-    return rows.with_columns(bytes=text.str.extract(r"plen=([0-9]+)").cast(pl.Int64, strict=False)).select(
+    return rows.with_columns_seq(bytes=text.str.extract(r"plen=([0-9]+)").cast(pl.Int64, strict=False)).select_seq(
         "at",
         "bytes",
         direction=pl.when(announced & func.is_in(net_packets.OUT)).then(pl.lit("out"))
@@ -129,7 +129,7 @@ def _session(rows: pl.DataFrame) -> pl.DataFrame:
     listed = pl.when(pl.col("func") == "nsevfnt").then("text")
     unsaid = pl.when(~pl.col("cut").fill_null(False)).then(pl.lit([], pl.List(pl.String)))
     events = pl.when(pl.col("events").list.len() > 0).then(pl.col("events")).otherwise(unsaid)
-    return rows.select(
+    return rows.select_seq(
         "at",
         conn_key=pl.col("text").str.extract(r"cxd:? (0x[0-9A-Fa-f]+)"),
         nt_events=pl.when(listed.str.ends_with("NT events set:")).then(events),
@@ -140,7 +140,7 @@ def _session(rows: pl.DataFrame) -> pl.DataFrame:
 def _failure(rows: pl.DataFrame) -> pl.DataFrame:
     failed = pl.col("text").str.extract_groups(_NSRES).struct
     code = failed.field("1").cast(pl.Int64, strict=False)
-    return rows.select(
+    return rows.select_seq(
         "at",
         err=pl.when(code > 0).then(pl.format("TNS-{}", code)),
         secondary=pl.when(code > 0).then(pl.concat_list([failed.field(str(n)) for n in (2, 3, 4, 5)])),
@@ -148,14 +148,14 @@ def _failure(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _child(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.select("at", child_pid=pl.col("text").str.extract(r"NTP0 ([0-9]+)").cast(pl.Int64, strict=False))
+    return rows.select_seq("at", child_pid=pl.col("text").str.extract(r"NTP0 ([0-9]+)").cast(pl.Int64, strict=False))
 
 
 def _packet(rows: pl.DataFrame) -> pl.DataFrame:
     """The row of a packet's dump."""
     func = pl.col("func")
     refused = pl.when(pl.col("type_no") == 4).then(pl.col("said"))
-    return rows.select(
+    return rows.select_seq(
         "at",
         "bytes",
         direction=pl.when(func.is_in(net_packets.OUT)).then(pl.lit("out"))
@@ -170,7 +170,7 @@ def _descriptor(rows: pl.DataFrame) -> pl.DataFrame:
     talk = pl.coalesce("said", "text")
     outward = (pl.col("side") != "listener").fill_null(True)
     calls = pl.when(pl.col("func").is_in(["nsc2addr", "niotns", "nscall"]) & outward).then(talk)
-    return rows.select(
+    return rows.select_seq(
         "at",
         service=net_descriptors.service(talk),
         program=net_descriptors.program(talk),

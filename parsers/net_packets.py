@@ -68,7 +68,7 @@ def numbered(records: pl.DataFrame, epoch: Longs) -> pl.DataFrame:
         begins = np.ones(len(records), np.bool_)
         begins[dump[joins]] = False
         packet = last_above(order, begins)
-    return records.with_columns(head=head, packet=pl.Series(packet))
+    return records.with_columns_seq(head=head, packet=pl.Series(packet))
 
 
 def dumps(records: pl.DataFrame) -> pl.DataFrame:
@@ -77,9 +77,9 @@ def dumps(records: pl.DataFrame) -> pl.DataFrame:
     direction = pl.when(func.is_in(OUT)).then(pl.lit("out")).when(func.is_in(IN)).then(pl.lit("in"))
     heads = records.filter("head")["packet"]
     return (
-        records.select("packet", "line_no", "line", "text", "func", "dump")
+        records.select_seq("packet", "line_no", "line", "text", "func", "dump")
         .filter("dump")
-        .with_columns(direction=direction, headed=pl.col("packet").is_in(heads.implode()))
+        .with_columns_seq(direction=direction, headed=pl.col("packet").is_in(heads.implode()))
     )
 
 
@@ -105,20 +105,20 @@ def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
             ignore_nulls=True,
         )
     ).to_series()
-    packets = rows.select("packet", "headed", "direction")[order[begin]].with_columns(
+    packets = rows.select_seq("packet", "headed", "direction")[order[begin]].with_columns_seq(
         shown=pl.Series(np.add.reduceat(size, begin) // 3 if len(begin) else begin), odd=pl.Series(odd),
         lead=lead, named=pl.lit(False), first=pl.Series(order[begin]),
     )  # fmt: skip
     sign = cells["ascii"].str.contains_any(["AUT", "TH_"]).to_numpy()
     if sign.any():
-        packets = packets.with_columns(named=pl.Series(np.logical_or.reduceat(sign[order], begin)))
-    packets = packets.with_columns(hex=_without_blanks(pl.col("lead")))
+        packets = packets.with_columns_seq(named=pl.Series(np.logical_or.reduceat(sign[order], begin)))
+    packets = packets.with_columns_seq(hex=_without_blanks(pl.col("lead")))
     type_no = _number(pl.col("hex").str.slice(8, 2))
     wanted = packets.filter(pl.col("odd") | pl.col("named") | type_no.is_in(_WITH_DESCRIPTOR))["packet"]
     packets = (
-        packets.with_columns(whole=pl.lit(None, pl.String), ascii=pl.lit(""))
+        packets.with_columns_seq(whole=pl.lit(None, pl.String), ascii=pl.lit(""))
         if not len(wanted)
-        else packets.join(_joined(rows.select("packet"), cells, wanted), on="packet", how="left")
+        else packets.join(_joined(rows.select_seq("packet"), cells, wanted), on="packet", how="left")
     )
     packets = packets if packets["first"].is_sorted() else packets.sort("first")
     hexed = pl.coalesce("whole", "hex")
@@ -128,7 +128,7 @@ def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
     call = pl.when(headed & (type_no == 6)).then(hexed.str.slice(2 * _KEPT, 2).str.to_lowercase())
     asks, answers = call.is_in(_CLIENT_CALLS), call.is_in(_SERVER_ANSWERS)
     out = pl.col("direction") == "out"
-    return packets.select(
+    return packets.select_seq(
         "packet", "headed", "direction", "shown",
         bytes=pl.when(headed).then(pl.when(length > 0).then(length).otherwise(long)),
         type_no=pl.when(headed & type_no.is_in(list(PACKET_TYPES))).then(type_no),
@@ -149,7 +149,7 @@ def _joined(packet: pl.DataFrame, cells: pl.DataFrame, wanted: pl.Series) -> pl.
     """Join the rows of the wanted packets: packet, whole (hex without blanks), ascii."""
     rows = pl.concat([packet, cells], how="horizontal").filter(pl.col("packet").is_in(wanted.implode()))
     found = rows.group_by("packet").agg(whole=pl.col("hex").str.join(" "), ascii=pl.col("ascii").str.join(""))
-    return found.with_columns(whole=_without_blanks(pl.col("whole")))
+    return found.with_columns_seq(whole=_without_blanks(pl.col("whole")))
 
 
 def _cut(rows: pl.DataFrame) -> pl.DataFrame:
@@ -159,15 +159,15 @@ def _cut(rows: pl.DataFrame) -> pl.DataFrame:
     """
     text = pl.col("text")
     full = (text.str.len_bytes() == 35) & (text.str.slice(25, 1) == "|")
-    cells = rows.select(
+    cells = rows.select_seq(
         full=full, hex=text.str.slice(0, 23).str.strip_chars_end(" "), ascii=text.str.slice(26, 8), text="text"
     )
     if cells["full"].all():
-        return cells.select("hex", "ascii")
+        return cells.select_seq("hex", "ascii")
     parts = pl.when(~pl.col("full")).then("text").str.extract_groups(_ROW).struct.rename_fields(["a", "b"])
-    cells = cells.with_columns(parts.alias("parts")).unnest("parts")
+    cells = cells.with_columns_seq(parts.alias("parts")).unnest("parts")
     whole = pl.when("full")
-    return cells.select(hex=whole.then("hex").otherwise("a"), ascii=whole.then("ascii").otherwise("b"))
+    return cells.select_seq(hex=whole.then("hex").otherwise("a"), ascii=whole.then("ascii").otherwise("b"))
 
 
 def _stretches(packet: pl.Series) -> tuple[Longs, Longs, Longs]:
@@ -194,7 +194,9 @@ def _without_blanks(bytes_: pl.Expr) -> pl.Expr:
 
 def say(packets: pl.DataFrame) -> pl.DataFrame:
     """Add `said` (descriptor of the packet, secrets masked, NULL for other packets) and `text` (what the trace's row shows)."""
-    talks = packets.with_row_index("nth").filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select("nth", "hex").rows()
+    talks = (
+        packets.with_row_index("nth").filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select_seq("nth", "hex").rows()
+    )
     said: list[str | None] = [None] * len(packets)
     for nth, hexed in talks:
         said[nth] = _descriptor(hexed)
@@ -206,7 +208,7 @@ def say(packets: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit(""))
     )
     secret = pl.when(_is_secret()).then(pl.lit(", payload masked")).otherwise(pl.lit(""))
-    return packets.with_columns(said=pl.Series(said, dtype=pl.String)).with_columns(
+    return packets.with_columns_seq(said=pl.Series(said, dtype=pl.String)).with_columns_seq(
         text=pl.concat_str(
             pl.lit("packet dump ["), kind, pl.when(kind != "").then(pl.lit(", ")).otherwise(pl.lit("")), shown, secret, keys, pl.lit("]"),
             pl.concat_str(pl.lit(" "), "said").fill_null(""),
@@ -237,16 +239,18 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     skip = _KEPT - 8 * pl.col("nth")
     first = (skip > 0) & pl.col("type_no").is_not_null() & (pl.col("start") > 0)
     at = {"from": pl.col("start"), "to": pl.col("end")}
-    frames = [hidden.filter(~first).select("line_no", **at, kind=pl.lit("payload")), _named(placed, packets)]
+    frames = [hidden.filter(~first).select_seq("line_no", **at, kind=pl.lit("payload")), _named(placed, packets)]
     # Of the rows with the packet's head the bytes behind it, in hex and in the text column.
     count = (pl.col("text").str.find("|", literal=True).cast(pl.Int64)).alias("bar")
-    partly = hidden.filter(first).with_columns(count, bytes=_bytes_of(pl.col("text"))).filter(skip < pl.col("bytes"))
+    partly = (
+        hidden.filter(first).with_columns_seq(count, bytes=_bytes_of(pl.col("text"))).filter(skip < pl.col("bytes"))
+    )
     bar = pl.col("start") + pl.col("bar") + 1
     for begin, end in (
         (pl.col("start") + 3 * skip, pl.col("start") + 3 * pl.col("bytes") - 1),
         (bar + skip, bar + pl.col("bytes")),
     ):
-        frames.append(partly.select("line_no", begin.alias("from"), end.alias("to"), kind=pl.lit("payload")))
+        frames.append(partly.select_seq("line_no", begin.alias("from"), end.alias("to"), kind=pl.lit("payload")))
     return pl.concat(frames)
 
 
@@ -260,7 +264,7 @@ def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     size, length = (pl.col(c).str.len_chars().cast(pl.Int64) for c in ("line", "text"))
     # Around the text of a repaired line stand the tags that were taken off; a text that is not there at all is masked from 0.
     inside = pl.col("line").str.find(pl.col("text"), literal=True).cast(pl.Int64)
-    at_end = rows.select(pl.col("line").str.ends_with(pl.col("text"))).to_series().all()
+    at_end = rows.select_seq(pl.col("line").str.ends_with(pl.col("text"))).to_series().all()
     start = (
         size - length
         if at_end
@@ -273,7 +277,7 @@ def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     # Packets come in order of first appearance, stretches in order of their keys.
     appeared = np.argsort(np.argsort(order[begin]))
     place[order] = np.repeat(appeared, until - begin)
-    return rows.select(
+    return rows.select_seq(
         "packet",
         "line_no",
         "text",
@@ -288,7 +292,7 @@ def key_places(rows: pl.DataFrame, packets: pl.DataFrame) -> list[tuple[int, int
     """Give the places (line_no, from, to) of the names of a login's keys, which are no secret; the last may be cut at the end."""
     found: list[tuple[int, int, int]] = []
     for _, dump in _placed(rows, packets).group_by("packet", maintain_order=True):
-        lines = dump.select("line_no", "start", "text").rows()
+        lines = dump.select_seq("line_no", "start", "text").rows()
         shown = "".join(text.split("|", 1)[1][:-1].ljust(8)[:8] for _, _, text in lines)
         for key in _KEYS.finditer(shown.rstrip()):
             for nth, (line_no, start, text) in enumerate(lines):
@@ -322,11 +326,11 @@ def _cells(text: str, start: int, first: int, last: int) -> list[tuple[int, int]
 
 def _named(placed: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     """Accounts and passwords inside the dumps of descriptors: packets of a handshake, so a loop over them is cheap."""
-    talks = packets.filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select("packet", "hex").rows()
+    talks = packets.filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select_seq("packet", "hex").rows()
     found = {
         packet: spans for packet, hexed in talks if (spans := secret_spans(bytes.fromhex(hexed).decode("latin-1")))
     }
-    rows = placed.filter(pl.col("packet").is_in(list(found))).select("packet", "nth", "line_no", "start", "text")
+    rows = placed.filter(pl.col("packet").is_in(list(found))).select_seq("packet", "nth", "line_no", "start", "text")
     return places(
         [
             (line_no, a, b, kind)

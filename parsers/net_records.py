@@ -88,15 +88,17 @@ def clean(lines: pl.DataFrame) -> pl.DataFrame:
     """
     line = pl.col("line")
     signs = line.str.contains_any(["<", "\\"]) | line.str.starts_with(">")
-    may = lines.select(signs & ~line.str.ends_with("|")).to_series()
+    may = lines.select_seq(signs & ~line.str.ends_with("|")).to_series()
     if not may.any():
-        return lines.with_columns(text=line, repaired=pl.lit(False))
+        return lines.with_columns_seq(text=line, repaired=pl.lit(False))
     suspect = pl.when(may).then(line)
     dirty = (suspect.str.contains(_TAG) | suspect.str.contains(r"\\[\[\]_(]|^>")).fill_null(False)
     cleaned = (
         suspect.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
     )
-    return lines.with_columns(repaired=dirty).with_columns(text=pl.when("repaired").then(cleaned).otherwise(line))
+    return lines.with_columns_seq(repaired=dirty).with_columns_seq(
+        text=pl.when("repaired").then(cleaned).otherwise(line)
+    )
 
 
 def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
@@ -106,13 +108,13 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
     (days since 1970), micro (microseconds of the day), func, text, dump (a row of a packet dump), record. What is no record has
     stamped False and func NULL; its text is the line as it stands, indentation included.
     """
-    whole = clean(lines).with_columns(sub=pl.lit(0, pl.Int32))
+    whole = clean(lines).with_columns_seq(sub=pl.lit(0, pl.Int32))
     if shape == BARE:
         return _judged(_bare(whole))
     straight, rest = _straight(whole, next(s for s in SHAPES if s.name == shape))
     if not len(rest):
         return _judged(straight)
-    rest = rest.select("line_no", "line", "text", "repaired", "sub")
+    rest = rest.select_seq("line_no", "line", "text", "repaired", "sub")
     order = sorted(SHAPES, key=lambda s: s.name != shape)
     done = [_empty(whole)]
     while len(rest):
@@ -122,13 +124,13 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
         done += [found, rest]
         rest = pl.concat([glued, more])
     records = pl.concat([straight, _timed(pl.concat(done, how="diagonal"))], how="diagonal")
-    records = records.with_columns(pl.col("stamped").fill_null(False))
+    records = records.with_columns_seq(pl.col("stamped").fill_null(False))
     return _judged(records.sort("line_no", "sub", maintain_order=True))
 
 
 def _judged(records: pl.DataFrame) -> pl.DataFrame:
     named = pl.col("func").is_not_null()
-    return records.with_columns(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
+    return records.with_columns_seq(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
 
 
 def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -146,9 +148,9 @@ def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataF
     named = cut["func"].is_in(names.implode()) & cut["said"].is_not_null()
     if not named.all():
         named_one = pl.when(named)
-        cut = cut.select(named_one.then("func").alias("func"), named_one.then("said").otherwise(rest).alias("said"))
+        cut = cut.select_seq(named_one.then("func").alias("func"), named_one.then("said").otherwise(rest).alias("said"))
     thread = pl.lit(pl.Series(stamps.thread)) if shape.threaded else pl.lit(None, pl.Int64)
-    found = lines.with_columns(
+    found = lines.with_columns_seq(
         cut["said"].str.strip_chars().alias("text"), cut["func"], stamped=pl.lit(True), thread=thread,
         day=pl.Series(stamps.day), micro=pl.Series(stamps.micro),
     )  # fmt: skip
@@ -165,7 +167,7 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
         for tail in (rf"(?:({FUNCTION}):)", "()"):
             if not len(rest):
                 break
-            tried = rest.with_columns(
+            tried = rest.with_columns_seq(
                 pl.col("text")
                 .str.extract_groups(rf"^([\t ]*{shape.pattern}{tail})")
                 .struct.rename_fields(list(_FIELDS))
@@ -178,7 +180,7 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
     if not found:
         return _empty(lines), rest
     text = pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars()
-    records = pl.concat(found).with_columns(
+    records = pl.concat(found).with_columns_seq(
         text=text, func=_filled("func"), thread=_filled("thread").cast(pl.Int64, strict=False), stamped=pl.lit(True)
     )
     return records.drop("head"), rest
@@ -189,7 +191,7 @@ def _filled(name: str) -> pl.Expr:
 
 
 def _empty(like: pl.DataFrame) -> pl.DataFrame:
-    return like.clear().with_columns(
+    return like.clear().with_columns_seq(
         thread=pl.lit(None, pl.Int64), date=pl.lit(None, pl.String), time=pl.lit(None, pl.String), func=pl.lit(None, pl.String),
         stamped=pl.lit(None, pl.Boolean),
     )  # fmt: skip
@@ -209,27 +211,27 @@ def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
     text = pl.col("text")
     may = _glued(lines["text"])
-    none = lines.clear().select("line_no", "line", "text", "repaired", "sub")
+    none = lines.clear().select_seq("line_no", "line", "text", "repaired", "sub")
     if not may.any():
         return lines, none
     parts = (text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values())
-    glued = lines.filter(may).with_columns(pl.coalesce(parts).alias("b")).filter(pl.col("b").is_not_null())
+    glued = lines.filter(may).with_columns_seq(pl.coalesce(parts).alias("b")).filter(pl.col("b").is_not_null())
     if not len(glued):
         return lines, none
-    further = glued.select("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
-    cut = lines.join(glued.select("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
-    cut = cut.with_columns(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end())
+    further = glued.select_seq("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
+    cut = lines.join(glued.select_seq("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
+    cut = cut.with_columns_seq(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end())
     return cut.drop("b"), further
 
 
 def _bare(lines: pl.DataFrame) -> pl.DataFrame:
     pattern = rf"^([\t ]*({LAYERED}):)"
-    got = lines.with_columns(
+    got = lines.with_columns_seq(
         pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")
     ).unnest("g")
     text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
     none = _empty(lines)
-    got = got.with_columns(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
+    got = got.with_columns_seq(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
     return _timed(pl.concat([none, got], how="diagonal"))
 
 
@@ -244,7 +246,7 @@ def _timed(records: pl.DataFrame) -> pl.DataFrame:
     scale = pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
     day = pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64)
     micro = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction * scale
-    return records.with_columns(day=day, micro=micro).drop("date", "time")
+    return records.with_columns_seq(day=day, micro=micro).drop("date", "time")
 
 
 def _days(text: str) -> int | None:

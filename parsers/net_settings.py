@@ -19,8 +19,8 @@ def printing(rows: pl.DataFrame) -> pl.DataFrame:
     func = pl.col("func")
     header = func.is_null() | func.str.starts_with("nlst")
     resolved = func == "nsglldprm"
-    some = rows.select("line_no", "line_end", "func", "text").filter(header | resolved)
-    return some.select(
+    some = rows.select_seq("line_no", "line_end", "func", "text").filter(header | resolved)
+    return some.select_seq(
         "line_no", "line_end", table=pl.when(header).then("text"), resolved=pl.when(resolved).then("text")
     )
 
@@ -34,14 +34,14 @@ def level(rows: pl.DataFrame) -> str | None:
 def params(rows: pl.DataFrame, scope: str) -> pl.DataFrame:
     """Give the rows of table `params`; passwords are masked. `scope` (sqlnet or listener) is that of names that do not tell."""
     table, resolved = pl.col("table").str, pl.col("resolved").str
-    found = rows.select(
+    found = rows.select_seq(
         "line_no",
         "line_end",
         name=pl.coalesce(table.extract(_NAME), resolved.extract(_RESOLVED_NAME)),
         value=pl.coalesce(table.extract(_VALUE), resolved.extract(_RESOLVED_VALUE)),
     ).filter(pl.col("name").is_not_null())
     name, value = pl.col("name").str, pl.col("value").str
-    return found.with_columns(
+    return found.with_columns_seq(
         scope=pl.when(name.to_uppercase().str.ends_with("_LISTENER")).then(pl.lit("listener")).otherwise(pl.lit(scope)),
         value=pl.when(name.contains("(?i)password")).then(value.replace_all(".", "*")).otherwise("value"),
         num=value.extract(r"^(-?[0-9]+(?:\.[0-9]+)?)$").cast(pl.Float64),

@@ -29,7 +29,7 @@ def hints(records: pl.DataFrame) -> pl.Series:
     if names.is_in(_READING).any():
         tells |= resend
     needed = [c for c in ("func", "text", "speaker") if c in records.columns]
-    some = records.select(pl.int_range(pl.len()).alias("at"), *needed).filter(tells)
+    some = records.select_seq(pl.int_range(pl.len()).alias("at"), *needed).filter(tells)
     con = pl.when(func == "nscon").then(text)
     said = pl.col("speaker") if "speaker" in records.columns else pl.lit(None, pl.String)
     hint = (
@@ -42,10 +42,10 @@ def hints(records: pl.DataFrame) -> pl.Series:
         .when(func == "nsevfnt").then(pl.lit("listener"))
         .when(resend).then(pl.lit("client"))
     )  # fmt: skip
-    found = some.select("at", hint=hint).drop_nulls()
+    found = some.select_seq("at", hint=hint).drop_nulls()
     if not len(found):
         return pl.repeat(None, len(records), dtype=pl.String, eager=True)
-    return spread(found.select("hint"), found["at"], len(records)).to_series()
+    return spread(found.select_seq("hint"), found["at"], len(records)).to_series()
 
 
 _HINTING = ("nsinh_hoff", "nsinherit", "nscon", "niotns", "nsc2addr", "nsevfnt")

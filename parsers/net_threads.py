@@ -44,11 +44,11 @@ def chain(rows: pl.DataFrame, earlier: pl.DataFrame, most: int) -> tuple[pl.Data
 
     `rows`: columns of LINKS; `earlier`: the links of the blocks before; at most `most` links, those of the latest lines, are given.
     """
-    links = pl.concat([earlier, rows.select(LINKS.names())])
+    links = pl.concat([earlier, rows.select_seq(LINKS.names())])
     _, before = by_thread(links["thread"])
     place = pl.Series(before[len(earlier) :])
     place = place.set(place < 0, None) if (place < 0).any() else place
-    past = links.select(past_line="line_no", past_t="t", past_epoch="epoch").select(pl.all().gather(place))
+    past = links.select_seq(past_line="line_no", past_t="t", past_epoch="epoch").select_seq(pl.all().gather(place))
     goes_on = np.zeros(len(links), np.bool_)
     goes_on[before[before >= 0]] = True
     newest = links.filter(pl.Series(~goes_on))

@@ -135,7 +135,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     carry.first_line = source.first_line
     held = _lines(carry.held)
     for block in source.blocks():
-        held = pl.concat([held, block.frame.select("line_no", "line")])
+        held = pl.concat([held, block.frame.select_seq("line_no", "line")])
         if carry.shape is None and len(held) < DECIDE_LINES:
             continue
         held = _take(held, out, carry, final=False)
@@ -200,12 +200,14 @@ def _without_payload(records: pl.DataFrame, out: Tables, carry: _Carry) -> pl.Da
     halves = net_between.half_rows(records)
     if not len(halves):
         return records
-    rows = halves.select("line_no", "line", "text").rows()
+    rows = halves.select_seq("line_no", "line", "text").rows()
     _hide(
         net_descriptors.places([(n, len(line) - len(text), len(line), "payload") for n, line, text in rows]), out, carry
     )
     here = pl.int_range(pl.len()).is_in(halves["at"].implode())
-    return records.with_columns(text=pl.when(here).then(pl.col("text").str.replace_all(r"[^ ]", "*")).otherwise("text"))
+    return records.with_columns_seq(
+        text=pl.when(here).then(pl.col("text").str.replace_all(r"[^ ]", "*")).otherwise("text")
+    )
 
 
 def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
@@ -235,7 +237,7 @@ def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     places = pl.concat(frames)
     _hide(places, out, carry)
     spans: dict[int, list[tuple[int, int]]] = {}
-    for line_no, begin, end in places.select("line_no", "from", "to").iter_rows():
+    for line_no, begin, end in places.select_seq("line_no", "from", "to").iter_rows():
         spans.setdefault(line_no, []).append((begin, end))
     rows = set(dumps["line_no"])
     whole = dict(held.iter_rows())
@@ -251,7 +253,7 @@ def _grouped(split: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     breaks = others.filter("breaks")["owner"].to_numpy()
     # A break behind record n is known from record n + 1 on.
     epoch = np.searchsorted(breaks, np.arange(len(records)) - 1, side="right")
-    return net_packets.numbered(records, epoch).with_columns(epoch=pl.Series(epoch, dtype=pl.Int64))
+    return net_packets.numbered(records, epoch).with_columns_seq(epoch=pl.Series(epoch, dtype=pl.Int64))
 
 
 def _open_from(records: pl.DataFrame, lines: pl.DataFrame) -> int | None:
@@ -281,9 +283,9 @@ def _account(others: pl.DataFrame, out: Tables) -> None:
     out.read(others.filter(what.is_in(["header", *net_between.CONTINUES]))["line_no"])
     said = {"elided": "lines left out by the author", "damaged": "piece of a record whose rest is not here"}
     noted = others.filter(what.is_in(list(said)))
-    out.notes(noted.select("line_no", kind="what", text=what.replace_strict(said, return_dtype=pl.String)))
+    out.notes(noted.select_seq("line_no", kind="what", text=what.replace_strict(said, return_dtype=pl.String)))
     # An author's words may quote what must not be seen: the note shows them masked.
-    words = others.filter(what.is_in(["prose", "unknown"])).select("line_no", "what", "text").rows()
+    words = others.filter(what.is_in(["prose", "unknown"])).select_seq("line_no", "what", "text").rows()
     for line_no, kind, text in words:
         out.note(line_no, line_no, "remark" if kind == "prose" else "unknown", net_descriptors.masked(text.strip()))
 
@@ -302,19 +304,21 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
     if len(dumps):
         packets = net_packets.say(net_packets.join_rows(dumps))
         _hide(net_packets.secret_columns(dumps, packets), out, carry)
-        said = packets.select("packet", "bytes", "type_no", "said", "speaker", shown="text")
+        said = packets.select_seq("packet", "bytes", "type_no", "said", "speaker", shown="text")
         rows = _with(rows, said, place)
     rows = _masked(rows, out, carry)
     rows = _sided(rows, carry)
-    rows = _chained(rows, out, carry).with_columns(event=net_facts.phase())
+    rows = _chained(rows, out, carry).with_columns_seq(event=net_facts.phase())
     facts = net_facts.told(rows)
     if len(dumps):
-        rows = rows.with_columns(text=pl.coalesce("shown", "text"))
+        rows = rows.with_columns_seq(text=pl.coalesce("shown", "text"))
     _settings(rows, out, carry)
-    repaired = rows.filter("repaired").select("line_no", "line_end")
+    repaired = rows.filter("repaired").select_seq("line_no", "line_end")
     if len(repaired):
-        out.notes(repaired.with_columns(kind=pl.lit("repaired"), text=pl.lit("tags or quoting of a page taken off")))
-    rows = rows.select(_COLUMNS).with_columns(pl.col("thread").cast(pl.String))
+        out.notes(
+            repaired.with_columns_seq(kind=pl.lit("repaired"), text=pl.lit("tags or quoting of a page taken off"))
+        )
+    rows = rows.select_seq(_COLUMNS).with_columns_seq(pl.col("thread").cast(pl.String))
     out.add("sqlnet", pl.concat([rows, facts], how="horizontal"))
     carry.seq += len(rows)
     carry.t_begin = _least(carry.t_begin, rows["t_local"].min(), min)
@@ -329,7 +333,7 @@ def _rows(records: pl.DataFrame) -> tuple[pl.DataFrame, net_threads.Longs]:
     line_end = np.empty(int(begins.sum()), np.int64)
     line_end[place] = line_no
     rows = records.drop("sub", "stamped", "dump", "record", "head", "packet").filter(pl.Series(begins))
-    return rows.with_columns(line_end=pl.Series(line_end)), place
+    return rows.with_columns_seq(line_end=pl.Series(line_end)), place
 
 
 def _with(rows: pl.DataFrame, more: pl.DataFrame, place: net_threads.Longs) -> pl.DataFrame:
@@ -345,7 +349,7 @@ def _environment(records: pl.DataFrame) -> pl.DataFrame:
     env = records.filter(pl.col("func") == "nlpcaini").filter(pl.col("text").str.starts_with("env["))
     value = pl.col("text").str.extract(_VARIABLE).fill_null("").str.len_chars().cast(pl.Int64)
     end = pl.col("line").str.len_chars().cast(pl.Int64)
-    return env.select("line_no", (end - value).alias("from"), end.alias("to"), kind=pl.lit("environment"))
+    return env.select_seq("line_no", (end - value).alias("from"), end.alias("to"), kind=pl.lit("environment"))
 
 
 def _least(old: float | None, new: object, pick: Callable[[float, float], float]) -> float | None:
@@ -358,34 +362,34 @@ def _masked(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     """Put continuations behind the text, and asterisks over accounts and the environment of a new process."""
     text = pl.col("text")
     if "tail" in rows.columns:
-        rows = rows.with_columns(
+        rows = rows.with_columns_seq(
             text=pl.when(pl.col("tail").is_not_null()).then(pl.concat_str("text", "tail")).otherwise("text")
         )
     if "below" in rows.columns:
-        rows = rows.with_columns(line_end=pl.max_horizontal("line_end", "below"))
+        rows = rows.with_columns_seq(line_end=pl.max_horizontal("line_end", "below"))
     if "wrapped_lines" not in rows.columns:
-        rows = rows.with_columns(wrapped_lines=pl.lit(None))
+        rows = rows.with_columns_seq(wrapped_lines=pl.lit(None))
     variable = ((pl.col("func") == "nlpcaini") & text.str.starts_with("env[")).fill_null(False)
     places = [_environment(rows)]
     shown = [c for c in ("shown",) if c in rows.columns]
     own = ~variable & pl.col("shown").is_null() if shown else ~variable
-    seen = rows.select(
+    seen = rows.select_seq(
         pl.int_range(pl.len()).alias("at"), "func", "line_no", "line", "text", "wrapped_lines", *shown
     ).filter(own & net_descriptors.looks_secret(text))
     if len(places[0]):
         value = text.str.extract(_VARIABLE).fill_null("")
         hidden = pl.concat_str(text.str.strip_suffix(value), value.str.replace_all(".", "*"))
-        rows = rows.with_columns(text=pl.when(variable).then(hidden).otherwise(text))
+        rows = rows.with_columns_seq(text=pl.when(variable).then(hidden).otherwise(text))
     spans: list[tuple[int, int, int, str]] = []
     texts: list[str] = []
-    for line_no, line, whole_text, more in seen.select("line_no", "line", "text", "wrapped_lines").iter_rows():
+    for line_no, line, whole_text, more in seen.select_seq("line_no", "line", "text", "wrapped_lines").iter_rows():
         texts.append(net_descriptors.masked(whole_text))
         spans += net_descriptors.wrapped_spans([(line_no, line), *((m["line_no"], m["line"]) for m in more or ())])
     _hide(pl.concat([*places, net_descriptors.places(spans)]), out, carry)
     if not texts:
         return rows
     masked = net_facts.spread(pl.DataFrame({"masked": texts}), seen["at"], len(rows))
-    return rows.with_columns(text=pl.coalesce(masked["masked"], text))
+    return rows.with_columns_seq(text=pl.coalesce(masked["masked"], text))
 
 
 def _hide(places: pl.DataFrame, out: Tables, carry: _Carry) -> None:
@@ -396,29 +400,31 @@ def _hide(places: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 def _sided(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
     if carry.side is not None:
-        return rows.with_columns(side=pl.lit(carry.side))
+        return rows.with_columns_seq(side=pl.lit(carry.side))
     side = net_sides.hints(rows).forward_fill()
     carry.side = side[-1]
-    return rows.with_columns(side=side)
+    return rows.with_columns_seq(side=side)
 
 
 def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     """Add seq, t_local, and prev_line, gap_s and contiguous from the record before on the same thread."""
-    rows = rows.with_columns(t=pl.col("day") * 86_400_000_000 + pl.col("micro"), epoch=pl.col("epoch") + carry.epoch)
+    rows = rows.with_columns_seq(
+        t=pl.col("day") * 86_400_000_000 + pl.col("micro"), epoch=pl.col("epoch") + carry.epoch
+    )
     earlier = [(None if thread is None else int(thread), *link) for thread, *link in carry.threads]
     past, newest = net_threads.chain(rows, pl.DataFrame(earlier, schema=net_threads.LINKS, orient="row"), MAX_THREADS)
-    carry.threads = newest.with_columns(pl.col("thread").cast(pl.String)).rows()
+    carry.threads = newest.with_columns_seq(pl.col("thread").cast(pl.String)).rows()
     rows = pl.concat([rows, past], how="horizontal")
     gap = pl.col("t") - pl.col("past_t")
-    back = rows.select(line_no="past_line", line_end="line_no", gap=gap).filter(pl.col("gap") < 0)
+    back = rows.select_seq(line_no="past_line", line_end="line_no", gap=gap).filter(pl.col("gap") < 0)
     if len(back):
         text = pl.format(
             "the clock steps back by {} s; the time between these lines is unknown", (-pl.col("gap") / 1e6).round(6)
         )
-        out.notes(back.select("line_no", "line_end", kind=pl.lit("remark"), text=text))
+        out.notes(back.select_seq("line_no", "line_end", kind=pl.lit("remark"), text=text))
     torn = pl.col("past_line").is_null() | (pl.col("past_epoch") != pl.col("epoch")) | (gap < 0)
     unbroken = pl.lit("proven" if carry.header else "assumed")
-    return rows.with_columns(
+    return rows.with_columns_seq(
         seq=pl.int_range(carry.seq + 1, carry.seq + 1 + len(rows), dtype=pl.Int64),
         t_local=(pl.col("t") / 1e6).round(6),
         prev_line=pl.col("past_line"),
@@ -435,7 +441,7 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 def _header(others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     """Take version and system from the head of the file; a file that begins with its head is the whole file up to the first break."""
-    lines = others.filter(pl.col("what") == "header").select("line_no", "text").rows()
+    lines = others.filter(pl.col("what") == "header").select_seq("line_no", "text").rows()
     for line_no, text in lines:
         carry.header = carry.header or line_no <= 2
         found = re.match(net_between.VERSION, text)

@@ -24,6 +24,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import polars as pl
+
 from parsers import grid
 from parsers.registry import Claim, Counter, Format
 from parsers.sample_stamps import unstamped
@@ -31,8 +33,6 @@ from parsers.schema import schema
 from parsers.snapshots import marked
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
-
-import polars as pl  # isort: skip
 
 MEMORY = "avm free re at pi po fr de sr in sy cs"
 CPU = "us sy id r b w"
@@ -49,10 +49,9 @@ FORMAT = Format(
     man="vmstat(1)",
     example="vmstat -n 5 12",
     clocks=("interval", "wall-local"),
-    own=f"{TITLE}|{HEADING}|{ROW}",
+    own=f"{TITLE}|{HEADING}",  # rows of a few numbers are anyone's
     counters=(Counter(("sample",), ("sample",)),),
 )
-"""Own rows would be anyone's; the titles and headings are not."""
 
 
 def claim(head: Head) -> Claim | None:
