@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -96,6 +96,14 @@ class Limits:
     """0: no thread begins with the next block while one is in work. Where each core has a process, it would be in the way."""
 
 
+LONG_HEAD = 8192
+
+
+@cache
+def _any_of(words: tuple[str, ...]) -> str:
+    return "|".join(map(pl.escape_regex, words))
+
+
 @dataclass(frozen=True)
 class Head:
     """The first 64 KiB as decoded lines (a last line cut by that border is left out unless it is the only one)."""
@@ -110,6 +118,20 @@ class Head:
     def text(self) -> str:
         """All lines in one text, for a quick look: most heads are another format's."""
         return "\n".join(self.lines)
+
+    @cached_property
+    def _long(self) -> pl.Series | None:
+        return pl.Series([self.text], dtype=pl.String) if len(self.text) > LONG_HEAD else None
+
+    def any_of(self, words: tuple[str, ...]) -> bool:
+        """Does one of these stand anywhere? In a long text all are looked for at once, in a third of the time."""
+        return any(word in self.text for word in words) if self._long is None else self.shows(_any_of(words))
+
+    def shows(self, pattern: str) -> bool:
+        """Does a pattern fit anywhere? It has to mean the same to Python and to Rust, whose engine is the faster one over long text."""
+        if self._long is None:
+            return re.search(pattern, self.text) is not None
+        return bool(self._long.str.contains(pattern)[0])
 
     @cached_property
     def spread(self) -> list[str]:

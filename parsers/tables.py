@@ -31,7 +31,7 @@ Lines = Iterable[int] | pl.Series | npt.NDArray[np.int64]
 
 _NOTES = pl.Schema({"line_no": pl.Int64(), "line_end": pl.Int64(), "kind": pl.String(), "text": pl.String()})
 _NOTED = {"unknown", "elided", "damaged"}
-_PROMPTS = 2000
+_PROMPTS = 20_000
 """So many lines of a run that nobody named are looked at for prompts."""
 
 _NO_ROWS = {"notes", "hosts", "profile_meta"}

@@ -102,7 +102,7 @@ def claim(head: Head) -> Claim | None:
         crs = [line for line in head.lines if re.match(_CRS, line) or re.match(r"\[[A-Za-z]+\([0-9]+\)\] ?CRS-", line)]
         if len(crs) * 3 > sum(1 for line in head.lines if line):
             return Claim(0.95, f"{len(crs)} lines of a clusterware log", "crs")
-    if not any(key in text for key in _KEYS):
+    if not head.any_of(_KEYS):
         return None
     if not re.search(rf"(?m){_WORDS[:1]}(?:alertlog: |\S+ +\| )?{_WORDS[1:]}", text):
         return None

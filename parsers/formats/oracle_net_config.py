@@ -79,7 +79,7 @@ _FOREIGN = re.compile(r"[^\s()=\"',]+(?:\s+[^\s()=\"',]+){2,}$")
 
 def claim(head: Head) -> Claim | None:
     text = head.text
-    if "=" not in text or not any(key in text for key in _KEYS) or text.count("{") > 5:
+    if "=" not in text or not head.any_of(_KEYS) or text.count("{") > 5:
         return None
     descriptors = re.search(r"(?i)\(\s*(?:DESCRIPTION|ADDRESS|SID_DESC|SID_LIST|ADDRESS_LIST)\s*=", text) is not None
     plain = len(re.findall(rf"(?m){_SQLNET}[A-Z_.0-9]*[ \t]*=", text))

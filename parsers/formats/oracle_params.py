@@ -81,7 +81,7 @@ _ROWS = {
 
 def claim(head: Head) -> Claim | None:
     text = head.text
-    if not any(key in text for key in _KEYS):
+    if not head.any_of(_KEYS):
         return None
     # A plain look into the text or the line first: a pattern goes slowly over 64 KiB.
     typed = any(word in text for word in _WORDS)

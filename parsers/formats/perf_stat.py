@@ -68,6 +68,7 @@ FORMAT = Format(
     clocks=("none", "trace-relative"),
     own=rf"{BANNER}|{ENDED}|{COLUMNS}|^[ \t]*{VALUE}[ \t]+(?:msec[ \t]+)?[a-z][A-Za-z0-9_:.-]*[ \t]+#[ \t]|^[ \t]*<not (?:counted|supported)>[ ,;]",
 )
+_EVENTS = ("task-clock", "cpu-clock", "context-switches", "page-faults", "cycles", "instructions", "<not supported>")
 
 
 def claim(head: Head) -> Claim | None:
@@ -77,7 +78,7 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.97, "banner of perf stat", "stat")
     if "counts" in text and re.search(r"(?m)^#[ \t]+time(?:[ \t]+\S+)*[ \t]+counts[ \t]+unit[ \t]+events[ \t]*$", text):
         return Claim(0.97, "header of perf stat -I", "stat")
-    if not re.search(r"task-clock|cpu-clock|context-switches|page-faults|cycles|instructions|<not supported>", text):
+    if not head.any_of(_EVENTS):
         return None
     first = [x for x in head.lines[:100] if x and not x.startswith("#")]
     rows = [x for x in first if re.match(FIELDS, x)]

@@ -81,7 +81,7 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.97, f"{found[0]} records of jsonlog", "jsonlog") if found[1] >= 0.5 else None
     # Plain signs first: in most heads there is none, and a pattern of many words goes slowly over 64 KiB.
     levelled = ":  " in text and any(piece.endswith(_WORDS) for piece in text.split(":  ")[:-1])
-    if not levelled and not any(sign in text for sign in _SIGNS):
+    if not levelled and not head.any_of(_SIGNS):
         return None
     if not _SURE.search(text) and not re.search(rf",(?:{LEVELS}),[0-9A-Z]{{5}},", text):
         return None

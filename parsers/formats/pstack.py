@@ -66,15 +66,15 @@ def claim(head: Head) -> Claim | None:
     if "(" not in text:
         return None
     first = head.lines[:400]
-    filled = sum(1 for x in first if x and not re.match(ELISION, x))
-    frames = sum(1 for x in first if re.match(SUN_FRAME, x) and "(" in x)
+    frames = sum(1 for x in first if "(" in x and re.match(SUN_FRAME, x))
     if "lwp#" in text or "thread#" in text or "tid#" in text:
         threads = sum(1 for x in first if re.match(LWP, x))
         frames += sum(1 for x in first if re.match(AIX_FRAME, x))
         # truss has lwp numbers too, but no rule of dashes around them.
         if threads and frames:
             return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
-    if "#0 " in text or re.search(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ", text):
+    filled = sum(1 for x in first if x and not re.match(ELISION, x)) if frames or "#" in text else 0
+    if "#0 " in text or ("#" in text and re.search(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ", text)):
         gdb = sum(1 for x in first if re.match(GDB_FRAME, x))
         filled -= sum(1 for x in first if re.match(MORE_OF_GDB, x))
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))

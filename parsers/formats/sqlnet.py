@@ -71,13 +71,13 @@ HELD_LINES = 100_000
 MAX_THREADS = 10_000
 
 _OS = {"linux": "linux", "solaris": "solaris", "sunos": "solaris", "aix": "aix", "hp": "hpux", "windows": "windows"}
-_NAMED = re.compile(rf"(?<![A-Za-z0-9_]){net_records.LAYERED}:")
+_NAMED = rf"(?:^|[^A-Za-z0-9_]){net_records.LAYERED}:"
 _VARIABLE = r"^env\[[0-9]+\] = [^=]*=(.*)$"
 
 
 def claim(head: Head) -> Claim | None:
     # Most heads name no function of these layers: one look before any column is made.
-    return _claim(tuple(filter(None, head.lines))) if _NAMED.search(head.text) else None
+    return _claim(tuple(filter(None, head.lines))) if head.shows(_NAMED) else None
 
 
 @lru_cache(maxsize=8)
