@@ -358,9 +358,13 @@ def _each(lines: pl.Series) -> Bools:
     return tried
 
 
-def _set_in(lines: pl.Series, among: Bools | bool = True) -> tuple[npt.NDArray[np.int64], pl.Series]:
-    """Give the lines that are set in as listings are, and what stands there: patterns begin with a line."""
-    index = np.flatnonzero(lines.str.contains(INDENT).fill_null(False).to_numpy() & among)
+def _set_in(lines: pl.Series, left: Bools | None = None) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Give the lines (of those that are left) that are set in as listings are, and what stands there: patterns begin with a line."""
+    if left is None:
+        index = np.flatnonzero(lines.str.contains(INDENT).fill_null(False).to_numpy())
+    else:
+        index = np.flatnonzero(left)
+        index = index[lines.gather(index).str.contains(INDENT).fill_null(False).to_numpy()]
     return index, lines.gather(index).str.strip_chars_start(" \t")
 
 
