@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 import pickle
@@ -34,7 +35,7 @@ from parsers import parquet
 from parsers.allocator import lean
 from parsers.notes import LineAccount
 from parsers.parts import fallen
-from parsers.registry import Counter, all_formats
+from parsers.registry import Counter
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import JSON, Batch, Domain, Sink, State, Tables
 
@@ -54,7 +55,8 @@ def processes(limits: Limits) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """What is the same for all runs of a part. `rate`: its own lines' share in the head if it is watched, else None."""
+    """What is the same for all runs of a part. `module`: the format's, the only one that is imported; `own`: patterns of its
+    kind's lines; `rate`: its own lines' share in the head if it is watched, else None."""
 
     path: Path
     name: str
@@ -64,8 +66,8 @@ class Job:
     part_end: int
     hints: Hints
     dress: tuple[str, ...]
-    kind: str
-    variant: str
+    module: str
+    own: tuple[str, ...]
     counters: tuple[Counter, ...]
     rate: float | None
 
@@ -314,7 +316,7 @@ class _Held:
 
 def _parse(text: TextFile, job: Job, module: ModuleType, ask: Ask, sink: Sink | None) -> Outcome:
     state, key_lines, run = ask.state, ask.key_lines, ask.run
-    stop = job.rate is not None and fallen(text, run.begin, run.end, job.kind, job.rate) is not None
+    stop = job.rate is not None and fallen(text, run.begin, run.end, job.own, job.rate) is not None
     if ask.warm and not stop:
         back = min(WARM_BYTES, job.limits.run_bytes // 4 * 2)  # never beyond the run before
         begin = text.next_line(run.begin.offset - back, run.begin.offset)
@@ -371,7 +373,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints must not get between the answers
     parent, job = pickle.load(asks)  # from our own parent
     _die_with(parent)
-    module = next(m for f, m in all_formats() if (f.kind, f.variant) == (job.kind, job.variant))
+    module = importlib.import_module(job.module)
     gc.freeze()
     held, written = _Held(job.out), True
     writer: parquet.Writer | None = None

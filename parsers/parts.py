@@ -384,13 +384,18 @@ def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
     return np.union1d(np.flatnonzero(some[0]), index[some[1]])
 
 
-def hits(lines: pl.Series, kind: str) -> Bools:
+def own_of(kind: str) -> tuple[str, ...]:
+    """Give the patterns of one kind's own lines, none if it has none."""
+    return owns().get(kind, ())
+
+
+def hits(lines: pl.Series, own: Sequence[str]) -> Bools:
     """Say which lines fit a kind's own patterns."""
     found = np.zeros(len(lines), np.bool_)
-    for pattern in owns().get(kind, ()):
+    for pattern in own:
         found |= lines.str.contains(pattern).fill_null(False).to_numpy()
     index, bare = _set_in(lines, ~found)
-    for pattern in owns().get(kind, ()) if len(index) else ():
+    for pattern in own if len(index) else ():
         found[index] |= bare.str.contains(pattern).fill_null(False).to_numpy()
     return found
 
@@ -522,7 +527,7 @@ class _Scan:
                 found.append((self._bits[begin:end, place // 8] & (128 >> place % 8)) != 0)
                 continue
             if (kind, chunk) not in self._own:
-                self._own[kind, chunk] = hits(self.lines(begin, end), kind)
+                self._own[kind, chunk] = hits(self.lines(begin, end), own_of(kind))
             found.append(self._own[kind, chunk])
         whole: Bools = np.concatenate(found)
         return whole[first % CHUNK :][: behind - first]
@@ -556,7 +561,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
         own = np.zeros(size, np.bool_)
         any_hit, rest = np.logical_or.reduce(fits, axis=1), ~blank
     else:
-        own = np.zeros(size, np.bool_) if kind is None else hits(lines, kind)
+        own = np.zeros(size, np.bool_) if kind is None else hits(lines, own_of(kind))
         mine = own
         if mine.any():
             mine = mine & ~lines.str.contains(FENCE).to_numpy()
@@ -946,8 +951,8 @@ def _lead(scan: _Scan, begin: int, least: int) -> int:
     return first
 
 
-def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) -> Position | None:
-    """Find where in [begin, end) the lines of a watched part stop to fit; None if they go on.
+def fallen(text: TextFile, begin: Position, end: int, own: Sequence[str], rate: float) -> Position | None:
+    """Find where in [begin, end) the lines of a watched part stop to fit the patterns of its kind; None if they go on.
 
     The first lines of each block are looked at, so a strange stretch shorter than a block may stay inside, and so may
     the few lines of another output that a block ends with.
@@ -956,14 +961,14 @@ def fallen(text: TextFile, begin: Position, end: int, kind: str, rate: float) ->
     while some := list(islice(blocks, PIECES_AT_ONCE)):
         samples = [seen_of(block.first.head(SAMPLED)) for block in some]
         # A pattern is got ready anew for each series.
-        fits = np.split(hits(pl.concat(samples), kind), np.cumsum([len(sample) for sample in samples])[:-1])
+        fits = np.split(hits(pl.concat(samples), own), np.cumsum([len(sample) for sample in samples])[:-1])
         for block, sample, mine in zip(some, samples, fits, strict=True):
             filled = int((sample != "").sum())
             if filled < LEAST_SAMPLE or mine.sum() >= FALL * rate * filled:
                 continue
             piece = text.piece(block.offset, block.size)
-            own = np.flatnonzero(hits(seen_of(piece.lines), kind))
-            at = 0 if not len(own) or own[0] > SAMPLED else _stretch_end(own)
+            known = np.flatnonzero(hits(seen_of(piece.lines), own))
+            at = 0 if not len(known) or known[0] > SAMPLED else _stretch_end(known)
             if at < len(piece.lines):
                 line = begin.line + text.count_lines(begin.offset, block.offset)
                 return Position(line + at, piece.offset + int(piece.starts[at]))
@@ -980,4 +985,4 @@ def hit_rate(lines: Sequence[str], kind: str) -> float:
     """Give the share of the filled lines of a head that fit a kind's own patterns."""
     seen = seen_of(pl.Series("line", list(lines), dtype=pl.String))
     filled = int((seen != "").sum())
-    return float(hits(seen, kind).sum()) / filled if filled else 0.0
+    return float(hits(seen, own_of(kind)).sum()) / filled if filled else 0.0

@@ -23,7 +23,7 @@ from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
-from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
+from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, own_of, plan
 from parsers.prompts import Lead
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose
@@ -337,7 +337,7 @@ class _Reading:
             if chosen is None or chosen.ranked is None or self._at.offset == begin.offset or alone:
                 end = self._read_run(what, chosen, begin, end)
             else:
-                self._read_ahead(what, chosen, chosen.ranked.format, end)
+                self._read_ahead(what, chosen, chosen.ranked, end)
                 alone = True
         if what.part is not None and manifest["parts"] and manifest["parts"][-1]["part"] == what.part:
             self._close_part(what, chosen)
@@ -457,10 +457,11 @@ class _Reading:
         self._save()
         self._tell()
 
-    def _read_ahead(self, what: Plan, chosen: _Chosen, form: Format, end: int) -> None:
+    def _read_ahead(self, what: Plan, chosen: _Chosen, ranked: Ranked, end: int) -> None:
         """Have child processes read what is left of a large part, as far as that pays."""
         if end - self._at.offset <= self.limits.ahead_bytes:
             return
+        form = ranked.format
         # A person's interval makes times of the numbers of samples, and those are not known ahead of time.
         apart = form.split == "lines" and chosen.hints.interval_s is None
         count = parallel.processes(self.limits) if apart else 1
@@ -473,8 +474,8 @@ class _Reading:
             part_end=end,
             hints=chosen.hints,
             dress=chosen.recognised.dress,
-            kind=form.kind,
-            variant=form.variant,
+            module=ranked.module.__name__,
+            own=own_of(form.kind),
             counters=form.counters,
             rate=chosen.rate if what.watched and chosen.rate >= WATCHABLE else None,
         )
@@ -518,7 +519,7 @@ class _Reading:
             return None if found is None else found.offset
         if chosen.ranked is None or chosen.rate < WATCHABLE:
             return None
-        stop = fallen(self.text, at, end, chosen.ranked.format.kind, chosen.rate)
+        stop = fallen(self.text, at, end, own_of(chosen.ranked.format.kind), chosen.rate)
         return None if stop is None else stop.offset
 
     def _count_part(self, what: Plan, chosen: _Chosen | None, ran: parallel.Outcome) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, owns, plan, seen_of
+from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, own_of, owns, plan, seen_of
 from parsers.prose import FENCE, sentences
 from parsers.reading import read
 from parsers.recognition import recognise
@@ -286,15 +286,15 @@ def test_what_fits_a_kind_is_kept_as_bits(tmp_path, kind):
         every = scan.lines(0, scan.count)
         assert len(every) == scan.count
         for name in owns():
-            assert (scan.mine(0, scan.count, name) == hits(every, name)).all(), name
-        assert scan.kinds(0, scan.count) == {name for name in owns() if hits(every, name).any()}
+            assert (scan.mine(0, scan.count, name) == hits(every, own_of(name))).all(), name
+        assert scan.kinds(0, scan.count) == {name for name in owns() if hits(every, own_of(name)).any()}
         assert scan.kinds(3, 3) == set()
 
 
 def test_few_hits_among_many_lines_are_found_all_the_same():
     lines = pl.Series("line", [f"{n * 2654435761 % 2**60:x}" for n in range(5000)])
     lines[4321] = MAP.split("\n")[0]
-    one_by_one = pl.DataFrame({name: hits(lines, name) for name in owns()}).to_numpy()
+    one_by_one = pl.DataFrame({name: hits(lines, own_of(name)) for name in owns()}).to_numpy()
     assert one_by_one.any()
     assert (all_hits(lines) == one_by_one).all()
 
@@ -319,7 +319,7 @@ def test_what_is_no_sentence(line):
 def test_every_own_pattern_is_one():
     assert {"pmap", "truss", "conntime", "sqlnet"} <= owns().keys()
     assert all_hits(pl.Series(MAP.split("\n")))[:, list(owns()).index("pmap")].all()
-    assert hits(pl.Series(MAP.split("\n")), "pmap").all()
+    assert hits(pl.Series(MAP.split("\n")), own_of("pmap")).all()
 
 
 def test_cells_of_a_wiki_are_seen_as_columns():
