@@ -75,6 +75,7 @@ class Incident(models.Model):
         )
         indexes = (
             models.Index(fields=("status", "-created_at"), name="incident_by_status"),
+            models.Index(fields=("archived_at",), name="incident_archived"),
             *indexed("incident", *SEARCHED),
         )
 
