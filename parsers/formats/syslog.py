@@ -242,15 +242,8 @@ def _wall(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         program=pl.lit("kernel"),
     )
     _wall_domain(rows, "wall-local", source, out)
-    if not state.get("drift"):
-        state["drift"] = True
-        first = int(rows["line_no"][0])
-        out.note(
-            first,
-            first,
-            "remark",
-            "dmesg -T computes times from the uptime: after a suspend or a changed clock they are off",
-        )
+    said = "dmesg -T computes times from the uptime: after a suspend or a changed clock they are off"
+    _remark_once("drift", said, rows, out, state)
     return _of_kernel(rows)
 
 
@@ -270,16 +263,17 @@ def _minutes(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         t_local=(pl.col("at").forward_fill().fill_null(pl.lit(state.get("last"), pl.Float64)) + later).round(6)
     )
     yearless.report(rows, source.hints, out, state)
-    if not state.get("minute"):
-        state["minute"] = True
-        first = int(rows["line_no"][0])
-        out.note(
-            first,
-            first,
-            "remark",
-            "dmesg -e prints whole minutes, then what passed since: times are up to a minute early",
-        )
+    said = "dmesg -e prints whole minutes, then what passed since: times are up to a minute early"
+    _remark_once("minute", said, rows, out, state)
     return _of_kernel(rows)
+
+
+def _remark_once(key: str, said: str, rows: pl.DataFrame, out: Tables, state: State) -> None:
+    """Say what holds for all stamps of this form, at the first of them."""
+    if not state.get(key):
+        state[key] = True
+        first = int(rows["line_no"][0])
+        out.note(first, first, "remark", said)
 
 
 def _kernel_iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
