@@ -28,7 +28,8 @@ class Milestone(models.Model):
     set_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        ordering = ("incident", "at")
+        # By its column: "incident" would join the room to sort by its age.
+        ordering = ("incident_id", "at")
         constraints = (
             models.UniqueConstraint(name="milestone_once", fields=("incident", "kind")),
             models.CheckConstraint(name="milestone_kind_known", condition=Q(kind__in=Moment.values)),
