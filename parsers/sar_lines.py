@@ -73,6 +73,10 @@ _QUICK = (
 )
 
 
+_BANNERED, _UNIX_BANNERED, _TIMED, _AVERAGED = (re.compile(p).match for p in (BANNER, UNIX_BANNER, TIME, AVERAGE))
+_TITLED = re.compile(r"#[ \t]+Time[ \t]+").match
+
+
 def sections_claim(head: Head) -> Claim | None:
     """Claim by the header of a section behind a time."""
     if not any(word in head.text for word in _QUICK):
@@ -81,12 +85,12 @@ def sections_claim(head: Head) -> Claim | None:
     tasks = sections = averages = events = 0
     for line in head.lines[:400]:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
-        match = re.match(BANNER, plain)
-        if match or re.match(UNIX_BANNER, plain):
+        match = _BANNERED(plain)
+        if match or _UNIX_BANNERED(plain):
             banner = plain
             system = "linux" if match else {"S": "solaris", "H": "hpux", "A": "aix"}[plain.strip()[0]]
             continue
-        timed = re.match(TIME, plain) or re.match(r"#[ \t]+Time[ \t]+", plain) or re.match(AVERAGE, plain)
+        timed = _TIMED(plain) or _TITLED(plain) or _AVERAGED(plain)
         if timed is None or re.match(_NO_AVERAGE, plain):
             continue
         body = plain[timed.end() :].strip()

@@ -130,9 +130,14 @@ def kilobytes(text: str | None) -> float | None:
     return float(match[1].replace(",", ".")) * _KB[match[2]] if match else None
 
 
+_ELISION = re.compile(ELISION)
+
+
 def share(head: Head, pattern: re.Pattern[str]) -> tuple[int, float]:
     """Count the lines that fit a pattern, and their share of the lines that say something (the first few hundred)."""
-    said = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not re.match(ELISION, x)]
+    if (said := head.known.get("said")) is None:
+        said = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not _ELISION.match(x)]
+        head.known["said"] = said
     found = sum(1 for x in said if pattern.search(x))
     return found, found / len(said) if said else 0.0
 

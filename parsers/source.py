@@ -120,6 +120,14 @@ class Head:
         return "\n".join(self.lines)
 
     @cached_property
+    def _column(self) -> pl.Series:
+        return pl.Series(self.lines, dtype=pl.String)
+
+    def fitting(self, pattern: str) -> list[str]:
+        """Give the lines that a pattern fits, which has to mean the same to Python and to Rust."""
+        return self._column.filter(self._column.str.contains(pattern)).to_list()
+
+    @cached_property
     def _long(self) -> pl.Series | None:
         return pl.Series([self.text], dtype=pl.String) if len(self.text) > LONG_HEAD else None
 

@@ -26,6 +26,8 @@ def is_header(text: str) -> bool:
     >>> is_header("% time     seconds  usecs/call     calls    errors syscall"), is_header("syscall seconds calls errors")
     (True, False)
     """
+    if "calls" not in text or "syscall" not in text:
+        return False
     titles = _TITLE.findall(text)
     return (
         {"calls", "syscall"} <= set(titles)

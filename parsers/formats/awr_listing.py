@@ -45,7 +45,6 @@ FORMAT = Format(
     ),
 )  # fmt: skip
 
-_HEAD_WORDS = ("RESOURCE_NAME", "TOTAL_WAITS", "CURRENT_UTILIZATION", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#")
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
          "PX Deq")  # fmt: skip
 """One of these is in every such text: most heads are somebody else's."""
@@ -64,19 +63,19 @@ _COUNT = ("TOTAL_WAITS", "WAITS", "COUNT", "WAIT_COUNT", "TOTAL WAITS", "CNT", "
 _TOTALS = (("TIME_WAITED_MICRO", 1e-6), ("TIME_WAITED", 1e-2), ("TIME(S)", 1.0), ("SECONDS", 1.0), ("TIME_S", 1.0))
 
 
+_ROW = re.compile(f"{_SESSION_ROW}|{_WAIT_ROW}").match
+
+
 def claim(head: Head) -> Claim | None:
     text = head.text
     if not head.any_of(_KEYS):
         return None
-    bare = any(re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line) for line in head.spread)
-    rows = sum(1 for line in head.lines if bare and (re.match(_SESSION_ROW, line) or re.match(_WAIT_ROW, line)))
+    bare = any(_ROW(line) for line in head.spread)
+    rows = sum(1 for line in head.lines if bare and ("@" in line or "%" in line) and _ROW(line))
     filled = sum(1 for line in head.lines if line.strip())
     if rows > 1 and rows * 2 > filled:
         return Claim(0.9, f"{rows} rows of sessions or waits without headings", "listing")
-    # Line by line, and only those that have one of its words: a pattern goes slowly over 64 KiB.
-    upper = text.upper()
-    words = [word for word in _HEAD_WORDS if word in upper]
-    found = [x for x in head.lines if words and any(word in x.upper() for word in words) and re.search(_HEADS, x)]
+    found = head.fitting(_HEADS)
     if found and re.search(r"(?m)^[ |+]*-{2,}", text):
         if re.search(r"(?i)\bRESOURCE_NAME\b|TOTAL_WAITS|WAIT_TIME_MILLI|TIME_WAITED", found[0]):
             return Claim(0.93, "headings of a dynamic view", "listing")

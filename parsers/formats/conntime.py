@@ -80,6 +80,10 @@ LINE = (
     r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
 """Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
+_LINE = re.compile(LINE)
+_ELISION = re.compile(ELISION)
+MANY = 16
+"""From so many lines on, spread over a head, their labels tell whether one of them is common."""
 _BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*[:=][ \t]*)?[0-9]")
 """What a line must begin with to be one: a quick look."""
 
@@ -110,13 +114,17 @@ def claim(head: Head) -> Claim | None:
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
     spread = _apart(head.spread)
-    if sum(1 for x in spread if _BEGUN.match(x) and re.match(LINE, x)) * 4 < len(spread):
+    some = [m for m in (_LINE.match(x) for x in spread if _BEGUN.match(x)) if m]
+    if len(some) * 4 < len(spread):
         return None
-    lines = [x for x in _apart(head.lines) if x and not re.match(ELISION, x)]
+    few = [_label(m[1]) for m in some if m[1]]
+    if len(few) >= MANY and Counter(few).most_common(1)[0][1] * 4 < len(few):
+        return None
+    lines = [x for x in _apart(head.lines) if x and not _ELISION.match(x)]
     begun = [x for x in lines if _BEGUN.match(x)]
     if len(begun) * 2 < len(lines):
         return None
-    found = [m for m in (re.match(LINE, x) for x in begun) if m and not (m[2] and not m[1])]
+    found = [m for m in (_LINE.match(x) for x in begun) if m and not (m[2] and not m[1])]
     if not found or len(found) * 2 < len(lines):
         return None
     labels = [_label(m[1]) for m in found if m[1]]
@@ -141,8 +149,11 @@ def _apart(lines: list[str]) -> list[str]:
     ]
 
 
+_NUMBERED = re.compile(r"[ \t]*#?[0-9]*[ \t]*$")
+
+
 def _label(text: str) -> str:
-    return re.sub(r"[ \t]*#?[0-9]*[ \t]*$", "", text)
+    return _NUMBERED.sub("", text)
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

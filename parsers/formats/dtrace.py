@@ -85,10 +85,12 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.85, f"{frames} frames of module`function", "aggregation")
     heads = [x for x in filled[:60] if "TIME (" in x or x.endswith(("COUNT", "BYTES"))]
     if heads or any(x.startswith("^C") for x in filled[:60]):
-        scalars = sum(1 for x in filled if re.match(SCALAR, x) and len(x.split()) <= 4)
+        scalars = sum(1 for x in filled if x[-1].isdigit() and re.match(SCALAR, x) and len(x.split()) <= 4)
+        if not scalars:
+            return None
         heading = any(re.match(r"[ \t]*[A-Z/]+[ \t]+(?:TIME \((?:ns|us|ms)\)|COUNT|BYTES)$", x) for x in heads)
         others = sum(1 for x in filled if re.match(STAMP, x) or re.match(HEADING, x) or re.match(TITLE, x))
-        if scalars and (scalars + others) * 2 > len(filled) and (heading or any(x.startswith("^C") for x in filled)):
+        if (scalars + others) * 2 > len(filled) and (heading or any(x.startswith("^C") for x in filled)):
             return Claim(0.75, f"{scalars} keys with a value", "aggregation")
     return None
 

@@ -87,7 +87,7 @@ def claim(head: Head) -> Claim | None:
         if x[:1] == "@" and (re.match(MAP_HEAD, x) or re.match(MAP_VALUE, x) or re.match(MAP_STATS, x))
     )
     buckets = sum(1 for x in head.lines if x[:1] in "[(" and re.match(BUCKET, x))
-    stacks = sum(1 for x in head.lines if re.match(r"^@[A-Za-z0-9_]*\[$", x))
+    stacks = sum(1 for x in head.lines if x[:1] == "@" and re.match(r"^@[A-Za-z0-9_]*\[$", x))
     if maps + buckets + stacks >= 2 or (maps and len(head.lines) < 4):
         return Claim(0.93, f"{maps + stacks} maps and {buckets} buckets of bpftrace", "bpftrace")
     return None

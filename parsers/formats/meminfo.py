@@ -119,15 +119,19 @@ PLAIN_KB = 1_000_000
 """From this total on, a figure of free without a unit is read as kB: as MB it would be a terabyte."""
 
 
+_MARK = re.compile(MARK)
+
+
 def claim(head: Head) -> Claim | None:
     """By names and headers that only these have."""
     text = head.text[:16384]
+    said = None
     for variant, pattern in _PATTERNS.items():
         if not any(word in text for word in _WORDS[variant]):
             continue
         if not any(pattern.match(x) for x in head.lines[:60]):
             continue
-        said = Head([x for x in head.lines if not re.match(MARK, x)])
+        said = said or Head([x for x in head.lines if not _MARK.match(x)])
         found, part = share(said, pattern)
         # One row of free, lsps or swap is nothing without its header.
         if found >= (1 if variant in ("proc", "buddyinfo", "swap") else 2) and part >= 0.4:

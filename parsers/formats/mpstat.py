@@ -90,7 +90,7 @@ def claim(head: Head) -> Claim | None:
         ),
         ("cpu ", rf"(?m){_AIX_HEADING}", "aix"),
     ):
-        match = re.search(pattern, text) if word in text else None
+        match = re.search(pattern, text) if word in text and head.shows(pattern) else None
         if match:
             number = text.count("\n", 0, match.start() + 1) + 1
             # Full headers of sysstat's mpstat are no one else's; sar prints tables of interrupts too.

@@ -62,13 +62,16 @@ _SOURCE = re.compile(_SOURCES, re.IGNORECASE)
 
 def claim(head: Head) -> Claim | None:
     """By lines `database: sources`; comments say nothing."""
-    if not any(_KNOWN.match(x.lstrip("# \t")) for x in head.lines[:120]) or not any(_OWN.match(x) for x in head.lines):
+    if not any(_KNOWN.match(x.lstrip("# \t")) for x in head.lines[:120]):
+        return None
+    own = head.fitting(OWN)
+    if not own:
         return None
     bare = Head([x for x in head.lines if not x.lstrip().startswith("#") or _OWN.match(x)])
     found, part = share(bare, _OWN)
     if part < 0.4:
         return None
-    equals = sum(1 for x in head.lines if _OWN.match(x) and ":" not in x)
+    equals = any(":" not in x for x in own)
     return Claim(
         min(0.95, 0.5 + 0.45 * part),
         f"{found} lines of databases with their sources",

@@ -79,13 +79,17 @@ _ROWS = {
 }  # fmt: skip
 
 
+_MINE = re.compile(rf"^\s*#*\s*(?:\*|[A-Za-z][A-Za-z0-9_$]*)\.(?:__)?{_KNOWN} *=|^\s*\*\.[a-z_]+=").match
+_PLAIN = re.compile(rf"(?i)^#? *{_KNOWN} *=").match
+
+
 def claim(head: Head) -> Claim | None:
     text = head.text
     if not head.any_of(_KEYS):
         return None
     # A plain look into the text or the line first: a pattern goes slowly over 64 KiB.
     typed = any(word in text for word in _WORDS)
-    shown = [x for x in head.lines if typed and any(word in x for word in _WORDS) and _is_shown(x)]
+    shown = [x for x in (head.fitting(_SHOW_ROW) if typed else ()) if _is_shown(x)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
         return Claim(0.95, f"{len(shown)} rows of show parameter", "show")
     if " bytes" in text and len(sizes := re.findall(rf"(?m){_SIZE}", text)) > 3:
@@ -93,13 +97,8 @@ def claim(head: Head) -> Claim | None:
     if "=" in text:
         filled = sum(1 for line in head.lines if line.strip())
         equal = [line for line in head.lines if "=" in line]
-        mine = [
-            line
-            for line in equal
-            if "." in line
-            and re.match(r"^\s*#*\s*(?:\*|[A-Za-z][A-Za-z0-9_$]*)\.(?:__)?" + _KNOWN + " *=|^\\s*\\*\\.[a-z_]+=", line)
-        ]
-        plain = [line for line in equal if re.match(rf"(?i)^#? *{_KNOWN} *=", line)]
+        mine = [line for line in equal if "." in line and _MINE(line)]
+        plain = [line for line in equal if _PLAIN(line)]
         if len(mine) * 3 > filled or (len(mine) > 1 and len(mine) + len(plain) > 2):
             return Claim(0.95, f"{len(mine)} settings of a pfile", "pfile")
         if len(plain) > 1 and len(plain) * 3 > filled:

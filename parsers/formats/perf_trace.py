@@ -51,6 +51,8 @@ THREAD = r"^ (.+) \(([0-9]+)\), [0-9]+ events, ([0-9.]+)%$"
 TITLES = r"^ +syscall +calls +(errors +)?total +min +avg +max +stddev$"
 TOTAL = r"^ +([a-z_][a-z_0-9]*) +([0-9]+) +(?:([0-9]+) +)?([0-9]+\.[0-9]+) +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+%$"
 WORDS = r"^ Summary of events:$|^ +\(msec\) +\(msec\)|^ +-{5,}(?: +-{3,})+$"
+_CALL = re.compile(r" *(?:[0-9]+\.[0-9]{3}|\?) \( *(?:[0-9]+\.[0-9]{3} ms)? *\): \S.*\(")
+_TABLE = re.compile(f"{TITLES}|{TOTAL}|{THREAD}|{WORDS}")
 BOOT_S = 3600.0
 """A first stamp beyond this is the host's clock (-T), not the time since the first event."""
 
@@ -59,12 +61,11 @@ def claim(head: Head) -> Claim | None:
     """Look for lines `ms ( ms): comm/tid call(`, or for the titles of -s."""
     if " ms): " not in head.text and not re.search(r"\( +\): ", head.text) and "stddev" not in head.text:
         return None
-    filled = [line for line in head.lines if line.strip()]
-    found = sum(1 for x in filled if re.match(r" *(?:[0-9]+\.[0-9]{3}|\?) \( *(?:[0-9]+\.[0-9]{3} ms)? *\): \S.*\(", x))
-    table = sum(1 for x in filled if re.match(f"{TITLES}|{TOTAL}|{THREAD}|{WORDS}", x))
+    found = sum(1 for x in head.lines if _CALL.match(x))
     if not found and not re.search(TITLES, head.text, re.M):
         return None
-    share = min(1.0, 1.5 * (found + table) / len(filled))
+    table = sum(1 for x in head.lines if _TABLE.match(x))
+    share = min(1.0, 1.5 * (found + table) / sum(1 for x in head.lines if x.strip()))
     return Claim(round(0.97 * share, 2), f"{found} calls and {table} rows as perf trace prints them", "trace")
 
 

@@ -67,6 +67,7 @@ _BEGINS = (
     r"|Statist|Vr HL| ?[0-9a-f]  [0-9a-f]  )|is alive$"
 )
 """How lines of ping begin, whole or broken."""
+_KNOWN = tuple(re.compile(pattern).match for pattern in (ANSWER, WINDOWS, FPING, FAILURE, DETAIL))
 UNITS = {"s": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
 
 FORMAT = Format(
@@ -86,12 +87,11 @@ def claim(head: Head) -> Claim | None:
     """Most lines are answers, or a few stand under the banner."""
     if not re.search(r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], ", head.text):
         return None
-    known = (ANSWER, WINDOWS, FPING, FAILURE, DETAIL)
-    if sum(any(re.match(p, x) for p in known) for x in head.spread) * 4 < len(head.spread):
+    if sum(any(match(x) for match in _KNOWN) for x in head.spread) * 4 < len(head.spread):
         return None
     lines = [x for x in head.lines if x]
-    answers = sum(any(re.match(p, x) for p in known[:3]) for x in lines)
-    others = sum(any(re.match(p, x) for p in known[3:]) for x in lines)
+    answers = sum(any(match(x) for match in _KNOWN[:3]) for x in lines)
+    others = sum(any(match(x) for match in _KNOWN[3:]) for x in lines)
     if not answers + others or (answers + others) * 2 < len(lines):
         return None
     return Claim((answers + others) / len(lines), f"{answers} answers to pings in {len(lines)} lines")

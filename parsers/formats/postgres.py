@@ -38,7 +38,7 @@ CSV = rf"^{AT},{TEXT},{TEXT},([0-9]+)?,{TEXT},[0-9a-f.]*,[0-9]*,{TEXT},[^,]*,[^,
 CSV_END = r",\"((?:[^\"]|\"\")*)\"(?:,\"(?:[a-z0-9 ]+)\")?(?:,[0-9]*)?(?:,-?[0-9]*)?$"
 JSON = r"^\{\"timestamp\":\"[^\"]*\".*\"error_severity\":\"[A-Z0-9]+\""
 FURTHER = r"^(?:\t| {8})"
-_SURE = re.compile(
+_SURE = (
     rf"(?:{LEVELS}):  |connection (?:received: host|authorized: user)=|database system is ready to accept"
     r"|duration: [0-9.]+ ms|checkpoint (?:starting|complete): "
 )
@@ -83,7 +83,7 @@ def claim(head: Head) -> Claim | None:
     levelled = ":  " in text and any(piece.endswith(_WORDS) for piece in text.split(":  ")[:-1])
     if not levelled and not head.any_of(_SIGNS):
         return None
-    if not _SURE.search(text) and not re.search(rf",(?:{LEVELS}),[0-9A-Z]{{5}},", text):
+    if not head.shows(_SURE) and not head.shows(rf",(?:{LEVELS}),[0-9A-Z]{{5}},"):
         return None
     records, _ = share(head, _PATTERNS["csvlog"])
     if records and _PATTERNS["csvlog"].match(next(x for x in head.lines if x.strip())):

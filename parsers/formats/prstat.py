@@ -113,7 +113,7 @@ def claim(head: Head) -> Claim | None:
     if "PID" not in text and "top - " not in text and "NPROC" not in text and "last pid: " not in text:
         return None
     for number, line in enumerate(head.lines, start=1):
-        if re.match(BANNER, line) or re.match(LAST_PID, line):
+        if line.startswith(("top - ", "last pid:")) and (re.match(BANNER, line) or re.match(LAST_PID, line)):
             return Claim(0.95, f"banner of top in line {number}", "top")
         if "NPROC" in line and re.match(GROUP_HEADING, line):
             return Claim(0.9, f"header of prstat's sums in line {number}", "prstat")

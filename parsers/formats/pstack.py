@@ -60,13 +60,16 @@ FORMAT = Format(
 )
 
 
+_SUN_FRAME = re.compile(SUN_FRAME)
+
+
 def claim(head: Head) -> Claim | None:
     """By lines of threads with frames, or by a `pid:` line over frames with arguments."""
     text = head.text
     if "(" not in text:
         return None
     first = head.lines[:400]
-    frames = sum(1 for x in first if "(" in x and re.match(SUN_FRAME, x))
+    frames = sum(1 for x in first if "(" in x and _SUN_FRAME.match(x))
     if "lwp#" in text or "thread#" in text or "tid#" in text:
         threads = sum(1 for x in first if re.match(LWP, x))
         frames += sum(1 for x in first if re.match(AIX_FRAME, x))
@@ -74,7 +77,7 @@ def claim(head: Head) -> Claim | None:
         if threads and frames:
             return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
     filled = sum(1 for x in first if x and not re.match(ELISION, x)) if frames or "#" in text else 0
-    if "#0 " in text or ("#" in text and re.search(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ", text)):
+    if "#0 " in text or ("#" in text and head.shows(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ")):
         gdb = sum(1 for x in first if re.match(GDB_FRAME, x))
         filled -= sum(1 for x in first if re.match(MORE_OF_GDB, x))
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))

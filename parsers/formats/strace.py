@@ -74,14 +74,13 @@ def claim(head: Head) -> Claim | None:
     """Let the first calls vote: signs of strace, signs of another tracer; a table of -c by its header."""
     if not _QUICK.search(head.text):
         return None
-    calls, signs, foreign, others = 0, 0, 0, 0
+    calls, signs, looked, others = 0, 0, 0, 0
     for number, line in enumerate(head.lines[:2000], start=1):
         if is_header(line) and any(line.strip().endswith(" total") for line in head.lines[number:]):
             return Claim(0.97, f"the header of a table of strace -c in line {number}")
         if is_header(line) and any(_COUNT.match(line) for line in head.lines[number : number + 3]):
             return Claim(0.93, f"the header of a table of strace -c in line {number}, cut before its total")
-        if _FOREIGN.search(line):
-            foreign += 1
+        looked += 1
         if OPENED.match(line) and (re.search(ANY_TAIL, line) or line.endswith("<unfinished ...>")):
             calls += 1
             signs += 1 if _SIGNS.search(line) else 0
@@ -92,7 +91,7 @@ def claim(head: Head) -> Claim | None:
         if calls >= SAMPLE:
             break
     seen = max(calls, signs)
-    if not seen or foreign * 2 >= seen:
+    if not seen or sum(1 for line in head.lines[:looked] if _FOREIGN.search(line)) * 2 >= seen:
         return None
     if not signs:
         return Claim(0.26, f"{calls} calls without a sign of which tracer")

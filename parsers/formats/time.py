@@ -55,8 +55,10 @@ _TELLING = re.compile(
     r"elapsed| total$|[\t ]real[\t ]|[0-9]u [0-9]|^[\t ]*(?:real|user|sys)|inputs\+|^[\t ]*(?:Command |User time|System time|[A-Z][a-z ()]{5,60}: )"
 )
 """What a line of a timing has at least, so that the patterns see few others; longer lines than this are none."""
+_OF_VERBOSE = re.compile(f"{LABEL}|{VERBOSE}|{VERBOSE_REST}|{FAILED}").match
+_OF_LINE = re.compile(f"{GNU}|{ZSH}|{MKSH}|{CSH}").match
 _LONG = 1000
-_WORDS = ("real", "user", "sys")
+_OF_SHELL = re.compile(SHELL).match
 _KEYS = {
     "real": "real", "user": "user", "sys": "sys", "system": "sys", "User time (seconds)": "user", "System time (seconds)": "sys",
     "Elapsed (wall clock) time (h:mm:ss or m:ss)": "real", "Exit status": "status",
@@ -91,16 +93,16 @@ def claim(head: Head) -> Claim | None:
         return None
     filled = [line for line in head.lines if line.strip()]
     if "Elapsed (wall clock) time" in text and re.search(rf"{LABEL}|^[\t ]*User time \(seconds\): ", text, re.M):
-        own = sum(1 for x in filled if any(re.match(p, x) for p in (LABEL, VERBOSE, VERBOSE_REST, FAILED)))
+        own = sum(1 for x in filled if _OF_VERBOSE(x))
         return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
     likely = [x for x in filled if ("user" in x or "u " in x) and len(x) < _LONG and _TELLING.search(x)]
-    lines = sum(1 for x in likely if any(re.match(p, x) for p in (GNU, ZSH, MKSH, CSH)))
+    lines = sum(1 for x in likely if _OF_LINE(x))
     if lines:
         rests = sum(1 for x in filled if re.match(GNU_REST, x) or re.match(BSD_REST, x))
         return Claim(
             round(0.95 * min(1.0, 1.5 * (lines + rests) / len(filled)), 2), f"{lines} timings of one line", "line"
         )
-    words = [m[1] for x in filled if any(word in x for word in _WORDS) and (m := re.match(SHELL, x))]
+    words = [m[1] for m in map(_OF_SHELL, filled) if m]
     groups = sum(
         1 for a, b, c in zip(words, words[1:], words[2:], strict=False) if (a, b, c[:3]) == ("real", "user", "sys")
     )
