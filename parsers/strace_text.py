@@ -31,10 +31,11 @@ BEHIND = re.compile(
 TWO_ROWS = rf"{RESULT}[\t ]+{_P}(?:{sl.NAME}\(|<\.\.\. )"
 """A result followed by the beginning of another record: several on one line. Rust syntax."""
 
-ATTACHED = re.compile(
-    r"^(.*?)((?:strace: )?Process ([0-9]+) (?:attached(?: \(waiting for parent\)| with [0-9]+ threads)?|detached|resumed|suspended)|"
-    r"strace: \[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]|\[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \])$"
+_MESSAGE = (
+    r"(?:strace: )?Process ([0-9]+) (?:attached(?: \(waiting for parent\)| with [0-9]+ threads)?|detached|resumed|suspended)|"
+    r"strace: \[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]|\[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]"
 )
+ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")
 TOOL = re.compile(r"^strace: |^\[ Process PID=")
 STACK = r"^ ?> \S"
 DUMP = r"^ \| [0-9a-f]{4,}  "
@@ -52,7 +53,8 @@ def record_starts(text: str) -> list[int]:
 
 GRAMMAR = paste_repair.Grammar(
     start=START,
-    opened=re.compile(rf"{OPENED.pattern}|^{_P}--- SIG"),
+    # A record that a message tears is put together without it, further down.
+    opened=re.compile(rf"(?!.*(?:{_MESSAGE})$)(?:{OPENED.pattern}|^{_P}--- SIG)"),
     complete=COMPLETE,
     splits=record_starts,
     more=(

@@ -211,6 +211,13 @@ def test_a_message_of_strace_in_the_middle_of_a_record():
     assert row["lwp"] == 21
 
 
+def test_a_message_of_strace_is_no_argument_where_the_text_is_cut_off_below():
+    text = 'clone(child_stack=NULL, flags=SIGCHLDstrace: Process 22 attached\n, child_tidptr=0x7f5a) = 22\nread(3, "ab'
+    reading = read(text)
+    assert reading.table("syscalls")["args"].to_list() == ["child_stack=NULL, flags=SIGCHLD, child_tidptr=0x7f5a"]
+    assert reading.table("logs")["pid"].to_list() == [22]
+
+
 # Threads and processes
 
 
