@@ -20,8 +20,9 @@ Tables: counters (grp cgroup, item = path of the group, with the device behind i
 their file, those of /proc/pressure that of a group, and have no item), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
 Traps: `max` is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
 throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 has totals of children beside it (`total_...`). A value alone
-(`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or the command stands above. Known gaps: cpuset,
-hugetlb, rdma, memory.numa_stat.
+(`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or prompts with `cat FILE` stand above (one value
+under one prompt is not recognised); the group is the file's directory, else what pwd or cd said. v1 has 2^63 less a page for no limit. Known gaps: cpuset,
+hugetlb, rdma, memory.numa_stat (known lines without figures).
 """
 
 from __future__ import annotations
@@ -39,13 +40,26 @@ from parsers.tables import State, Tables
 _FILE = (
     r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
     r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
-    r"soft_limit_in_bytes|memsw\.[a-z_]+|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
+    r"soft_limit_in_bytes|memsw\.[a-z_]+|kmem\.(?:tcp\.)?(?:max_usage_in_bytes|usage_in_bytes|limit_in_bytes|failcnt)|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
     r"|pressure/(?:cpu|memory|io|irq)"
 )
 HOST = r"^pressure/(.*)$"
 """A file of /proc/pressure: what a group calls cpu.pressure, for the whole host."""
 PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
-MARKED = rf"^==> ((?:[^ \t]*/)?)({_FILE}) <==$"
+OTHER = (
+    r"^(?:[^ \t:]*/)?(?:cgroup\.[a-z_.]+|memory\.(?:numa_stat|move_charge_at_immigrate|swappiness|use_hierarchy|pressure_level|force_empty|"
+    r"kmem\.slabinfo|oom\.group|reclaim)|cpu\.(?:rt_[a-z_]+|uclamp\.(?:min|max))|(?:cpuset|hugetlb|rdma|misc|freezer|pids|cpuacct)\.[A-Za-z0-9_.]+|"
+    r"notify_on_release|release_agent|tasks):"
+    r"|^(?:grep|cat): [^ \t:]*(?:memory|cgroup|cpu|cpuset|io|blkio|pids)\.[a-z_.]+: [A-Z]"
+)
+"""Lines of a group's other files and what grep and cat say of those they cannot read: known, no figures are kept."""
+MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
+"""What names the file of the lines below: head and tail do for several files, a prompt with its command does."""
+UNLIMITED = r"^hierarchical_[a-z_]+_limit 92233720368547[0-9]{5}$"
+"""memory.stat (v1) of a group without a limit."""
+PLACE = r"^(?:[^\t]*[$#%>] ?cd )?(/sys/fs/cgroup/[^ \t:]*)$"
+"""The directory that the files below are in, as pwd or cd names it."""
+CUT_FILE = r"/(?:cpu|memory|io|pids|blkio|cpuacct|cpuset|cgroup)\.[a-z_.]*$"
 KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
 DEVICE = r"^([0-9]+:[0-9]+|[a-z][a-z0-9]*) ((?:[a-z_]+=(?:[0-9.]+|max)[ \t]*)+)$"
 SERVED = r"^([0-9]+:[0-9]+) (Read|Write) ([0-9]+)$"
@@ -54,6 +68,11 @@ HELD = r"^([0-9]+:[0-9]+) ([0-9]+)$"
 PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
 VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
 
+_MEMORY = frozenset(
+    "active_anon active_file anon_thp cache file_dirty file_mapped file_writeback hierarchical_memory_limit hierarchical_memsw_limit inactive_anon "
+    "inactive_file kernel_stack mapped_file percpu rss rss_huge slab_reclaimable slab_unreclaimable total_cache total_rss total_mapped_file".split()
+)
+"""Keys of memory.stat (v1 and v2) that /proc/vmstat and the other files do not have."""
 _CPU = "usage_usec user_usec system_usec nr_periods nr_throttled throttled_usec throttled_time nr_bursts burst_usec core_sched.force_idle_usec nice_usec"
 _EVENTS = "low high max oom oom_kill oom_group_kill"
 _UNITS = {"usec": "us", "time": "ns", "bytes": "B"}
@@ -62,7 +81,7 @@ _USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
 FORMAT = Format(
     kind="cgroup",
     variant="linux",
-    version="3",
+    version="4",
     systems=("linux",),
     tables=("counters", "params"),
     man="cgroups(7), kernel cgroup-v2",
@@ -72,10 +91,13 @@ FORMAT = Format(
     + "|".join(
         (
             PREFIXED,
+            OTHER,
             MARKED,
             r"^(?:nr_periods|nr_throttled|throttled_usec|throttled_time|usage_usec) [0-9]+$",
             PRESSURE,
             r"^[0-9]+:[0-9]+ r(?:bytes|bps)=",
+            r"^[ \t]*(?:hierarchical_mem(?:ory|sw)_limit|slab_(?:un)?reclaimable|(?:in)?active_(?:anon|file)|total_(?:rss|cache)|"
+            r"file_mapped|mapped_file) [0-9]+$",
         )
     )
     + ")",
@@ -84,12 +106,12 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """By names of cgroup files on the lines or above them, else by keys that only cpu.stat and its like have."""
-    lines = [x for x in head.lines[:200] if x]
+    lines = [x.strip() for x in head.lines[:200] if x]
     if not any(re.match(p, x) for x in lines[:6] for p in (PREFIXED, MARKED, KEYED, DEVICE, PRESSURE)):
         return None
     if any(x.startswith("nr_free_pages ") for x in lines):
         return None  # /proc/vmstat has such keys too, of the whole host
-    named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x))
+    named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x) or re.match(OTHER, x))
     if named and (named * 2 > len(lines) or any(re.match(MARKED, x) for x in lines[:3])):
         return Claim(0.95, f"{named} lines that name files of a control group")
     sure = sum(
@@ -102,7 +124,8 @@ def claim(head: Head) -> Claim | None:
     keyed = sum(1 for x in lines if re.match(KEYED, x))
     if io + sure and (io + keyed + sure) * 2 > len(lines):
         return Claim(0.9, f"{io + sure} lines of cpu.stat, io.stat, io.max or pressure")
-    if keyed * 10 > len(lines) * 9 and {"anon", "file", "kernel_stack"} <= {x.split()[0] for x in lines}:
+    keys = {x.split()[0] for x in lines}
+    if keyed * 10 > len(lines) * 9 and ({"anon", "file", "kernel_stack"} <= keys or len(_MEMORY & keys) >= 3):
         return Claim(0.9, f"{keyed} lines of memory.stat")
     return None
 
@@ -117,23 +140,28 @@ def parse(source: Source, out: Tables, state: State) -> State:
         if said and "file" not in state:
             state |= {"group": said[1] or "", "file": said[2]}
         is_mark = line.str.contains(MARKED)
-        out.read(frame.filter(is_mark)["line_no"])
+        is_place = line.str.contains(PLACE) & ~line.str.contains(CUT_FILE)
+        out.read(frame.filter(is_mark | line.str.contains(OTHER) | is_place)["line_no"])
         frame = frame.with_columns(
             above=line.str.extract(MARKED, 2).forward_fill().fill_null(pl.lit(state.get("file"), pl.String)),
             within=line.str.extract(MARKED, 1).forward_fill().fill_null(pl.lit(state.get("group"), pl.String)),
+            place=pl.when(is_place)
+            .then(line.str.extract(PLACE, 1))
+            .forward_fill()
+            .fill_null(pl.lit(state.get("place"), pl.String)),
         )
         if len(frame):
-            state |= {"file": frame["above"][-1], "group": frame["within"][-1]}
+            state |= {"file": frame["above"][-1], "group": frame["within"][-1], "place": frame["place"][-1]}
+        bare = pl.coalesce(line.str.extract(PREFIXED, 1), "within")
         body = line.str.extract(PREFIXED, 3)
-        frame = frame.filter(~is_mark).with_columns(
+        frame = frame.filter(~is_mark & ~line.str.contains(OTHER)).with_columns(
             file=pl.coalesce(line.str.extract(PREFIXED, 2), "above").str.replace(HOST, "${1}.pressure"),
-            group=_group(pl.coalesce(line.str.extract(PREFIXED, 1), "within")),
+            group=_group(pl.when(bare == "").then(pl.coalesce("place", pl.lit(""))).otherwise(bare)),
             body=pl.coalesce(body, line).str.strip_chars(),
         )
         throttled = pl.col("file").str.starts_with("blkio.throttle.io_service").fill_null(False)
-        out.read(
-            frame.filter(pl.col("body").str.contains(SPLIT) & throttled)["line_no"]
-        )  # the same bytes, split otherwise
+        same = pl.col("body").str.contains(SPLIT) & throttled  # the same bytes, split otherwise
+        out.read(frame.filter(same | pl.col("body").str.contains(UNLIMITED))["line_no"])
         rows = [_keyed(frame), _devices(frame), _served(frame), _pressure(frame), _values(frame)]
         counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
         _params(frame, out)
@@ -162,11 +190,12 @@ def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit("memory.stat"))
     )
     file = pl.coalesce("file", guessed)
-    rows = frame.filter(body.str.contains(KEYED)).with_columns(key=key, of=file)
+    rows = frame.filter(body.str.contains(KEYED) & ~body.str.contains(UNLIMITED)).with_columns(key=key, of=file)
     unit = pl.col("key").str.extract(r"(usec|time|bytes)$").replace_strict(_UNITS, default=None, return_dtype=pl.String)
     sized = pl.col("of").eq("memory.stat") & ~pl.col("key").str.contains(
         r"^(?:total_)?(?:pg|workingset_|thp_|zswp|numa_|swpin|swpout)"
     )
+    told = sized | pl.col("key").is_in(["oom_kill_disable", "under_oom"])
     return rows.select(
         "line_no",
         "t_local",
@@ -176,7 +205,7 @@ def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("key")),
         value=body.str.extract(KEYED, 2).cast(pl.Float64),
         unit=pl.coalesce(unit, pl.when(sized).then(pl.lit("B"))),
-        mode=pl.when(sized).then(pl.lit("level")).otherwise(pl.lit("total")),
+        mode=pl.when(told).then(pl.lit("level")).otherwise(pl.lit("total")),
     )
 
 
@@ -291,8 +320,8 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
         entity="group",
         name=file,
         value=body,
-        # A quota of -1 (v1) is none, as `max` is.
-        num=pl.when(file == "cpu.max").then(one / two).when(one >= 0).then(one),
+        # A quota of -1 (v1) is none, as `max` is; so is the largest number of pages (v1: 2^63 less a page).
+        num=pl.when(file == "cpu.max").then(one / two).when((one >= 0) & (one < 9.2e18)).then(one),
     )
     pairs = frame.filter(body.str.contains(DEVICE) & body.str.contains(r"[a-z]+(?:bps|iops)="))
     pairs = pairs.with_columns(cell=body.str.extract_all(r"[a-z_]+=(?:[0-9]+|max)")).explode("cell").drop_nulls("cell")

@@ -1,6 +1,6 @@
 r"""Open descriptors: pfiles, procfiles, lsof, ls -l /proc/PID/fd.
 
-Tools: pfiles(1) of Solaris and illumos, procfiles(1) -n of AIX, lsof(8) of any system (with or without -n -P, TID and TASKCMD columns),
+Tools: pfiles(1) of Solaris and illumos, procfiles(1) -n and -nc of AIX, lsof(8) of any system (with or without -n -P, TID and TASKCMD columns),
 `ls -l /proc/PID/fd` of Linux. Capture: `pfiles PID`, `lsof -nP -p PID`, `ls -l /proc/PID/fd`.
 
 Samples::
@@ -32,11 +32,16 @@ from parsers.snapshots import marked
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
-PROCESS = r"^(?:core '[^']*' of )?([0-9]{1,10})[ \t]*:[ \t]+([^ \t].*)$"
+PROCESS = r"^[ \t]{0,12}(?:core '[^']*' of )?([0-9]{1,10})[ \t]*:[ \t]+([^ \t].*)$"
 PFILE = r"^[ \t]*([0-9]{1,7}): (S_IF[A-Z]+)[ \t]*(.*)$"
 PFILE_MORE = (
     r"^[ \t]*(?:O_|SO_|SOCK_|sockname:|peername:|peer:|door |offset:|/|FD_CLOEXEC|advisory|mandatory|congestion control|name:|AF_|"
     r"Current rlimit|Current soft|[a-z]{4,9} lock set by)"
+)
+COLUMNS_HEAD = r"^[ \t]*FD[ \t]+TYPE[ \t]+MODE[ \t]+DEV/RDEV[ \t]"
+COLUMNS = (
+    r"^[ \t]*([0-9]{1,7})[ \t]+([-bcdlps])[ \t]+[rwxsStT-]{9}[ \t]+[0-9]+, ?[0-9]+(?:\([0-9]+, ?[0-9]+\))?[ \t]+[^ \t]+[ \t]+[^ \t]+[ \t]+"
+    r"[A-Z][A-Z|-]*(?:[ \t]+(/.*))?$"
 )
 LIMIT = r"^[ \t]*Current (?:rlimit|soft limit)[: ]"
 LSOF_HEAD = r"^[ \t]*COMMAND[ \t]+PID[ \t].*\bFD[ \t]+TYPE\b"
@@ -77,13 +82,20 @@ _TYPES = {
     "BLK": "device",
     "a_inode": "anon",
     "KQUEUE": "anon",
+    "-": "file",
+    "b": "device",
+    "c": "device",
+    "d": "directory",
+    "p": "pipe",
+    "s": "socket",
     "netlink": "socket",
     "raw": "socket",
     "pack": "socket",
 }
 
 _SYSTEMS = {
-    "pfiles": (("solaris", "illumos", "aix"), "pfiles(1), procfiles(1)", "pfiles PID", (PFILE, r"^[ \t]*(?:O_RDWR|O_RDONLY|O_WRONLY|sockname:|peername:)")),
+    "pfiles": (("solaris", "illumos", "aix"), "pfiles(1), procfiles(1)", "pfiles PID",
+               (PFILE, r"^[ \t]*(?:O_RDWR|O_RDONLY|O_WRONLY|sockname:|peername:)", COLUMNS_HEAD, COLUMNS)),
     "lsof": (("linux", "solaris", "aix", "freebsd", "macos", "hpux"), "lsof(8)", "lsof -nP -p PID", (LSOF_HEAD, LSOF)),
     "proc": (("linux",), "proc(5)", "ls -l /proc/PID/fd", (PROC_FD, PROC_DIR)),
 }  # fmt: skip
@@ -91,7 +103,7 @@ FORMATS = tuple(
     Format(
         "fdmap",
         variant,
-        "1",
+        "2",
         systems,
         ("fdmap",),
         man,
@@ -113,6 +125,8 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.97, f"{rows} descriptors of pfiles", "pfiles")
     filled = [x for x in head.lines[:300] if x]
     for number, line in enumerate(filled[:50], start=1):
+        if re.match(COLUMNS_HEAD, line):
+            return Claim(0.97, f"header of procfiles -c in line {number}", "pfiles")
         if re.match(LSOF_HEAD, line):
             return Claim(0.97, f"header of lsof in line {number}", "lsof")
     if " -> " in text:
@@ -160,25 +174,44 @@ def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         pl.col("pid").forward_fill().fill_null(pl.lit(state.get("pid"), pl.Int64)),
         pl.col("comm").forward_fill().fill_null(pl.lit(state.get("comm"), pl.String)),
     )
-    out.read(frame.filter(is_process | line.str.contains(LIMIT))["line_no"])
+    known = line.str.contains(LIMIT) | line.str.contains(COLUMNS_HEAD) | line.str.contains(r"^[ \t]*-{20,}$")
+    out.read(frame.filter(is_process | known)["line_no"])
     if len(frame):
         state |= {"pid": frame["pid"][-1], "comm": frame["comm"][-1]}
+    short = _columns(frame)
     mine = frame.filter(is_row | (line.str.contains(PFILE_MORE) & ~line.str.contains(LIMIT)))
     mine = mine.select(*_LINES, "pid", "comm")
     # Lines of a descriptor are read where they stand, whichever run its row is written in.
     before = _loaded(state.get("open", []))
     both = pl.concat([before, mine])
     if both.is_empty():
-        return None
+        return short
     groups = both.with_columns(group=line.str.contains(PFILE).cum_sum())
     out.read(groups.filter(pl.col("group") > 0)["line_no"])
     groups = groups.filter(pl.col("group") > 0)
     if groups.is_empty():
-        return None
+        return short
     last = groups["group"][-1]
     tail = groups.filter(pl.col("group") == last).head(40)
     state["open"] = [list(r) for r in tail.drop("group").iter_rows()]
-    return _finished(groups.filter(pl.col("group") < last).drop("group"))
+    long = _finished(groups.filter(pl.col("group") < last).drop("group"))
+    return pl.concat([long, short], how="diagonal").sort("line_no")
+
+
+def _columns(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows of procfiles -c: a descriptor is one line."""
+    line = pl.col("line")
+    return frame.filter(line.str.contains(COLUMNS)).select(
+        "line_no",
+        "t_local",
+        "pid",
+        "comm",
+        line_end="line_no",
+        sample=pl.lit(1, pl.Int64),
+        fd=line.str.extract(COLUMNS, 1).cast(pl.Int64, strict=False),
+        type=line.str.extract(COLUMNS, 2).replace(_TYPES),
+        path=line.str.extract(COLUMNS, 3),
+    )
 
 
 def _finished(lines: pl.DataFrame) -> pl.DataFrame:

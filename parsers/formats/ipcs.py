@@ -35,7 +35,8 @@ from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, month, wall_seconds
 
 OWN = (
-    r"^[ \t]*(?:IPC status from .* as of |T +ID +KEY +MODE|[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|0)[ \t]+[-RSDC]{1,2}[-rwa]{6,}"
+    r"^[ \t]*(?:IPC status from (?:.* as of |running system$)|T +ID +KEY +MODE"
+    r"|[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|0)[ \t]+[-RSDC]{1,2}[-rwa]{6,}"
     r"|[-\u2013\u2014]{2,} ?(?:Message|Messages|Shared|Semaphore)s? .*[-\u2013\u2014]{2,}"
     r"|(?:key +)?(?:shmid|semid|msqid) +(?:owner|perms) |0x[0-9a-fA-F]{8}[ \t]+[0-9]+[ \t]+\S+[ \t]+[0-7]{3,4}[ \t]+[0-9]+"
     r"|(?:Message Queues|Shared Memory|Semaphores):$|(?:Semaphore Array|Shared memory Segment|Message Queue) (?:sem|shm|msq)id="
@@ -61,7 +62,7 @@ FORMATS = tuple(
 )
 
 _OWN = re.compile(OWN)
-BANNER = re.compile(r"IPC status from (.*?) as of (.*)")
+BANNER = re.compile(r"IPC status from (.*?) as of (.*)|IPC status from running system")
 _SAID_BY = {"/dev/mem": "aix", "/dev/kmem": "hpux"}
 """The systems that look there."""
 DATE = re.compile(
@@ -169,7 +170,10 @@ class _Reader:
         if match := BANNER.match(line):
             if system := _SAID_BY.get(match[1]):
                 self.out.fact("os", system)
-            self.banner(line_no, match)
+            if match[2] is None:
+                self.out.read([line_no])
+            else:
+                self.banner(line_no, match)
         elif HEADER.match(line):
             state["header"], state["header_line"] = line.lower().split(), line_no
             state["guessed"] = {}

@@ -13,10 +13,10 @@ Samples::
 
 Table: counters. grp is arcstats, system_pages or the kstat's module (item = `instance:name` there), name the statistic. Of the ARC sizes and
 targets are levels in bytes, of system_pages all are levels in pages (their size is not printed) but for what it allocated, freed and scanned
-(totals) and for two addresses; all else of the ARC and what cpu, cpu_stat and vmem count are totals since boot; whether another number is a
-level or a total kstat does not say: mode NULL. `delta` is the growth since the sample before. Statistics that are texts (class, state, brand)
-are read and not kept. Clock: none (snaptime counts from boot and is not used as a stamp), or the marks' wall clock. Traps: since boot means
-since boot; a module's counters of one link are the kind netdev.
+(totals) and for two addresses; all else of the ARC and what cpu, cpu_stat and vmem count (but for what an arena holds) are totals since boot;
+whether another number is a level or a total kstat does not say: mode NULL. `delta` is the growth since the sample before. Statistics that are
+texts (class, state, brand) are read and not kept. Clock: none (snaptime counts from boot and is not used as a stamp), or the marks' wall clock.
+Traps: since boot means since boot; a module's counters of one link are the kind netdev.
 Known gaps: -j (JSON of Solaris 11.4), kstat2.
 """
 
@@ -52,6 +52,8 @@ PAGES_SO_FAR = r"^(?:nalloc|nalloc_calls|nfree|nfree_calls|nscan)$"
 """What system_pages counts since boot."""
 ADDRESSES = r"^(?:econtig|kernelbase)$"
 """What is no count of pages in system_pages."""
+ARENA = r"^mem_(?:inuse|import|total)$"
+"""What an arena of vmem holds now: bytes, or identifiers."""
 LINKS = re.compile(r"packets|bytes|errors|link_|collisions|multi|ifspeed|link_speed")
 _SYSTEMS = {
     "parsed": (("solaris", "illumos"), "kstat(1M)", "kstat -p zfs:0:arcstats unix:0:system_pages", PARSED),
@@ -62,7 +64,7 @@ FORMATS = tuple(
     Format(
         "kstat",
         variant,
-        "2",
+        "3",
         systems,
         ("counters",),
         man,
@@ -115,8 +117,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         address, so_far = of_pages & name.str.contains(ADDRESSES), of_pages & name.str.contains(PAGES_SO_FAR)
         pages = of_pages & ~address & ~so_far
         bytes_ = arc & name.str.contains(BYTES)
-        level = bytes_ | (arc & name.str.contains(NUMBERS)) | pages
-        total = arc | so_far | module.is_in(["cpu", "cpu_stat", "vmem"])
+        level = bytes_ | (arc & name.str.contains(NUMBERS)) | pages | ((module == "vmem") & name.str.contains(ARENA))
+        total = arc | so_far | (module.is_in(["cpu", "cpu_stat", "vmem"]) & (name != "vmem_source"))
         rows = rows.select(
             "line_no",
             "t_local",

@@ -1,6 +1,6 @@
 r"""Nodes and locality groups: numactl, numastat, lgrpinfo.
 
-Tools: numactl(8) --hardware and --show (Linux), numastat(8) plain, -m, -n, -p PID; /sys/devices/system/node/nodeN/meminfo;
+Tools: numactl(8) --hardware and --show (Linux), numastat(8) plain, -m, -n, -p PID; /sys/devices/system/node/nodeN/meminfo and numastat;
 lgrpinfo(1) of Solaris. Capture: `numactl --hardware; numastat -m`, `lgrpinfo -a`.
 
 Samples::
@@ -29,6 +29,7 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 _SYSTEM_ROWS = r"numa_hit|numa_miss|numa_foreign|interleave_hit|local_node|other_node"
+_NODE_FILE = r"[^ \t:]*/?node[0-9]+/numastat:"
 _NODE_ROWS = (
     r"Mem(?:Total|Free|Used)|SwapCached|(?:Ina|A)ctive(?:\((?:anon|file)\))?|Unevictable|Mlocked|Dirty|Writeback(?:Tmp)?|FilePages|Mapped|AnonPages|Shmem[A-Za-z]*"
     r"|(?:Kernel|ShadowCall)Stack|(?:Sec)?PageTables|NFS_Unstable|Bounce|Slab|K?S?(?:R|Unr)eclaimable|Anon[A-Z][A-Za-z]+|File[A-Z][A-Za-z]+|HugePages_[A-Z][a-z]+"
@@ -37,7 +38,8 @@ _NODE_ROWS = (
 LINUX = (
     r"^(?:available: [0-9]+ nodes? \(|node [0-9]+ (?:cpus|size|free):|node distances:|node +0(?: +[0-9]+)*$| +[0-9]+:(?: +[0-9]+)+$"
     r"|(?:policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred): *(?:[a-z]+|[0-9 ]*)$"
-    rf"|(?:Per-node (?:process|system|numastat) .*| *(?:{_SYSTEM_ROWS})(?: +[0-9.]+)+)$| +(?:node[0-9]+ *)+$| +(?:Node [0-9]+ *)+(?:Total)?$"
+    rf"|(?:Per-node (?:process|system|numastat) .*| *(?:{_SYSTEM_ROWS})(?: +[0-9.]+)+|{_NODE_FILE}(?:{_SYSTEM_ROWS}) [0-9]+)$"
+    r"| +(?:node[0-9]+ *)+$| +(?:Node [0-9]+ *)+(?:Total)?$"
     rf"|Node [0-9]+ [A-Za-z_()]+: +[0-9]+(?: kB)?$|(?:{_NODE_ROWS})(?: +[0-9]+(?:\.[0-9]+)?){{2,}}$|PID +Node 0\b"
     r"|[0-9]+ \([^()]+\)(?: +[0-9]+\.[0-9]{2}){2,}$|Token [A-Za-z_()]+ not in hash table\.$)"
 )
@@ -49,7 +51,7 @@ FORMATS = tuple(
     Format(
         kind="numa",
         variant=variant,
-        version="1",
+        version="2",
         systems=(variant,),
         tables=("numa", "counters") if variant == "linux" else ("numa",),
         man=man,
@@ -70,6 +72,8 @@ DISTANCE = re.compile(r"(?:node +)?([0-9]+):?((?: +[0-9]+)+)")
 COLUMNS = re.compile(r"(?:(?:PID +)?(?:node|Node ?)[0-9]+ *)+(?:Total)?|PID +.*Node.*")
 PROCESS = re.compile(r"Per-node process memory usage \(in MBs\)(?: for PID ([0-9]+) \((.*)\))?.*")
 CELLS = re.compile(r"(\S.*?)((?: +[0-9]+(?:\.[0-9]+)?)+)(?: kB)?")
+ONE_NODE = re.compile(rf"(?:[^ \t:]*/?node([0-9]+)/numastat:)?({_SYSTEM_ROWS}) ([0-9]+)")
+"""A line of /sys/devices/system/node/nodeN/numastat: the node is in the path only."""
 SYS_NODE = re.compile(r"Node ([0-9]+) ([A-Za-z_()]+): +([0-9]+)( kB)?")
 LGROUP = re.compile(r"lgroup ([0-9]+) \((\w+)\):")
 PART = re.compile(r"(installed|allocated|free) ([0-9.]+[KMGTPE]?)")
@@ -104,6 +108,9 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the columns, the node, the process and what the sample has already."""
+    if "of_node" not in state:
+        said = re.search(r"/node([0-9]{1,6})/numastat", source.hints.command or "")
+        state["of_node"] = int(said[1]) if said else None
     reader = _Reader(out, state)
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -164,6 +171,10 @@ class _Reader:
         elif match := SYS_NODE.fullmatch(text):
             metric = _METRIC.get(match[2]) or (f"{match[2]}_kb" if match[4] else match[2])
             self.row(line_no, metric, number(match[3]), whole(match[1]))
+        elif not state.get("columns") and (match := ONE_NODE.fullmatch(text)):
+            self.row(line_no, match[2], number(match[3]), whole(match[1]) if match[1] else state.get("of_node"))
+        elif re.fullmatch(r"numastat version: .*", text):
+            self.out.read([line_no])
         elif state.get("columns") and (match := CELLS.fullmatch(text)):
             self.table_row(line_no, match[1], match[2].split())
 

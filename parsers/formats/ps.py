@@ -81,7 +81,20 @@ FORMATS = (
 LOOKED_AT = 200
 
 # Headings that only top and prstat have.
-_FOREIGN = {"TIME+", "VIRT", "RES", "WCPU", "THR", "USERNAME", "#TH", "%VSZ", "PROCESS/NLWP", "PROCESS/LWPID", "CPU%"}
+_FOREIGN = {
+    "TIME+",
+    "VIRT",
+    "RES",
+    "WCPU",
+    "THR",
+    "SHARE",
+    "USERNAME",
+    "#TH",
+    "%VSZ",
+    "PROCESS/NLWP",
+    "PROCESS/LWPID",
+    "CPU%",
+}
 
 
 def claim(head: Head) -> Claim | None:
@@ -147,6 +160,12 @@ def _system(words: list[str], text: str) -> str:
         return "aix"
     if "swapper" in text and "vxfsd" in text:
         return "hpux"
+    # Only Linux writes Nov09 and a time of hours, minutes and seconds.
+    if re.search(
+        r"(?m)^ *[^ ]+ +[0-9]+ +[0-9]+ +[0-9]+ +(?:[A-Z][a-z]{2}[0-9]{2}|[0-9]{2}:[0-9]{2}|[0-9]{4}) [^ ]+ +(?:[0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2} ",
+        text,
+    ):
+        return "linux"
     if {"STAT", "START", "VSZ"} <= set(words) or "THCNT" in words or "PSR" in words:
         return "linux"
     return "solaris"

@@ -33,16 +33,20 @@ TOP = (
     r"^[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]+([0-9]{1,3})%[ \t]+([0-9.]{1,12})K"
     + _N
     + _N
-    + r"[ \t]+([0-9.]{1,18})K[ \t]+(\S+)$"
+    + r"[ \t]+([0-9.]{1,18})K?[ \t]+(\S+)$"
 )
 TOP_SUMS = (
     r"^[ \t]*(?:Active / Total (?:Objects|Slabs|Caches|Size) \(% used\)|Minimum / Average / Maximum Object)[ \t]*:"
 )
 INFO_HEAD = r"^(?:slabinfo - version:|# ?name +<active_objs>)"
-INFO = rf"^(\S+){_N}{_N}{_N}{_N}{_N} : tunables(?:{_N})+ : slabdata{_N}{_N}{_N}.*$"
+INFO = rf"^\**([^\s*]\S*){_N}{_N}{_N}{_N}{_N} : tunables(?:{_N})+ : slabdata{_N}{_N}{_N}.*$"
 KMA_HEAD = r"^cache +buf +buf +buf +memory +alloc +alloc|^name +size +in use +total +in use +succeed +fail"
 KMA = rf"^(\S+){_N}{_N}{_N}[ \t]+([0-9]{{1,18}})([BKMGT]?){_N}{_N}$"
-KMA_SUM = r"^Total \[\S+\][ \t]+[0-9]+[BKMGT]?[ \t]+[0-9]+[ \t]+[0-9]+$"
+KMA_SUM = r"^Total \[\S+\][ \t]+[0-9]+[BKMGT]?[ \t]+[0-9]+[ \t]+[0-9]+$|^>? ?::kmastat(?: -[kmg])?$"
+KMA_SURE = (
+    r"^(?:(?:kmem|zio|streams|seg|umem)_\S+|\S+_cache)[ \t]+[0-9]+[ \t]|^\S+(?:[ \t]+[0-9]+){3}[ \t]+[0-9]+[BKMGT][ \t]"
+)
+"""A row that is no other table's, without the header."""
 _OWNS = {
     "slabtop": (rf"{TOP_HEAD}|{TOP}|{TOP_SUMS}", "linux", "slabtop(1)", "slabtop -o"),
     "slabinfo": (rf"{INFO_HEAD}|{INFO}", "linux", "slabinfo(5)", "cat /proc/slabinfo"),
@@ -52,7 +56,7 @@ FORMATS = tuple(
     Format(
         kind="slabtop",
         variant=variant,
-        version="1",
+        version="2",
         systems=(system,),
         tables=("counters",),
         man=man,
@@ -77,6 +81,7 @@ def claim(head: Head) -> Claim | None:
         and "K " not in text
         and "magazine" not in text
         and "kmem_" not in text
+        and "_cache" not in text
     ):
         return None
     for variant, pattern in _PATTERNS.items():
@@ -84,7 +89,8 @@ def claim(head: Head) -> Claim | None:
             continue
         found, part = share(Head([x for x in head.lines if not re.match(MARK, x)]), pattern)
         headed = re.search(rf"(?m){TOP_HEAD}|{INFO_HEAD}|{KMA_HEAD}", text)
-        if part >= 0.4 and found >= 2 and (headed or variant != "kmastat"):
+        sure = headed or variant != "kmastat" or sum(1 for x in head.lines[:60] if re.match(KMA_SURE, x)) * 2 > found
+        if part >= (0.4 if headed or variant != "kmastat" else 0.8) and found >= 2 and sure:
             return Claim((0.5 if headed else 0.4) + 0.45 * part, f"{found} lines of {variant}", variant)
     return None
 

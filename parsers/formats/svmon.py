@@ -36,7 +36,7 @@ OWN = (
 FORMAT = Format(
     kind="svmon",
     variant="svmon",
-    version="2",
+    version="3",
     systems=("aix",),
     tables=("meminfo", "ps", "pmap"),
     man="svmon(1)",
@@ -49,8 +49,11 @@ UNIT = re.compile(r"Unit: *(page|KB|MB|GB)", re.IGNORECASE)
 HEADS = {"size": "whole", "work": "kinds", "PageSize": "sizes", "Pid": "process", "Vsid": "segments"}
 NUMBERS = re.compile(r"(memory|pg space|pin|in use)((?: +(?:[0-9.]+|-))+)(?: +[A-Za-z-]+)?")
 PROCESS = re.compile(r"([0-9]+) +(\S+) +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)(?: +[YN])*")
+_CELL = r"([0-9]+(?:\.[0-9]+)*|-)"
+RANGE = r"[0-9]+\.\.[0-9]+(?: *:)?"
+"""Pages of a segment that svmon -r names; a colon says that the next line goes on."""
 SEGMENT = re.compile(
-    r"([0-9a-f]+) +([0-9a-f]+|-) +([a-z]+) +(?:(\S.*?) +)??(?:([smLS]{1,2}) +)?([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-) +([0-9.]+|-)"
+    rf"([0-9a-f]+) +([0-9a-f]+|-) +([a-z]+) +(?:(\S.*?) +)??(?:([smLS]{{1,2}}) +)?{_CELL} +{_CELL} +{_CELL} +{_CELL}(?: +{RANGE})?"
 )
 SUMS = re.compile(r"(?:SYSTEM|EXCLUSIVE|SHARED|UNSHARED) segments +Inuse +Pin +Pgsp +Virtual|Addr Range: [0-9]+\.\..*")
 """Headings above a sum of segments; pages of a segment that are in use."""
@@ -96,7 +99,7 @@ def _line(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> Non
         if table in ("whole", "kinds"):
             state["columns"] = [c for c in text.split() if c != "mmode"]
         out.read([line_no])
-    elif re.fullmatch(r"[-=.]{8,}", text) or PAGES.fullmatch(text):
+    elif re.fullmatch(rf"[-=.]{{8,}}|{RANGE}", text) or PAGES.fullmatch(text):
         out.read([line_no])
     elif SUMS.fullmatch(text):
         state["summed"] = not text.startswith("Addr")
