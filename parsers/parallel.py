@@ -38,6 +38,7 @@ from parsers.parts import fallen
 from parsers.registry import Counter
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import JSON, Batch, Domain, Sink, State, Tables
+from parsers.tails import strange_tail
 
 WARM_BYTES = 2 * 1024 * 1024
 """So much of the run before is parsed to guess the state."""
@@ -314,9 +315,16 @@ class _Held:
         self._file.close()
 
 
+def _ends_within(text: TextFile, run: Run, own: Sequence[str], rate: float) -> bool:
+    """Does the part seem to end in this run? Who reads in order looks closer."""
+    if fallen(text, run.begin, run.end, own, rate) is not None:
+        return True
+    return run.end == text.size and strange_tail(text, run.begin, run.end, own) is not None
+
+
 def _parse(text: TextFile, job: Job, module: ModuleType, ask: Ask, sink: Sink | None) -> Outcome:
     state, key_lines, run = ask.state, ask.key_lines, ask.run
-    stop = job.rate is not None and fallen(text, run.begin, run.end, job.own, job.rate) is not None
+    stop = job.rate is not None and _ends_within(text, run, job.own, job.rate)
     if ask.warm and not stop:
         back = min(WARM_BYTES, job.limits.run_bytes // 4 * 2)  # never beyond the run before
         begin = text.next_line(run.begin.offset - back, run.begin.offset)

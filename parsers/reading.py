@@ -29,6 +29,7 @@ from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose
 from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
 from parsers.tables import Domain, State, Tables
+from parsers.tails import strange_tail
 from parsers.transcripts import NAME, Transcript, transcribed
 
 SCHEMA = 1
@@ -519,8 +520,17 @@ class _Reading:
             return None if found is None else found.offset
         if chosen.ranked is None or chosen.rate < WATCHABLE:
             return None
-        stop = fallen(self.text, at, end, own_of(chosen.ranked.format.kind), chosen.rate)
+        own = own_of(chosen.ranked.format.kind)
+        stop = fallen(self.text, at, end, own, chosen.rate)
+        if stop is None and end == self.text.size:
+            stop = self._other_output(chosen.ranked.format.kind, strange_tail(self.text, at, end, own))
         return None if stop is None else stop.offset
+
+    def _other_output(self, kind: str, begin: Position | None) -> Position | None:
+        """Give the beginning of the strange lines at the end of a file if another kind's output stands among them."""
+        found = begin and first_output(self.text, begin, self.text.size, self._breathe)
+        claims = recognise(self.text.head(found.offset)).claims if found else []
+        return begin if claims and claims[0].format.kind != kind else None
 
     def _count_part(self, what: Plan, chosen: _Chosen | None, ran: parallel.Outcome) -> None:
         parts, batch = self.manifest["parts"], ran.batch

@@ -91,7 +91,7 @@ def test_wrong_guesses_change_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_output_behind_ends_the_part_where_one_process_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "two.txt"
-    shapes.write("truss", path, 9_000_000)  # watched: above 8 MB
+    shapes.write("truss", path, 9_000_000)  # watched
     tail = tmp_path / "tail.txt"
     shapes.write("vmstat", tail, SIZE)
     path.write_bytes(path.read_bytes() + tail.read_bytes())
@@ -101,6 +101,32 @@ def test_another_output_behind_ends_the_part_where_one_process_ends_it(tmp_path:
     alone, together = reading_of(tmp_path / "alone"), reading_of(tmp_path / "together")
     assert [p["kind"] for p in together[1]["parts"]] == ["truss", "vmstat"]
     assert together == alone
+
+
+SHORT = b"""
+That was the listener. And this is what the machine did meanwhile:
+
+ kthr      memory            page            disk          faults      cpu
+ r b w   swap  free  re  mf pi po fr de sr s0 s1 s2 s3   in   sy   cs us sy id
+ 0 0 0 9137208 1127584 5 27 0 0  0  0  0  2  0  0  0  402  611  350  1  1 98
+ 0 0 0 9136904 1127112 0  3 0 0  0  0  0  0  0  0  0  398  520  341  0  1 99
+"""
+
+
+def test_a_short_output_at_the_end_is_a_part_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "two.txt"
+    shapes.write("truss", path, 9_000_000)  # watched
+    lines = path.read_bytes().count(b"\n")
+    path.write_bytes(path.read_bytes() + SHORT)
+    limits = {"run_bytes": 2_000_000, "block_bytes": 200_000}
+    read(path, Hints(), tmp_path / "alone", limits=Limits(**limits))
+    read(path, Hints(), tmp_path / "together", limits=Limits(**limits, ahead_bytes=0, processes=2))
+    alone, together = reading_of(tmp_path / "alone"), reading_of(tmp_path / "together")
+    assert together == alone
+    assert [(p["kind"], p["line_from"], p["line_to"]) for p in alone[1]["parts"]] == [
+        ("truss", 1, lines),
+        ("vmstat", lines + 4, lines + 7),
+    ]
 
 
 def test_a_lost_worker_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
