@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,11 +22,10 @@ def strange_tail(text: TextFile, begin: Position, end: int, own: Sequence[str]) 
 
     Only the last block is looked at: more of them make the hit rate fall.
     """
-    last = None
-    for last in text.beginnings(begin.offset, end, 1):
-        pass
-    if last is None:
+    blocks = deque(text.beginnings(begin.offset, end, 1), 1)
+    if not blocks:
         return None
+    last = blocks.pop()
     piece = text.piece(last.offset, last.size)
     seen = seen_of(piece.lines)
     filled = (seen != "").to_numpy()
