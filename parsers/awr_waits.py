@@ -47,6 +47,56 @@ def event(heads: list[str], cells: list[str]) -> dict[str, Any] | None:
     }
 
 
+_FLAT = re.compile(
+    r"Event Waits Time ?\(s\)((?: Avg wait)? \(ms\))?((?: %[A-Za-z% ]*?)?(?: (?:Ela|Call|DB))? [Tt]ime)?( Wait Class)?"
+)
+_FLAT_ROW = re.compile(
+    r"([A-Za-z][^,]*?)((?: +(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)){1,4})(?: +([A-Z][A-Za-z/ ]{2,14}))?"
+)
+
+
+def flat_heads(above: list[str]) -> list[str] | None:
+    """Headings of a top list whose blanks were collapsed, so that the dashes say nothing; None if it is no such list.
+
+    >>> flat_heads(["% Total", "Event Waits Time (s) Ela Time"])
+    ['event', 'waits', 'time (s)', '% time']
+    >>> flat_heads(["Event                 Waits    Time (s)"]) is None
+    True
+    """
+    found = _FLAT.fullmatch(above[-1].strip()) if above else None
+    if found is None:
+        return None
+    heads = [
+        "event",
+        "waits",
+        "time (s)",
+        *["avg wait (ms)"] * bool(found[1]),
+        *["% time"] * bool(found[2] or found[3]),
+    ]
+    return heads + ["wait class"] * bool(found[3])
+
+
+def flat_cells(heads: list[str], line: str) -> list[str] | None:
+    """Cut a row below such headings: CPU time has neither waits nor an average; None if it is no row.
+
+    >>> flat_cells(["event", "waits", "time (s)", "% time"], "CPU time 37,297 52.27")
+    ['CPU time', '', '37,297', '52.27']
+    >>> flat_cells(["event", "waits", "time (s)", "% time"], "log file sync 7,053 50 .75")
+    ['log file sync', '7,053', '50', '.75']
+    """
+    found = _FLAT_ROW.fullmatch(line.strip())
+    if found is None or (found[3] and "wait class" not in heads):
+        return None
+    figures, wanted = found[2].split(), [h for h in heads[1:] if h != "wait class"]
+    if len(figures) == len(wanted):
+        cells = figures
+    elif len(figures) == 2 and len(wanted) in (3, 4):
+        cells = ["", figures[0], *[""] * (len(wanted) - 3), figures[1]]
+    else:
+        return None
+    return [found[1], *cells, *[found[3] or ""] * (len(heads) - 1 - len(wanted))]
+
+
 _EDGE = re.compile(r"(<=?|>=?) ?([0-9]+)(?:/([0-9]+))?(us|ms|s|m)$")
 
 

@@ -128,8 +128,15 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
     return _judged(records.sort("line_no", "sub", maintain_order=True))
 
 
+_LEFT_OUT = "|(...)"
+
+
 def _judged(records: pl.DataFrame) -> pl.DataFrame:
     named = pl.col("func").is_not_null()
+    left_out = records.select_seq(pl.col("text").str.ends_with(_LEFT_OUT)).to_series()
+    if left_out.any():
+        # An author's mark behind a row of a dump is no part of it.
+        records = records.with_columns_seq(text=pl.col("text").str.replace(_LEFT_OUT, "|", literal=True))
     return records.with_columns_seq(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
 
 

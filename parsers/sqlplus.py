@@ -45,13 +45,16 @@ class Listing:
     above: tuple[int, str] | None = None
     fresh: bool = False
     """No row stood under the headings yet, so another pair of headings and dashes widens them."""
+    before: tuple[int, str] | None = None
+    """The line right before `above`, if that was no row: a heading may have two lines."""
 
     def feed(self, line_no: int, text: str) -> tuple[list[Cells], list[int]]:
         """Take a line; give rows that are complete now and lines that are headings, dashes or footers."""
         text = text.expandtabs(8)
         if DASHES.match(text):
             return [], self._dashes(line_no, text)
-        rows = self._flush()
+        last, rows = self.above, self._flush()
+        self.before = last if last is not None and last[0] == line_no - 1 and not rows and not self.held else None
         if not text.strip():
             # Inside a row of several lines a blank line is one whose cells are empty.
             return [*rows, *(self._row(line_no, "") if self.held else [])], []
@@ -70,7 +73,7 @@ class Listing:
     @property
     def open_lines(self) -> list[int]:
         """Lines that wait for what comes next."""
-        return [n for n, _ in self.held] + ([self.above[0]] if self.above else [])
+        return [n for n, _ in self.held] + [line[0] for line in (self.before, self.above) if line and self.above]
 
     def awaits_more(self, *headings: str) -> bool:
         """Tell whether the open lines are a row's, or a heading of these names, as far as can be seen."""
@@ -87,14 +90,19 @@ class Listing:
 
     def _dashes(self, line_no: int, text: str) -> list[int]:
         above, self.above = self.above, None
+        before, self.before = self.before, None
         self.held = []
         if text.startswith("+") or above is None:
             return [line_no]
         found = _columns(above[1], text)
+        if before is not None and (upper := _upper(before[1], found)) is not None:
+            found = [(f"{more} {name}".strip(), a, b) for more, (name, a, b) in zip(upper, found, strict=True)]
+        else:
+            before = None
         if found not in self.heads:
             self.heads = [*self.heads, found] if self.fresh else [found]
         self.fresh = True
-        return [above[0], line_no]
+        return [*([before[0]] if before else []), above[0], line_no]
 
     def _row(self, line_no: int, text: str) -> list[Cells]:
         """Cut a row once all its lines are here; one that fits no columns is dropped, its lines stay unknown."""
@@ -115,6 +123,25 @@ class Listing:
 def _columns(head: str, dashes: str) -> list[tuple[str, int, int]]:
     """Give heading, begin and end of each column; headings in upper case."""
     return [(head[m.start() : m.end()].strip(" |").upper(), m.start(), m.end()) for m in re.finditer("-+", dashes)]
+
+
+def _upper(text: str, columns: list[tuple[str, int, int]]) -> list[str] | None:
+    """Cut the upper line of headings; None if it is none: a word of it stands in a gap, or it is not of headings' signs.
+
+    >>> _upper("      CURRENT   MAX", [("NAME", 0, 4), ("UTIL", 5, 13), ("UTIL", 14, 20)]), _upper("a row here", [("A", 0, 1), ("B", 4, 9)])
+    (['', 'CURRENT', 'MAX'], None)
+    """
+    inside = "".join(text[a:b].ljust(b - a) + " " for _, a, b in columns)
+    words = text.split()
+    if (
+        len(columns) < 2
+        or inside.split() != words
+        or not re.fullmatch(r"[A-Z(%#][A-Z0-9_()%#/.* ]*", text.strip(), re.IGNORECASE)
+    ):
+        return None
+    if any(word.isdecimal() for word in words) or len(words) > 2 * len(columns):
+        return None
+    return [text[a:b].strip().upper() for _, a, b in columns]
 
 
 def cut(text: str, columns: list[tuple[str, int, int]]) -> list[str] | None:

@@ -18,6 +18,7 @@ written late and out of order. Known gaps: a message's own lines and a stranger'
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 
 import polars as pl
@@ -35,12 +36,16 @@ _WORDS = (
     r"^(?:Errors in file |Starting ORACLE instance|Thread [0-9]+ (?:advanced|opened|cannot)|opi[a-z]+ aborting process|LICENSE_MAX_"
     r"|Fatal NI connect error|WARNING: inbound connection|Completed: |Archived Log entry|[A-Z0-9]{4} started with pid="
     r"|Shutting down instance|Incident details in|Instance terminated|Current log# |System parameters with non-default|alter database "
-    r"|ORA-[0-9]+ ?: opi|Dumping diagnostic data|Starting background process|ALTER DATABASE |Process startup failed|PMON \(ospid)"
+    r"|ORA-[0-9]+ ?: opi|Dumping diagnostic data|Starting background process|ALTER DATABASE |Process startup failed|PMON \(ospid"
+    r"|  Current log# |Checkpoint not complete|ALTER SYSTEM |Time drifts can result in|Warning: VKTM |(?:Clos|Clear|Sett)ing Resource Manager plan"
+    r"|Closing scheduler window|(?:Begin|End) automatic SQL Tuning|Beginning log switch checkpoint|Completed checkpoint up to|Private strand flush"
+    r"|db_recovery_file_dest_size of |Deleted Oracle managed file |ARC[0-9a-z]: |SMON: |Reconfiguration (?:started|complete))"
 )
 _OWN = (
     rf"^(?:alertlog: ?|[A-Za-z0-9_.-]+ +\| ?)?(?:{_WORDS[4:-1]}|ORA-[0-9]{{3,5}} ?: |TNS-[0-9]{{5}}: |{oracle_stamps.WEEKDAY[1:]}|{oracle_stamps.ISO[1:]}"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]{12} ?:? ?\[[^\]]*\]|  [a-z_]{4,30} *= |Oracle Database [0-9]+| *(?:ns|nt) .*err code:"
-    r"| *<msg time='| *</?(?:txt|msg)>| *(?:Time:|Tracing |Tns error struct|VERSION INFORMATION))"
+    r"| *<msg time='| *</?(?:txt|msg)>| *(?:Time:|Tracing |Tns error struct|VERSION INFORMATION)"
+    r"|Non critical error ORA-|Error message: |Writing to the above trace file)"
 )
 FORMATS = tuple(
     Format(
@@ -105,7 +110,8 @@ def claim(head: Head) -> Claim | None:
     if not head.any_of(_KEYS):
         return None
     if not re.search(rf"(?m){_WORDS[:1]}(?:alertlog: |\S+ +\| )?{_WORDS[1:]}", text):
-        return None
+        errors = _errors_below_stamps(head.lines)
+        return Claim(0.6, f"{errors} stamps with errors below them", "text") if errors else None
     bare = [re.sub(_PREFIX, "", line) for line in head.lines]
     clocks = sum(1 for line in bare if re.match(oracle_stamps.CLOCK, line))
     words = sum(1 for line in bare if re.match(_WORDS, line))
@@ -116,6 +122,14 @@ def claim(head: Head) -> Claim | None:
     only_blocks = all(re.match(_HEADLINE, line) for line in bare if re.match(_WORDS, line))
     strength = 0.6 if not only_blocks else 0.9 if oracle_stamps.is_alert_block(text) else 0.3
     return Claim(strength, f"{words} messages of an alert log, no stamps", "text")
+
+
+def _errors_below_stamps(lines: Sequence[str]) -> int:
+    """Count stamps with an error on one of the two lines below, where the first line is one: all that many a mail shows."""
+    if not re.match(oracle_stamps.CLOCK, next(filter(None, lines), "")):
+        return 0
+    stamps = [i for i, line in enumerate(lines) if re.match(oracle_stamps.CLOCK, line)]
+    return sum(any(re.match(r"ORA-[0-9]{5}: ", line) for line in lines[i + 1 : i + 3]) for i in stamps)
 
 
 @dataclass

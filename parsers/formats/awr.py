@@ -68,7 +68,16 @@ _FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
 def claim(head: Head) -> Claim | None:
     if not any(
         key in head.text
-        for key in ("WORKLOAD REP", "STATSPACK", "ASH Report", "DB/Inst", " Snap: ", "Timed", "Foreground")
+        for key in (
+            "WORKLOAD REP",
+            "STATSPACK",
+            "ASH Report",
+            "DB/Inst",
+            " Snap: ",
+            "Timed",
+            "Foreground",
+            "Load Profile",
+        )
     ):
         return None
     if re.search(_TITLE, head.text):
@@ -76,7 +85,10 @@ def claim(head: Head) -> Claim | None:
     found = re.findall(r"DB/Inst: \S+/\S+ +(?:Snaps?: |\([A-Z][a-z]{2} )", head.text)
     if found:
         return Claim(0.95, f"{len(found)} page headers of a workload report", "report")
-    if re.search(r"(?m)^Top [0-9]+ (?:Timed|Foreground).*Events|^\s*Begin Snap: +[0-9]+ ", head.text):
+    if re.search(
+        r"(?m)^Top [0-9]+ (?:Timed|Foreground).*Events|^\s*Begin Snap: +[0-9]+ |^Load Profile\b.*(?:\n~+)? +Per Second\b",
+        head.text,
+    ):
         return Claim(0.85, "a table of a workload report", "report")
     return None
 
@@ -198,7 +210,7 @@ class _Reader:
         ):
             self.plain.append(line_no)
             carry.remark = carry.remark or text.startswith("->")
-            if carry.section.startswith("top ") and text.startswith("~") and not carry.columns:
+            if carry.section.startswith(("top ", "load profile")) and text.startswith("~") and not carry.columns:
                 # What is written beside it belongs to the headings.
                 carry.above.append((line_no, line.replace("~", " ")))
             elif text.startswith("~~~") and carry.above:
@@ -257,6 +269,11 @@ class _Reader:
             return
         starts = [0 if i == 0 and runs[0][0] < 4 else a for i, (a, _) in enumerate(runs)]
         above = [(n, t) for n, t in carry.above if _DASHES.match(t) is None]
+        if carry.section.startswith("top ") and (flat := awr_waits.flat_heads([t for _, t in above])):
+            # Blanks were collapsed: the columns are told by their order.
+            carry.columns, carry.heads, carry.under, carry.fresh, carry.above = [(0, 0)], flat, [], True, []
+            self.plain += [n for n, _ in above]
+            return
         edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
         # Names of a load profile stick out over their underline; what follows them is set to the right.
         edges[0] = (edges[0][0], edges[1][0])
@@ -276,6 +293,9 @@ class _Reader:
         carry = self.carry
         if carry.under and carry.heads == awr_sections.OWNER:
             return self.owned(line_no, line)
+        if carry.columns == [(0, 0)]:
+            flat = awr_waits.flat_cells(carry.heads, line)
+            return flat is not None and self.dispatch(line_no, flat, dict(zip(carry.heads, flat, strict=True)))
         cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.heads, carry.columns, strict=True)])
         if carry.lead:
             return self.led(line_no, line, cells)

@@ -1,15 +1,17 @@
 r"""Listings of Oracle's dynamic views as SQL*Plus, sqlcl or a grid prints them: v$session, v$process, v$resource_limit, v$system_event,
-v$event_histogram; all versions. Source: Database Reference, dynamic performance views.
+v$event_histogram, v$sys_time_model, v$osstat; all versions. Source: Database Reference, dynamic performance views.
 
     RESOURCE_NAME        CURRENT_UTILIZATION MAX_UTILIZATION LIMIT_VALUE
     -------------------- ------------------- --------------- -----------
     processes                            148             300         300
      342 DIAG idle wait                      oracle@db1 (DIA0)             2817     ACTIVE   CDB$ROOT
 
-Fills `sessions`, `resource_use` (scope oracle), `db_waits`, `hist`. No clock.
+Fills `sessions`, `resource_use` (scope oracle), `db_waits`, `hist`, `counters` (grp time_model and os_stats since the instance started; grp
+sessions, name count: how many sessions share a user, machine, event ..., the item). No clock.
 Traps: columns are the author's choice, wrapped onto further lines by linesize, headings come again on each page or not at all: rows
 without a heading are read where their contents tell the columns (a note says so). TIME_WAITED and AVERAGE_WAIT are hundredths of a
-second, TIME_WAITED_MICRO is not. Parallel slaves keep a stale event while INACTIVE. UNLIMITED is no number (NULL). Known gaps: histogram cells
+second, TIME_WAITED_MICRO is not; the time model counts microseconds, unless its heading names
+seconds. Sessions counted by event are no waits. Parallel slaves keep a stale event while INACTIVE. UNLIMITED is no number (NULL). Known gaps: histogram cells
 of a listing without headings; columns that no table has.
 """
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -36,17 +39,18 @@ _WAIT_ROW = (
 )
 _HEADS = r"(?i)\b(?:(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED(?:_MICRO)?)\b|SERIAL#)"
 FORMAT = Format(
-    kind="awr", variant="listing", version="2", systems=("solaris", "linux", "aix", "hpux", "windows"),
-    tables=("sessions", "resource_use", "db_waits", "hist"), man="Oracle Database Reference, dynamic performance views",
+    kind="awr", variant="listing", version="3", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("sessions", "resource_use", "db_waits", "hist", "counters"), man="Oracle Database Reference, dynamic performance views",
     example="select resource_name, current_utilization, max_utilization, limit_value from v$resource_limit",
     own=(
-        rf"{_SESSION_ROW}|{_WAIT_ROW}|^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED)\b|\bSID\b.*\bSERIAL#"
+        rf"{_SESSION_ROW}|{_WAIT_ROW}|^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED|STAT_NAME)\b|\bSID\b.*\bSERIAL#"
+        r"|^[^a-z]*\b(?:USERNAME|OSUSER|MACHINE)\b[^a-z]*\b(?:OSUSER|MACHINE|PROGRAM|STATUS|COUNT)\b[^a-z]*$"
         r"|^ *[-| ]{20,}$|^\+[-=][-=+]{8,}\+?$|^\|? *(?:[a-z_]{4,30}|[A-Za-z*: ]{4,60})(?: *\|? +[0-9]+){2,}"
     ),
 )  # fmt: skip
 
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
-         "PX Deq")  # fmt: skip
+         "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM")  # fmt: skip
 """One of these is in every such text: most heads are somebody else's."""
 _SESSION = {
     "db_user": ("USERNAME", "USER", "SCHEMANAME", "SCHEMA"), "program": ("PROGRAM",), "machine": ("MACHINE", "HOST"), "state": ("STATUS", "STATE"),
@@ -60,6 +64,30 @@ _SESSION_NUMBERS = {
 }
 _EVENT = ("EVENT", "EVENT_NAME", "WAIT_EVENT", "EVENT NAME", "NAME", "WAIT EVENT", "NAM")
 _COUNT = ("TOTAL_WAITS", "WAITS", "COUNT", "WAIT_COUNT", "TOTAL WAITS", "CNT", "CALLS", "N")
+_WHO = (
+    "USERNAME",
+    "OSUSER",
+    "MACHINE",
+    "PROGRAM",
+    "MODULE",
+    "SCHEMANAME",
+    "SERVICE_NAME",
+    "STATUS",
+    "EVENT",
+    "WAIT_CLASS",
+    "TYPE",
+    "SERVER",
+)
+_COUNTED = ("COUNT(*)", "COUNT(1)", "COUNT(SID)", "COUNT", "CNT", "SESSIONS", "NUM_SESSIONS", "TOTAL", "QTY")
+_VALUE = (
+    ("TIME_MICRO_S", 1e-6),
+    ("MICROSECONDS", 1e-6),
+    ("VALUE", 1e-6),
+    ("SECONDS", 1.0),
+    ("TIME_SECOND", 1.0),
+    ("TIME_S", 1.0),
+    ("SEC", 1.0),
+)
 _TOTALS = (("TIME_WAITED_MICRO", 1e-6), ("TIME_WAITED", 1e-2), ("TIME(S)", 1.0), ("SECONDS", 1.0), ("TIME_S", 1.0))
 
 
@@ -81,6 +109,8 @@ def claim(head: Head) -> Claim | None:
             return Claim(0.93, "headings of a dynamic view", "listing")
         if any(re.search(r"(?i)\bSID\b.*\bSERIAL#", line) for line in found):
             return Claim(0.93, "headings of v$session", "listing")
+    if said := _headed(head):
+        return Claim(0.9, said, "listing")
     grid = [line for line in head.lines if line.startswith(("|", "+--", "+=="))]
     if (
         len(grid) > 3
@@ -88,6 +118,23 @@ def claim(head: Head) -> Claim | None:
         and re.search(r"SQL\*Net message|db file (?:sequential|scattered) read|log file sync", text)
     ):
         return Claim(0.85, "a grid of wait events", "listing")
+    return None
+
+
+def _headed(head: Head) -> str | None:
+    """Find headings over dashes that only v$sys_time_model, v$osstat or a choice of v$session's columns has."""
+    if not head.any_of(("STAT_NAME", "MACHINE", "PROGRAM", "OSUSER", "v$session", "V$SESSION")):
+        return None
+    for line, under in pairwise(head.lines):
+        if "--" not in under or not sqlplus.DASHES.match(under):
+            continue
+        words = set(line.upper().replace("|", " ").split())
+        if "STAT_NAME" in words and re.search(r"\bDB (?:time|CPU)\b|\bNUM_CPUS\b|\bBUSY_TIME\b", head.text):
+            return "headings of v$sys_time_model or v$osstat"
+        who = words & set(_WHO)
+        told = words & {"MACHINE", "PROGRAM", "OSUSER"} or re.search(r"(?i)\bg?v\$session\b", head.text)
+        if told and (len(who) >= 3 or (who and words & set(_COUNTED))):
+            return "headings of v$session"
     return None
 
 
@@ -99,7 +146,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         reader.flush()
     if source.last:
         reader.take(reader.listing.end())
-    elif reader.listing.awaits_more(*_EVENT, "RESOURCE_NAME", "SID", "SERIAL#"):
+    elif reader.listing.awaits_more(*_EVENT, "RESOURCE_NAME", "SID", "SERIAL#", "STAT_NAME", *_WHO):
         reader.plain += reader.listing.open_lines
     reader.flush()
     if source.next_line > source.first_line:
@@ -117,6 +164,7 @@ class _Reader:
         self.listing = sqlplus.Listing(
             [[(h, a, b) for h, a, b in line] for line in kept.get("heads", [])], [(n, t) for n, t in kept.get("held", [])],
             (above[0], above[1]) if above else None, kept.get("fresh", False),
+            tuple(kept["before"]) if kept.get("before") else None,
         )  # fmt: skip
         self.pipes: list[str] = state.get("pipes", [])
         self.told: bool = state.get("told", False)
@@ -196,6 +244,9 @@ class _Reader:
 
     def row(self, row: sqlplus.Cells) -> None:
         of = row.of
+        if any(" " in name for name in of):
+            # Headings of two lines: `CURRENT` above `UTILIZATION`.
+            of = {**{name.replace(" ", "_"): cell for name, cell in of.items()}, **of}
 
         def first(names: tuple[str, ...]) -> str | None:
             return next((of[n] for n in names if of.get(n)), None)
@@ -227,7 +278,19 @@ class _Reader:
                 n=figure(first(("WAIT_COUNT", "COUNT"))),
                 cumulative=False,
             )
-        elif any(n in of for n in ("SID", "SPID", "SERIAL#", "MACHINE")):
+        elif "STAT_NAME" in of:
+            self.statistic(span, of)
+        elif (
+            (counted := first(_COUNTED)) is not None
+            and "SID" not in of
+            and set(of) <= {*_WHO, *_COUNTED, "INST_ID"}
+            and len(of) > 1
+        ):
+            item = " ".join(c for h, c in of.items() if c and h not in _COUNTED)
+            number = figure(counted)
+            if number is not None:
+                self.add("counters", *span, grp="sessions", item=item, name="count", value=number, mode="level")
+        elif any(n in of for n in ("SID", "SPID", "SERIAL#", "MACHINE", "OSUSER")):
             numbers = {c: figure(first(names)) for c, names in _SESSION_NUMBERS.items()}
             client = first(("PROCESS", "CLIENT_PID"))
             pid = None if client is None else figure(client.split(":")[0])
@@ -238,6 +301,26 @@ class _Reader:
             self.wait(span, event, of, first)
         else:
             return
+
+    def statistic(self, span: tuple[int, int], of: dict[str, str | None]) -> None:
+        """Take a row of v$sys_time_model, in microseconds or as its heading says, or of v$osstat."""
+        name = (of["STAT_NAME"] or "").strip()
+        value, unit = next(((v, u) for n, u in _VALUE if (v := figure(of.get(n))) is not None), (None, 1.0))
+        if not name or value is None:
+            return
+        if re.fullmatch(r"[A-Z0-9_]+", name):
+            self.add("counters", *span, grp="os_stats", name=name, value=value, mode="total", first=True)
+        else:
+            self.add(
+                "counters",
+                *span,
+                grp="time_model",
+                name=name,
+                value=round(value * unit, 6),
+                unit="s",
+                mode="total",
+                first=True,
+            )
 
     def wait(self, span: tuple[int, int], event: str, of: dict[str, str | None], first: Any) -> None:
         count = figure(first(_COUNT))

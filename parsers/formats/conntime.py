@@ -1,7 +1,7 @@
 r"""Connection-time lists: seconds measured one by one, and tnsping.
 
-Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (11.2, 12.1 seen; English,
-Korean). Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
+Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (8.1 to 19 seen; English,
+Korean), PING of SQL*Plus 23. Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
 
 Samples::
 
@@ -10,16 +10,21 @@ Samples::
     ...........
     Elapsed: 00:00:03.94
     connect: 30 ms
+     time_namelookup:  0.005352s
+    Thu Oct 13 18:09:12 UTC 2016: Long measurement (#21): 0m6.205s
     OK (30 msec)
+    Ok (1.588 msec)
     TNS-12541: TNS:no listener
 
 Tables: conn_times. `series` is the label (without a running number) or the target of tnsping, `seq` counts within it.
-Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share.
+Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share. In a list a stamp may stand in front of the
+label (ISO, or as date(1) writes it).
 Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives
 no number. `00:00:03.94` has hours in front. A shell's `echo` without -e writes the two signs `\n` instead of ending the
 line: then all values stand in one line, whose number they share. Dots are an author's mark of elision: the next value is
-`contiguous` broken. Without a clock the position is all there is; the spacing of the values is unknown. Known gaps: values with a
-stamp in front of the label; tables with several numbers in a line.
+`contiguous` broken. Without a clock the position is all there is; the spacing of the values is unknown. What `curl -w` prints of one
+request (name looked up, connected, total) counts from its beginning, each figure a series. An answer of PING belongs to the address
+right above it, as PING alone prints none. Known gaps: tables with several numbers in a line.
 """
 
 from __future__ import annotations
@@ -29,7 +34,7 @@ from collections import Counter
 
 import polars as pl
 
-from parsers import stamp_falls
+from parsers import oracle_stamps, stamp_falls
 from parsers.notes import ELISION
 from parsers.registry import Claim, Format
 from parsers.rewrap import rejoin
@@ -38,9 +43,10 @@ from parsers.tables import Domain, State, Tables
 from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_seconds
 
 OWN = (
-    r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
+    r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:|[0-9]{1,3}m ?)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
     r"|^(?:[^:=0-9\\][^:=\\]{0,79}?[ \t]*[:=][ \t]*[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\\n){2,}"
-    r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact |^OK \([0-9]+ msec\)"
+    r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact |^OK \([0-9.]+ msec\)"
+    r"|^Network service name mapping file: |^Local Net Naming configuration file: |^SP2-[0-9]+: Ping failed "
 )
 
 FORMATS = (
@@ -52,6 +58,7 @@ FORMATS = (
         tables=("conn_times",),
         man="sqlplus SET TIMING, curl(1) -w",
         example="curl -so /dev/null -w 'connect: %{time_connect}\\n' URL",
+        clocks=("none", "wall-local", "wall-utc"),
         own=OWN,
     ),
     Format(
@@ -77,9 +84,9 @@ _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 
 LINE = (
     r"(?i)^[ \t]*(?:([^:=0-9$](?:[^:=]{0,78}[^:= \t])?)[ \t]*[:=][ \t]*)?"
-    r"(?:([0-9]{1,3}):([0-9]{2}):)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
+    r"(?:([0-9]{1,3}):([0-9]{2}):)?(?:([0-9]{1,3})m ?)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
-"""Label, hours and minutes, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
+"""Label, hours and minutes, minutes of a shell, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
 _LINE = re.compile(LINE)
 _ELISION = re.compile(ELISION)
 MANY = 16
@@ -87,23 +94,45 @@ MANY = 16
 _BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*[:=][ \t]*)?[0-9]")
 """What a line must begin with to be one: a quick look."""
 
+STAMPED = r"^[ \t]*\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3]?[0-9] )[0-9]{2}:"
+STAMP = (
+    r"^[ \t]*\[?([A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3]?[0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?: [A-Z]{2,5})? [0-9]{4}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)\]?[ \t]*[:,;|-]?[ \t]+"
+)
+"""A stamp in front of a label, and what parts them."""
+
+_CURL = re.compile(
+    r"(?i)^(?:time[_ ]?)?(?:name ?lookup|(?:app|ssl)? ?connect|pre ?transfer|post ?transfer|start ?transfer|redirect|total)$"
+)
+"""Names of curl's write-out variables, as a format file prints them."""
+
+RULE = r"^[ \t]*-{3,}$"
+NUMBERED = r"[ \t]*(?:#?[0-9]*|\(#?[0-9]{1,9}\))[ \t]*$"
+"""A running number behind a label."""
+
+_STAMPED, _STAMP, _RULE, _NUMBERED = (re.compile(x) for x in (STAMPED, STAMP, RULE, NUMBERED))
+
 WRITTEN = "\\n"
 """An end of line that was written out as two signs."""
 
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
 BANNER = (
-    r"TNS Ping Utility for ([^:]*): Version ([0-9.]+)"
+    r"TNS Ping Utility for ([^:]*): Version ([0-9.]*)"
     r"(?:.*?([0-9]{1,2})-([^- ]+) *-([0-9]{4}) +([0-9]{2}):([0-9]{2}):([0-9]{2}))?"
 )
-ANSWER = r"^[^()]{1,30}\(([0-9]+)[^()0-9]*\)$"
+ANSWER = r"(?:^|\)\) ?)[^()]{1,30}\(([0-9]+(?:\.[0-9]+)?)[^()0-9]*\)$"
+"""An answer, on a line of its own or behind the address."""
+
+PLUS_ANSWER = r"^Ok \([0-9.]+ msec\)$|^SP2-[0-9]+: Ping failed with error "
+PLUS_BEGINS = r"^(?:Network service name mapping file|Local Net Naming configuration file): "
 DETAIL_LINES = 15
 """So far behind its banner a line may be a detail of a ping, in whatever language."""
 
-FAILURE = r"^[ \t]*(TNS|ORA)-0*([0-9]+)\b"
+FAILURE = r"^[ \t]*(?:SP2-[0-9]+: Ping failed with error )?(TNS|ORA)-0*([0-9]+)\b"
 
 BEGINS = (
-    r"^[ \t]*(?:TNS Ping|Copyright|Used |Attempting|OK |(?:TNS|ORA)-[0-9]|\(DESCRIPTION|/|[A-Za-z]:\\|[^\x00-\x7f])"
-    rf"|{ANSWER}|{ELISION[4:]}"
+    r"^[ \t]*(?:TNS Ping|Copyright|Used |Attempting|O[Kk] |SP2-|Network |Local |(?:TNS|ORA)-[0-9]|\(DESCRIPTION|/|[A-Za-z]:\\|[^\x00-\x7f])"
+    rf"|^[^()]{{1,30}}\([0-9.]+[^()0-9]*\)$|{ELISION[4:]}"
 )
 """How lines of tnsping begin, in whatever language, whole or broken."""
 
@@ -113,14 +142,19 @@ def claim(head: Head) -> Claim | None:
     for number, line in enumerate(head.lines if "TNS Ping" in head.text else (), start=1):
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
+    if "Ok (" in head.text or "Ping failed" in head.text:
+        answers = sum(1 for x in head.lines if re.match(PLUS_ANSWER, x))
+        if answers * 6 >= len(head.lines):
+            return Claim(0.9, f"{answers} answers to PING of SQL*Plus", "tnsping")
     spread = _apart(head.spread)
     some = [m for m in (_LINE.match(x) for x in spread if _BEGUN.match(x)) if m]
     if len(some) * 4 < len(spread):
         return None
     few = [_label(m[1]) for m in some if m[1]]
-    if len(few) >= MANY and Counter(few).most_common(1)[0][1] * 4 < len(few):
+    curled = sum(1 for x in few if _CURL.match(x)) * 2 >= len(few) > 0
+    if len(few) >= MANY and not curled and Counter(few).most_common(1)[0][1] * 4 < len(few):
         return None
-    lines = [x for x in _apart(head.lines) if x and not _ELISION.match(x)]
+    lines = [x for x in _apart(head.lines) if x and not _ELISION.match(x) and not _RULE.match(x)]
     begun = [x for x in lines if _BEGUN.match(x)]
     if len(begun) * 2 < len(lines):
         return None
@@ -134,22 +168,24 @@ def claim(head: Head) -> Claim | None:
         return (
             Claim(0.4 * share, f"{len(found)} bare numbers in {len(lines)} lines", "list") if len(found) >= 3 else None
         )
+    if curled and len(found) >= 3:
+        return Claim(0.95 * share, f"{len(found)} lines of figures of `curl -w`", "list")
     if same * 2 < len(found):
         return None
     # A time-out is set, not measured.
-    timely = re.search(TIME_WORDS, common) is not None and not re.search(r"(?i)time[-_ ]?out", common)
+    measured = sum(1 for m in found if m[4]) * 2 > len(found)
+    timely = (measured or re.search(TIME_WORDS, common) is not None) and not re.search(r"(?i)time[-_ ]?out", common)
     strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
     return Claim(strength, f"{same} lines `{common} : number`", "list")
 
 
 def _apart(lines: list[str]) -> list[str]:
-    """Lines whose ends were written out are several."""
+    """Lines whose ends were written out are several; stamps in front of labels are taken off."""
+    if any(_STAMPED.match(x) for x in lines[:5]):
+        lines = [_STAMP.sub("", x) for x in lines]
     return [
         piece for line in lines for piece in (line.split(WRITTEN) if WRITTEN in line else (line,)) if piece or not line
     ]
-
-
-_NUMBERED = re.compile(r"[ \t]*#?[0-9]*[ \t]*$")
 
 
 def _label(text: str) -> str:
@@ -161,28 +197,32 @@ def parse(source: Source, out: Tables, state: State) -> State:
     frame = pl.concat(
         [pl.DataFrame(schema={"line_no": pl.Int64, "line": pl.String}), *(b.frame for b in source.blocks())]
     )
-    return _tnsping(frame, source, out, state) if state["variant"] == "tnsping" else _list(frame, out, state)
+    return _tnsping(frame, source, out, state) if state["variant"] == "tnsping" else _list(frame, source, out, state)
 
 
-def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
-    groups = (
-        pl.col("line").str.extract_groups(LINE).struct.rename_fields(["label", "hours", "minutes", "number", "unit"])
-    )
+def _list(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:
+    names = ["label", "hours", "minutes", "m", "number", "unit"]
+    groups = pl.col("line").str.extract_groups(LINE).struct.rename_fields(names)
     written = pl.col("line").str.contains(WRITTEN, literal=True)
     if frame.select(written.any()).item():
         whole = frame.with_columns(
             pl.when(written).then(pl.col("line").str.strip_suffix(WRITTEN)).otherwise("line").alias("line")
         )
         frame = whole.with_columns(pl.col("line").str.split(WRITTEN)).explode("line")
+    stamped = pl.col("line").str.contains(STAMPED)
+    stamp = pl.when(stamped).then(pl.col("line").str.extract(STAMP))
+    plain = pl.when(stamped).then(pl.col("line").str.replace(STAMP, "")).otherwise("line")
+    frame = frame.with_columns(stamp=stamp, line=plain)
     lines = frame.with_columns(elided=pl.col("line").str.contains(ELISION), g=groups).unnest("g")
     lines = lines.with_columns(marks=pl.col("elided").cum_sum())
     values = lines.filter(pl.col("number").is_not_null() & (pl.col("hours").is_null() | pl.col("label").is_not_null()))
     sign = state.get("sign") or decimal_sign(values["number"])
     factor = pl.col("unit").str.to_lowercase().replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
     in_label = pl.when(pl.col("label").str.contains(r"(?i)[(\[ ]ms(?:ec)?\b")).then(1e-3).otherwise(1.0)
-    hours = pl.col("hours").cast(pl.Float64).fill_null(0) * 3600 + pl.col("minutes").cast(pl.Float64).fill_null(0) * 60
+    minutes = pl.coalesce(pl.col("m", "minutes").cast(pl.Float64)).fill_null(0)
+    hours = pl.col("hours").cast(pl.Float64).fill_null(0) * 3600 + minutes * 60
     rows = values.with_columns(
-        series=pl.col("label").str.replace(r"[ \t]*#?[0-9]*[ \t]*$", ""),
+        series=pl.col("label").str.replace(NUMBERED, ""),
         elapsed_s=hours + decimal("number", sign) * pl.when(pl.col("unit").is_null()).then(in_label).otherwise(factor),
     )
     if "counts" not in state:
@@ -194,11 +234,36 @@ def _list(frame: pl.DataFrame, out: Tables, state: State) -> State:
                 "line_no", kind=pl.lit("unknown"), text="decimal sign cannot be decided: " + pl.col("line")
             )
         )
-    rows = _numbered(rows.filter(pl.col("elapsed_s").is_not_null()), state)
-    out.add("conn_times", rows.select("line_no", "series", "seq", "elapsed_s", "contiguous", ok=pl.lit(True)))
+    rows = _clock(_numbered(rows.filter(pl.col("elapsed_s").is_not_null()), state), lines, source, out, state)
+    kept = ["line_no", "t_local", "series", "seq", "elapsed_s", "contiguous"]
+    out.add("conn_times", rows.select(*kept, ok=pl.lit(True)))
+    out.read(lines.filter(pl.col("line").str.contains(RULE))["line_no"])
     left = lines["marks"].max()
     open_mark = bool(lines["elided"].any()) and (rows.is_empty() or left != rows["marks"].max())
     return state | {"sign": sign, "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark")))}
+
+
+def _clock(rows: pl.DataFrame, lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Add `t_local` from the stamps in front; the first stamp says whether they are UTC (`state["utc"]`)."""
+    text = pl.col("stamp")
+    wall = (
+        pl.when(text.str.contains(r"^[0-9]"))
+        .then(oracle_stamps.iso_seconds(text))
+        .otherwise(oracle_stamps.clock_seconds(text))
+    )
+    east = pl.when(text.str.contains(r" (?:UTC|GMT) [0-9]")).then(0).otherwise(oracle_stamps.offset(text))
+    rows = rows.with_columns(wall=wall, east=east)
+    if "utc" not in state and rows["wall"].null_count() < len(rows):
+        state["utc"] = rows.drop_nulls("wall")["east"][0] is not None
+    utc = bool(state.get("utc"))
+    rows = rows.with_columns(t_local=pl.col("wall") - pl.col("east").fill_null(0) if utc else pl.col("wall"))
+    begin, end = span_s(rows["t_local"])
+    if begin is not None:
+        kind, zone = ("wall-utc", "UTC") if utc else ("wall-local", source.hints.tz)
+        out.domain(Domain(1, kind, WALL_BASE, zone, begin, end, [(source.first_line, source.next_line - 1)]))
+        falls: State = state.setdefault("stamp_falls", {})
+        stamp_falls.remark(rows.select("line_no", "t_local"), out, falls)
+    return rows
 
 
 def _begun(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
@@ -257,13 +322,15 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     asked = pl.col("line").str.extract(r"(?i)\bcontact +([^( ][^ ]*)$")
     banner = pl.col("release").is_not_null()
     named = pl.coalesce(pl.concat_str(host, pl.lit(":"), port), host, asked)
+    answered = pl.col("line").str.contains(PLUS_ANSWER).shift(fill_value=bool(state.get("answered")))
+    begins = banner | pl.col("line").str.contains(PLUS_BEGINS) | answered
     lines = lines.with_columns(
-        # A banner ends the target of the ping before it.
-        target=pl.when(named.is_null() & banner).then(pl.lit("")).otherwise(named).forward_fill(),
+        # A banner ends the target of the ping before it, as does an answer of SQL*Plus, which pings once.
+        target=pl.when(named.is_null() & begins).then(pl.lit("")).otherwise(named).forward_fill(),
         # A banner without a stamp that can be read ends the one before.
         t_local=pl.when(banner).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
         banner_line=pl.when(banner).then("line_no").forward_fill().fill_null(state.get("banner_line", -DETAIL_LINES)),
-        ping=banner.cum_sum() + state.get("pings", 0),
+        ping=begins.cum_sum() + state.get("pings", 0),
         millis=pl.col("line").str.extract(ANSWER).cast(pl.Float64),
         err=pl.concat_str(pl.col("line").str.extract(FAILURE, 1), pl.lit("-"), pl.col("line").str.extract(FAILURE, 2)),
         elided=pl.col("line").str.contains(ELISION),
@@ -293,7 +360,7 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
             "seq",
             "err",
             "contiguous",
-            elapsed_s=pl.col("millis") / 1000,
+            elapsed_s=(pl.col("millis") / 1000).round(9),
             ok=pl.col("err").is_null(),
         ),
     )
@@ -303,13 +370,15 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     out.notes(nameless.select("line_no", kind=pl.lit("remark"), text=pl.lit("no address above says who answered")))
     near = pl.col("line_no") - pl.col("banner_line") <= DETAIL_LINES
     details = near & (pl.col("answers") == 0) & ~pl.col("elided") & (pl.col("line") != "")
+    details = details | pl.col("line").str.contains(PLUS_BEGINS + "|^Attempting to contact: ")
     out.read(lines.filter(banner | details | pl.col("err").is_not_null())["line_no"])
     begin, end = span_s(rows["t_local"])
     if begin is not None:
         spans = [(source.first_line, source.next_line - 1)]
         out.domain(Domain(1, "wall-local", WALL_BASE, source.hints.tz, begin, end, spans, stamps="start"))
     if not banners.is_empty():
-        out.fact("tool_version", banners["release"][0])
+        if banners["release"][0]:
+            out.fact("tool_version", banners["release"][0])
         system = re.search(r"(?i)solaris|linux|aix|hp-?ux|windows", banners["system"][0])
         if system:
             out.fact("os", system[0].lower().replace("-", ""))
@@ -324,5 +393,6 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         "answers": int(lines["answers"][-1]),
         "codes": int(lines["codes"][-1]),
         "banner_line": int(lines["banner_line"][-1]),
+        "answered": bool(re.match(PLUS_ANSWER, lines["line"][-1])),
         "open_mark": open_mark or (rows.is_empty() and bool(state.get("open_mark"))),
     }

@@ -26,7 +26,7 @@ from parsers.small_texts import Rows, by_lines, number, whole
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
-BOX = r"^\+-{2,}(?:\+-+){4,}\+$"
+BOX = r"^\+-{2,}(?:\+-+){4,}\+?$"
 HEADING = (
     r"(?i)^\|? *Id *[|\t] *User *[|\t] *Host *[|\t] *db *[|\t] *Command *[|\t] *Time *[|\t] *State *[|\t] *Info\b.*$"
 )
@@ -122,7 +122,7 @@ def _close(rows: Rows, state: State) -> None:
 
 def _add(rows: Rows, line_no: int, line_end: int, of: dict[str, str]) -> None:
     """Give the columns of a session; NULL and empty are unknown."""
-    said = {k: None if v in ("NULL", "") else v for k, v in of.items()}
+    said = {k: None if v in ("NULL", "<null>", "") else v for k, v in of.items()}
     sid = whole(said.get("id"))
     if sid is None:
         return

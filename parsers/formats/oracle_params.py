@@ -366,6 +366,7 @@ class _Table(_Reader):
         self.listing = sqlplus.Listing(
             [[(h, a, b) for h, a, b in line] for line in kept.get("heads", [])], [(n, t) for n, t in kept.get("held", [])],
             tuple(kept["above"]) if kept.get("above") else None, kept.get("fresh", False),
+            tuple(kept["before"]) if kept.get("before") else None,
         )  # fmt: skip
 
     def feed(self, line_no: int, line: str) -> None:

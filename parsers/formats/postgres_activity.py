@@ -36,9 +36,9 @@ NAMES = (
 )  # fmt: skip
 OWN_NAMES = frozenset(NAMES) - {"pid", "query", "state", "waiting", "query_id"}
 """Names that no other tool's listing has as headings."""
-RULE = r"^-+(?:\+-+)+$"
+RULE = r"^ *-+(?:\+-+)+$"
 RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
-FOOTER = r"^\([0-9]+ rows?\)$"
+FOOTER = r"^ *\([0-9]+ rows?\)$"
 _NAME = "|".join(NAMES)
 FORMATS = tuple(
     Format(

@@ -63,6 +63,16 @@ def clock(reading: Reading, value: str) -> None:
     assert said["kind"] == "wall-local"
 
 
+def utc(reading: Reading, value: str) -> None:
+    from datetime import UTC, datetime
+
+    at = datetime.fromisoformat(value).replace(tzinfo=UTC)
+    assert reading.table("conn_times")["t_local"].to_list()[0] == pytest.approx(at.timestamp(), abs=1e-6)
+    said = reading.account.parts[0].clock
+    assert said is not None
+    assert (said["kind"], said["zone"]) == ("wall-utc", "UTC")
+
+
 def host(reading: Reading, value: str) -> None:
     assert reading.table("conn_times")["series"].to_list()[0].split(":")[0] == value
 
@@ -98,6 +108,7 @@ CHECKERS = {
     "elision_lines": elision_lines,
     "ms": ms,
     "clock": clock,
+    "utc": utc,
     "host": host,
     "series": series,
     "errors": errors,
