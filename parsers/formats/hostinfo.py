@@ -1,7 +1,7 @@
 r"""What a machine is: uname, prtconf, psrinfo, lscpu, lparstat -i, uptime, /etc/release, os-release.
 
 Tools: uname(1) -a (all systems), prtconf(1M) (Solaris) and prtconf (AIX), psrinfo(1M) plain, -p, -v, -pv, lscpu(1), lparstat -i (AIX),
-uptime(1), /etc/release, /etc/os-release, /etc/redhat-release, `oslevel -s`. Capture: `uname -a; psrinfo -pv; prtconf | head`.
+uptime(1), /etc/release, /etc/os-release, /etc/redhat-release, lsb_release(1), `oslevel -s`. Capture: `uname -a; psrinfo -pv; prtconf | head`.
 
 Samples::
 
@@ -14,7 +14,8 @@ Samples::
     10:01am  up 12 days,  3:04,  5 users,  load average: 1.23, 0.98, 0.77
 
 Tables: hosts, one row for the output of one tool; vmstat (load1 of uptime). Clock: none; uptime is wall-local where the day is
-known from a date line above it. Traps: lscpu names sockets and cores per socket, cores is their product; psrinfo prints one
+known from a date line above it. Traps: lscpu names sockets and cores per socket, cores is their product (newer ones indent
+what belongs to a group, and a terminal wraps the flags); psrinfo prints one
 line a CPU, off-line ones do not count; `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
 the tree of devices of prtconf (read, not kept), caches and flags of lscpu, smtctl, showrev.
 """
@@ -32,12 +33,19 @@ from parsers.times import WALL_BASE, wall_seconds
 
 UNAME = r"^(?:SunOS|Linux|AIX|HP-UX|Darwin|FreeBSD|NetBSD|OpenBSD) [A-Za-z0-9._-]+ [A-Za-z]?\.?[0-9][A-Za-z0-9._+-]* "
 LSCPU = (
-    r"^(?:Architecture|CPU op-mode\(s\)|Byte Order|Address sizes|CPU\(s\)|On-line CPU\(s\) list|Off-line CPU\(s\) list"
+    r"^ {0,4}(?:Architecture|CPU op-mode\(s\)|Byte Order|Address sizes|CPU\(s\)|On-line CPU\(s\) list|Off-line CPU\(s\) list"
     r"|Thread\(s\) per core|Core\(s\) per (?:socket|cluster)"
     r"|Socket\(s\)|Cluster\(s\)|NUMA node\(s\)|NUMA node[0-9]+ CPU\(s\)|Vendor ID|CPU family|Model|Model name|Stepping"
     r"|CPU (?:max|min) MHz|CPU MHz|BogoMIPS|Virtualization(?: type)?"
-    r"|Hypervisor vendor|L[123][di]? cache|Flags|Vulnerability .*|CPU\(s\) scaling MHz|Frequency boost):[ \t]+\S"
+    r"|Hypervisor vendor|L[123][di]? cache|Flags|Vulnerability .*|CPU\(s\) scaling MHz|Frequency boost"
+    r"|BIOS (?:Vendor ID|Model name|CPU family)|CPU dynamic MHz|Physical (?:sockets|chips|cores/chip)|Book\(s\)|Drawer\(s\)):[ \t]+\S"
 )
+LSCPU_MORE = (
+    r"^(?:(?:Virtualization features|Caches \(sum of all\)|NUMA|Vulnerabilities):[ \t]*$| {1,4}L[1234][di]?: +[0-9]"
+    r"| {1,4}[A-Z][A-Za-z0-9 ]{1,40}: +(?:Not affected$|Mitigation[;: ]|Vulnerable|KVM: |Unknown: )"
+    r"| {16,}[a-z0-9_].* (?:sse[234a-z0-9_]*|avx[0-9a-z_]*|fsgsbase|arch_capabilities|constant_tsc|xsave[a-z]*|bmi[12]|aes|syscall|hypervisor)(?: |$))"
+)
+"""Groups of newer lscpu, which indents what belongs to them, and flags that a terminal has wrapped."""
 LPARSTAT = (
     r"^(?:Node Name|Partition (?:Name|Number|Group-ID)|Type|Mode|Entitled Capacity(?: of Pool)?|Online Virtual CPUs"
     r"|(?:Maximum|Minimum) (?:Virtual CPUs|Memory|Capacity)|Online Memory"
@@ -73,23 +81,30 @@ AIX_MORE = re.compile(
     r"|[ \t]+(?:Host Name|IP Address|Sub Netmask|Gateway|Name Server|Domain Name|Total Paging Space|Percent Used|Model (?:Architecture|Implementation)): ?"
     r"|(?:Network|Paging Space|Volume Groups) Information$|={20,}$|INSTALLED RESOURCE LIST|The following resources are installed"
     r"|\+/- = Added|\*   = Diag|[+*-] [a-zA-Z0-9/._-]+ "
+    r"|(?:Active|Inactive|Concurrent) VGs$|[a-zA-Z0-9_.-]{1,32}:$|PV_NAME +PV STATE|[a-zA-Z0-9_.-]+ +(?:active|missing|removed) +[0-9]+ +[0-9]+ "
 )
-"""Lines of AIX's prtconf behind the settings that are kept: networks, paging space, devices."""
+"""Lines of AIX's prtconf behind the settings that are kept: networks, paging space, volume groups, devices."""
 
 OS_RELEASE = (
-    r"^(?:NAME|VERSION|ID|ID_LIKE|VERSION_ID|PRETTY_NAME|ANSI_COLOR|CPE_NAME|HOME_URL|BUG_REPORT_URL|VERSION_CODENAME"
-    r'|PLATFORM_ID|LOGO|REDHAT_\w+|DOCUMENTATION_URL|SUPPORT_URL|VARIANT(?:_ID)?)="?[^"]*"?$'
+    r"^(?:/etc/[a-z-]*release:)?(?:NAME|VERSION|ID|ID_LIKE|VERSION_ID|PRETTY_NAME|ANSI_COLOR|CPE_NAME|HOME_URL|BUG_REPORT_URL|VERSION_CODENAME"
+    r"|PLATFORM_ID|LOGO|REDHAT_\w+|DOCUMENTATION_URL|SUPPORT_URL|SUPPORT_END|PRIVACY_POLICY_URL|UBUNTU_CODENAME|DISTRIB_[A-Z]+|VARIANT(?:_ID)?)"
+    r'="?[^"]*"?$'
+)
+"""Lines of /etc/os-release and lsb-release; grep over several names the file."""
+
+LSB = (
+    r"^(?:Distributor ID:[ \t]+\S|Codename:[ \t]+[a-z]+$|No LSB modules are available\.$|(?:Description|Release):\t\S)"
 )
 UPTIME = r"^[ \t]*[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?[ap]?m?[ \t]+up[ \t].*load averages?: *[0-9.,]+"
 RELEASE = (
     r"^(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*release [0-9]"
     r"|^[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$|^[4-7][1-9]00-[0-9]{2}$|^System [Mm]odel: "
 )
-OWN = "|".join((UNAME, LSCPU, LPARSTAT, SOLARIS, AIX, AIX_LIST, DEVICES, OS_RELEASE, UPTIME, RELEASE))
+OWN = "|".join((UNAME, LSCPU, LSCPU_MORE, LPARSTAT, SOLARIS, AIX, AIX_LIST, DEVICES, OS_RELEASE, LSB, UPTIME, RELEASE))
 FORMAT = Format(
     kind="hostinfo",
     variant="hostinfo",
-    version="1",
+    version="2",
     systems=("solaris", "linux", "aix", "hpux", "bsd", "macos"),
     tables=("hosts", "vmstat"),
     man="uname(1)",
@@ -101,7 +116,8 @@ FORMAT = Format(
 _OWN = re.compile(OWN)
 _LOOK = re.compile(
     r"(?m)^[ \t]*(?:SunOS |Linux |AIX |HP-UX |Darwin |FreeBSD |Architecture:|CPU\(s\):|Node Name|System |Memory size"
-    r"|[0-9]+[ \t]+on-line|Status of |The \S+ ?physical|The physical|Processor Type:|Number Of Processors:|NAME=|PRETTY_NAME="
+    r"|[0-9]+[ \t]+on-line|Status of |The \S+ ?physical|The physical|Processor Type:|Number Of Processors:"
+    r"|(?:/etc/[a-z-]+:)?(?:NAME=|PRETTY_NAME=|DISTRIB_ID=)|Distributor ID:"
     r"|Oracle Solaris|Solaris|Red Hat|Oracle Linux|[0-9]{1,2}:[0-9:apm]+ +up|[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$)"
 )
 _SYSTEMS = {"SunOS": "solaris", "Linux": "linux", "AIX": "aix", "HP-UX": "hpux", "Darwin": "macos"}
@@ -133,7 +149,8 @@ def claim(head: Head) -> Claim | None:
     # `Model:` or `Type :` may stand anywhere; one line must be telling.
     telling = any(
         re.match(
-            rf"{UNAME}|{SOLARIS}|{UPTIME}|{RELEASE}|PRETTY_NAME|Architecture:|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc",
+            rf"{UNAME}|{SOLARIS}|{UPTIME}|{RELEASE}|(?:/etc/[a-z-]+:)?(?:PRETTY_NAME|DISTRIB_ID)=|Distributor ID:"
+            r"|Architecture:|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc",
             x,
         )
         for x in head.lines[:400]
@@ -204,6 +221,9 @@ class _Reader:
             self.put(line_no, "release", {"os": "solaris", "os_release": match[1]}, new=True)
         elif re.match(OS_RELEASE, text):
             self.os_release(line_no, text)
+        elif re.match(LSB, line):
+            said = {"os_release": text.partition(":")[2].strip()} if text.startswith("Description:") else {}
+            self.put(line_no, "lsb_release", {"os": "linux", **said})
         elif match := re.fullmatch(r"(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*", text):
             self.put(line_no, "release", {"os": "linux", "os_release": text}, new=True)
         elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}|[4-7][1-9]00-[0-9]{2}", text):
@@ -223,6 +243,8 @@ class _Reader:
                 re.match(DEVICES, line) is not None
                 or re.fullmatch(r"SUNW,[A-Za-z0-9_+-]+|i86pc", line.strip()) is not None
             )
+        if tool == "lscpu":
+            return re.match(LSCPU_MORE, line) is not None or line.startswith(" " * 16)
         return tool == "prtconf aix" and AIX_MORE.match(line) is not None
 
     def processor(self, line_no: int, tool: str, number: str) -> None:
@@ -322,6 +344,6 @@ class _Reader:
         self.put(line_no, "prtconf aix", row, new=name == "System Model")
 
     def os_release(self, line_no: int, text: str) -> None:
-        name, _, value = text.partition("=")
-        row = {"os_release": value.strip('"')} if name == "PRETTY_NAME" else {}
+        name, _, value = re.sub("^/etc/[a-z-]+:", "", text).partition("=")
+        row = {"os_release": value.strip('"')} if name in ("PRETTY_NAME", "DISTRIB_DESCRIPTION") else {}
         self.put(line_no, "os-release", {"os": "linux", **row})
