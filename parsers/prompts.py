@@ -53,7 +53,7 @@ _NAMED = re.compile(
     r"|(?:SQL|ASMCMD|LSNRCTL|adrci|mysql|psql|crash|RMAN|DGMGRL)(?: \[[^\]]*\])?>"
     r") ?(?:" + _COMMAND + r")?$"
 )
-_BARE = re.compile(rf"^[#$] {{0,2}}(?P<command>(?:(?:sudo|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")
+_BARE = re.compile(rf"^[#$] {{0,2}}(?P<command>(?:(?:sudo|pfexec|time|nohup|nice|ptime) )*{_PATH_WORD}(?:[ \t].*)?)$")
 _PERCENT = re.compile(rf"^% (?P<command>(?!time\b){_PATH_WORD}(?:[ \t].*)?)$")
 _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$")
 _LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")

@@ -38,6 +38,7 @@ MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped Fil
         ("# /usr/sbin/lockstat -A sleep 5", None, "/usr/sbin/lockstat -A sleep 5"),
         ("# sudo perf top", None, "sudo perf top"),
         ("# ./connect -n 5", None, "./connect -n 5"),
+        ("$ pfexec snoop -d net0 -rV", None, "pfexec snoop -d net0 -rV"),
         ("[root ~]# strace -c -p 8803", None, "strace -c -p 8803"),
         ("[oracle@db1:~]$ lsnrctl status", "db1", "lsnrctl status"),
         ("❯ sudo tcpdump -i eth0", None, "sudo tcpdump -i eth0"),
