@@ -1,7 +1,7 @@
 r"""Counters of protocols and lists of sockets: netstat -s, netstat -an, nstat, /proc/net/snmp and netstat.
 
-Tools: netstat -s of Solaris, Linux, AIX, HP-UX, BSD; netstat -an (also -p, -f, and Windows); nstat(8); /proc/net/snmp and netstat. Capture: `netstat -s -P tcp`
-(Solaris), `netstat -s` twice with the time between; `nstat -az`.
+Tools: netstat -s of Solaris, Linux, AIX, HP-UX, BSD, Junos; netstat -an (also -p, -e, -o, -f, Solaris -u, macOS -v, Windows); nstat(8);
+/proc/net/snmp and netstat. Capture: `netstat -s -P tcp` (Solaris), `netstat -s` twice with the time between; `nstat -az`.
 
 Samples::
 
@@ -42,31 +42,42 @@ PAIRS = (
     + PAIR.replace("(", "(?:")
     + r"[ \t]*)+$"
 )
-GROUP = r"^([A-Za-z][A-Za-z0-9]{1,12}):$"
-SECTION = r"^([ \t]+)([A-Za-z][^=]*):$"
-FIRST = r"^([ \t]+)([0-9]+) ([A-Za-z(][^=]*)$"
+GROUP = r"^([A-Za-z][A-Za-z0-9_]{1,12}):$"
+SECTION = r"^([ \t]+)([A-Za-z][^=]*:|(?:Out|In)put Histogram)$"
+FIRST = r"^([ \t]+)([0-9]+) {1,2}([A-Za-z(][^=]*)$"
 NAMED = r"^([ \t]+)([A-Za-z#][A-Za-z0-9 ,'/_()-]*): *([0-9]+)$"
-WITHIN = r"^([ \t]+)([A-Za-z][A-Za-z0-9 ,'/_-]*?) ([0-9]+) ([a-z][a-z ]*)$"
-BYTES = r"\(([0-9]+) ([a-z][a-z ]*)\)"
+WITHIN = r"^([ \t]+)([A-Za-z][A-Za-z0-9 ,'/_-]*?) ([0-9]+) ([a-z][A-Za-z ]*)$"
+BYTES = r"\((?:for |including |of )?([0-9]+) ([a-z][a-z ]*)\)"
+UNCOUNTED = r"\([a-z ]*-(?:[0-9]| )"
+"""No count of bytes: the line was damaged."""
+
 NSTAT = r"^([A-Z][A-Za-z0-9]+)[ \t]+([0-9]+)[ \t]+([0-9.]+)$"
 NSTAT_HEAD = r"^#(?:kernel|[0-9]+\.[0-9]+ sampling)"
 PROC_NAMES = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): ((?:[A-Z][A-Za-z0-9]* )*[A-Z][A-Za-z0-9]*) ?$"
 PROC = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): (-?[0-9]+(?: -?[0-9]+)*) *$"
 SOCKET = (
     r"^[ \t]*((?i:tcp|udp|sctp|raw|icmp)[46]{0,2}6?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)"
-    r"(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([0-9]+)?/?([^ \t].*)?)?$"
+    r"(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([^ \t].*))?$"
 )
+PROGRAM = r"(?:^|[ \t])([0-9]+)/([^ \t].*)?$"
+TIMER = r"[ \t]+(?:off|on|keepalive|timewait|probe|unkn-[0-9]+) \([0-9./]+\)[ \t]*$"
+"""Behind the state: Linux -p says process and program, -e user and inode before them, -o a timer behind them."""
+
+BUFFERS = r"^[0-9]+[ \t]+[0-9]+[ \t]+([0-9]+)[ \t]+[0-9]+(?:[ \t]|$)"
+"""macOS -v: two limits of buffers, the process, the one it acts for."""
+
 SOCKET_SOLARIS = (
     r"^[ \t]*([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+"
+    r"(?:[a-z_][^ \t]*[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+)?"
     r"([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([A-Z][A-Z_0-9]+)$"
 )
 SOCKET_WINDOWS = (
     r"^[ \t]+(TCP|UDP)[ \t]+([^ \t]+:[0-9*]+)[ \t]+([^ \t]+:[0-9*]+)(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([0-9]+))?$"
 )
-UNBOUND = r"^[ \t]+(\*\.\*|[0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*))[ \t]+(Idle|Unbound|Connected)[ \t]*$"
+UNBOUND = r"^[ \t]+(\*\.\*|[0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*))[ \t]+(?:[a-z_][^ \t]*[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+)?(Idle|Unbound|Connected)[ \t]*$"
 UNIX = r"^unix[ \t]+([0-9]+)[ \t]+\[[^\]]*\][ \t]+(STREAM|DGRAM|SEQPACKET|RAW)[ \t]+([A-Z]+)?"
 HEADS = (
-    r"^(?:Active |Proto |[ \t]*Local Address|(?:TCP|UDP|SCTP): IPv|TCP$|UDP$|SCTP$|-{5}|[ \t]+-{5}|\(Not all processes|[ \t]*will not be shown|"
+    r"^(?:[ \t]*(?:Active |Proto |Local Address)|(?:TCP|UDP|SCTP): IPv|TCP$|UDP$|SCTP$|-{5}|[ \t]+-{5}|\(Not all processes|[ \t]*will not be shown|"
     r"netstat: |error parsing)|^[ \t]*$"
 )
 
@@ -90,7 +101,7 @@ def _format(variant: str, systems: tuple[str, ...], table: str, example: str, ow
     return Format(
         "netstat",
         variant,
-        "1",
+        "2" if variant in ("s", "an") else "1",
         systems,
         (table,),
         man,
@@ -180,7 +191,7 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
     )
     lines = frame.filter(~line.str.contains(PAIRS)).with_columns(
         group=line.str.extract(GROUP).str.to_lowercase(),
-        section=line.str.extract(SECTION, 2),
+        section=line.str.extract(SECTION, 2).str.strip_suffix(":"),
         deep=line.str.extract(SECTION, 1).str.len_chars().cast(pl.Int64),
         indent=line.str.extract(r"^([ \t]*)").str.len_chars().cast(pl.Int64),
     )
@@ -202,7 +213,7 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
     if len(headed):
         last = headed.row(-1, named=True)
         state |= {"section": last["section"], "deep": last["deep"], "printed": last["printed"]}
-    parts, left = [], headed
+    parts, left = [], headed.filter(~line.str.contains(UNCOUNTED))
     for pattern, names in (
         (FIRST, "indent0 text name"),
         (NAMED, "indent0 name text"),
@@ -218,7 +229,9 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
         parts.append(fit.select("line_no", "t_local", "printed", "section", "deep", "indent", "name", "text"))
     rows = pl.concat(parts)
     more = rows.filter(pl.col("name").str.contains(BYTES))
-    more = more.with_columns(text=pl.col("name").str.extract(BYTES, 1), name=pl.col("name").str.replace(BYTES, "$2"))
+    more = more.with_columns(
+        text=pl.col("name").str.extract(BYTES, 1), name=pl.col("name").str.replace(" *" + BYTES, " $2")
+    )
     rows = pl.concat([rows.with_columns(name=pl.col("name").str.replace(r" *" + BYTES, "")), more])
     protocol = pl.col("printed").str.to_lowercase()
     grp = protocol.replace(_GROUPS)
@@ -232,9 +245,7 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
         item=pl.coalesce(pl.when(inside).then(pl.col("section")), special),
         value=pl.col("text").cast(pl.Float64),
         name=pl.col("name").str.strip_chars_end("."),
-        mode=pl.when(pl.col("name").str.contains(r"^connections established"))
-        .then(pl.lit("level"))
-        .otherwise(pl.lit("total")),
+        mode=pl.when(pl.col("name") == "connections established").then(pl.lit("level")).otherwise(pl.lit("total")),
     )
     keep = ["line_no", "t_local", "grp", "item", "name", "value", "mode"]
     counter_rows.add(pl.concat([pairs.select(keep), rows.select(keep)]), out, state)
@@ -323,10 +334,10 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         state["section"] = frame["section"][-1]
     out.read(frame.filter(line.str.contains(HEADS) & (line != ""))["line_no"])
     shapes = (
-        (SOCKET, ["proto", "recvq", "sendq", "local", "peer", "state", "pid", "comm"]),
-        (SOCKET_SOLARIS, ["local", "peer", "swind", "sendq", "rwind", "recvq", "state"]),
+        (SOCKET, ["proto", "recvq", "sendq", "local", "peer", "state", "more"]),
+        (SOCKET_SOLARIS, ["local", "peer", "pid", "comm", "swind", "sendq", "rwind", "recvq", "state"]),
         (SOCKET_WINDOWS, ["proto", "local", "peer", "state", "pid"]),
-        (UNBOUND, ["local", "state"]),
+        (UNBOUND, ["local", "pid", "comm", "state"]),
         (UNIX, ["refs", "kind", "state"]),
     )
     found = []
@@ -337,6 +348,10 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         if fit.is_empty():
             continue
         fit = fit.with_columns(line.str.extract_groups(pattern).struct.rename_fields(names).alias("g")).unnest("g")
+        if "more" in names:
+            program = pl.col("more").str.replace(TIMER, "").str.strip_chars_end()
+            pid = pl.coalesce(program.str.extract(PROGRAM, 1), pl.col("more").str.extract(BUFFERS))
+            fit = fit.with_columns(pid=pid, comm=program.str.extract(PROGRAM, 2))
         missing = [
             pl.lit(None, pl.String).alias(n)
             for n in ("proto", "recvq", "sendq", "local", "peer", "pid", "comm")
@@ -358,7 +373,7 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
                 recvq=pl.col("recvq").cast(pl.Int64, strict=False),
                 sendq=pl.col("sendq").cast(pl.Int64, strict=False),
                 pid=pl.col("pid").cast(pl.Int64, strict=False),
-                comm=pl.col("comm").replace("-", None),
+                comm=pl.col("comm"),
             )
         )
     if found:

@@ -119,3 +119,49 @@ def test_names_of_proc_net_come_together_with_their_values(told):
     text = f"TcpExt: {' '.join(told)}\nTcpExt: {' '.join(map(str, told.values()))}\nTcpExt: 1 2 3 4 5 6 7\n"
     rows = parse_bytes(text.encode(), "netstat", "proc").tables["counters"]
     assert rows.select("grp", "name", "value").rows() == [("tcp", f"TcpExt{n}", float(v)) for n, v in told.items()]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("tcp        0      0 10.0.0.1:1521   10.0.0.2:40000   ESTABLISHED 4711/tnslsnr", (4711, "tnslsnr")),
+        ("tcp        0      0 10.0.0.1:1521   10.0.0.2:40000   ESTABLISHED 4711/sshd: oracle    keepalive (7193.25/0/0)", (4711, "sshd: oracle")),
+        ("tcp        0      0 10.0.0.1:1521   10.0.0.2:40000   ESTABLISHED 1000       123456     4711/tnslsnr", (4711, "tnslsnr")),
+        ("tcp        0      0 10.0.0.1:1521   10.0.0.2:40000   TIME_WAIT   0          0          -                    timewait (31.10/0/0)", (None, None)),
+        ("tcp        0      0 10.0.0.1:1521   10.0.0.2:40000   TIME_WAIT   off (0.00/0/0)", (None, None)),
+        ("tcp4       0      0  10.0.0.1.8080         *.*                    LISTEN       131072  131072  4242      0", (4242, None)),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_the_state(line, expected):
+    rows = read_bytes(f"Active Internet connections\n{line}\n{line}\n".encode()).table("sockets")
+    assert rows.select("pid", "comm").row(0) == expected
+
+
+def test_numbers_in_brackets_are_counters_of_their_own():
+    text = b"tcp:\n\t10 acks (for 2000 bytes)\n\t7 connections closed (including 3 drops)\n\t4 connections established (including accepts)\n"
+    rows = read_bytes(text).table("counters")
+    assert rows.select("name", "value", "mode").rows() == [
+        ("acks", 10.0, "total"),
+        ("acks bytes", 2000.0, "total"),
+        ("connections closed", 7.0, "total"),
+        ("connections closed drops", 3.0, "total"),
+        ("connections established (including accepts)", 4.0, "total"),
+    ]
+
+
+WORDS = st.sampled_from(["Active Opens", "Segments Retransmitted", "Datagrams Failing Fragmentation"])
+
+
+@settings(max_examples=30, deadline=None, database=None)
+@given(
+    st.dictionaries(WORDS, st.integers(0, 2**53), min_size=1), st.tuples(st.integers(0, 10**9), st.integers(0, 10**9))
+)
+def test_counters_of_windows(told, both):
+    text = "\nTCP Statistics for IPv4\n\n" + "".join(f"  {n:<36}= {v}\n" for n, v in told.items())
+    text += f"\nICMPv6 Statistics\n\n                            Received    Sent\n  Time Exceeded             {both[0]:<12}{both[1]}\n"
+    rows = parse_bytes(text.encode(), "netstat", "windows_s").tables["counters"]
+    expected = [("tcp", "IPv4", n, float(v)) for n, v in told.items()]
+    expected += [
+        ("icmp6", None, f"{side} Time Exceeded", float(v)) for side, v in zip(("Received", "Sent"), both, strict=True)
+    ]
+    assert rows.select("grp", "item", "name", "value").rows() == expected
