@@ -38,12 +38,13 @@ SERVICES = {
 }
 """Ports that tools print by name where nobody said -n; 1521 is registered as ncube-lm."""
 
-_ETHER = (
+_FRAME = (
     r"(?:(?:[0-9a-f:]{11,17} (?:\([^)]*\) )?> (?:[0-9a-f:]{11,17}|Broadcast)(?: \([^)]*\))?, (?:ethertype )?"
     # What -i any prints for it: the sender's alone.
     r"|(?:(?:In|Out|B|M|P) +)?(?:ifindex [0-9]+ )?[0-9a-f:]{17} (?:\([^)]*\) )?ethertype )"
-    r"[^,]{1,40}, length [0-9]+: (?:vlan ([0-9]+), p [0-9]+, (?:DEI, )?(?:ethertype )?[^,]{1,40}, )?)?"
+    r"[^,]{1,40}, length [0-9]+: (?:vlan ([0-9]+), p [0-9]+, (?:DEI, )?(?:ethertype )?[^,]{1,40}, )?)"
 )
+_ETHER = f"{_FRAME}?"
 # -ttt and -ttttt: a blank in front.
 _STAMP = (
     r"(?: ?(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9}) |([0-9]{9,10}\.[0-9]{1,9}) )?"
@@ -57,9 +58,22 @@ TCPDUMP_SECOND = r"^[ \t]{2,}" + _PAIR
 TCPDUMP_FIRST = r"^" + _STAMP + _ETHER + r"(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
 TCPDUMP_QUOTED = r"^\t(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
 """The head of the packet that an ICMP error quotes, under -v: the line below it is no packet of its own."""
+_ARP_OVER = r"(?:\([^>]*\), |Ethernet \(len 6\), IPv4 \(len 4\), )?"
 TCPDUMP_ARP = (
-    r"^" + _STAMP + _ETHER + r"(?i:arp),? (?:\([^>]*\), )?(?i:request |reply )?(who-has|[0-9A-Za-z.:_-]+)(.*)$"
+    r"^"
+    + _STAMP
+    + r"(?:"
+    + _ETHER
+    + r"(?i:arp),? "
+    + _ARP_OVER
+    + r"(?i:request |reply )?|"
+    + _FRAME
+    + _ARP_OVER
+    + r"(?:Request|Reply) )"
+    r"(who-has|[0-9A-Za-z.:_-]+)(.*)$"
 )
+"""Under -e the frame has said ARP already."""
+
 TCPDUMP_TCP = (
     r"Flags \[([A-Z.none]*)\](?:, cksum [^,]*)?(?:, seq ([0-9]+)(?::([0-9]+))?)?(?:, ack ([0-9]+))?(?:, win ([0-9]+))?"
 )
@@ -67,8 +81,8 @@ TCPDUMP_OLD = (
     r": ([SFPRWE]+|\.) (?:\[[^\]]*\] )?(?:([0-9]+):([0-9]+)\(([0-9]+)\) ?)?(?:ack ([0-9]+) ?)?(?:win ([0-9]+))?"
 )
 SNOOP = (
-    r"^ *(?:[0-9]+ +)?(?:([0-9]{1,2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]+\.[0-9]{4,6}))? *([0-9A-Za-z][0-9A-Za-z.:_-]*) -> "
-    r"([0-9A-Za-z(][0-9A-Za-z.:_()-]*) +(?:VLAN#([0-9]+): )?(?:length: +[0-9]+ +)?([A-Z]{2,8}[0-9]?|ICMPv6) ?"
+    r"^ *(?:[0-9]+[ \t]+)?(?:([0-9]{1,2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]+\.[0-9]{4,6}))? *([0-9A-Za-z][0-9A-Za-z.:_-]*) -> "
+    r"([0-9A-Za-z(*][0-9A-Za-z.:_()-]*) +(?:VLAN#([0-9]+): )?(?:length: +[0-9]+ +)?(ICMPv6|[A-Z]{2,8}[0-9]?) ?"
 )
 TSHARK = (
     r"^ *(?:[0-9]+ +)?(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9})) +"
@@ -180,7 +194,10 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
     for name, port, whole in (("src", "sport", "from"), ("dst", "dport", "to")):
         ends[port] = pl.when(ported).then(_port(pl.col(whole)))
         ends[name] = pl.when(ported).then(pl.col(whole).str.replace(r"\.[0-9A-Za-z_-]+$", "")).otherwise(pl.col(whole))
-    arp = _groups(frame.filter(~pl.col("line").str.contains(TCPDUMP)), TCPDUMP_ARP, "date clock epoch vlan who rest")
+    arp = _groups(
+        frame.filter(~pl.col("line").str.contains(TCPDUMP)), TCPDUMP_ARP, "date clock epoch vlan vlan_e who rest"
+    )
+    arp = arp.with_columns(vlan=pl.coalesce("vlan", "vlan_e"))
     words = pl.col("rest")
     arp = arp.with_columns(
         proto=pl.lit("arp"),
@@ -233,12 +250,19 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
         **number,
         flags=pl.when(tcp).then(flags),
         proto=pl.col("layer").replace({"ICMPv6": "icmp6", "DNS": "udp"}).str.to_lowercase(),
-        len=line.str.extract(r" (?i:len)=([0-9]+)"),
+        # Of UDP snoop prints the length in its header, which has eight bytes itself.
+        len=_less(line.str.extract(r" (?i:len)=([0-9]+)"), pl.when(pl.col("layer") == "UDP").then(8).otherwise(0)),
         payload=pl.when(~tcp & (pl.col("layer") != "UDP")).then(
             line.str.extract(r" -> [^ ]+ +(?:VLAN#[0-9]+: )?([^?]{1,80})")
         ),
     )
     return complete(rows)
+
+
+def _less(number: pl.Expr, by: pl.Expr) -> pl.Expr:
+    """Take off a head's length; what is shorter than its head has no length."""
+    rest = number.cast(pl.Int64, strict=False) - by
+    return pl.when(rest >= 0).then(rest)
 
 
 def tshark(frame: pl.DataFrame) -> pl.DataFrame:

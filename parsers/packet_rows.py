@@ -15,7 +15,7 @@ from parsers.tcp_flows import PACKETS, Flows
 PROOF = 20
 """So many stamps that never fall are a running clock."""
 
-FULL = ("snoop_v", "tshark_V", "ipreport")
+FULL = ("snoop_v", "tshark_V", "tshark_fields", "ipreport")
 """What prints packets layer by layer (`state["tool"]`)."""
 
 COLUMNS = (

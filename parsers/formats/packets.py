@@ -19,8 +19,8 @@ nanoseconds survive. A stamp is when the packet passed the capture, on either ho
 Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
 stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
 that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission.
-Under -v an ICMP error quotes a packet: its two lines are no packet.
-Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: tshark -T fields, tunnels;
+Under -v an ICMP error quotes a packet: its two lines are no packet. Packets within a tunnel (VXLAN, OTV) are rows without a time.
+Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: `<host>` written over an address by hand;
 lines of tshark that name a protocol above TCP have no ports.
 """
 
@@ -56,8 +56,8 @@ from parsers.tables import State, Tables, line_span
 DETAIL = (
     r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^[0-9a-f]{4,8}  (?:[0-9a-f]{2} ){1,16} |"
     r"^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
-    r"^Using device |^[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
-    rf"^tcpdump: (?:listening on|verbose)|^[0-9]+ packets captured$|{LAYERS_END}"
+    r"^Using device |^(?:\^C)?[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
+    rf"^tcpdump: (?:listening on|verbose)|^[0-9]+ [0-9]+ packets captured$|^\^C$|{LAYERS_END}"
 )
 
 _BEGINS = (
@@ -81,7 +81,7 @@ FORMATS = (
     Format(
         kind="packets",
         variant="text",
-        version="3",
+        version="4",
         systems=("solaris", "linux", "aix", "hpux", "freebsd", "macos", "windows"),
         tables=("packets", "tcp_flows"),
         man="tcpdump(1), snoop(1M), tshark(1)",

@@ -22,7 +22,7 @@ date in snoop and newer ipreport. Of each field the first in a packet counts: wh
 complains of. `len` is the payload, by the lengths in the headers; `ack` is empty where the ACK flag is not set. tshark's raw
 sequence numbers are taken where it prints them, else its relative ones. Traps: older ipreport prints sequence numbers in hexadecimal, and
 eight digits may be either: they are empty until one with a letter, or one of nine digits, tells. Known gaps: tunnels (the
-outer addresses are given, or none), names of ports and hosts (addresses are taken), tshark -T fields.
+outer addresses are given, or none), names of ports and hosts (addresses are taken).
 """
 
 from __future__ import annotations
@@ -68,13 +68,17 @@ IPREPORT = (
 )
 _REMARK = {
     "snoop_v": r"^Using device ",
-    "tshark_V": r"^Capturing on |^[0-9]+ packets? ",
+    # Wireshark prints the summary above: the details say it again.
+    "tshark_V": (
+        r"^Capturing on |^[0-9]+ packets? |^No\. +Time +Source +Destination"
+        r"|^ *[0-9]+ +[0-9]+\.[0-9]{2,9} +\S+ +(?:(?:→|->) +)?\S+ +[A-Z][A-Za-z0-9_./-]* +\S"
+    ),
     "ipreport": r"^IPTRACE version",
 }
 FORMATS = tuple(
     Format(
-        kind="packets", variant=variant, version="1", systems=systems, tables=("packets", "tcp_flows"), man=man, example=example,
-        clocks=clocks, own=own,
+        kind="packets", variant=variant, version="2" if variant == "tshark_V" else "1", systems=systems, tables=("packets", "tcp_flows"), man=man,
+        example=example, clocks=clocks, own=own,
     )
     for variant, systems, man, example, clocks, own in (
         ("snoop_v", ("solaris", "illumos"), "snoop(1M)", "snoop -v -i FILE", ("wall-local", "none"), SNOOP),
@@ -198,7 +202,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     variant = state["tool"] = state["variant"]
     capture = Capture(source, out, state)
     line = pl.col("line")
-    own, remark = line.str.contains(_OWN[variant]), line.str.contains(_REMARK[variant])
+    remark = line.str.contains(_REMARK[variant])
+    own = line.str.contains(_OWN[variant]) & ~remark
     # The end of a packet whose beginning was cut off stays unknown.
     number = _begins(variant).cum_sum()
     for lines, _ in records(source, out, state, _begins(variant), (own & (number > 0)) | remark):

@@ -275,3 +275,37 @@ def test_an_address_of_snoop_is_no_port():
     text += "  2   0.00100 a -> b TCP D=1521 S=40000 Syn Seq=1000 Len=0 Win=49640\n"
     rows = read_bytes(text.encode(), Hints(kind="packets", variant="text")).table("packets")
     assert rows.select("proto", "sport", "dport").rows() == [("ip", None, None), ("tcp", 40000, 1521)]
+
+
+A, B = "00:16:3e:00:00:01", "00:16:3e:00:00:02"
+ASKED = "Request who-has 10.1.1.2 tell 10.1.1.1, length 28"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"{A} > ff:ff:ff:ff:ff:ff, ethertype ARP (0x0806), length 42: {ASKED}", ("10.1.1.1", "10.1.1.2", None)),
+        (
+            f"{A} > ff:ff:ff:ff:ff:ff, ethertype 802.1Q (0x8100), length 64: vlan 7, p 0, ethertype ARP (0x0806), Ethernet (len 6), IPv4 (len 4), {ASKED}",
+            ("10.1.1.1", "10.1.1.2", 7),
+        ),
+        (
+            f"{B} > {A}, ethertype ARP (0x0806), length 42: Reply 10.1.1.2 is-at {B}, length 28",
+            ("10.1.1.2", None, None),
+        ),
+        (
+            "ARP, Ethernet (len 6), IPv4 (len 4), Request who-has db1 tell 10.1.1.1, length 28",
+            ("10.1.1.1", "db1", None),
+        ),
+    ],
+)
+def test_arp_of_tcpdump_with_e_and_v(line, expected):
+    rows = read_bytes(f"09:15:05.001000 {line}\n09:15:06.001000 {line}\n".encode()).table("packets")
+    assert rows.select("src", "dst", "vlan").row(0) == expected
+    assert set(rows["proto"]) == {"arp"}
+
+
+def test_snoop_counts_the_head_of_udp_and_knows_icmp6():
+    text = b"  1   0.00000   client -> db1   UDP D=53 S=40000 LEN=8\n  2   0.10000  fe80::1 -> ff02::1   ICMPv6 Neighbor solicitation\n"
+    rows = read_bytes(text).table("packets")
+    assert rows.select("proto", "len").rows() == [("udp", 0), ("icmp6", None)]
