@@ -45,3 +45,19 @@ def test_records_without_rules_between_them_are_two():
     one = b"LABEL:          CORE_DUMP\nIDENTIFIER:     A924A5FC\n\nDate/Time:       Thu Apr 14 05:58:16 2016\nType:            PERM\n"
     table = read_bytes(one * 2).table("logs")
     assert table.select("line_no", "line_end", "code").rows() == [(1, 5, "A924A5FC"), (6, 10, "A924A5FC")]
+
+
+def test_faults_that_fmadm_lists_are_a_row_each():
+    rule = "--------------- ------------------------------------  -------------- ---------\n"
+    head = f"{rule}TIME            EVENT-ID                              MSG-ID         SEVERITY\n{rule}"
+    one = "Jul 31 15:13:19 4a300256-d6fd-489d-81db-ce510f92b078  SUN4V-8000-E2  Critical\n\nHost        : db1\n\nFault class : fault.memory.bank 95%\n"
+    two = "Aug 01 16:00:00 5b300256-d6fd-489d-81db-ce510f92b079  SUNOS-8000-J0  Major\n\n"
+    two += "Suspect 1 of 1 :\n   Fault class : defect.sunos.eft.unexpected_telemetry\n"
+    affects = "Affects     : mem:///unum=MB/CMP0\n                  faulted and taken out of service\n\nDescription : Too many\n              errors.\n\n"
+    reading = read_bytes(f"{head}{one}{affects}{head}{two}".encode(), Hints(year=2008))
+    rows = reading.table("logs").select("line_no", "code", "severity", "program", "text").rows()
+    assert rows == [
+        (4, "SUN4V-8000-E2", "Critical", "mem:///unum=MB/CMP0", "fault.memory.bank: Too many errors."),
+        (18, "SUNOS-8000-J0", "Major", None, "defect.sunos.eft.unexpected_telemetry"),
+    ]
+    assert reading.account.account.unknown == 0
