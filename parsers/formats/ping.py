@@ -48,8 +48,8 @@ FAILURE = (
     r"|(Request timed out\.?|Zeitüberschreitung der Anforderung\.?|D.lai d.attente de la demande d.pass.\.?|请求超时。?"
     r"|Tiempo de espera agotado para esta solicitud\.?|Esgotado o tempo limite do pedido\.?|Richiesta scaduta\.?"
     r"|Превышен интервал ожидания для запроса\.?|no answer from .*)"
-    rf"|(?:Reply from [^ ]+: |[0-9]+ bytes from {_FROM})?(Destination (?:host|net|port|protocol)[a-z ]* unreachable\.?"
-    r"|Time to live exceeded|TTL expired in transit\.?)[ \t]*$"
+    rf"|(?:(?:Reply from|Antwort von) [^ ]+: |[0-9]+ bytes from {_FROM})?(Destination (?:host|net|port|protocol)[a-z ]* unreachable\.?"
+    r"|Ziel(?:host|netz) nicht erreichbar\.?|Time to live exceeded|TTL expired in transit\.?)[ \t]*$"
     r"|ping6?: (?:sendto|sendmsg): ([A-Za-z ]+)$)"
 )
 DETAIL = (
@@ -85,7 +85,10 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """Most lines are answers, or a few stand under the banner."""
-    if not re.search(r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], ", head.text):
+    if not re.search(
+        r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired",
+        head.text,
+    ):
         return None
     if sum(any(match(x) for match in _KNOWN) for x in head.spread) * 4 < len(head.spread):
         return None

@@ -10,7 +10,7 @@ Samples::
 
 Tables: params, scope resolv: a row for each nameserver in order, domain, search and sortlist as lists, `options` as a list
 and each option once more under its own name with its number. Clock: none. Traps: of domain and search the last line
-counts; resolvers ask the first three nameservers only, so further ones are not active; # and ; begin comments.
+counts, lines of options add up; resolvers ask the first three nameservers only, so further ones are not active; # and ; begin comments.
 Known gaps: none known.
 """
 
@@ -32,7 +32,7 @@ OWN = (
 FORMAT = Format(
     kind="resolv_conf",
     variant="resolv_conf",
-    version="1",
+    version="2",
     systems=("solaris", "linux", "aix", "bsd"),
     tables=("params",),
     man="resolv.conf(5)",
@@ -62,7 +62,7 @@ def claim(head: Head) -> Claim | None:
 
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` counts nameservers."""
-    settings = Settings(many=frozenset({"nameserver"}))
+    settings = Settings(many=frozenset({"nameserver", "options"}))
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
             text = line.strip()

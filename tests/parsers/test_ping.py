@@ -72,3 +72,13 @@ def test_fping():
 def test_an_answer_in_each_dialect(line):
     row = read_bytes(line.encode(), Hints(kind="ping")).table("conn_times").row(0, named=True)
     assert (row["ok"], row["elapsed_s"]) == (True, pytest.approx(0.012))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Reply from 192.0.2.69: Destination host unreachable.", "Antwort von 192.0.2.69: Zielhost nicht erreichbar."],
+)
+def test_a_host_that_is_not_there_is_all_that_windows_says(line):
+    reading = read_bytes(f"Pinging 192.0.2.72 with 32 bytes of data:\n{line}\n{line}\n{line}\n".encode())
+    assert reading.account.kind == "ping"
+    assert reading.table("conn_times")["ok"].to_list() == [False] * 3

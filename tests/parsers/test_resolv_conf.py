@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,3 +40,16 @@ def test_only_three_nameservers_are_asked():
 
 def test_prose_about_options_is_no_resolver():
     assert read_bytes(b"options are many\nand search is hard\n").account.kind is None
+
+
+def test_lines_of_options_add_up_and_the_last_of_each_counts():
+    text = b"nameserver 192.0.2.53\noptions timeout:1\noptions rotate\noptions timeout:3\n"
+    rows = read_bytes(text).table("params").filter(pl.col("name") != "nameserver")
+    assert rows.select("name", "value", "active").rows() == [
+        ("timeout", "1", False),
+        ("options", "timeout:1", True),
+        ("rotate", "on", True),
+        ("options", "rotate", True),
+        ("timeout", "3", True),
+        ("options", "timeout:3", True),
+    ]
