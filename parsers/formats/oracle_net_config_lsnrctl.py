@@ -41,6 +41,8 @@ _CHINESE = {
     "别名": "Alias", "版本": "Version", "启动日期": "Start Date", "正常运行时间": "Uptime", "跟踪级别": "Trace Level", "安全性": "Security",
     "默认服务": "Default Service", "监听程序参数文件": "Listener Parameter File", "监听程序日志文件": "Listener Log File",
 }  # fmt: skip
+_FLAT = re.compile(rf"^ *({_NAMES}) (\S.*)$")
+"""A setting whose blanks were collapsed: only below the title, where its name alone tells it."""
 _BANNER = re.compile(
     r"^ *LSNRCTL(?:80)? for ([^:]+): Version ([0-9.]+)(?:.* on ([0-9]{1,2}-[^ -]{1,10} ?-[0-9]{2,4}) ([0-9:]{8}))?"
 )
@@ -54,6 +56,7 @@ _ERROR = re.compile(r"^ *(TNS-[0-9]{5}): |^ *[A-Za-z0-9/ -]{3,40} Error: [0-9]+:
 _PLAIN = re.compile(
     r"^ *(?:Copyright \(c\)|Connecting to \(|STATUS of the LISTENER|-{8,}$|Listening Endpoints Summary|Services Summary\.\.\.|Handler\(s\):"
     r"|LOCAL SERVER|REMOTE SERVER|DISPATCHER\b|\(ADDRESS *=|The command completed successfully|The listener supports no services"
+    r"|Log messages written to |Trace information written to |Listening on: |System parameter file is "
     r"|Welcome to LSNRCTL|LSNRCTL>|(?:Presentation|Session): |命令执行成功)|^[^()]+ \((?:DESCRIPTION|ADDRESS) *=|^.*(?:\bSTATUS|\.\.)$"
 )
 FORMAT = Format(
@@ -135,7 +138,9 @@ class _Reader:
         carry.status = line.strip().startswith("-----") or (carry.status and not _ENDPOINT.match(line))
         if banner := _BANNER.match(line):
             self.banner(line_no, banner)
-        elif setting := (_ANY_SETTING if carry.status else _SETTING).match(line):
+        elif setting := (carry.status and _ANY_SETTING.match(line)) or (_FLAT if carry.status else _SETTING).match(
+            line
+        ):
             self.setting(line_no, _CHINESE.get(setting[1], setting[1]), setting[2])
         elif service := _SERVICE.match(line):
             carry.service, carry.instance = service[1], ""
