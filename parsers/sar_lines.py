@@ -17,7 +17,9 @@ from parsers.small_texts import whole
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
-BANNER = r"^Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
+BANNER = (
+    r"^[ \t]*Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
+)
 """Release, host, date, machine, CPUs."""
 
 UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2}))$"
@@ -40,6 +42,7 @@ _SECTION_WORD = rf"(?:%[A-Za-z][^ \t]*|[A-Za-z][A-Za-z0-9+_.-]*/(?:s|i)|{_KNOWN}
 HEADER = rf"^(?:{_NAME}[ \t]+)*?{_SECTION_WORD}(?:[ \t]+{_NAME})*$"
 """Names only, one of them a percentage, a rate or another known one."""
 
+UNTIMED_ROW = r"^[ \t]*[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){3,}$"
 RESTART = r"^(?:LINUX[ -]RESTART|(?:unix|Unix|UNIX|AIX|HP-UX) [Rr]estarts?)\b.*$"
 COMMENT = r"^COM[ \t]"
 TASK_ROW = r"[ \t](?:[0-9]+[ \t]+-|-[ \t]+[0-9]+)[ \t]+[0-9].*[ \t](?:\|__)?[^ \t]+$"
@@ -120,7 +123,8 @@ def _of_mpstat(names: list[str]) -> bool:
     if names[0] not in ("CPU", "NODE"):
         return False
     if {"%usr", "%user"} & set(names):
-        return "%irq" in names and ("%steal" not in names or names.index("%irq") < names.index("%steal"))
+        unsplit = "%steal" not in names or names.index("%irq") < names.index("%steal") if "%irq" in names else False
+        return unsplit or "intr/s" in names
     return not {"total/s", "MHz", "wghMHz"} & set(names)
 
 
@@ -187,7 +191,17 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         .otherwise(pl.lit("row")),
         banner=banner.cum_sum().cast(pl.Int64) + int(state.get("banner", 0)),
     )
-    return _dated(lines, source, out, state)
+    return _dated(_averaged(lines, state), source, out, state)
+
+
+def _averaged(lines: pl.DataFrame, state: State) -> pl.DataFrame:
+    """A blank time is that of the line above, and so is a blank `Average`: the other devices and CPUs below it are averages."""
+    last = pl.when("timed").then("average").forward_fill().fill_null(pl.lit(bool(state.get("averaged"))))
+    lines = lines.with_columns(below=last)
+    state["averaged"] = bool(lines["below"][-1]) if len(lines) else bool(state.get("averaged"))
+    untimed = (pl.col("shape") == "row") & ~pl.col("timed") & pl.col("below")
+    row = grid.sparse(lines, untimed, pl.col("line").str.contains(UNTIMED_ROW)).fill_null(False)
+    return lines.with_columns(shape=pl.when(row).then(pl.lit("average")).otherwise("shape")).drop("below")
 
 
 def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
