@@ -93,7 +93,7 @@ _HEADS = {
 
 _OTHERS = (
     "F A C CP ADDR SZ WCHAN TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO "
-    "RUSER GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR CODE DATA SWAP nFLT nMaj "
+    "RUSER GROUP RGROUP GID EUID RUID MAJFLT MINFLT TRS DRS BND LIM TSIZ TRSIZE SHR SHARE CODE DATA SWAP nFLT nMaj "
     "nMin nDRT nDrt UTIME WPAR JOBNAME XSIZE SUPGRP FLAGS TGID PGSP PgSp LGRP CPU THREADS MEM PORTS CMPRS PURG "
     "#WQ #PORT #MREG SYSBSD SYSMACH SUID SUPGRPS vMj vMn VMJ VMN OOMA OOMS UNIT MACHINE OWNER SLICE TIME64 JID "
     "VFORK USED SC %VSZ RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs "
@@ -108,6 +108,7 @@ _TYPED = {
     "TT": "word",
     "WCHAN": "word",
     "SHR": "kb",
+    "SHARE": "kb",
     "F": "word",
 }
 _STRICT = {
@@ -128,6 +129,24 @@ SECRET = re.compile(
     r"(?:\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|rman|tnsping)\b.{0,60}? [\w$#]{1,30}/([^ @/\"]{1,60}))|(?:\bmysql\b.{0,80}? -p([^ ]{2,60}))"
 )
 """What a command line gives away; one of the groups holds it."""
+
+
+SUM_CELLS = {
+    "ZONEID": "[0-9]+",
+    "PROJID": "[0-9]+",
+    "TASKID": "[0-9]+",
+    "NPROC": "[0-9]+",
+    "USERNAME": grid.WORD,
+    "ZONE": grid.WORD,
+    "PROJECT": grid.WORD,
+    "SWAP": r"[0-9.,]+[KMGT]?",
+    "SIZE": r"[0-9.,]+[KMGT]?",
+    "RSS": r"[0-9.,]+[KMGT]?",
+    "MEMORY": r"[0-9.,]+%",
+    "TIME": r"[0-9]+:[0-9]{2}[:.][0-9]{2}",
+    "CPU": r"[0-9.,]+%",
+}
+"""Cells of the tables that prstat -a -t -J -T -Z prints below its processes."""
 
 
 @cache

@@ -1,7 +1,7 @@
 r"""Busy processes: prstat of Solaris, top of Linux, FreeBSD, Solaris, HP-UX, topas of AIX.
 
-Tools: prstat(1M) with -a -c -m -L -v -n -s -t -J -T -Z -H, top(1) of procps (batch or a pasted screen, any fields and
-units), FreeBSD, macOS, Solaris and HP-UX, topas (its full screen, and -P). Capture: `prstat -mLc 5 12`, `top -b -n 3 -w 512`.
+Tools: prstat(1M) with -a -c -m -L -v -n -s -t -J -T -Z -H, top(1) of procps 2 to 4 (batch or a pasted screen, any fields
+and units), FreeBSD, macOS, Solaris and HP-UX, topas (its full screen, and -P). Capture: `prstat -mLc 5 12`, `top -b -n 3 -w 512`.
 
 Samples::
 
@@ -31,7 +31,7 @@ import re
 import polars as pl
 
 from parsers import grid, top_cpus, topas_screen
-from parsers.process_columns import HEADING, facts, heading_of, kilobytes, rows, seconds, secrets
+from parsers.process_columns import HEADING, SUM_CELLS, facts, heading_of, kilobytes, rows, seconds, secrets
 from parsers.registry import Claim, Format
 from parsers.sample_stamps import unstamped
 from parsers.snapshots import marked
@@ -56,6 +56,8 @@ FORMATS = tuple(
                 r"^top - [0-9]",
                 r"^last pid: *[0-9]+;",
                 r"^%?Cpu(?:\(s\)|[0-9]+ *):",
+                r"^CPU[0-9]* *states:",
+                r"^[0-9]+ processes: [0-9]+ sleeping",
                 topas_screen.OWN,
             )
         )
@@ -69,37 +71,26 @@ FORMATS = tuple(
 )
 
 _OF_PRSTAT = {"PROCESS/NLWP", "PROCESS/LWPID", "PROCESS/LWP"}
-_OF_TOP = {"TIME+", "VIRT", "RES", "WCPU", "%WCPU", "THR", "#TH", "%VSZ"}
+_OF_TOP = {"TIME+", "VIRT", "RES", "WCPU", "%WCPU", "THR", "#TH", "%VSZ", "SHARE"}
 GROUPS = {"USERNAME": "prstat_user", "ZONE": "prstat_zone", "PROJECT": "prstat_project"}
 GROUP_HEADING = (
     r"^[ \t]*(?:(?:ZONEID|PROJID|TASKID)[ \t]+)?NPROC(?:[ \t]+USERNAME)?[ \t]+(?:SWAP|SIZE)[ \t]+RSS[ \t]+MEMORY[ \t]+TIME"
     r"[ \t]+CPU(?:[ \t]+(?:ZONE|PROJECT))?$"
 )
-_CELLS = {
-    "ZONEID": "[0-9]+",
-    "PROJID": "[0-9]+",
-    "TASKID": "[0-9]+",
-    "NPROC": "[0-9]+",
-    "USERNAME": grid.WORD,
-    "ZONE": grid.WORD,
-    "PROJECT": grid.WORD,
-    "SWAP": r"[0-9.,]+[KMGT]?",
-    "SIZE": r"[0-9.,]+[KMGT]?",
-    "RSS": r"[0-9.,]+[KMGT]?",
-    "MEMORY": r"[0-9.,]+%",
-    "TIME": r"[0-9]+:[0-9]{2}:[0-9]{2}",
-    "CPU": r"[0-9.,]+%",
-}
 TOTAL = r"^Total: ([0-9]+) processes, ([0-9]+) lwps, load averages: ([0-9.,]+), ([0-9.,]+), ([0-9.,]+)$"
-BANNER = r"^top - ([0-9]{2}):([0-9]{2}):([0-9]{2}) up .*load average: ([0-9]+[.,][0-9]+)"
+BANNER = r"^(?:top -)? *([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))? ?([ap])?m? +up .*load average: ([0-9]+[.,][0-9]+)"
+"""Before procps 3.1 top begins with the line of uptime."""
+
 LAST_PID = r"^last pid: *[0-9]+;.*load averages?: *([0-9]+[.,][0-9]+)"
 LOAD = r"^[Ll]oad averages?: *([0-9]+[.,][0-9]+)"
 FIRST_LINE = r"^load averages: |^Mem: [0-9]+K used, [0-9]+K free, [0-9]+K shrd"
 CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:) "
+STATES_LINE = r"^CPU states: +(?:cpu +user|[0-9.,]+% (?:user|usr|idle))"
 MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap)(?:ory)? ?: "
 DETAIL = (
     r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: "
-    r"|Kernel: |[ \t]+[0-9.]+[KMGT]? Compressed, )"
+    r"|Kernel: |[ \t]+[0-9.]+[KMGTk]? (?:Compressed|actv|active|shrd|buff|cached)\b"
+    r"|[ \t]+(?:total|cpu[0-9]+)(?:[ \t]+[0-9.,]+%){4,7}$)"
 )
 STATES = ("usr", "sys", "trp", "tfl", "dfl", "lck", "slp", "lat")
 COUNTS = ("vcx", "icx", "scl", "sig")
@@ -110,11 +101,13 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas_screen.signs(head.lines[:400])) >= 2:
         return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
-    if "PID" not in text and "top - " not in text and "NPROC" not in text and "last pid: " not in text:
+    if not any(word in text for word in ("PID", "top - ", "NPROC", "last pid: ", "CPU states: ")):
         return None
     for number, line in enumerate(head.lines, start=1):
         if line.startswith(("top - ", "last pid:")) and (re.match(BANNER, line) or re.match(LAST_PID, line)):
             return Claim(0.95, f"banner of top in line {number}", "top")
+        if line.startswith("CPU states: ") and re.match(STATES_LINE, line):
+            return Claim(0.9, f"states of processors as top prints them in line {number}", "top")
         if "NPROC" in line and re.match(GROUP_HEADING, line):
             return Claim(0.9, f"header of prstat's sums in line {number}", "prstat")
         if "PID" not in line or not re.match(HEADING, line):
@@ -221,14 +214,16 @@ def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Give the lines under a `top - ` banner its time: of the day alone, unless a mark above said more."""
-    banner = pl.col("line").str.extract_groups(BANNER).struct.rename_fields(["h", "m", "s", "load"])
+    banner = pl.col("line").str.extract_groups(BANNER).struct.rename_fields(["h", "m", "s", "half", "load"])
     timed = lines.with_columns(banner.alias("b"))
     here = timed.select(pl.col("b").struct.field("h").is_not_null().any()).item()
     if "t_mark" in state or not (here or "t_top" in state):
         clockless = "t_mark" not in state and state["variant"] == "prstat"
         return unstamped(timed.drop("b"), _interval(source), out) if clockless else timed.drop("b")
     hms = [pl.col("b").struct.field(f).cast(pl.Float64) for f in "hms"]
-    timed = timed.with_columns(at=hms[0] * 3600 + hms[1] * 60 + hms[2])
+    half = pl.col("b").struct.field("half")
+    hour = pl.when(half.is_null()).then(hms[0]).otherwise(hms[0] % 12 + pl.when(half == "p").then(12.0).otherwise(0.0))
+    timed = timed.with_columns(at=hour * 3600 + hms[1] * 60 + hms[2].fill_null(0.0))
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(state.get("t_top")))
     fall = (pl.col("at") - before < -43200).fill_null(False).cum_sum() + state.get("days", 0)
     # Without a date nothing tells the end of summer time from another start of the tool.
@@ -262,15 +257,17 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     line = pl.col("line")
     loads = pl.coalesce(
         line.str.extract(TOTAL, 3),
-        line.str.extract(BANNER, 4),
+        line.str.extract(BANNER, 5),
         line.str.extract(LAST_PID, 1),
         line.str.extract(LOAD, 1),
     )
     told = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
-    host = told.filter(pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY))
+    total = line.str.contains(top_cpus.TABLE_ROW) & line.str.contains("total", literal=True)
+    host = told.filter(pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total)
     if host.is_empty():
         return
     cells = top_cpus.shares_of(line.str.contains(CPU))
+    cells |= {name: pl.coalesce(cells[name], share) for name, share in top_cpus.table_shares().items()}
     what, unit = line.str.extract(MEMORY, 2), line.str.extract(MEMORY, 1).str.slice(0, 1)
 
     def amount(words: str) -> pl.Expr:
@@ -283,7 +280,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     cells |= {
         "free_kb": pl.when(what == "Mem").then(amount("[Ff]ree(?:[, ]|$)")),
         "swap_free_kb": pl.coalesce(
-            pl.when(what == "Swap").then(amount("[Ff]ree(?:[.,]|$)")), pl.when(what == "Mem").then(amount("free swap"))
+            pl.when(what == "Swap").then(amount("[Ff]ree(?:[., ]|$)")), pl.when(what == "Mem").then(amount("free swap"))
         ),
         "swap_used_kb": pl.when(what == "Swap").then(amount("[Uu]sed(?:[.,]|$)")),
     }
@@ -363,7 +360,7 @@ def _interval(source: Source) -> float | None:
 def _sums(group: pl.DataFrame, heading: str) -> pl.DataFrame:
     """Tables of -a -t -J -T -Z: one counter for each cell, item = user, zone or project."""
     words = heading.split()
-    rows = grid.cut(group, {w: _CELLS[w] for w in words}).filter(pl.col(words[0]).is_not_null())
+    rows = grid.cut(group, {w: SUM_CELLS[w] for w in words}).filter(pl.col(words[0]).is_not_null())
     owner = next(w for w in ("USERNAME", "ZONE", "PROJECT") if w in words)
     grp = "prstat_task" if "TASKID" in words else GROUPS[owner]
     values = {
