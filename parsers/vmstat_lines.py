@@ -21,6 +21,9 @@ GROUP = (
     r"|^[ \t]*-{3,}[- \t]*$|^#{3,}$|^# (?:Starting Time|Sample Interval|Archive Count|Collection (?:Module|Command)|Misc Info|zzz)\b"
     r"|^[ \t]*(?:VM|CPU)$"
 )
+GROUP_REST = r"^[ \t]*-*(?:swap|io|system|cpu)-*(?:[ \t]+-*(?:swap|io|system|cpu)-*)*$"
+"""What a mail program put on a line of its own."""
+
 STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|device|pset|State|CPU).*>>|State change)$"
 TRU64 = r"^[ \t]*Virtual Memory Statistics: \(pagesize = ?([0-9]+)\)"
 
@@ -41,7 +44,7 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     whole = any(heading_length(w) >= len(w) - 1 for _, x in texts if len(w := x.split()) >= 5)
     rows = [len(x.split()) for _, x in texts if re.match(r"[ \t]*[0-9]", x) and len(x.split()) > 2]
     good = sum(1 for n in rows if any(w and w <= n <= w + 3 for w in widths) or (not any(widths) and n > 15))
-    named = re.search(r"\bus\s+sy\s+id\b", "\n".join(x for _, x in texts))
+    named = re.search(r"\bus\s+sy\s+(?:wa\s+)?id\b", "\n".join(x for _, x in texts))
     if (whole or not named) and good * 2 >= len(rows):
         return frame
     joined = [(n, _DATE_TIME.sub(r"\1_\2", x)) for n, x in texts]

@@ -8,6 +8,7 @@ import polars as pl
 
 from parsers.grid import NUMBER, cut, numbers
 from parsers.sample_stamps import report
+from parsers.schema import schema
 from parsers.tables import State, Tables
 
 _KNOWN = (
@@ -16,6 +17,9 @@ _KNOWN = (
     r"|reclaims?|blocks?|blocked|lock misses|devices)\b"
 )
 TOTAL = rf"^[ \t]*({NUMBER})[ \t]+(?:(K)[ \t]+)?([A-Za-z%].*)$"
+_SAID = r"\((?:[^ )]+ ){3,}"
+"""No list puts so many words in brackets."""
+
 _OF_MEMORY = (
     r"(?i)memory|\b(?:lruable|minperm|maxperm|numperm|numclient|maxclient|fsbuf|psbuf|pbuf|percentage|pinned|compressed"
     r"|free pages|(?:file|client) pages|pageouts scheduled)"
@@ -49,7 +53,7 @@ def listed(text: str) -> tuple[str, int] | None:
 
 def is_total(line: pl.Expr) -> pl.Expr:
     """Tell the lines `123 total memory` of -s and -v from words of a person that begin with a number."""
-    return line.str.contains(TOTAL) & line.str.contains(_KNOWN)
+    return line.str.contains(TOTAL) & line.str.contains(_KNOWN) & ~line.str.contains(_SAID)
 
 
 def totals(lines: pl.DataFrame, system: str, state: State) -> list[pl.DataFrame]:
@@ -163,3 +167,17 @@ def disks(rows: pl.DataFrame, out: Tables, state: State) -> dict[str, list[pl.Da
         for n in names
     ]
     return {"iostat": [rates], "counters": [pl.concat(counted)]}
+
+
+def partitions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of workload partitions go to `counters` under their own names: `vmstat` is of the whole host."""
+    names = [c for c in rows.columns if c in schema("vmstat") or c.startswith("other ")]
+    keys = ["row", "line_no", "line_end", "wpar"]
+    names = [c for c in names if c not in keys]
+    long = rows.select(*keys, *names).unpivot(names, index=keys, variable_name="name").drop_nulls("value")
+    printed = pl.col("name").str.split("\t").list.get(1, null_on_oob=True)
+    return (
+        long.sort("row", "name")
+        .with_columns(name=pl.coalesce(printed, "name"), grp=pl.lit("wpar"), mode=pl.lit("rate"))
+        .rename({"wpar": "item"})
+    )

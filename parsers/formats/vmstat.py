@@ -37,10 +37,20 @@ from parsers.sample_stamps import DAY, STAMP, STARTING, day_number, of_day, plac
 from parsers.schema import schema
 from parsers.source import Head, Source
 from parsers.tables import State, Tables
-from parsers.vmstat_columns import BY_COUNT, CLOCK, DIFFERENT, TWO_SYSTEMS, Columns, adds_up, columns_of, heading_length
-from parsers.vmstat_lines import GROUP, ROW, STATE_CHANGE, TRU64, mended, misfits, refuse, sizes
+from parsers.vmstat_columns import (
+    BY_COUNT,
+    CLOCK,
+    DIFFERENT,
+    TWO_SYSTEMS,
+    VOCABULARY,
+    Columns,
+    adds_up,
+    columns_of,
+    heading_length,
+)
+from parsers.vmstat_lines import GROUP, GROUP_REST, ROW, STATE_CHANGE, TRU64, mended, misfits, refuse, sizes
 
-_OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
+_OWN = rf"{ROW}|{GROUP}|{STAMP}|{CONFIGURATION}|[ \t]us[ \t]+sy[ \t]+(?:wa[ \t]+)?id(?:[ \t]|$)|^# (?:Starting Time|Collection)"
 _COUNTERS = (
     Counter(("sample",), ("sample",)),
     Counter(("table",)),
@@ -74,7 +84,7 @@ FORMATS = tuple(
     )
 )
 
-US_SY_ID = r"(?:^|[ \t])us[ \t]+sy[ \t]+id(?:[ \t]|$)"
+US_SY_ID = r"(?:^|[ \t])us[ \t]+sy[ \t]+(?:wa[ \t]+)?id(?:[ \t]|$)"
 SOLARIS_P = r"[ \t]epi[ \t]+epo[ \t]"
 VALUES = r"(?:[ \t]-?[0-9][0-9.,]*){4}"
 LEAD = r"^[ \t]*(?:--time--[ \t]+)?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T])?(?:[0-9:]{5,8}[ \t]+)?"
@@ -83,6 +93,7 @@ _TAIL_TIME = rf"[ \t]+([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})[ \tT]+({CLOCK})(?:[ \t]
 REMARK = r"[ \t]+((?:<+[-=]*|[-=]+>|#|//|\(|\*|;)[ \t]*[A-Za-z].*)$"
 
 
+_SHARES = r"\bus[ \t]+sy[ \t]+(?:wa[ \t]+)?id\b"
 _LINE = re.compile(r".*")
 _NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+-?[0-9][0-9.,]*){15,21}$")
 
@@ -92,13 +103,15 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "Virtual Memory Statistics" in text and re.search(rf"(?m){TRU64}", text):
         return Claim(0.95, "the title of Tru64 vmstat", "tru64")
-    for found in re.finditer(
-        r"us[ \t]+sy[ \t]+id\b" if "epo" not in text else r"(?:us[ \t]+sy[ \t]+id|epi[ \t]+epo)\b", text
-    ):
+    for found in re.finditer(_SHARES if "epo" not in text else rf"(?:{_SHARES}|epi[ \t]+epo)\b", text):
         begin = text.rfind("\n", 0, found.start()) + 1
         match = _LINE.match(text, begin)
         assert match is not None
         words = re.sub(LEAD, "", match[0][:2000]).split()
+        if words[0] in VOCABULARY - {"r", "swpd"}:
+            # A mail program broke the line of titles.
+            above = text[text.rfind("\n", 0, max(begin - 1, 0)) + 1 : begin]
+            words = [*above[:2000].split(), *words]
         if "epi" not in words:
             # A flattened paste has its titles, and perhaps more, in front.
             words = next((words[i:] for i in range(len(words)) if heading_length(words[i:])), words)
@@ -123,7 +136,7 @@ def _by_rows(head: Head) -> Claim | None:
     for (system, count), heading in BY_COUNT.items():
         wide = [r for r in rows if len(r) == count]
         good = [r for r in wide if adds_up(heading.split(), r)]
-        filled = sum(1 for x in head.lines[:30] if x and not re.match(STAMP, x))
+        filled = sum(1 for x in head.lines[:30] if x and not re.match(rf"{STAMP}|{GROUP}", x))
         if len(good) >= 2 and len(good) * 10 >= filled * 9:
             return Claim(0.6, f"{len(good)} rows of {count} numbers as vmstat of {system} prints them", system)
     return None
@@ -326,7 +339,7 @@ def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> l
     partitions = pl.DataFrame()
     if "wpar" in rows.columns:
         host = pl.col("wpar").is_null() | (pl.col("wpar") == "System")
-        partitions = _wpars(rows.filter(~host))
+        partitions = vmstat_totals.partitions(rows.filter(~host))
         rows = rows.filter(host).drop("wpar")
     if rows.is_empty():
         return [pl.DataFrame(), pl.DataFrame(), partitions]
@@ -358,20 +371,6 @@ def _long(rows: pl.DataFrame, others: list[str], keys: list[str]) -> pl.DataFram
     return long.drop_nulls("value").with_columns(mode=pl.lit("rate"))
 
 
-def _wpars(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of workload partitions go to `counters` under their own names: `vmstat` is of the whole host."""
-    names = [c for c in rows.columns if c in schema("vmstat") or c.startswith("other ")]
-    keys = ["row", "line_no", "line_end", "wpar"]
-    names = [c for c in names if c not in keys]
-    long = rows.select(*keys, *names).unpivot(names, index=keys, variable_name="name").drop_nulls("value")
-    printed = pl.col("name").str.split("\t").list.get(1, null_on_oob=True)
-    return (
-        long.sort("row", "name")
-        .with_columns(name=pl.coalesce(printed, "name"), grp=pl.lit("wpar"), mode=pl.lit("rate"))
-        .rename({"wpar": "item"})
-    )
-
-
 def _rest(
     lines: pl.DataFrame, found: list[pl.DataFrame], tables: dict[str, list[pl.DataFrame]], out: Tables, state: State
 ) -> list[pl.DataFrame]:
@@ -383,7 +382,11 @@ def _rest(
             rest[frame["row"].to_numpy()] = False
     left = lines.filter(pl.Series(rest))
     named = pl.col("is_heading") | pl.col("is_stamp")
-    out.read(left.filter(named | line.str.contains(GROUP))["line_no"])
+    out.read(left.filter(named | line.str.contains(GROUP) | line.str.contains(GROUP_REST))["line_no"])
+    if "line_end" in left.columns:
+        broken = left.filter(pl.col("is_heading") & (pl.col("line_end") > pl.col("line_no")))
+        for first, last in broken.select("line_no", "line_end").iter_rows():
+            out.read(range(first, last + 1))
     left = left.filter(~named & (line != ""))
     out.add("hosts", aix_configuration.hosts(left))
     changed = left.filter(line.str.contains(STATE_CHANGE))
