@@ -12,9 +12,7 @@ from parsers.mpstat_columns import adds_up, heading_length
 from parsers.source import Hints
 from parsers.tables import State, Tables
 
-BANNER = (
-    r"^Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
-)
+BANNER = r"^[ \t]*Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
 """Release, host, date, machine, CPUs; old versions end behind the date."""
 
 STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|pset|State|CPU).*>>|State change)$"
@@ -29,7 +27,7 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     A date of three numbers is month first as sysstat prints it in most locales, unless that is no date; where both
     readings are possible a note says so.
     """
-    found = lines.filter(pl.col("line").str.starts_with("Linux ") & pl.col("line").str.contains(BANNER))
+    found = lines.filter(pl.col("line").str.contains("Linux ", literal=True) & pl.col("line").str.contains(BANNER))
     days = []
     for line_no, text in found.select("line_no", "line").iter_rows():
         match = re.match(BANNER, text)

@@ -17,7 +17,7 @@ Tables: mpstat; vmstat (rows `all` and AIX `ALL`); counters (interrupts: grp sum
 -U. A sysstat row's time is the end of its interval, the header's is the beginning; where both are the same the row is
 since boot. Traps: with one CPU Solaris prints its header once, so a sample also begins where the number of the CPU does
 not rise; numbers have gaps and are never positions. The `all` row of -T leaves CORE SOCK NODE blank. `Average:` rows, in
-any language, are of the whole run: remarks, no samples. The date of the banner may be month or day first: told by a
+any language, are of the whole run: remarks, and samples only where none stand above. The date of the banner may be month or day first: told by a
 note. Columns written as `..` by an author are left out, and `first` is NULL then: his first sample
 need not be the tool's. Known gaps: clocks with am and pm in other words than AM, PM.
 """
@@ -81,13 +81,12 @@ _NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+[0-9]+){15}$")
 def claim(head: Head) -> Claim | None:
     """By a header: no other tool prints these words in this order. Else by rows of 16 numbers with rising CPUs."""
     text = head.text
+    of_linux = (
+        r"(?:CPU|NODE)\b.*(?:%iowait[ \t]+%irq\b|%idle[ \t]+intr/s)|[ \t](?:CPU|NODE)[ \t]+(?:intr/s|[0-9]+/s|HI/s)"
+    )
     for word, pattern, system in (
         ("smtx", r"(?m)(?:^|[ \t])(?:CPU|SET)\b.*\bicsw[ \t]+migr[ \t]+smtx\b", "solaris"),
-        (
-            "CPU",
-            r"(?:CPU|NODE)\b.*(?:%iowait[ \t]+%irq\b|%idle[ \t]+intr/s)|[ \t](?:CPU|NODE)[ \t]+(?:intr/s|[0-9]+/s|HI/s)",
-            "linux",
-        ),
+        ("CPU" if "CPU" in text else "NODE", of_linux, "linux"),
         ("cpu ", rf"(?m){_AIX_HEADING}", "aix"),
     ):
         match = re.search(pattern, text) if word in text and head.shows(pattern) else None
@@ -217,6 +216,15 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
     keys += ["stamp", "clock_kind", "zone", "day", "dated"]
     rows = pl.concat([f.select(keys) for f in found]).sort("row")
     average = pl.col("prefix").is_not_null() & ~pl.col("prefix").str.contains(rf"^{TIME}$")
+    # Averages are samples only where a paste holds nothing else before them.
+    timed = rows.filter(~average)["row"]
+    alone = average & (pl.col("row") < (timed[0] if len(timed) else 1 << 40))
+    rows = rows.with_columns(alone=alone if grid.is_small(source) else pl.lit(False))
+    kept = rows.filter("alone")["line_no"]
+    if len(kept):
+        out.note(kept[0], kept[-1], "remark", "averages without the samples they are made of")
+        rows = rows.with_columns(prefix=pl.when(~pl.col("alone")).then("prefix"))
+        average = average & ~pl.col("alone")
     averages = rows.filter(average)
     if len(averages):
         out.read(averages["line_no"])
@@ -280,7 +288,7 @@ def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     samples = samples.with_columns(
         first=pl.when(timed)
         .then(pl.col("head_time") == pl.col("prefix"))
-        .when(pl.col("heading").is_null())
+        .when(pl.col("heading").is_null() | pl.col("alone"))
         .then(False)
         .otherwise(untimed)
     )

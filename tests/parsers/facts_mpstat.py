@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from tests.parsers.evidence import Reading
+from tests.parsers.told_rows import rows_of
 
 NAMES = {"syscl": "scall", "sys": "sys", "idl": "idle", "iowait": "wa"}
 
@@ -179,7 +180,14 @@ def _sys_per_cpu(reading: Reading, value: list[float]) -> None:
     _series(_rows(reading), "sys", value)
 
 
+def node_idle(reading: Reading, value: list[list[Any]]) -> None:
+    rows = reading.table("counters").filter((pl.col("grp") == "node") & (pl.col("name") == "%idle"))
+    assert [list(row) for row in rows.select("item", "value").iter_rows()] == value
+
+
 CHECKERS = {
+    "cpu_shares": rows_of("mpstat", "line_no", "sample", "cpu", "usr", "sys", "idle"),
+    "node_idle": node_idle,
     "samples": samples,
     "rows": rows,
     "cpus": cpus,
