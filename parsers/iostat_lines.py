@@ -16,6 +16,9 @@ GROUP = (
 )
 """The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`; with -D disks alone."""
 
+NO_WORD = r"^[^A-Za-z0-9]+$"
+"""A ruler, the prompt behind the last row."""
+
 CONFIG = r"^[ \t]*System configuration:[ \t]"
 LINUX = r"^[ \t]*(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"
 SOLARIS = (

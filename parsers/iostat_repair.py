@@ -23,6 +23,7 @@ kB_read kB_wrtn kB_dscd Blk_read Blk_wrtn MB_read MB_wrtn kB_dscd/s s/w h/w trn 
 _NAMES = {*CPU, *DISK, *_MORE.split()}
 _STARTS = ("Device:", "Device", "device", "Disks:", "avg-cpu:", "r/s")
 _LAST = ("device", "Device")
+_REMARKED = r"^([A-Za-z/][^ \t]*(?:[ \t]+[0-9]+(?:[.,][0-9]+)?){3,})[ \t]+(\([A-Za-z][^()]*\))$"
 _NUMBER = re.compile(r"^-?[0-9]+(?:[.,][0-9]+)?[kMG]?$")
 
 
@@ -51,6 +52,17 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
     lines = found.lines.select("line_no", "line", "line_end")
     return pl.concat([lines, rest.select("line_no", "line", "line_end")]).sort("line_no", maintain_order=True)
+
+
+def without_remarks(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Take what an author wrote in brackets behind a device's row off the row."""
+    line = pl.col("line")
+    said = frame.filter(line.str.contains(_REMARKED))
+    if said.is_empty():
+        return frame
+    remark = line.str.extract(_REMARKED, 2)
+    out.notes(said.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
+    return frame.with_columns(line=line.str.replace(_REMARKED, "$1"))
 
 
 def begins(words: Sequence[str]) -> int:

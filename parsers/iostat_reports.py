@@ -8,8 +8,8 @@ import polars as pl
 
 from parsers import grid
 from parsers.banner_dates import banner_day, told_day
-from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, TITLE, heading, kind_of
-from parsers.iostat_repair import mended
+from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of
+from parsers.iostat_repair import mended, without_remarks
 from parsers.notes import ELISION
 from parsers.sample_stamps import DAY, place, report, stamped
 from parsers.sar_lines import BANNER, banner_rows
@@ -29,7 +29,7 @@ _NUMBERS = r"^[ \t]*-?[0-9]"
 def read_text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state: State) -> None:
     """Read the lines of a block into `found`."""
     if grid.is_small(source):
-        frame = mended(frame, out)
+        frame = mended(without_remarks(frame, out), out)
     lines = _classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
     shape = pl.col("shape")
     out.read(lines.filter(shape.is_in(["heading", "stamp", "title", "group", "banner", "config"]))["line_no"])
@@ -68,6 +68,8 @@ def _classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         .then(pl.lit("group"))
         .when((line.str.strip_chars(" \t") == "") | line.str.contains(ELISION))
         .then(pl.lit("blank"))
+        .when(line.str.contains(NO_WORD))
+        .then(pl.lit("strange"))
         .otherwise(pl.lit("row")),
         block_device=block,
     )
@@ -103,7 +105,7 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     if day is None and source.hints.date:
         day = banner_day(source.hints.date, None, month_first=False)[0]
     marks = lines.filter(
-        line.str.contains(r"^Time:|^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]|^Linux ") & line.str.contains("[0-9]")
+        line.str.contains(r"^Time:|^[0-9]{1,4}[/.-][0-9]{1,2}[/.-][0-9]|^[ \t]*Linux ") & line.str.contains("[0-9]")
     )
     for line_no, text in marks.select("line_no", "line").iter_rows():
         banner = re.match(BANNER, text)
@@ -294,7 +296,7 @@ def _cut(bad: pl.DataFrame, source: Source, out: Tables) -> None:
 
 def _parts(names: str) -> tuple[str, str]:
     """Part a device table from the tty and cpu columns that Solaris -x -t -c prints beside its first row."""
-    match = re.match(r"^(device .*?%b(?: s/w h/w trn tot)?) ((?:tin tout ?)?(?:us sy (?:wt|st) id)?)$", names)
+    match = re.match(r"^((?:device|disk) .*?%b(?: s/w h/w trn tot)?) ((?:tin tout ?)?(?:us sy (?:wt|st) id)?)$", names)
     return (match[1], match[2]) if match and match[2] else (names, "")
 
 

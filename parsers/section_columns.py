@@ -54,8 +54,8 @@ DISK: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("tps", "r+w/s"), ("io_ps", 1)),
     **dict.fromkeys(("r/s", "rps"), ("r_ps", 1)),
     **dict.fromkeys(("w/s", "wps"), ("w_ps", 1)),
-    **dict.fromkeys(("rkB/s", "kr/s", "kB_read/s", "KB_read/s"), ("r_kbps", 1)),
-    **dict.fromkeys(("wkB/s", "kw/s", "kB_wrtn/s", "KB_wrtn/s"), ("w_kbps", 1)),
+    **dict.fromkeys(("rkB/s", "kr/s", "Kr/s", "kB_read/s", "KB_read/s"), ("r_kbps", 1)),
+    **dict.fromkeys(("wkB/s", "kw/s", "Kw/s", "kB_wrtn/s", "KB_wrtn/s"), ("w_kbps", 1)),
     **dict.fromkeys(("rsec/s", "rd_sec/s", "Blk_read/s"), ("r_kbps", 0.5)),
     **dict.fromkeys(("wsec/s", "wr_sec/s", "Blk_wrtn/s"), ("w_kbps", 0.5)),
     **dict.fromkeys(("rMB/s", "Mr/s", "MB_read/s"), ("r_kbps", 1024)),
@@ -208,6 +208,6 @@ def _counter(name: str) -> tuple[str, str | None, str]:
     if _BLOCKS.match(name):
         return name, "blocks/s", "rate"
     unit = next((unit for pattern, unit in _UNITS if re.search(pattern, name)), None)
-    if name.endswith("/i") or re.match(r"^[kKM][bB]_(?:read|wrtn|dscd)$|^(?:trn|tot|[sh]/w)$", name):
+    if name.endswith("/i") or re.match(r"^(?:[kKM][bB]|Blk)_(?:read|wrtn|dscd)$|^(?:trn|tot|[sh]/w)$", name):
         return name, unit, "total"
     return name, unit, "rate" if unit and unit.endswith("/s") else "level"
