@@ -154,7 +154,9 @@ def claim(head: Head) -> Claim | None:
         ": tcp ",
         "Syn ",
     )
-    if not any(word in text for word in kinds):
+    # What snoop names a call or an answer of: NFS C GETATTR, RPC R, TELNET C.
+    called = tool == "snoop" and re.search(r" -> [^ ]+ +[A-Z][A-Z0-9_]{2,8} [CR] ", text)
+    if not called and not any(word in text for word in kinds):
         return None
     # Under -v a packet has two lines, under -x many.
     share = hits / filled

@@ -1,6 +1,6 @@
 r"""Packets in full: snoop -v, tshark -V (also Wireshark's print and export as text), ipreport of AIX.
 
-Tools: Solaris snoop(1M) -v, with and without -x; tethereal 0.99 and tshark 1 to 4 -V; AIX ipreport(1), plain, -n, -s, after iptrace.
+Tools: Solaris snoop(1M) -v, with and without -x; tethereal 0.10 and 0.99, and tshark 1 to 4 -V; AIX ipreport(1), plain, -n, -s, after iptrace.
 Capture: `snoop -v -i FILE`, `tshark -V -r FILE`, `ipreport -ns FILE`.
 
 Samples::
@@ -96,7 +96,7 @@ _NEEDS = {"snoop_v": " arrived at ", "tshark_V": " bytes on wire", "ipreport": "
 _PORT = r"(?:[^,()]{1,40} \()?([0-9]{1,5})\)?"
 _ADDRESS = r"(?:[^,()]{1,255} \()?([0-9A-Fa-f.:]+)\)?"
 _PORTS = rf"{_AT}(?:Transmission Control|User Datagram) Protocol, Src Port: {_PORT}, Dst Port: {_PORT}"
-_PAIR = rf"{_AT}Internet Protocol(?: Version [46])?, Src: {_ADDRESS}, Dst: {_ADDRESS}"
+_PAIR = rf"{_AT}Internet Protocol(?: Version [46])?, Src(?: Addr)?: {_ADDRESS}, Dst(?: Addr)?: {_ADDRESS}"
 _FIELDS: dict[str, dict[str, tuple[str, int]]] = {
     "snoop_v": {
         "clock": (SNOOP_TIME, 1),
@@ -139,7 +139,7 @@ _FIELDS: dict[str, dict[str, tuple[str, int]]] = {
         "ack": (rf"{_AT}Transmission Control Protocol, .*, Ack: ([0-9]+)", 1),
         "raw_seq": (rf"{_AT}Sequence [Nn]umber \(raw\): ([0-9]+)", 1),
         "raw_ack": (rf"{_AT}Acknowledgment [Nn]umber \(raw\): ([0-9]+)", 1),
-        "words": (rf"{_AT}Flags: 0x[0-9a-f]{{2,3}} \((<?(?:[A-Z]{{2,3}}|None)\b[^)]*)\)$", 1),
+        "words": (rf"{_AT}Flags: 0x[0-9a-f]{{2,4}} \((<?(?:[A-Z]{{2,3}}|None)\b[^)]*)\)$", 1),
         "win": (rf"{_AT}Window(?: size(?: value)?)?: ([0-9]+)", 1),
         "len": (rf"{_AT}Transmission Control Protocol, .*, Len: ([0-9]+)", 1),
         "udp_len": (rf"{_AT}Length: ([0-9]+)$", 1),
