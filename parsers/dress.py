@@ -55,7 +55,7 @@ STEPS: dict[str, Step] = {
     ),
     "typography": Step(
         "typographic quotes and dashes",
-        ((r"[“”„‟]", '"'), (r"[‘’‚‛]", "'"), (r"[‐‑‒–—−]", "-"), (r"…", "...")),
+        ((r"[“”„‟]", '"'), (r"[‘’‚‛]", "'"), (r"[‐‑‒–—−]", "-"), (r"…", "..."), (r"0×", "0x")),
     ),
     "entities": Step(
         "entities of HTML",

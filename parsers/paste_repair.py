@@ -20,7 +20,7 @@ MOST_LINES = 8
 
 LEADER_SHARE = 0.8
 LEADERS = (
-    re.compile(r"(?:[>|] ?)+|(?:# ?)|(?:// ?)|(?:\* )"),
+    re.compile(r"(?:[>|] ?)+|[ \t]*(?:# ?|// ?|\* )"),
     re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./-]+(?:\[\d+\])?: "),
     re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (?:\S+ [\w./-]+(?:\[\d+\])?: )?"),
 )

@@ -48,12 +48,13 @@ SHAPE_LINES = 400
 
 @dataclass(frozen=True)
 class Shape:
-    """What the first calls look like: who ("", bracket, bare), time ("", clock, epoch), a difference, a pointer."""
+    """What the first calls look like: who ("", bracket, bare), time ("", clock, epoch), a difference, a pointer; parts of a second."""
 
     who: str
     time: str
     since: bool
     pointer: bool
+    fine: bool = True
 
     def head(self) -> str:
         """Give the head pattern of this shape: nothing optional, so that the one-pass matcher takes it."""
@@ -76,9 +77,16 @@ def _groups(column: pl.Expr, pattern: str, fields: list[str]) -> pl.Expr:
     return column.str.extract_groups(pattern).struct.rename_fields(fields).alias("groups")
 
 
+def _bared(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take the parentheses off a difference beside a time of day (-r): they would be taken for the call's."""
+    if not frame["line"].str.contains("(+", literal=True).any():
+        return frame
+    return frame.with_columns_seq(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
+
+
 def shape_of(lines: pl.Series) -> Shape | None:
     """Find the commonest shape among the calls of the first lines; None if there are no calls."""
-    parts = lines.head(SHAPE_LINES).to_frame("line").select_seq(_PARTS).unnest("parts")
+    parts = _bared(lines.head(SHAPE_LINES).to_frame("line")).select_seq(_PARTS).unnest("parts")
     found = parts.with_columns_seq(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     found = found.filter(pl.col("name").is_not_null() & REST.is_not_null())
     if found.is_empty():
@@ -94,10 +102,11 @@ def shape_of(lines: pl.Series) -> Shape | None:
         .alias("time"),
         pl.col("since_b").is_not_null().alias("since"),
         FRONT.str.contains(rf"(?:^|[\t ]){POINTER}[\t ]+{NAME}$").alias("pointer"),
+        pl.col("clock").str.contains("[.,]").fill_null(True).alias("fine"),
     )
     most = shapes.group_by(pl.all(), maintain_order=True).len().sort("len", descending=True, maintain_order=True)
-    who, time, since, pointer, _ = most.row(0)
-    return Shape(who, time, since, pointer)
+    who, time, since, pointer, fine, _ = most.row(0)
+    return Shape(who, time, since, pointer, fine)
 
 
 RECORD = {
@@ -127,10 +136,7 @@ _RECORDS = list(RECORD)
 
 def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Tell records and other lines of a frame (line_no, line_end, pos, line) apart; both in file order."""
-    frame = frame.select_seq(*_KEYS, "line")
-    if frame["line"].str.contains("(+", literal=True).any():
-        # A difference in parentheses would be taken for the call's: -r beside a time of day.
-        frame = frame.with_columns_seq(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
+    frame = _bared(frame.select_seq(*_KEYS, "line"))
     done = pl.DataFrame(schema=RECORD)
     if shape is not None:
         done, frame = _calls(frame, shape)

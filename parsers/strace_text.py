@@ -14,7 +14,7 @@ from parsers.frames import where
 from parsers.notes import ELISION
 from parsers.strace_counts import Counts
 
-_P = re.sub(r"\((?!\?)", "(?:", sl.PREFIX)
+_P = re.sub(r"(?<!\\)\((?!\?)", "(?:", sl.PREFIX)
 """The prefix without groups."""
 
 START = re.compile(
@@ -36,6 +36,7 @@ _MESSAGE = (
     r"strace: \[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]|\[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]"
 )
 ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")
+_LEFT = re.compile(r"(?:strace: )?Process [0-9]+ detached$")
 TOOL = re.compile(r"^strace: |^\[ Process PID=")
 STACK = r"^ ?> \S"
 DUMP = r"^ \| [0-9a-f]{4,}  "
@@ -63,7 +64,7 @@ GRAMMAR = paste_repair.Grammar(
         (re.compile(r"\)[\t ]*= (?:-1|\?)$"), re.compile(r"E[A-Z0-9]+(?: \([^\"]*)?$")),
         (re.compile(r"\)[\t ]*= -1 E[A-Z0-9]+ \([^()]*$"), re.compile(r"[^()=]*\)(?: <[0-9]+\.[0-9]+>)?$")),
     ),
-    apart=re.compile(rf"{ELISION}|{STACK}|{TOOL.pattern}"),
+    apart=re.compile(rf"{ELISION}|{STACK}|{TOOL.pattern}|(?:{_MESSAGE})$"),
 )
 
 
@@ -105,6 +106,10 @@ def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Co
         text.unread.extend(left["line_no"])
     text.records = _uninjected(text.records, text)
     end = int(frame["line_end"][-1]) if last and len(frame) else 0
+    # What strace says when it lets go stands behind the call that it cuts.
+    for piece in reversed(others):
+        if piece.line_end == end and _LEFT.match(piece.text):
+            end = piece.line_no - 1
     for piece in others:
         _judge(text, counts, piece, final=piece.line_end == end)
     return text

@@ -55,7 +55,7 @@ class Trace:
         self.held = _frame([(n, t) for n, t in state.get("held", [])])
         self.named = _pid_of_name(source.text.name)
         self.options: list[str] = state.get("options", [])
-        if source.hints.command:
+        if source.hints.command and re.search(r"(?:^|[/ \t])strace[ \t]", source.hints.command):
             self.options += [
                 o for o in re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", source.hints.command) if o not in self.options
             ]
@@ -390,7 +390,8 @@ class Trace:
         if shape:
             shown = {
                 "-f": shape.who != "",
-                "-tt": shape.time == "clock",
+                "-t": shape.time == "clock" and not shape.fine,
+                "-tt": shape.time == "clock" and shape.fine,
                 "-ttt": shape.time == "epoch",
                 "-r": shape.since,
                 "-i": shape.pointer,

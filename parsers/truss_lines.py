@@ -49,8 +49,12 @@ COMMON_TAIL = (
 TAIL = rf"(\)[\t ]*(?:{_VALUE}|{_RARE}))$"
 _TAIL_FIELDS = ["tail", "result", "val", "val2", "failed", "err", "waits", "returning", "parent", "argc"]
 
-NO_RETURN = ("_exit", "exit", "lwp_exit", "setcontext", "setustack", "context")
+NO_RETURN = ("_exit", "exit", "lwp_exit", "setcontext", "getcontext", "setustack", "context")
 """Calls that print no result: complete as they stand."""
+NO_VALUE = ("thread_init",)
+"""Calls of AIX behind whose `=` nothing is printed."""
+
+_VOID = r"\)[\t ]*=$"
 
 SIGNAL = (
     rf"{FRONT}(Received signal|Stopped by signal|Continued with signal|Incurred fault) #[0-9]+, ([A-Z][A-Z0-9+]*)"
@@ -72,10 +76,10 @@ KNOWN_DETAIL = (
     r"|name = |(?:at|mt|ct) = |d=0x)"
 )
 """Structures of -v, siginfo, arguments of -a and -x: they follow a call or signal and belong to it, behind the prefix."""
-ANY_DETAIL = r"^(?:[a-z][A-Za-z_0-9]*(?:=| = |: ).*[=:0-9A-Z]|(?:(?: [!-~])|\\[0abfnrtv]|[0-9A-F]{2}){1,32}$)"
+ANY_DETAIL = r"^(?:[a-z][A-Za-z_0-9]*(?:=| = |: ).*[=:0-9A-Z]|(?: [ -~]|\\[0abfnrtv]|[0-9A-F]{2}){1,32}$)"
 """The same in general: `name=value`, buffers of -r and -w. Believed only behind a prefix or an indent."""
 
-PEER = r"^AF_INET6?[\t ]+name = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
+PEER = r"^AF_INET6?[\t ]+(?:name|to|from) = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
 POLLED = r"^fd=(-?[0-9]+) ev=\S* rev=(\S+)"
 SEMNUM = r"^semnum=([0-9]+)"
 SIGINFO = r"^siginfo: (SIG[A-Z0-9+]+)(?: ([A-Z]+_[A-Z]+))?(?:.*? pid=([0-9]+))?(?:.*? addr=(0x[0-9A-Fa-f]+))?(?:.*? status=(\S+))?"
@@ -263,11 +267,15 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
         # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
         silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())
         args = pl.when(silent).then(REST.str.head(-1)).otherwise(args)
+    void = pl.lit(False)
+    if calls["tail"].null_count() and calls["name"].is_in(NO_VALUE).any():
+        void = pl.col("name").is_in(NO_VALUE) & REST.str.contains(_VOID)
+        args = pl.when(void).then(REST.str.replace(_VOID, "")).otherwise(args)
     calls = calls.with_columns_seq(silent.fill_null(False).alias("silent"), args.alias("args"))
     # The cheap literals first: hardly any line passes them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
     done = calls.select_seq(
-        (pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | pl.col("silent"))).alias("done"),
+        (pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | pl.col("silent") | void)).alias("done"),
         two.alias("two"),
         pl.col("args").str.ends_with("...").fill_null(False).alias("dots"),
     )

@@ -18,9 +18,11 @@ from parsers.truss_rows import details
 _PREFIXED = r"[\t ]*(?:[0-9]+(?:(?:/|: )[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:"
 _CALL = rf"(?:{tl.STAMP}[\t ]+)*{tl.NAME}\("
 _WORD = r"(?:AF_[A-Z]|fd=|siginfo:|(?:new|old): hand|semnum=|Received signal|Stopped by|Continued with|Incurred fault)"
-_NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:{tl.NAME})?\()"
+_NEXT = rf"(?:{_PREFIXED}[\t ]+(?:{_CALL}|{_WORD})|(?:{tl.STAMP}[\t ]+)+(?:(?:{tl.NAME})?\(|{tl.NAME}$))"
 _BEHIND_RESULT = re.compile(rf"(?:\)[\t ]*{tl.RESULT}[\t ]+(?={_NEXT}|{tl.NAME}\()|\)[\t ]+(?={_NEXT}))")
 _SAME_PREFIX = re.compile(rf"[\t ]+(?=({_PREFIXED})[\t ]+(?:{_CALL}|{_WORD}))")
+_BEHIND_BASE = re.compile(rf"{tl.BASE}[\t ]+(?={_NEXT}|{tl.NAME}\()")
+_BEFORE_BASE = re.compile(r"(?<=\S)[\t ]+(?=Base time stamp:[\t ]+[0-9]{9,})")
 _GLUED = re.compile(rf"(?<=[^0-9/])(?=(?:[0-9]+(?:/[0-9]+)?|/[0-9]+):\t(?:[ ]*{tl.STAMP}\t)*{tl.NAME}\()")
 _MAYBE_SEVERAL = r"[A-Za-z_0-9]\(.*[)\]\w][\t ]*.*\(|[^0-9/][0-9/]+:\t"
 _MARK = re.compile(r"[\t ]*(?:\[\.{3}\]|\.{3,}|…)[\t ]+(?=[0-9/]+:)")
@@ -37,6 +39,9 @@ def record_starts(text: str) -> list[int]:
     mark = _MARK.match(text)
     at |= {mark.end()} if mark else set()
     at |= {found.end() for found in _MARK_BEHIND.finditer(text)}
+    if "Base time stamp:" in text:
+        at |= {found.end() for found in _BEHIND_BASE.finditer(text)}
+        at |= {found.end() for found in _BEFORE_BASE.finditer(text)}
     if own := _OWN_PREFIX.match(text, mark.end() if mark else 0):
         token = own.group().strip()
         at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
@@ -47,7 +52,9 @@ def record_starts(text: str) -> list[int]:
 GRAMMAR = paste_repair.Grammar(
     start=re.compile(rf"{_PREFIXED}(?:[\t ]|$)|[\t ]*{tl.STAMP}(?:[\t ]|$)|[\t ]*{tl.NAME}\("),
     opened=re.compile(rf"(?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*{tl.NAME}\(|(?:{_PREFIXED})[\t ]*$"),
-    complete=re.compile(rf"{tl.TAIL}|(?:^|[\t ])(?:{'|'.join(tl.NO_RETURN)})\([^()]*\)$"),
+    complete=re.compile(
+        rf"{tl.TAIL}|(?:^|[\t ])(?:(?:{'|'.join(tl.NO_RETURN)})\([^()]*\)|(?:{'|'.join(tl.NO_VALUE)})\([^()]*\)[\t ]*=)$"
+    ),
     splits=record_starts,
     more=(
         (
@@ -66,7 +73,7 @@ GRAMMAR = paste_repair.Grammar(
 class Text:
     """What the lines of one frame turned out to be. Lists hold line numbers where nothing else is said.
 
-    `gaps`: marks that lines were left out; `breaks`: blank lines, prose and what nobody understood; `bases`: line and epoch of base lines;
+    `gaps`: marks that lines were left out; `breaks`: blank lines, prose and what nobody understood; `bases`: line, place within it and epoch of base lines;
     `unread`: lines not understood; `read`: headers, tables, command lines; `notes`: as `Tables.note` takes them; `cut_call`: the last line.
     """
 
@@ -74,7 +81,7 @@ class Text:
     details: pl.DataFrame
     gaps: list[int] = field(default_factory=list)
     breaks: list[int] = field(default_factory=list)
-    bases: list[tuple[int, float]] = field(default_factory=list)
+    bases: list[tuple[int, int, float]] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     damaged: list[int] = field(default_factory=list)
     prose: list[int] = field(default_factory=list)
@@ -110,7 +117,7 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
     if len(begun) and shape is not None and (shape.pid or shape.lwp):
         said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
         text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
-    for other in others.select_seq("line_no", "line_end", "line", "body", "pid", "lwp").iter_rows(named=True):
+    for other in others.select_seq("line_no", "line_end", "pos", "line", "body", "pid", "lwp").iter_rows(named=True):
         _judge(text, counts, other, final=other["line_no"] == end, fronted=fronted)
     text.breaks = sorted({*text.breaks, *text.unread, *text.prose, *text.damaged})
     return text
@@ -147,7 +154,7 @@ def _judge(text: Text, counts: Counts, other: dict[str, Any], *, final: bool, fr
     """Judge a line that is no record and no detail. `fronted`: records of this trace begin with a prefix or a stamp."""
     line, line_no, body = other["line"], other["line_no"], other["body"].strip()
     if found := re.search(tl.BASE, line):
-        text.bases.append((line_no, float(found[1].replace(",", "."))))
+        text.bases.append((line_no, other["pos"], float(found[1].replace(",", "."))))
         text.read.append(line_no)
     elif re.match(tl.TOOL_NOTE, body):
         text.tool_notes.append({"line_no": line_no, "pid": other["pid"], "text": body})

@@ -263,7 +263,7 @@ class Trace:
                     source=pl.lit("tool")
                 ),
             )
-        for line, epoch in text.bases:
+        for line, _, epoch in text.bases:
             state.setdefault("base_line", line)
             if epoch not in self.bases:
                 self.bases.append(epoch)
@@ -297,9 +297,10 @@ class Trace:
         """Give the events of a frame, with the number of the base line they stand under; -D alone is summed up per LWP."""
         events = rows.events_of(lines.calls, lines.signals, lines.functions, ties=ties)
         base = np.full(len(events), self.state.get("base_now", 0), np.int64)
-        for line, epoch in text.bases:
+        for line, pos, epoch in text.bases:
             self.state["base_now"] = self.bases.index(epoch) + 1
-            base[events["line_no"].to_numpy() > line] = self.state["base_now"]
+            behind = (pl.col("line_no") > line) | ((pl.col("line_no") == line) & (pl.col("pos") > pos))
+            base[events.select_seq(behind).to_series().to_numpy()] = self.state["base_now"]
         events = events.with_columns_seq(pl.Series("base", base))
         if any("d" in flags for flags in self.flags.values()):
             return events

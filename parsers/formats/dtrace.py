@@ -46,6 +46,8 @@ TROUBLE = r"^dtrace: (?:[0-9]+ |error on |processing aborted|failed |aggregation
 CPU_HEAD = r"^[ \t]*CPU[ \t]+ID[ \t]+FUNCTION:NAME"
 FIRING = r"^[ \t]*[0-9]{1,4}[ \t]+[0-9]{1,8}[ \t]+\S*:[a-zA-Z][^ \t:]*$"
 TICK = r":tick-([0-9]+[a-z]*)[ \t]*$"
+PROGRAM = r"(?:^|[#$%>][ \t]*|sudo[ \t]+)dtrace[ \t][^']*-[A-Za-z]*n\b"
+"""A command line with a program in quotes."""
 NUMBER = r"^[ \t]*-?[0-9]+$"
 SCALAR = r"^[ \t]*(\S(?:.*?\S)?)[ \t]+(-?[0-9]+)$"
 HEADING = r"^[ \t]*([A-Z][A-Z0-9/_]*(?:[ \t]+[A-Z][A-Z0-9/_]*)*)[ \t]+([A-Z][A-Z0-9_/]*)(?:[ \t]*\(([a-zA-Z/%]+)\))?$"
@@ -113,7 +115,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     key = text.shift(-1).str.contains(HIST_HEAD).fill_null(short)
     known = pl.any_horizontal(key, scalar, text == "^C", *[text.str.contains(p) for p in patterns])
     for lines, _ in records(source, out, state, begins, known):
-        shaped = without_strangers(_shaped(_unfolded(lines, out), out, state))
+        shaped = without_strangers(_shaped(_unfolded(_unquoted(lines, out, state), out), out, state))
         if shaped.is_empty():
             continue
         taken = histograms(shaped, out, state)
@@ -123,6 +125,26 @@ def parse(source: Source, out: Tables, state: State) -> State:
         last = shaped.row(-1, named=True)
         state |= {k: last[k] for k in ("sample", "t_local", "heading", "title", "tick", "marks")}
     return state
+
+
+def _unquoted(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
+    """Leave out the program of a command line that goes on over further lines, up to the quote that closes it."""
+    if not state.get("quoted") and not lines["line"].str.contains(PROGRAM).any():
+        return lines
+    quoted, taken = int(state.get("quoted", 0)), []
+    for number, line in lines.select("line_no", "line").iter_rows():
+        if quoted == 0:
+            # 1: a program may begin on the next line; 2: within its quotes.
+            quoted = (2 if line.count("'") % 2 else 0 if "'" in line else 1) if re.search(PROGRAM, line) else 0
+            continue
+        if quoted == 1 and not line.lstrip().startswith("'"):
+            quoted = 0
+            continue
+        taken.append(number)
+        quoted = 2 if (line.count("'") % 2 == 1) != (quoted == 2) else 0
+    state["quoted"] = quoted
+    out.read(taken)
+    return lines.filter(~pl.col("line_no").is_in(taken))
 
 
 def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:

@@ -34,11 +34,13 @@ HEADER = (
     r"|MODULE[ \t]+COUNT[ \t]+PCNT|EXEC[ \t]+SYSCALL[ \t]+(?:COUNT|ERR)|TIME[ \t]+PID[ \t]+EXEC[ \t]+SYSCALL|%RAN[ \t]+%SEQ"
     r"|C[ \t]+(?:PID|TID|PID/TID)[ \t]+DELTA\(us\)"
     r"|FROM[ \t]+COMMAND[ \t]+SIG|SENDER[ \t]+RECIPIENT[ \t]+SIG|(?:STR)?TIME[ \t]+UID[ \t]+PID|PPID[ \t]+PARENT[ \t]+EXEC|UID[ \t]+SUID[ \t]+PPID"
-    r"|DEVICE[ \t]+MAJ|C[ \t]+TIME\(us\)[ \t]+FILE).*$"
+    r"|DEVICE[ \t]+MAJ|C[ \t]+TIME\(us\)[ \t]+FILE|SYSCALL[ \t]+COUNT).*$"
 )
+OTHER = r"^[ \t]*[A-Z][A-Z0-9/_%]+(?:[ \t]+[A-Z(][A-Za-z0-9/_%()]*)+$"
+"""A header of a table that is not known: its rows do not belong to the table above."""
 LAST_WORDS = r"^[ \t]*([0-9]{10,19})[ \t]+([0-9]+)[ \t]+(\S+)[ \t]+([a-z_][a-z0-9_]*)[ \t]+([0-9a-f]+)[ \t]+([0-9]+)$"
 LAST_HEADER = "TIME PID EXEC SYSCALL RETURN ERR"
-FURNITURE = r"^\^C$|^Sampling\.\.\. |^Tracing\.\.\.|^dtrace: |^Starting "
+FURNITURE = r"^\^C$|^Sampling\.\.\. |^Tracing\.\.\.|^Tracing .*Ctrl|^dtrace: |^Starting "
 MEASURES = {
     "COUNT",
     "PCNT",
@@ -102,9 +104,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
         words = lines.filter(text.str.contains(LAST_WORDS))
         found = [_rows(words, LAST_HEADER, out)]
         rest = lines.filter(~text.str.contains(LAST_WORDS) & ~text.str.contains(FURNITURE) & (text != ""))
-        located = under(rest, pl.when(text.str.contains(HEADER)).then(text), state)
+        heads = pl.when(text.str.contains(HEADER)).then(text).when(text.str.contains(OTHER)).then(pl.lit(""))
+        located = under(rest, heads, state)
         for heading, rows in tables(located):
-            if heading is not None:
+            if heading:
                 found.append(_rows(rows, heading, out))
         for table, place in (("counters", 0), ("logs", 1)):
             out.add(
@@ -118,7 +121,7 @@ _EMPTY = pl.DataFrame(schema={"line_no": pl.Int64()})
 
 def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Give counters and logs of rows under one heading."""
-    names = keys(heading.replace("--", "").replace("  ", " "))
+    names = keys(heading.replace("--", "").replace("TIME (us)", "TIME(us)").replace("  ", " "))
     if rows.is_empty() or len(names) > 40:  # a text that lost its line ends: no script prints so many columns
         return _EMPTY, _EMPTY
     measures = [n for n in names if n in MEASURES and not (heading == LAST_HEADER and n == "TIME")]

@@ -17,7 +17,8 @@ Tables: profile_stacks (one row a thread, weight 1, unit samples). Clock: none.
 Traps: a stack tells where a thread stands, not for how long; only repeated stacks of one process are samples. The offset behind `+` is
 hexadecimal without 0x and left out of the frame, as are arguments. The first frame of a blocked thread is its system call. An
 excerpt may begin inside a thread: such a stack is not complete. Frames wrapped by a page are put together at their brackets.
-Source lines and locals of gdb are read, not kept. Known gaps: gdb's `info threads`, Java frames of `pstack -F` cores, jstack.
+Source lines and locals of gdb are read, not kept. `info threads` of gdb gives each thread its innermost frame.
+Known gaps: Java frames of `pstack -F` cores, jstack, dbx.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ BARE_SUN_FRAME = r"^[ \t]*[0-9a-f]{8,16}[ \t]+(?:\?{8}|\S+)(?:[ \t]+\(.*)?"
 AIX_FRAME = r"^[ \t]*0x([0-9a-f]{8,16})[ \t]+(\S[^(]*?)\(.*\)(?:[ \t]+\+[ \t]+0x([0-9a-f]+))?$"
 CURRENT = r"^0x[0-9a-f]+ in \S"
 MORE_OF_GDB = r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames"
+GDB_INFO = r"^[* ][ \t]*[0-9]+[ \t]+Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)(?: \"([^\"]*)\")?[ \t]+(?:0x[0-9a-f]+ in )?([^ (][^(]*?)[ \t]*\("
+GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
+"""`info threads`: where each thread stands."""
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
 
 FORMAT = Format(
@@ -56,7 +60,7 @@ FORMAT = Format(
     tables=("profile_stacks",),
     man="pstack(1)",
     example="pstack PID",
-    own=rf"{LWP}|{GDB_THREAD}|^[ \t]*[0-9a-f]{{8,16}} +[A-Za-z_?.~][^ (]* *\([^)]*\)?(?: \+ [0-9a-f]+)?$|^#[0-9]+ +0x[0-9a-f]+ in \S|{AIX_FRAME}",
+    own=rf"{LWP}|{GDB_THREAD}|^[ \t]*[0-9a-f]{{8,16}} +[A-Za-z_?.~][^ (]* *\([^)]*\)?(?: \+ [0-9a-f]+)?$|^#[0-9]+ +0x[0-9a-f]+ in \S|{AIX_FRAME}|{GDB_INFO}",
 )
 
 
@@ -83,6 +87,8 @@ def claim(head: Head) -> Claim | None:
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))
         if gdb * 2 > filled and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
+    if "(LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
+        return Claim(0.9, f"{standing} threads of gdb's info threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
     if (
         frames >= 2
@@ -101,13 +107,42 @@ def parse(source: Source, out: Tables, state: State) -> State:
     frame = text.str.contains(BARE_SUN_FRAME) | aix | text.str.contains(GDB_FRAME)
     more_of = text.str.contains(MORE_OF_GDB)
     begins = process | thread | text.str.contains(r"^#0[ \t]")
-    for lines, more in records(source, out, state, process | thread, begins | frame | more_of):
-        out.read(lines.filter(more_of)["line_no"])
+    info, head = text.str.contains(GDB_INFO), text.str.contains(GDB_INFO_HEAD)
+    for lines, more in records(source, out, state, process | thread | info, begins | frame | more_of | info | head):
+        out.read(lines.filter(more_of | head)["line_no"])
         shaped = _joined(
-            lines.filter(~more_of).with_columns(process=process, thread=thread, frame=frame & ~process), out
+            lines.filter(~more_of & ~info).with_columns(process=process, thread=thread, frame=frame & ~process), out
         )
-        _stacks(shaped, out, state, more)
+        rows = [_stacks(shaped, out, state, more), _standing(lines.filter(info), state)]
+        out.add("profile_stacks", pl.concat(rows, how="diagonal_relaxed").sort("line_no"), span="ends")
     return state
+
+
+def _standing(lines: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Give a row for each line of `info threads`: the innermost frame only."""
+    if lines.is_empty():
+        return _NONE
+    fields = pl.col("line").str.extract_groups(GDB_INFO).struct.rename_fields(["lwp", "comm", "leaf"])
+    return (
+        lines.with_columns(fields.alias("g"))
+        .unnest("g")
+        .select(
+            "line_no",
+            pl.col("line_no").alias("line_end"),
+            pl.lit(state.get("pid"), pl.Int64).alias("pid"),
+            "comm",
+            pl.concat_list("leaf").alias("frames"),
+            weight=pl.lit(1.0),
+            unit=pl.lit("samples"),
+            lwp=pl.col("lwp").cast(pl.Int64, strict=False),
+            leaf="leaf",
+            kernel=pl.lit(False),
+            complete=pl.lit(False),
+        )
+    )
+
+
+_NONE = pl.DataFrame(schema={"line_no": pl.Int64})
 
 
 def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
@@ -132,7 +167,7 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
     return marked.filter(~pl.col("tail")).drop("tail")
 
 
-def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
+def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.DataFrame:
     text = pl.col("line")
     pid = pl.when("process").then(text.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)).forward_fill()
     comm = pl.when("process").then(program(text.str.extract(PROCESS, 2))).forward_fill()
@@ -160,7 +195,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     )
     frames = marked.filter("frame").with_columns(symbol=symbol.str.strip_chars())
     if frames.is_empty():
-        return
+        return _NONE
     number = frames["line"].str.extract(GDB_FRAME, 1).cast(pl.Int64, strict=False)
     rows = (
         frames.with_columns(number=number)
@@ -177,20 +212,16 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
     names = rows.with_columns(frames=nested(frames["symbol"], rows["group"].search_sorted(frames["group"]), len(rows)))
     # A leaf without `+` is a system call in the kernel; whether the kernel works there is not printed.
     begun = pl.col("headed") | pl.col("number").eq(0).fill_null(False)
-    out.add(
-        "profile_stacks",
-        names.select(
-            "line_no",
-            "line_end",
-            "pid",
-            "comm",
-            "frames",
-            weight=pl.lit(1.0),
-            unit=pl.lit("samples"),
-            lwp=pl.when(pl.col("lwp") >= 0).then("lwp"),
-            leaf=pl.col("frames").list.first(),
-            kernel=pl.lit(False),
-            complete=pl.when(begun).then(pl.col("ended")).otherwise(False),
-        ),
-        span="ends",
+    return names.select(
+        "line_no",
+        "line_end",
+        "pid",
+        "comm",
+        "frames",
+        weight=pl.lit(1.0),
+        unit=pl.lit("samples"),
+        lwp=pl.when(pl.col("lwp") >= 0).then("lwp"),
+        leaf=pl.col("frames").list.first(),
+        kernel=pl.lit(False),
+        complete=pl.when(begun).then(pl.col("ended")).otherwise(False),
     )

@@ -16,8 +16,9 @@ Traps. A stamp marks the ENTRY of a call, on a resumed line its return; -T is th
 thread's next event, user time included. -r counts from the line before, of whatever thread. -t has no date. On stderr the first process has
 no `[pid N]` while it is alone, and messages of strace or of the traced program stand in the middle of records: they are taken out. Seconds
 of -c are CPU time unless -w. With -Z or -z counts are not totals. Not split by byte range: halves cross borders.
-Known gaps: in a file above 8 MB bare lines before the first sign of their process keep no pid; --decode-fds=pidfd texts are not read; lines of
-strace inside a journal (`[    4.019227] strace[262]: [pid 323] ...`) are read as a log.
+Known gaps: in a file above 8 MB bare lines before the first sign of their process keep no pid; --decode-fds=pidfd texts are not read;
+ltrace looks the same, and its calls of libraries are read as calls; lines of strace inside a journal (`[    4.019227] strace[262]: [pid 323]
+...`) are read as a log.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from parsers.truss_trace import Trace
 _OWN = (
     r"^[\t ]*(?:[0-9]+(?:(?:/|: )[0-9]+)?(?:@[0-9]+)?:|/[0-9]+(?:@[0-9]+)?:)?[\t ]*(?:(?:[0-9]{2}:[0-9]{2}:)?[0-9]+[.,][0-9]{4}:?[\t ]+){0,3}"
     r"(?:[a-z_][A-Za-z0-9_]*\(.*(?:\)[\t ]*(?:= ?[0-9A-Zx-].*|Err#.*)|argc(?: =|:) [0-9]+|\.\.\.\).*)|(?:->|<-) [\w.+-]+:[\w.$]+\(.*"
-    r"|(?:Received|Stopped by|Continued with) signal #.*|Incurred fault #.*|siginfo: SIG.*|AF_INET6? +name = .*)$"
+    r"|(?:Received|Stopped by|Continued with) signal #.*|Incurred fault #.*|siginfo: SIG.*|AF_INET6? +(?:name|to|from) = .*)$"
     r"|^Base time stamp: |^syscall +seconds +calls +errors$|^sys totals: "
     r"|^(?:usr time|elapsed): +[0-9.]+$|^[a-z_0-9]+ +[0-9]*\.[0-9]{2,3} +[0-9]+(?: +[0-9]+)?$"
 )
@@ -82,6 +82,9 @@ FORMATS = (
 
 """A whole part up to this size is held at once: its blocks of stamps can be sorted, its damage repaired."""
 
+_COUNTED = re.compile(r"[\t ]*[A-Za-z_][A-Za-z0-9_]*[\t ]+[0-9]*\.[0-9]{2,3}[\t ]+[0-9]+(?:[\t ]+[0-9]+)?$")
+"""A row of -c, whose seconds have two decimals or three (FreeBSD: nine)."""
+
 SAMPLE = 50
 """So many non-blank lines vote on the kind."""
 
@@ -94,7 +97,7 @@ _SOLARIS = re.compile(
     r"|^[\t >]*(?:[0-9]+)?/[0-9]+:[\t ]"
     r"|\b(?:fork1|forkx|lwp_\w+|pollsys|portfs|port_getn|schedctl|cladm|kaio|so_socket|memcntl|doorfs|lgrpsys|setustack|llseek|sigaction)\("
     r"|Incurred fault #|Received signal #|siginfo: SIG|^[\t ]*(?:[0-9]+:[\t ]+)?AF_INET6? +name = "
-    r"|= 0x(?:[0-9A-F]{8}|[0-9A-F]{16})$|= [0-9]+ \[[0-9]+\]$"
+    r"|= 0x(?:[0-9A-F]{8}|[0-9A-F]{16})$|= [0-9]+ \[[0-9]+\]$|[(, ]0x(?:0[0-9A-F]{7}(?:[0-9A-F]{8})?|[0-9]*[A-F][0-9A-F]{0,15})[,)]"
 )
 _FUNCTIONS = re.compile(r"(?:->|<-) [\w.+-]+:[\w.$]+\(")
 _AIX = re.compile(
@@ -122,6 +125,8 @@ def claim(head: Head) -> Claim | None:
     table = [line for line in lines[:SAMPLE] if HEADERS["call"].match(line)]
     if table and any("sys totals:" in line for line in lines):
         return Claim(0.95, "a table of truss -c: syscall, seconds, calls, errors, sys totals")
+    if table and (counted := sum(1 for line in lines if _COUNTED.match(line))):
+        return Claim(0.9, f"a table of truss -c, cut before its totals: {counted} rows")
     # Excerpts stand in mails: the lines with calls vote, wherever they begin.
     calls = [line for line in lines if "(" in line and _is_call(line)]
     sample = calls[:SAMPLE]

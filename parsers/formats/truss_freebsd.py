@@ -11,8 +11,7 @@ Fills syscalls, signals, syscall_totals, logs (processes and threads that come a
 Traps. -d is taken when the call RETURNS, since the start of the trace. -D is, in the code, end minus begin of the call itself (the manual
 says otherwise), so it is `elapsed_s`. With one stamp in front, rising all along it is -d, else -D; fewer than three stamps leave it
 open, with a note. Errors come as number and text: the name is that of FreeBSD's numbers. Seconds of -c are CPU time in the kernel.
-Known gaps: old versions' calls that are cut by a thread switch (`...`); no sample of -c was at hand: its layout is the source's;
-descriptors in hexadecimal, as calls unknown to truss have them.
+Known gaps: old versions' calls that are cut by a thread switch (`...`); no sample of -c was at hand: its layout is the source's.
 """
 
 from __future__ import annotations
@@ -24,8 +23,10 @@ import polars as pl
 from parsers.errno_names import FREEBSD
 from parsers.flat_trace import FlatTrace
 from parsers.registry import Claim, Format
+from parsers.rewrap import rejoin
 from parsers.source import Head, Source
-from parsers.strace_args import fill
+from parsers.strace_args import fill as fill_c
+from parsers.syscall_args import ARGS, FD_CALLS, Names
 from parsers.tables import State, Tables
 
 FORMAT = Format(
@@ -40,20 +41,30 @@ FORMAT = Format(
     clocks=("trace-relative", "none"),
     own=(
         r"^[\t ]*(?:[0-9]+(?:[\t ]+[0-9]+)?:[\t ]+)?(?:[0-9]+\.[0-9]{9}[\t ]+){0,2}[A-Za-z_][A-Za-z0-9_.]*\(.*\)[\t ]*(?:= -?[0-9]+ \(0x[0-9a-f]+\)|ERR#.*)$"
-        r"|^[\t ]*[0-9]*:? *SIGNAL [0-9]+ \(SIG|^[a-z_0-9]+ +[0-9]+\.[0-9]{9} +[0-9]+ +[0-9]+$"
+        r"|^[\t ]*[0-9]*:? *SIGNAL [0-9]+(?: \(SIG.*)?$|^[a-z_0-9]+ +[0-9]+\.[0-9]{9} +[0-9]+ +[0-9]+$"
     ),
 )
 
 _PREFIX = r"^[\t ]*(?:([0-9]+)(?:[\t ]+([0-9]+))?:[\t ]+)?(?:([0-9]+\.[0-9]{9})[\t ]+)?(?:([0-9]+\.[0-9]{9})[\t ]+)?"
 HEAD = rf"{_PREFIX}([A-Za-z_][A-Za-z0-9_.]*)$"
 TAIL = r"\)[\t ]*(?:= ((-?[0-9]+) \(0x[0-9a-f]+\))|(ERR#(-?[0-9]+) '[^']*'))$"
-SIGNAL = rf"{_PREFIX}SIGNAL ([0-9]+) \((SIG[A-Z0-9+]+)\)(.*)$"
+SIGNAL = rf"{_PREFIX}SIGNAL ([0-9]+)(?: \((SIG[A-Z0-9+]+)\)(.*))?$"
+STOPPED = rf"{_PREFIX}Process stopped because of: +[0-9]+$"
+"""A remark of FreeBSD 5, which names no signal."""
 ENDED = rf"{_PREFIX}process (exit, rval = ([0-9]+)|killed, signal = ([0-9]+).*)$"
 PASSED = rf"{_PREFIX}<(?:new process|new thread [0-9]+|thread [0-9]+ exited|detached)>$"
 TOTAL = r"^([A-Za-z_][A-Za-z0-9_.]*)[\t ]+([0-9]+\.[0-9]{9})[\t ]+([0-9]+)[\t ]+([0-9]+)$"
 SUM = r"^[\t ]*([0-9]+\.[0-9]{9})[\t ]+([0-9]+)[\t ]+([0-9]+)$"
 HEADER = r"^[\t ]*syscall[\t ]+seconds[\t ]+calls[\t ]+errors$"
+BEGINS = rf"{_PREFIX}(?:[A-Za-z_][A-Za-z0-9_.]*\(|SIGNAL [0-9]|process (?:exit|killed)|<(?:new |thread |detached))|{TOTAL}|{SUM}|{HEADER}|^[\t ]*-+[\t ]"
+"""How lines of truss begin, whole or broken."""
 FRONTS = ["pid", "tid", "s1", "s2"]
+_SIGNAL_NAMES = (
+    "HUP INT QUIT ILL TRAP ABRT EMT FPE KILL BUS SEGV SYS PIPE ALRM TERM URG STOP TSTP CONT CHLD TTIN TTOU IO XCPU "
+    "XFSZ VTALRM PROF WINCH INFO USR1 USR2"
+)
+SIGNAL_NAMES = {str(number): f"SIG{name}" for number, name in enumerate(_SIGNAL_NAMES.split(), start=1)}
+"""FreeBSD 5 prints no names."""
 
 _SIGNS = re.compile(r"\)[\t ]*(?:= -?[0-9]+ \(0x[0-9a-f]+\)|ERR#-?[0-9]+ '[^']*')$")
 _CALL = re.compile(HEAD.removesuffix("$") + r"\(")
@@ -79,6 +90,23 @@ def claim(head: Head) -> Claim | None:
     return Claim(round(0.97 * share, 2), f"{signs} of {len(calls)} calls end as truss of FreeBSD ends them", "freebsd")
 
 
+_PEER = r"\{ AF_INET6? \[?([0-9A-Fa-f.:]+?)\]?:([0-9]+) \}"
+
+
+def fill(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns that come from one line; of a call unknown to truss arguments stand in hexadecimal, descriptors too."""
+    calls = fill_c(calls)
+    hexadecimal = ARGS.str.extract(r"^0x([0-9a-f]{1,6})(?:,|$)", 1).str.to_integer(base=16, strict=False)
+    known = Names(calls["name"].unique()).among(FD_CALLS)
+    calls = calls.with_columns_seq(fd=pl.coalesce("fd", pl.when(known).then(hexadecimal)))
+    if not calls.select_seq(ARGS.str.contains("{ AF_INET", literal=True).any()).item():
+        return calls
+    parts = ARGS.str.extract_groups(_PEER).struct
+    return calls.with_columns_seq(
+        peer=pl.coalesce("peer", pl.format("AF_INET name = {} port = {}", parts.field("1"), parts.field("2")))
+    )
+
+
 def _groups(column: str, pattern: str, fields: list[str]) -> pl.Expr:
     return pl.col(column).str.extract_groups(pattern).struct.rename_fields(fields).alias("groups")
 
@@ -88,7 +116,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     trace = FlatTrace(out, state.get("trace", {}), fill)
     single: str | None = state.get("single")
     table = bool(state.get("table"))
-    for frame in source.frames():
+    for lines in source.frames():
+        frame = rejoin(lines, source, out, BEGINS, TAIL)
         parts = frame.with_columns(
             pl.col("line").str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("p")
         ).unnest("p")
@@ -103,7 +132,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             & pl.col("rest").str.ends_with(")")
         )
         good = pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | silent)
-        rest = calls.filter(~good.fill_null(False)).select("line_no", "line")
+        rest = calls.filter(~good.fill_null(False)).select("line_no", "line_end", "line")
         calls = calls.filter(good).with_columns(silent.alias("silent"))
         single = single or _single(calls, out)
         number = pl.col("number").str.to_integer(base=10, strict=False)
@@ -111,7 +140,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         first = pl.col("s1").cast(pl.Float64)
         both = pl.col("s2").is_not_null()
         events = calls.select(
-            "line_no", pl.col("pid").cast(pl.Int64, strict=False), pl.col("tid").cast(pl.Int64, strict=False).alias("lwp"), "name", "val",
+            "line_no", "line_end", pl.col("pid").cast(pl.Int64, strict=False), pl.col("tid").cast(pl.Int64, strict=False).alias("lwp"), "name", "val",
             pl.when(both | pl.lit(single == "d")).then(first).alias("t"),
             pl.when(both | pl.lit(single == "D")).then(last).alias("elapsed"),
             pl.when("silent").then(pl.col("rest").str.head(-1)).otherwise(pl.col("rest").str.strip_suffix(pl.col("tail"))).alias("args"),
@@ -148,7 +177,9 @@ def _others(rest: pl.DataFrame, out: Tables, single: str | None, *, table: bool)
     if rest.is_empty():
         return table
     signals = rest.with_columns(_groups("line", SIGNAL, [*FRONTS, "number", "signal", "more"])).unnest("groups")
-    signals = signals.filter(pl.col("signal").is_not_null())
+    signals = signals.filter(pl.col("number").is_not_null())
+    name = pl.coalesce("signal", pl.col("number").replace_strict(SIGNAL_NAMES, default=None, return_dtype=pl.String))
+    out.read(rest.filter(pl.col("line").str.contains(STOPPED))["line_no"])
     time = pl.col("s1").cast(pl.Float64) if single != "D" else pl.lit(None, pl.Float64)
     who = [
         pl.col("pid").cast(pl.Int64, strict=False),
@@ -158,7 +189,7 @@ def _others(rest: pl.DataFrame, out: Tables, single: str | None, *, table: bool)
     out.add(
         "signals",
         signals.select(
-            "line_no", *who, pl.lit("received").alias("event"), "signal",
+            "line_no", *who, pl.lit("received").alias("event"), name.alias("signal"),
             pl.col("more").str.extract(r"code=([A-Z]+_[A-Z]+)", 1).alias("code"),
             pl.col("more").str.extract(r" pid=([0-9]+)", 1).cast(pl.Int64, strict=False).alias("sender_pid"),
             pl.col("more").str.extract(r" status=([0-9]+)", 1).cast(pl.Int64, strict=False).alias("status"),

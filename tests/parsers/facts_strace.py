@@ -136,6 +136,12 @@ def unfinished_open(reading: Reading, value: list[list[Any]]) -> None:
     assert [list(r) for r in rows.select("lwp", "name").iter_rows()] == value
 
 
+def truncated(reading: Reading, value: list[list[Any]]) -> None:
+    """Calls that the end of the text, or of the trace, cuts: line and name."""
+    rows = reading.table("open_calls").filter(pl.col("state") == "truncated")
+    assert [list(r) for r in rows.select("line_no", "name").iter_rows()] == value
+
+
 def timeouts(reading: Reading, value: int) -> None:
     rows = _calls(reading).filter(pl.col("ret_text").str.contains("(Timeout)", literal=True))
     assert len(rows) == value
@@ -151,6 +157,13 @@ def _table(reading: Reading) -> pl.DataFrame:
 
 def rows(reading: Reading, value: int) -> None:
     assert len(_table(reading)) == value
+
+
+def cut_totals(reading: Reading, value: list[list[Any]]) -> None:
+    """A table that lost its end: name, count, errors, seconds of each row."""
+    table = reading.table("syscall_totals")
+    assert [list(r) for r in table.select("name", "n", "errors", "total_s").iter_rows()] == value
+    assert not table["complete"].any()
 
 
 def calls_sum(reading: Reading, value: int) -> None:
@@ -231,6 +244,7 @@ def data(reading: Reading, value: list[str]) -> None:
 
 
 CHECKERS = {
+    "cut_totals": cut_totals, "truncated": truncated,
     "completed_calls_on_one_line_or_resumed": calls, "calls": calls, "by_name_top12": names, "unfinished_markers": unfinished,
     "resumed_markers": resumed, "errors": errors, "signals": signals, "exits": exits, "pids_in_prefix": pids, "attached_pids": attached,
     "root_pid": root, "slowest": slowest, "sum_of_T": sum_of_t, "lines_with_T": lines_with_t, "pid_from_file_name": pid_from_file_name,

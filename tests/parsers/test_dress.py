@@ -105,6 +105,7 @@ def test_undressed_text_is_not_taken_for_dressed(path):
         ("abc\b\b\bxyz", ("backspaces",), "xyz"),
         ("a\u00a0b\u2009c\u3000d", ("blanks",), "a b c d"),
         ("so\u00adft\u200b", ("invisible",), "soft"),
+        ("read(0×6,0×806f000) 640×480", ("typography",), "read(0x6,0x806f000) 640x480"),
         ("“a” ‘b’ – −1 …", ("typography",), "\"a\" 'b' - -1 ..."),
         ("&lt;unfinished&gt; &amp;amp; &quot;", ("entities",), '<unfinished> &amp; "'),
         ("\ufeffa", ("bom",), "a"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsers.dress import characters_of, undressed_lines
 from parsers.errno_names import FREEBSD
 from parsers.formats import truss_dtruss, truss_freebsd
 from parsers.source import Head, Hints, Limits
@@ -180,7 +181,8 @@ def test_any_dtruss_call_comes_back(lwp, numbers, ret, name, args):
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.txt")), ids=lambda p: p.stem)
 def test_claims(path):
-    head = Head(path.read_text(encoding="utf-8").splitlines())
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = Head(undressed_lines(lines, characters_of("\n".join(lines))))
     free, mac = truss_freebsd.claim(head), truss_dtruss.claim(head)
     assert (free is not None) == ("freebsd" in path.stem)
     assert (mac is not None) == ("dtruss" in path.stem)
