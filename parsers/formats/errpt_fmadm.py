@@ -39,7 +39,10 @@ FIELD = (
     r"^[ \t]*(Host|Platform|Product_sn|Problem Status|Diag Engine|System|Manufacturer|Name|Part_Number|Serial_Number|Host_ID|Suspect [0-9]+ of [0-9]+"
     r"|Fault class|Certainty|Affects|Problem in|FRU|Status|Location|Chassis|Chassis_id|Revision|Description|Response|Impact|Action)[ \t]*:[ \t]*(.*)$"
 )
-PADDED = r"^[ \t]*(?:Host {8}|Platform {4}|Fault class |Problem in  |Affects {5}|FRU {9}|Description |Response {4}|Impact {6}|Action {6}|Diag Engine |Problem Status {1,4}):"
+PADDED = (
+    r"^[ \t]*(?:Host {8}|Platform {4}|Fault class |Problem in  |Affects {5}|FRU {9}|Description |Response {4}|Impact {6}|Action {6}"
+    r"|Diag Engine |Problem Status {1,4}):"
+)
 """As the tool writes it: the names alone are anybody's."""
 
 MORE = r"^[ \t]{6,}\S"

@@ -160,7 +160,7 @@ def test_counters_of_windows(told, both):
     text = "\nTCP Statistics for IPv4\n\n" + "".join(f"  {n:<36}= {v}\n" for n, v in told.items())
     text += f"\nICMPv6 Statistics\n\n                            Received    Sent\n  Time Exceeded             {both[0]:<12}{both[1]}\n"
     rows = parse_bytes(text.encode(), "netstat", "windows_s").tables["counters"]
-    expected = [("tcp", "IPv4", n, float(v)) for n, v in told.items()]
+    expected: list[tuple[str, str | None, str, float]] = [("tcp", "IPv4", n, float(v)) for n, v in told.items()]
     expected += [
         ("icmp6", None, f"{side} Time Exceeded", float(v)) for side, v in zip(("Received", "Sent"), both, strict=True)
     ]
