@@ -106,3 +106,26 @@ def test_a_file_of_an_archive_is_named_by_its_path(tmp_path):
     read(path, Hints(), tmp_path / "reading", name="sosreport-db1/proc/pressure/memory")
     rows = scan(tmp_path / "reading", "counters").select("item", "name").collect().rows()
     assert rows[1] == (None, "memory.pressure.some.avg60")
+
+
+def test_values_under_prompts_belong_to_the_directory_that_was_gone_to():
+    text = (
+        "[root@h ~]# cd /sys/fs/cgroup/db.slice\n[root@h db.slice]# cat memory.max\nmax\n"
+        "[root@h db.slice]# cat memory.current\n2047483648\n[root@h db.slice]# cat /sys/fs/cgroup/memory.high\n1024\n"
+    )
+    reading = read_bytes(text.encode())
+    assert reading.table("params").select("entity", "name", "num").rows() == [
+        ("/db.slice", "memory.max", None),
+        ("/", "memory.high", 1024),
+    ]
+    assert reading.table("counters").select("item", "name", "value").rows() == [
+        ("/db.slice", "memory.current", 2047483648)
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_what_grep_could_not_read_is_no_figure():
+    text = b"memory.stat:cache 4096\ngrep: memory.force_empty: Invalid argument\nmemory.numa_stat:total=0 N0=0\nmemory.stat:rss 1\n"
+    reading = read_bytes(text)
+    assert reading.table("counters")["name"].to_list() == ["cache", "rss"]
+    assert reading.account.account.unknown == 0

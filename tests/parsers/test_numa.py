@@ -56,3 +56,17 @@ def test_latencies_of_lgroups_are_distances():
     text = b"lgroup 0 (root):\nChildren: 1 2\nLgroup latencies:\n\n--------------\n  |  0   1   2\n--------------\n1 | 49  29  49\n"
     rows = read_bytes(text, Hints(kind="numa", variant="solaris")).table("numa")
     assert rows.select("node", "node2", "value").rows() == [(1, 0, 49), (1, 1, 29), (1, 2, 49)]
+
+
+def test_a_node_stands_in_the_path_of_its_file():
+    text = (
+        b"node0/numastat:numa_hit 12\nnode0/numastat:numa_miss 1\n/sys/devices/system/node/node3/numastat:numa_hit 7\n"
+    )
+    rows = read_bytes(text, LINUX).table("numa").select("sample", "node", "metric", "value").rows()
+    assert rows == [(1, 0, "numa_hit", 12), (1, 0, "numa_miss", 1), (1, 3, "numa_hit", 7)]
+
+
+def test_a_version_and_a_node_that_nothing_names():
+    reading = read_bytes(b"numastat version: 20130723: Jan 30 2024\nnuma_hit 12\nother_node 3\n", LINUX)
+    assert reading.table("numa").select("node", "value").rows() == [(None, 12), (None, 3)]
+    assert reading.account.account.unknown == 0
