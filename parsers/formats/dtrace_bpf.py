@@ -14,7 +14,8 @@ Samples::
 Tables: hist (agg = name of the map or the heading, keys), counters (grp bpftrace; name count, average, total, min, max where printed),
 profile_stacks. Clock: none (times such as `09:12:01` before a bcc histogram only number the samples, their day is not printed).
 Traps: a bucket is half open, `[256K, 512K)`, K = 1024; `[5]` holds the one value 5; bcc prints the last value of a bucket, so
-`4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of events.
+`4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of events, the
+stacks of bcc's profile and offcputime.
 """
 
 from __future__ import annotations
@@ -88,7 +89,8 @@ def claim(head: Head) -> Claim | None:
     )
     buckets = sum(1 for x in head.lines if x[:1] in "[(" and re.match(BUCKET, x))
     stacks = sum(1 for x in head.lines if x[:1] == "@" and re.match(r"^@[A-Za-z0-9_]*\[$", x))
-    if maps + buckets + stacks >= 2 or (maps and len(head.lines) < 4):
+    ended = stacks == 1 and any(re.match(STACK_END, x) for x in head.lines)
+    if maps + buckets + stacks >= 2 or ended or (maps and len(head.lines) < 4):
         return Claim(0.93, f"{maps + stacks} maps and {buckets} buckets of bpftrace", "bpftrace")
     return None
 
