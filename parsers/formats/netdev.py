@@ -15,7 +15,7 @@ Samples::
 Tables: counters (grp iface, item = interface, name as printed behind `RX`, `TX` where the tool prints columns).
 Clock: none; wall-local under marks; interval (netstat -i 5: growth per second where the interval is known, else the growth).
 Traps: all counters are since boot, or since somebody reset them (dladm): only differences say something. An interface has a row
-for each address in netstat -i of Solaris and AIX: the counters are the same ones, taken once for each interface of a
+for each address in netstat -i of Solaris, AIX and BSD: the counters are the same ones, taken once for each interface of a
 capture. ethtool does not print the interface's name: it comes from the command above it. Cells of `netstat -i` may be blank (no address): counted
 from the right. ip -h rounds, by thousands unless -iec is given. Known gaps: ip -o, dladm show-phys, lanadmin.
 """
@@ -71,7 +71,7 @@ FORMATS = tuple(
     Format(
         "netdev",
         variant,
-        "2",
+        "3" if variant == "table" else "2",
         systems,
         ("counters",),
         man,
@@ -232,7 +232,10 @@ def _table(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         key = pl.concat_str("item", line.str.extract(numbers).str.replace_all(r"[ \t]+", " "))
         rows = rows.with_columns(key=key)
         before: dict[str, str] = state.setdefault("rows", {})
-        same = pl.col("key") == pl.col("key").shift().fill_null(pl.lit(before.get(str(heading), "")))
+        above = pl.col("key").shift().fill_null(pl.lit(before.get(str(heading), "")))
+        # BSD and macOS print no errors for an address: what it counts beside them is not the interface's.
+        address = (pl.col("item") == above.str.extract("^([^ ]+)")) & pl.col("key").str.contains(" -( |$)")
+        same = (pl.col("key") == above) | address.fill_null(value=False)
         parts.append(_spread(rows.filter(~same), "names", "values"))
         if len(rows):
             before[str(heading)] = rows["key"][-1]
