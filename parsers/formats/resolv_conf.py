@@ -42,6 +42,9 @@ FORMAT = Format(
 
 _OWN = re.compile(OWN)
 LINE = re.compile(r"([#;]*)[ \t]*(nameserver|search|domain|options?|sortlist|lookup)[ \t]+([^#;]*)(?:[#;].*)?")
+SHOWN = re.compile(r"[#$>%] *(?:cat|more|head|less) .*resolv\.conf")
+"""A prompt that shows the file of another machine, or the same one again."""
+
 ASKED = 3
 """Resolvers ask so many nameservers (MAXNS)."""
 
@@ -67,6 +70,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
             text = line.strip()
             match = LINE.fullmatch(text)
+            if SHOWN.search(text):
+                state.pop("nameservers", None)
+                state.pop("suffixes", None)
             # Words after a comment sign are a setting only where nothing else could be meant; half an address is none.
             if match is None or ((match[1] or match[2] == "nameserver") and not _OWN.match(text)):
                 if text[:1] in ("#", ";"):

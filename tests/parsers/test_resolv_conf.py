@@ -53,3 +53,18 @@ def test_lines_of_options_add_up_and_the_last_of_each_counts():
         ("timeout", "3", True),
         ("options", "timeout:3", True),
     ]
+
+
+def test_the_file_of_another_machine_has_three_nameservers_of_its_own():
+    text = b"""root@node:~# cat /etc/resolv.conf
+nameserver 192.0.2.53
+nameserver 192.0.2.54
+
+/ # cat /etc/resolv.conf
+nameserver 10.0.0.10
+nameserver 192.0.2.53
+nameserver 192.0.2.54
+nameserver 192.0.2.55
+"""
+    rows = read_bytes(text).table("params").filter(pl.col("name") == "nameserver")
+    assert rows["active"].to_list() == [True, True, True, True, True, False]
