@@ -11,6 +11,7 @@ from parsers.banner_dates import banner_day, told_day
 from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of
 from parsers.iostat_repair import mended, without_remarks
 from parsers.notes import ELISION
+from parsers.prompts import prompt_of
 from parsers.sample_stamps import DAY, place, report, stamped
 from parsers.sar_lines import BANNER, banner_rows
 from parsers.section_columns import section
@@ -290,7 +291,8 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
 
 def _cut(bad: pl.DataFrame, source: Source, out: Tables) -> None:
     """Count the last line of the part as damaged if it is a row that does not fit: it was cut."""
-    if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
+    cut = not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1
+    if cut and prompt_of(bad["line"][-1]) is None:
         out.account("damaged", [source.next_line - 1])
 
 

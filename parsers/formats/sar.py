@@ -30,6 +30,7 @@ from __future__ import annotations
 import polars as pl
 
 from parsers import grid, sar_clock, section_rows, sysstat_json, sysstat_pairs, sysstat_xml
+from parsers.prompts import prompt_of
 from parsers.registry import Claim, Format
 from parsers.rewrap import rejoin
 from parsers.sar_lines import BEGINS, LOOKS, averages_only, banner_rows, classed, sections_claim
@@ -117,7 +118,8 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
             out.read(mine["line_no"])
             continue
         bad = fill(mine, what, found, state)
-        if not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1:
+        cut = not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1
+        if cut and prompt_of(bad["line"][-1]) is None:
             out.account("damaged", [source.next_line - 1])
     if state["layout"] == "text":
         averages_only(lines, found, out, state)
