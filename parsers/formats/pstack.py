@@ -47,7 +47,7 @@ BARE_SUN_FRAME = r"^[ \t]*[0-9a-f]{8,16}[ \t]+(?:\?{8}|\S+)(?:[ \t]+\(.*)?"
 AIX_FRAME = r"^[ \t]*0x([0-9a-f]{8,16})[ \t]+(\S[^(]*?)\(.*\)(?:[ \t]+\+[ \t]+0x([0-9a-f]+))?$"
 CURRENT = r"^0x[0-9a-f]+ in \S"
 MORE_OF_GDB = r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames"
-GDB_INFO = r"^[* ][ \t]*[0-9]+[ \t]+Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)(?: \"([^\"]*)\")?[ \t]+(?:0x[0-9a-f]+ in )?([^ (][^(]*?)[ \t]*\("
+GDB_INFO = r"^[* ][ \t]*[0-9]+[ \t]+Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)(?: \"([^\"]*)\")?[ \t]{1,40}(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)\("
 GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
 """`info threads`: where each thread stands."""
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
@@ -126,6 +126,7 @@ def _standing(lines: pl.DataFrame, state: State) -> pl.DataFrame:
     return (
         lines.with_columns(fields.alias("g"))
         .unnest("g")
+        .with_columns(pl.col("leaf").str.strip_chars_end(" \t"))
         .select(
             "line_no",
             pl.col("line_no").alias("line_end"),
