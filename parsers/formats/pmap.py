@@ -56,19 +56,19 @@ ROW_X = (
 
 CUT_ROW = r"^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]|$)"
 TOTAL = r"(?i)^[ \t]*(?:total(?:[ \t]+k[bB])?((?:[ \t]+(?:-|[0-9]+[KMG]?))+)|((?:[0-9]+[ \t]+)+)KB)$"
-MAPPED = r"^mapped: +[0-9]+K +writeable/private:"
+MAPPED = r"^mapped: +[0-9]+K +writeable/private:|^[0-9]+K writable-private, [0-9]+K readonly-private,"
 NUMBER = r"^([0-9]+)([KMG]?)$"
 
 OWN = (
     r"^[ \t]*(?:Address[ \t]+(?:Kbytes|Bytes|Perm|Size)\b|[0-9A-Fa-f]{8,16}(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)"
     r"|[0-9a-f]{8,16}[ \t]+[rwxsp-]{4}[ \t]+[0-9a-f]{8,16}[ \t]+[0-9a-f]+:[0-9a-f]+[ \t]+[0-9]|total[ \t]+(?:k[bB][ \t]+)?[0-9]+K?\b"
-    r"|mapped: +[0-9]+K +writeable/private:|[0-9]{2,10}:[ \t]+\S)"
+    r"|mapped: +[0-9]+K +writeable/private:|[0-9]+K writable-private, |[0-9]{2,10}:[ \t]+\S)"
 )
 FORMATS = tuple(
     Format(
         kind="pmap",
         variant=system,
-        version="2",
+        version="3",
         systems=(system,),
         tables=("pmap", "ps"),
         man="pmap(1)",
@@ -106,6 +106,9 @@ _BY_COUNT = {
     4: ("kbytes", "rss", "anon", "locked"),
     5: ("kbytes", "rss", "anon", "locked", "pgsz"),
 }
+_OF_SUSE = {"anon_kb": "pss_kb", "locked_kb": "dirty_kb", "pgsz_kb": "swap_kb"}
+PRIVATE = r"^[r-][w-][x-]p"
+"""A mode as Linux has it: SUSE's pmap takes it and five numbers from smaps, Solaris' -xs has five others."""
 _MEASURES = tuple(dict.fromkeys(_COLUMNS.values()))
 
 
@@ -155,7 +158,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         # ROW_X takes the fifth word for the inode: under another order rows stay unknown.
         by_header = [(c, r) for c, r in _by_header(lines) if "inode" not in c or c.index("inode") == 4]
         groups = [_measured(rows, columns, state["variant"]) for columns, rows in by_header]
-        rows = pl.concat(groups, how="diagonal").sort("line_no") if groups else None
+        groups = [
+            _of_suse(g) if c[1:] == (*_BY_COUNT[5], "mode", "lgrp?") else g
+            for g, (c, _) in zip(groups, by_header, strict=True)
+        ]
+        rows = pl.concat(groups, how="diagonal").sort("line_no", maintain_order=True) if groups else None
         if rows is not None:
             out.add("pmap", rows.select("line_no", "pid", "command", *_facts(rows)))
         state = _totals(lines, rows, out, state)
@@ -229,6 +236,13 @@ def _by_header(lines: pl.DataFrame) -> list[tuple[tuple[str, ...], pl.DataFrame]
             columns = ("address", *_BY_COUNT.get(n if isinstance(n, int) else 0, ("kbytes",)), "mode", "lgrp?")
             groups.append((columns, part.drop("count")))
     return groups
+
+
+def _of_suse(rows: pl.DataFrame) -> pl.DataFrame:
+    """Move the figures of rows that SUSE's pmap wrote to where they belong; without a heading all have Solaris' names."""
+    private = pl.col("mode").str.contains(PRIVATE)
+    moved = [pl.when(private).then(pl.col(old)).alias(new) for old, new in _OF_SUSE.items()]
+    return rows.with_columns(*moved, *(pl.when(~private).then(pl.col(old)).alias(old) for old in _OF_SUSE))
 
 
 def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.DataFrame:
