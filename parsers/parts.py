@@ -16,7 +16,7 @@ import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice, pairwise
 
 import numpy as np
@@ -28,7 +28,7 @@ from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
 from parsers.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
-from parsers.prose import ADDRESS, CLOSED, FENCE, OPENED, RULE, TOOLISH, sentences
+from parsers.prose import CLOSED, FENCE, OPENED, RULE, TOOLISH, WRITTEN, sentences
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, all_formats
 from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
@@ -441,7 +441,7 @@ class _Scan:
         dress: tuple[str, ...] = (),
         kind: str | None = None,
     ) -> None:
-        self.text, self.begin, self.end, self.dress, self.breath = text, begin, end, dress, breath
+        self.text, self.begin, self.end, self.dress, self.breath, self.kind = text, begin, end, dress, breath, kind
         self._pieces: list[tuple[int, int, int]] = []
         self._kept: dict[int, _Lines] = {}
         self._own: dict[tuple[str, int], Bools] = {}
@@ -473,6 +473,11 @@ class _Scan:
         if kind is not None:
             for chunk in range(count // CHUNK + 1):
                 self._own[kind, chunk] = joined["own"][chunk * CHUNK : (chunk + 1) * CHUNK]
+
+    @cached_property
+    def logged(self) -> Bools:
+        """Say which sentences are a log's own."""
+        return _logged(self)
 
     def offset(self, line_no: int) -> int:
         """Give the byte offset of a line of the file, or the end of the window."""
@@ -578,7 +583,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
         judged = sentences(some)
         strong[index] = judged["strong"].to_numpy() & ~any_hit[index]
         prose[index] = judged["prose"].to_numpy() & ~any_hit[index]
-        toolish[index] = (some.str.contains(TOOLISH) & ~some.str.contains(ADDRESS)).to_numpy() | some.str.contains(
+        toolish[index] = (some.str.contains(TOOLISH) & ~some.str.contains(WRITTEN)).to_numpy() | some.str.contains(
             ELISION
         ).to_numpy()
         fence[index] = some.str.contains(FENCE).to_numpy()
@@ -599,30 +604,32 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     """Give the lines of a file that holds one output, an author's words before and behind left out; None if mixed."""
     filled = int((~scan.blank).sum())
     first, behind = 0, scan.count
-    body = np.flatnonzero((scan.any | scan.toolish) & ~(scan.prose | scan.fence | scan.rule))
+    prose = scan.prose & ~scan.logged
+    body = np.flatnonzero((scan.any | scan.toolish) & ~(prose | scan.fence | scan.rule))
     if not len(body):
         return (1, scan.count)
     # Strange lines that touch the output are a banner or a cut row; behind a blank line they are the author's.
-    walls = np.flatnonzero(scan.prose | scan.fence)
-    gaps = np.flatnonzero(scan.prose | scan.fence | scan.blank)
+    walls = np.flatnonzero(prose | scan.fence)
+    gaps = np.flatnonzero(prose | scan.fence | scan.blank)
     if len(walls) and walls[0] < body[0]:
         first = _lead(scan, int(gaps[gaps < body[0]][-1]) + 1, 0)
     if len(walls) and walls[-1] > body[-1]:
         behind = int(gaps[gaps > body[-1]][0])
-    if int(scan.strong[first:behind].sum()) > FEW_SENTENCES * filled or scan.fence[first:behind].any():
+    if int((scan.strong & ~scan.logged)[first:behind].sum()) > FEW_SENTENCES * filled or scan.fence[first:behind].any():
         return None
     if scan.opened[first:behind].any() or scan.closed[first:behind].any():
         return None
     own = int(scan.mine(first, behind, kind).sum())
-    if int(scan.prose[first:behind].sum()) > own > 0:
+    if int(prose[first:behind].sum()) > own > 0:
         return None
-    if len(_cut(scan, first, behind, kind)) > 1:
+    found = _cut(scan, first, behind, kind)
+    if len(found) > 1 or (prose[first:behind].any() and len(_at_prompts(scan, found)) > 1):
         return None
     # Where somebody writes around it, strange lines behind a blank one are no lines that happen to have no pattern.
-    if (first or behind < scan.count) and (found := _trimmed(scan, first, behind, kind, 0)) is not None:
-        if int((~scan.blank[first : found[0]]).sum()) > HANGING:
+    if (first or behind < scan.count) and (bare := _trimmed(scan, first, behind, kind, 0)) is not None:
+        if int((~scan.blank[first : bare[0]]).sum()) > HANGING:
             return None
-        behind = found[1] if scan.blank[found[1] : behind].any() else behind
+        behind = bare[1] if scan.blank[bare[1] : behind].any() else behind
     return scan.begin.line + first, scan.begin.line + behind - 1
 
 
@@ -634,28 +641,79 @@ def _regions(scan: _Scan) -> list[Region]:
             continue
         scan.breath()
         least = found[-1].line_to + 1 - scan.begin.line if found else 0
-        for kind, begin, end in _claimed(scan, first, behind):
-            trimmed = _trimmed(scan, begin, end, kind, least)
-            if trimmed is None:
-                continue
-            if trimmed != (begin, end) and _strength(scan, *trimmed, kind) < ENOUGH:
-                # What claims it are lines that its own patterns do not know.
-                filled = begin + np.flatnonzero(~scan.blank[begin:end])
-                trimmed = max(int(filled[0]), least), int(filled[-1]) + 1
-            begin, end = trimmed
+        for kind, begin, end in _outputs(scan, first, behind, least):
             found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))
-            least = end
     return _joined(scan, found)
+
+
+def _outputs(scan: _Scan, first: int, behind: int, least: int) -> Iterator[tuple[str, int, int]]:
+    """Give the outputs between two walls, ascending; what one of them leaves of the lines it claimed is tried again."""
+    for kind, begin, end in _claimed(scan, first, behind):
+        trimmed = _trimmed(scan, begin, end, kind, least)
+        if trimmed is None:
+            continue
+        if trimmed != (begin, end) and _strength(scan, *trimmed, kind) < ENOUGH:
+            # What claims it are lines that its own patterns do not know, or all that it claimed was cut off.
+            if _strength(scan, begin, end, kind) < ENOUGH and not scan.mine(begin, end, kind).any():
+                continue
+            filled = begin + np.flatnonzero(~scan.blank[begin:end])
+            trimmed = max(int(filled[0]), least), int(filled[-1]) + 1
+        for left, right in ((max(begin, least), trimmed[0]), trimmed, (trimmed[1], end)):
+            if (left, right) == trimmed:
+                yield kind, left, right
+            elif scan.any[left:right].any() and scan.blank[left:right].any():
+                yield from _outputs(scan, left, right, max(least, left))
+        least = trimmed[1]
 
 
 def _between_walls(scan: _Scan) -> Iterator[tuple[int, int]]:
     """Give the lines between sentences and fences."""
-    wall = scan.prose | scan.fence
+    wall = (scan.prose & ~scan.logged) | scan.fence
     edges = np.flatnonzero(np.diff(np.concatenate([[True], wall, [True]]).astype(np.int8)))
     borders = np.union1d(np.flatnonzero(scan.opened), np.flatnonzero(scan.closed) + 1)
     for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         inside = borders[(borders > first) & (borders < behind)].tolist()
         yield from pairwise([first, *inside, behind])
+
+
+def _logged(scan: _Scan) -> Bools:
+    """Say which sentences a log wrote: those between its own lines, and what else stands in a listing that it begins.
+
+    What ends in a colon or a question mark leads over to something else.
+    """
+    found = np.zeros(scan.count, np.bool_)
+    apart = np.concatenate([[True], scan.blank | scan.fence, [True]])
+    edges = np.flatnonzero(np.diff(apart.astype(np.int8)))
+    starts, ends = edges[::2], edges[1::2]
+    said = np.concatenate([[0], np.cumsum(scan.prose)])
+    known = np.concatenate([[0], np.cumsum(scan.any)])
+    told = said[ends] - said[starts]
+    likely = (told > 0) & (known[ends] - known[starts] > told)
+    for first, behind in zip(starts[likely].tolist(), ends[likely].tolist(), strict=True):
+        for kind in (scan.kinds(first, min(first + 2, behind)) if scan.kind is None else {scan.kind}) & _logs():
+            own, prose = scan.mine(first, behind, kind), scan.prose[first:behind]
+            if own.sum() <= prose.sum():
+                continue
+            at = np.flatnonzero(prose)
+            texts = scan.lines(first, behind).gather(at)
+            mine = ~texts.str.contains(r"[:?]$").to_numpy()
+            if not _is_listing(scan, first, behind):
+                mine &= ~scan.strong[first:behind][at] & (at < np.flatnonzero(own)[-1])
+            found[first + at[mine]] = True
+    return found
+
+
+@cache
+def _logs() -> frozenset[str]:
+    """Kinds whose lines are messages: there a sentence may be the tool's."""
+    return frozenset(form.kind for form, _ in all_formats() if form.tables[0] == "logs" and form.own)
+
+
+def _is_listing(scan: _Scan, first: int, behind: int) -> bool:
+    """Do these lines fill a fence, or are all of them set in?"""
+    if first and behind < scan.count and scan.fence[first - 1] and scan.fence[behind]:
+        return True
+    return bool(scan.lines(first, behind).str.contains(r"^(?:\t| {4})").all())
 
 
 def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
@@ -743,7 +801,11 @@ def _blocks(scan: _Scan, first: int, behind: int) -> list[tuple[int, int]]:
 def _winner(scan: _Scan, first: int, behind: int) -> str | None:
     """Give the kind of the strongest claim on lines [first, behind) that has lines of its own there."""
     head = scan.head(first, behind)
-    found = recognise(head, kinds=scan.kinds(first, first + len(head.lines)) | _silent())
+    asked = scan.kinds(first, first + len(head.lines)) | _silent()
+    found = recognise(head, kinds=asked)
+    if found.strength < ENOUGH and (below := _below_heading(scan, first, behind)) > first:
+        head = scan.head(below, behind)
+        found = recognise(head, kinds=asked)
     if found.strength < ENOUGH:
         return None
     kind = found.claims[0].format.kind
@@ -765,6 +827,8 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         # What a command wrote goes on to the next one, banner, blank lines and all.
         later = (x for x in starts[place + 1 :] if seams[x] or (x > at + 2 and not seams.get(at)))
         following = next(later, behind)
+        if seams.get(at):
+            following = _set_in_until(scan, at, following)
         if not seams.get(at) and _is_familiar(scan, at, following, kind):
             continue
         others = scan.kinds(at, min(following, at + BEGINNING)) - {kind}
@@ -772,6 +836,9 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
             continue
         tries += 1
         claims = recognise(scan.head(at, min(following, at + 300)), kinds={*others, kind}).claims
+        below = _below_heading(scan, at, following)
+        if below > at and (not claims or claims[0].claim.strength < STRANGER):
+            claims = recognise(scan.head(below, min(following, at + 300)), kinds={*others, kind}).claims or claims
         if not claims or claims[0].format.kind == kind:
             continue
         same = max((c.claim.strength for c in claims if c.format.kind == kind), default=0.0)
@@ -786,6 +853,32 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
         begin, kind, tries = at, claims[0].format.kind, 0
     parts.append((kind, begin, behind))
     return parts
+
+
+def _below_heading(scan: _Scan, first: int, behind: int) -> int:
+    """Give the line behind one that says what follows (`# /var/log/messages`): it is nobody's and costs a claim much."""
+    at = first + int(np.argmin(scan.blank[first:behind]))
+    if (
+        behind - at > BEGINNING
+        or at + 1 >= behind
+        or scan.any[at]
+        or scan.toolish[at]
+        or not scan.any[at + 1]
+        or _is_told(scan, at, at + 1)
+    ):
+        return first
+    return at + 1
+
+
+def _set_in_until(scan: _Scan, first: int, behind: int) -> int:
+    """Give the end of a listing that begins with a prompt: where lines are set in less than that is."""
+    line = scan.lines(first, first + 1)[0]
+    front = line[: len(line) - len(line.lstrip())]
+    if not front:
+        return behind
+    lines = scan.lines(first, min(behind, first + 300)).to_list()
+    out = next((i for i, text in enumerate(lines) if text.strip() and not text.startswith(front)), None)
+    return behind if out is None else first + out
 
 
 def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
@@ -827,6 +920,11 @@ def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[
         mine = scan.mine(first, first + size, kind)
         cuts, fresh = [first], False
         strange = np.flatnonzero(~mine & ~scan.blank[first : first + size])[:5000]
+        if len(own := np.flatnonzero(mine)):
+            strange = strange[(strange > own[0]) & (strange < own[-1])]
+        if not (len(own) and len(strange)):
+            found.append((kind, first, behind))
+            continue
         lines = scan.lines(first, first + size).gather(strange).to_list()
         for i, line in zip(strange.tolist(), lines, strict=True):
             prompt = prompt_of(line)
@@ -855,7 +953,7 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
     if not bare and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
         begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that no pattern knows
     tail = max(first, behind - 100_000)
-    last = scan.mine(tail, behind, kind) if kind in owns() else scan.any[tail:behind]
+    last = scan.mine(tail, behind, kind) | scan.logged[tail:behind] if kind in owns() else scan.any[tail:behind]
     final = np.flatnonzero(last)
     end = _tail_of(scan, tail + int(final[-1]) + 1 if len(final) else begin + 1, behind)
     return max(_lead(scan, begin, least), least), _hang_of(scan, end, behind)
@@ -918,15 +1016,22 @@ def _hang_of(scan: _Scan, end: int, behind: int) -> int:
 
 
 def _uncommented(scan: _Scan, first: int, last: int, behind: int) -> int:
-    """Count lines [first, behind), or up to a comment in [first, last)."""
+    """Count lines [first, behind), or up to a comment or the next command in [first, last)."""
     texts = scan.lines(first, last).to_list()
-    return next((i for i, text in enumerate(texts) if COMMENT.match(text)), behind - first)
+    count = next((i for i, text in enumerate(texts) if COMMENT.match(text) or _commands(text)), None)
+    if count is None:
+        return behind - first
+    return next((i + 1 for i in range(count - 1, -1, -1) if texts[i]), 0)
 
 
 def _is_told(scan: _Scan, first: int, behind: int) -> bool:
     """Does a prompt with a command stand there?"""
-    prompts = (prompt_of(line) for line in scan.lines(first, behind).to_list())
-    return any(prompt is not None and prompt.command for prompt in prompts)
+    return any(_commands(line) for line in scan.lines(first, behind).to_list())
+
+
+def _commands(line: str) -> bool:
+    prompt = prompt_of(line)
+    return prompt is not None and bool(prompt.command)
 
 
 def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:

@@ -42,7 +42,8 @@ CLOSED = r"[^> \t][ \t]*(?:</code>)?</pre>[ \t]*$"
 RULE = r"^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$"
 """What a writer draws between paragraphs; a tool draws it too, but not behind its last row and a blank line."""
 
-ADDRESS = r"^[ \t]*[<(]?(?:https?|ftp|mailto):\S+$"
+WRITTEN = r"^[ \t]*(?:[<(]?(?:https?|ftp|mailto):\S+$|[0-9]{1,2}[.)] +\p{L})"
+"""An address, an item of a numbered list: no tool's, though it looks like one's."""
 
 
 def sentences(lines: pl.Series) -> pl.DataFrame:

@@ -545,3 +545,85 @@ def test_an_output_between_strange_lines_without_a_blank_one():
 def test_a_time_out_is_no_measured_time():
     text = f"{HELLO}\n```css\n# unit:ms\npool.checkoutTimeout=5000\n```\n{LOOK}\n```\n$ openssl s_client -connect host:995\n```\n"
     assert read_bytes(text.encode()).account.tables == {}
+
+
+ALERT = """Sat Dec 22 19:05:05 2012
+Errors in file /u01/diag/rdbms/prod/PROD/trace/PROD_pr00_8089.trc:
+ORA-00448: normal completion of background process
+Managed Standby Recovery not using Real Time Apply
+Recovery interrupted!
+Sat Dec 22 19:05:07 2012
+Sweep [inc][626085]: completed
+Recovered data files to a consistent state at change 9887019691275
+Errors in file /u01/diag/rdbms/prod/PROD/trace/PROD_mrp0_8084.trc:
+ORA-00448: normal completion of background process"""
+SEGMENTS = """------ Shared Memory Segments --------
+key        shmid      owner      perms      bytes      nattch     status
+0x52020679 2097153    anna       666        93608      8"""
+PAGES = """Page Summary                Pages                MB  %Tot
+------------     ----------------  ----------------  ----
+Kernel                    4330552             16916   36%
+ZFS File Data              445887              1741    4%
+Anon                      6588558             25736   55%
+
+Total                    12076923             47175
+Physical                 12076921             47175"""
+
+
+@pytest.mark.parametrize("indent", ["", "\t"])
+def test_what_a_log_says_between_its_own_lines_is_no_word_of_the_writer(indent):
+    output = inset(ALERT, indent)
+    fence = "" if indent else "```\n"
+    text = f"{HELLO}\n\n{fence}{output}\n{fence}\n{LOOK}\n\n{fence}{inset(MAP, indent)}\n{fence}\n{BYE}\n"
+    assert parts_of(text) == places(text, (output, "alert_log"), (inset(MAP, indent), "pmap"))
+
+
+def test_words_between_two_excerpts_of_a_log_are_the_writers():
+    rows = ALERT.split("\n")
+    begin, end = "\n".join(rows[:3]), "\n".join(rows[5:])
+    text = f"{HELLO}\n\n{begin}\nand ten seconds later it wrote this:\n{end}\n\n{BYE}\n\n{MAP}\n"
+    assert [kind for _, _, kind in parts_of(text)] == ["alert_log", "alert_log", "pmap"]
+
+
+def test_an_output_ends_at_the_next_command_that_nobody_reads():
+    text = f"{HELLO}\n```\n$ ipcs -m\n{SEGMENTS}\n\n$ ls -l /dev/shm\n-rw------- 1 anna 26976 Oct 10 09:00 one\n```\n{LOOK}\n"
+    assert parts_of(text) == places(text, (f"$ ipcs -m\n{SEGMENTS}", "ipcs"))
+    assert read_bytes(text.encode()).account.account.unknown == 0
+
+
+def test_items_of_a_list_behind_an_output_are_not_its_rows():
+    quoted = "\n".join(f"> > {x}" for x in f"{SEGMENTS}\n\n3. Try it as user B.\n4. It returns -EACCES".split("\n"))
+    text = f"{HELLO}\n{quoted}\n\n{BYE}\n"
+    ((first, last, kind),) = parts_of(text)
+    assert (first, last, kind) == (2, 4, "ipcs")
+
+
+def test_a_listing_that_is_set_in_ends_before_what_is_not():
+    shell, procs = f"[root@db1 ~]# echo ::memstat | mdb -k\n{PAGES}", f"[root@db1 ~]# vmstat\n{VMSTAT}"
+    text = (
+        f"### Pages\n\n`prstat`\n\n{inset(procs, '    ')}\n\n### All of it\n\n`::memstat`\n\n{inset(shell, '    ')}\n\n"
+        f"### A zone\n\n`prstat -z 12`\n\n{inset(procs, '    ')}\n"
+    )
+    outputs = (inset(procs, "    "), "vmstat"), (inset(shell, "    "), "meminfo"), (inset(procs, "    "), "vmstat")
+    assert parts_of(text) == places(text, *outputs)
+
+
+def test_headings_of_short_excerpts_cost_none_of_them():
+    log = "Apr 21 03:14:17 db1 nxge: [ID 752849 kern.err] nxge0: link is down"
+    text = (
+        f"{HELLO}\n```\n# what the system says\n{log}\n{log}\n\n# what else there is\n# ipmpstat -g\n"
+        f"GROUP       GROUPNAME  STATE    FDT         INTERFACES\nip0         ipmp0      ok       --          nxge0 nxge1\n\n"
+        f"# ipcs -m\n{SEGMENTS}\n```\n{BYE}\n"
+    )
+    assert parts_of(text) == places(text, (f"{log}\n{log}", "syslog"), (f"# ipcs -m\n{SEGMENTS}", "ipcs"))
+
+
+def test_runs_of_one_tool_with_words_between_are_parts_of_their_own():
+    one, two = f"$ mpstat\n{CPUS}", f"$ mpstat 5\n{CPUS}"
+    text = f"{inset(one, '    ')}\n\nThis is what it prints today.\n\n{inset(two, '    ')}\n"
+    assert parts_of(text) == places(text, (inset(one, "    "), "mpstat"), (inset(two, "    "), "mpstat"))
+
+
+CPUS = """CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl
+  0    0   0    0   329  121  169    6    0    0    0   406    0   1   0  98
+  1    0   0    0   229   21  109    6    0    0    0   306    0   1   0  99"""
