@@ -42,7 +42,7 @@ _NAMED = re.compile(
     r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?:[ :][^\]]{0,80})?\] ?[#$%>]"
     r"|\[[a-z_][\w.-]* [/~][^\]]{0,80}\] ?[#$%>]"
     r"|➜ +[^\s]{1,80}(?: git:\([^)]{1,80}\))?(?: ✗)?(?= )|❯(?= )"
-    r"|(?P<user2>[a-z_][\w.-]*)@(?P<host2>[A-Za-z][\w.-]*)(?:[:\[{ ] ?[^\s#$%>]{0,80})? ?[#$%>]"
+    r"|(?P<user2>[a-z_][\w.-]*)@(?P<host2>[A-Za-z0-9][\w.-]*)(?:[:\[{ ] ?[^\s#$%>]{0,80})? ?[#$%>]"
     r"|<(?P<user3>[\w.-]+)@(?P<host3>[\w.-]+)[^>]{0,40}>"
     r"|(?P<host4>[A-Za-z][\w.-]{1,40}):(?:[/~][^\s#$%>]{0,80})? ?[#$%]"
     r"|(?P<host6>[A-Za-z][\w.-]{1,40}):[a-z_][\w-]{0,31}\[[/~][^\s\]]{0,80}\] ?[#$]"
@@ -58,6 +58,9 @@ _PERCENT = re.compile(rf"^% (?P<command>(?!time\b){_PATH_WORD}(?:[ \t].*)?)$")
 _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$")
 _LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")
 _EMPTY = re.compile(r"^[$%]$")
+_SIGN = re.compile(r"[#$%>➜❯]")
+"""Every prompt has one of these."""
+
 # What reads like a sentence behind the sign of a comment is no command.
 _SENTENCE = re.compile(
     r"(?i)^[#$%] ?\w+ *[:=]| (?:is|are|was|the|this|that|for the|of the|to the|will|should|must|can) "
@@ -152,7 +155,7 @@ def prompt_of(line: str) -> Prompt | None:
     (None, None, None)
     """
     line = line.strip()
-    if not line or len(line) > 1000:
+    if not line or len(line) > 1000 or not _SIGN.search(line):
         return None
     bare = _BARE.match(line) or _PERCENT.match(line) or _DOLLAR.match(line) or _LOCAL.match(line)
     if bare:
