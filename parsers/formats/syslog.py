@@ -53,7 +53,7 @@ ISO = (
 )
 EPOCH = r"^([0-9]{10}\.[0-9]{6}) ([A-Za-z0-9._-]{1,255}) (.*)$"
 # Seconds since boot: ten digits would be an epoch (ping -D), or 31 years.
-BOOT = rf"^{_FACILITY}\[ *([0-9]{{1,9}}\.[0-9]{{1,9}})(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ?(.*)$"
+BOOT = rf"^{_FACILITY}\[ *([0-9]{{1,9}}\.[0-9]{{1,9}})(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ?(.*)$"
 WALL = rf"^{_FACILITY}\[[A-Za-z]{{3}} ([A-Z][a-z]{{2}}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})(?: < *[0-9.]+>)?\] ?(.*)$"
 KERNEL_ISO = rf"^{_FACILITY}([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}},[0-9]{{6}})([+-][0-9]{{2}}:[0-9]{{2}}) (.*)$"
 # dmesg -e and -H: a minute, then the seconds since the line before.
@@ -73,7 +73,8 @@ _OWNS = {
             rf"|{MARK}",
             ("linux", "solaris"), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
     "epoch": (r"^[0-9]{10}\.[0-9]{6} [A-Za-z0-9._-]+ [^\s:]+:(?: |$)", ("linux",), "journalctl(1)", "journalctl -o short-unix", ("wall-utc",)),
-    "dmesg": (rf"^{_SAID}\[ *[0-9]{{1,9}}\.[0-9]{{6}}(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg", ("boot-relative",)),
+    "dmesg": (rf"^{_SAID}\[ *[0-9]{{1,9}}\.[0-9]{{6}}(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg",
+              ("boot-relative",)),
     "dmesg_T": (rf"^{_SAID}\[[A-Za-z]{{3}} [A-Z][a-z]{{2}} +[0-9]{{1,2}} [0-9:]{{8}} [0-9]{{4}}(?: < *[0-9.]+>)?\] ?",
             ("linux",), "dmesg(1)", "dmesg -T", ("wall-local",)),
     "dmesg_e": (rf"^{_SAID}\[(?:[A-Z][a-z]{{2}} ?[0-9]{{1,2}} [0-9]{{2}}:[0-9]{{2}}| *\+[0-9]{{1,9}}\.[0-9]{{6}})\] ",
