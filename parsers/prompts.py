@@ -149,6 +149,8 @@ def prompt_of(line: str) -> Prompt | None:
     Prompt(host='db1', command='vmstat 5 12')
     >>> prompt_of("erp1:root[/]# sar -d 1 3").host, prompt_of("$  lparstat 5 2").command
     ('erp1', 'lparstat 5 2')
+    >>> prompt_of("root@3a1bf12161c9:/# ipcs -m").host
+    '3a1bf12161c9'
     >>> prompt_of("# grep ^hosts /etc/nsswitch.conf").command
     'grep ^hosts /etc/nsswitch.conf'
     >>> prompt_of("# Overhead  Command"), prompt_of("% time     seconds"), prompt_of("# ps is what we use")
