@@ -6,8 +6,8 @@ file of one kind is one part, as it ever was. Parts ascend and do not overlap; w
 that a person gave come first, the splitter only fills what they leave.
 
 A window of 64 MB is laid out at once. Of a file above 8 MB whose head is claimed strongly, the part runs on until fewer
-of its lines fit the format; then the rest is laid out anew: nobody pastes by hand into that, and to search every line
-costs three times the reading. A file in whose first window nothing is found is of unknown kind until an output begins.
+of its lines fit the format, or to the last of them where another output stands behind it; then the rest is laid out
+anew. Nobody pastes by hand into the middle of that, and to search every line costs three times the reading. A file in whose first window nothing is found is of unknown kind until an output begins.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
 WINDOW_BYTES = 64 * 1024 * 1024
 WINDOW_LINES = 3_000_000
 """So many lines are laid out at once, however short they are."""
+
+SAMPLED_KINDS = frozenset({"vmstat", "mpstat", "iostat", "sar", "prstat"})
+"""Each run of these has an interval, a clock and a first sample of its own, so two of them are two outputs."""
 
 ALONE = 0.5
 """A claim on a single line must be so strong, and so must one behind a prompt."""
@@ -623,7 +626,8 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     if int(prose[first:behind].sum()) > own > 0:
         return None
     found = _cut(scan, first, behind, kind)
-    if len(found) > 1 or (prose[first:behind].any() and len(_at_prompts(scan, found)) > 1):
+    sampled = kind in SAMPLED_KINDS or prose[first:behind].any()
+    if len(found) > 1 or (sampled and len(_at_prompts(scan, found)) > 1):
         return None
     # Where somebody writes around it, strange lines behind a blank one are no lines that happen to have no pattern.
     if (first or behind < scan.count) and (bare := _trimmed(scan, first, behind, kind, 0)) is not None:

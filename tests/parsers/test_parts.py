@@ -618,6 +618,14 @@ def test_headings_of_short_excerpts_cost_none_of_them():
     assert parts_of(text) == places(text, (f"{log}\n{log}", "syslog"), (f"# ipcs -m\n{SEGMENTS}", "ipcs"))
 
 
+def test_two_runs_of_a_sampling_tool_are_two_outputs_with_a_first_sample_and_an_interval_each():
+    one, two = f"$ mpstat 5 1\n{CPUS}", f"$ mpstat 10 1\n{CPUS}"
+    text = f"{one}\n{two}\n"
+    assert parts_of(text) == places(text, (one, "mpstat"), (two, "mpstat"))
+    rows = read_bytes(text.encode()).table("mpstat").sort("line_no")
+    assert rows["first"].to_list() == [True] * 4
+
+
 def test_runs_of_one_tool_with_words_between_are_parts_of_their_own():
     one, two = f"$ mpstat\n{CPUS}", f"$ mpstat 5\n{CPUS}"
     text = f"{inset(one, '    ')}\n\nThis is what it prints today.\n\n{inset(two, '    ')}\n"
