@@ -7,7 +7,8 @@ that a person gave come first, the splitter only fills what they leave.
 
 A window of 64 MB is laid out at once. Of a file above 8 MB whose head is claimed strongly, the part runs on until fewer
 of its lines fit the format, or to the last of them where another output stands behind it; then the rest is laid out
-anew. Nobody pastes by hand into the middle of that, and to search every line costs three times the reading. A file in whose first window nothing is found is of unknown kind until an output begins.
+anew. Nobody pastes by hand into the middle of that, and to search every line costs three times the reading. A file in
+whose first window nothing is found is of unknown kind until an output begins.
 """
 
 from __future__ import annotations

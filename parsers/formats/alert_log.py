@@ -37,7 +37,7 @@ _WORDS = (
     r"|Fatal NI connect error|WARNING: inbound connection|Completed: |Archived Log entry|[A-Z0-9]{4} started with pid="
     r"|Shutting down instance|Incident details in|Instance terminated|Current log# |System parameters with non-default|alter database "
     r"|ORA-[0-9]+ ?: opi|Dumping diagnostic data|Starting background process|ALTER DATABASE |Process startup failed|PMON \(ospid"
-    r"|  Current log# |Checkpoint not complete|ALTER SYSTEM |Time drifts can result in|Warning: VKTM |(?:Clos|Clear|Sett)ing Resource Manager plan"
+    r"|  Current log# |Checkpoint not complete|ALTER SYSTEM |Time drifts can result in|Warning: VKTM |(?:Closing|Clearing|Setting) Resource Manager plan"
     r"|Closing scheduler window|(?:Begin|End) automatic SQL Tuning|Beginning log switch checkpoint|Completed checkpoint up to|Private strand flush"
     r"|db_recovery_file_dest_size of |Deleted Oracle managed file |ARC[0-9a-z]: |SMON: |Reconfiguration (?:started|complete))"
 )
