@@ -49,6 +49,7 @@ FORMAT = Format(
     ),
 )  # fmt: skip
 
+_HEAD_WORDS = ("RESOURCE_NAME", "TOTAL_WAITS", "CURRENT_UTILIZATION", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#")
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
          "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM")  # fmt: skip
 """One of these is in every such text: most heads are somebody else's."""
@@ -103,7 +104,8 @@ def claim(head: Head) -> Claim | None:
     filled = sum(1 for line in head.lines if line.strip())
     if rows > 1 and rows * 2 > filled:
         return Claim(0.9, f"{rows} rows of sessions or waits without headings", "listing")
-    found = head.fitting(_HEADS)
+    upper = text.upper()
+    found = head.fitting(_HEADS) if any(word in upper for word in _HEAD_WORDS) else []
     if found and re.search(r"(?m)^[ |+]*-{2,}", text):
         if re.search(r"(?i)\bRESOURCE_NAME\b|TOTAL_WAITS|WAIT_TIME_MILLI|TIME_WAITED", found[0]):
             return Claim(0.93, "headings of a dynamic view", "listing")
@@ -132,8 +134,9 @@ def _headed(head: Head) -> str | None:
         if "STAT_NAME" in words and re.search(r"\bDB (?:time|CPU)\b|\bNUM_CPUS\b|\bBUSY_TIME\b", head.text):
             return "headings of v$sys_time_model or v$osstat"
         who = words & set(_WHO)
-        told = words & {"MACHINE", "PROGRAM", "OSUSER"} or re.search(r"(?i)\bg?v\$session\b", head.text)
-        if told and (len(who) >= 3 or (who and words & set(_COUNTED))):
+        if len(who) < 3 and not (who and words & set(_COUNTED)):
+            continue
+        if words & {"MACHINE", "PROGRAM", "OSUSER"} or head.shows(r"(?i)\bg?v\$session\b"):
             return "headings of v$session"
     return None
 

@@ -56,7 +56,7 @@ def claim(head: Head) -> Claim | None:
     for number, line in enumerate(head.lines, start=1):
         if "RWP*" in line and re.match(BANNER, line):
             return Claim(0.98, f"banner of ociping in line {number}")
-    rows = sum(1 for x in head.lines if re.match(f"{CONNPING}|{SUMMARY}", x))
+    rows = len(head.fitting(f"{CONNPING}|{SUMMARY}"))
     return Claim(0.95 * rows / len(head.lines), f"{rows} lines of connping") if rows else None
 
 

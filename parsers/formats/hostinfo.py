@@ -134,6 +134,12 @@ LOAD = re.compile(
 SOLARIS_RELEASE = re.compile(r"(?:Oracle |Open)?Solaris ([0-9]+(?:\.[0-9.]+)?(?: [0-9]+/[0-9]+)?).*")
 
 
+_TELLING = re.compile(
+    rf"{UNAME}|{SOLARIS}|{UPTIME}|{RELEASE}|(?:/etc/[a-z-]+:)?(?:PRETTY_NAME|DISTRIB_ID)=|Distributor ID:"
+    r"|Architecture:|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc"
+).match
+
+
 def claim(head: Head) -> Claim | None:
     """By lines of these tools alone, since each is short."""
     if not _LOOK.search(head.text[:8192]):
@@ -144,18 +150,10 @@ def claim(head: Head) -> Claim | None:
     if "Linux man-pages " in head.text:
         head = Head([x for x in head.lines if not x.startswith("Linux man-pages ")])
     found, part = share(head, _OWN)
-    if not found or part < 0.3:
-        return None
     # `Model:` or `Type :` may stand anywhere; one line must be telling.
-    telling = any(
-        re.match(
-            rf"{UNAME}|{SOLARIS}|{UPTIME}|{RELEASE}|(?:/etc/[a-z-]+:)?(?:PRETTY_NAME|DISTRIB_ID)=|Distributor ID:"
-            r"|Architecture:|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc",
-            x,
-        )
-        for x in head.lines[:400]
-    )
-    return Claim(0.4 + 0.5 * part, f"{found} lines about the machine") if telling else None
+    if not found or part < 0.3 or not any(_TELLING(x) for x in head.lines[:400]):
+        return None
+    return Claim(0.4 + 0.5 * part, f"{found} lines about the machine")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

@@ -73,30 +73,33 @@ def claim(head: Head) -> Claim | None:
     if "(" not in text:
         return None
     first = head.lines[:400]
-    frames = sum(1 for x in first if "(" in x and _SUN_FRAME.match(x))
+    frames, more = sum(1 for x in first if "(" in x and _SUN_FRAME.match(x)), 0
     if "lwp#" in text or "thread#" in text or "tid#" in text:
         threads = sum(1 for x in first if re.match(LWP, x))
         frames += sum(1 for x in first if re.match(AIX_FRAME, x))
         # truss has lwp numbers too, but no rule of dashes around them.
         if threads and frames:
             return Claim(0.95, f"{threads} threads and {frames} frames of pstack", "pstack")
-    filled = sum(1 for x in first if x and not re.match(ELISION, x)) if frames or "#" in text else 0
     if "#0 " in text or ("#" in text and head.shows(r"(?m)^#[0-9]+ +0x[0-9a-f]+ in ")):
         gdb = sum(1 for x in first if re.match(GDB_FRAME, x))
-        filled -= sum(1 for x in first if re.match(MORE_OF_GDB, x))
+        more = sum(1 for x in first if re.match(MORE_OF_GDB, x))
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))
-        if gdb * 2 > filled and (threads or gdb >= 2):
+        if gdb * 2 > _filled(first) - more and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
     if "(LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
         return Claim(0.9, f"{standing} threads of gdb's info threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
     if (
         frames >= 2
-        and frames * 2 > filled
+        and frames * 2 > _filled(first) - more
         and not any(re.search(r"\(/\S+\)$|\(\[\S+\]\)$", x) for x in head.lines[:20])
     ):
         return Claim(0.9 if process else 0.7, f"{frames} frames with arguments", "pstack")
     return None
+
+
+def _filled(lines: list[str]) -> int:
+    return sum(1 for x in lines if x and not re.match(ELISION, x))
 
 
 def parse(source: Source, out: Tables, state: State) -> State:

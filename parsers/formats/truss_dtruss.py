@@ -18,6 +18,7 @@ Known gaps: stacks of -s; the order of lines is that of the processors' buffers.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 import polars as pl
 
@@ -55,18 +56,17 @@ _SIGNS = re.compile(r"\)[\t ]*= (?:-?[0-9]+|0x[0-9A-Fa-f]+) (?:Err#)?-?[0-9]+$")
 _NUMBERS = ["relative", "elapsed", "cpu"]
 
 
+_CALL = re.compile(r"^[\t ]*(?:[0-9]+/\S+:[\t ]+)?(?:[0-9]+[\t ]+){0,3}[A-Za-z_]\w*\(").match
+
+
 def claim(head: Head) -> Claim | None:
     """Look for the header, or for results that an error number follows."""
-    header = re.search(HEADER.replace("^", ""), head.text) if "SYSCALL(args)" in head.text else None
-    if header:
+    titles = [line for line in head.lines if "SYSCALL(args)" in line] if "SYSCALL(args)" in head.text else []
+    if header := next((found for line in titles if (found := re.search(HEADER.replace("^", ""), line))), None):
         return Claim(0.97, "the header of dtruss: " + " ".join(header[0].split()), "dtruss")
     if not _SIGNS.search(head.text.partition("\n")[0]) and "Err#" not in head.text and '\\0"' not in head.text:
         return None
-    calls = [
-        line
-        for line in head.lines
-        if re.match(r"^[\t ]*(?:[0-9]+/\S+:[\t ]+)?(?:[0-9]+[\t ]+){0,3}[A-Za-z_]\w*\(", line)
-    ][:60]
+    calls = list(islice((line for line in head.lines if "(" in line and _CALL(line)), 60))
     signs = sum(1 for line in calls if _SIGNS.search(line))
     if not signs or signs * 3 < 2 * len(calls):
         return None

@@ -93,7 +93,7 @@ _TAIL_TIME = rf"[ \t]+([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})[ \tT]+({CLOCK})(?:[ \t]
 REMARK = r"[ \t]+((?:<+[-=]*|[-=]+>|#|//|\(|\*|;)[ \t]*[A-Za-z].*)$"
 
 
-_SHARES = r"\bus[ \t]+sy[ \t]+(?:wa[ \t]+)?id\b"
+_SHARES = r"us[ \t]+sy[ \t]+(?:wa[ \t]+)?id\b"
 _LINE = re.compile(r".*")
 _NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+-?[0-9][0-9.,]*){15,21}$")
 
