@@ -53,7 +53,7 @@ LOOKS = (
 )
 
 
-BEGINS = rf"{LOOKS}|{CONFIG}|^[ \t]*[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}|^[ \t]+[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){{3,}}"
+BEGINS = rf"{LOOKS}|{CONFIG}|{AVERAGE}|^[ \t]*\*+(?:[ \t]\*+)*$|^[ \t]*[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}|^[ \t]+[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){{3,}}"
 """How lines begin, whole or broken; a device's row has no time in front."""
 
 _PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, "i386": 4.0}

@@ -6,7 +6,7 @@ object per frame. Chains are kept leaf first whatever order the tool prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import polars as pl
@@ -31,16 +31,22 @@ _HELD = pl.Schema({"line_no": pl.Int64(), "line": pl.String()})
 
 
 def records(
-    source: Source, out: Tables, state: State, begins: pl.Expr, belongs: pl.Expr
+    source: Source,
+    out: Tables,
+    state: State,
+    begins: pl.Expr,
+    belongs: pl.Expr,
+    frames: Iterable[pl.DataFrame] | None = None,
 ) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Give the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
 
     `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished by
-    the next run. The lines of an open record are carried in `state["held"]`.
+    the next run. The lines of an open record are carried in `state["held"]`. `frames`: what is left of the source's
+    blocks, where lines were taken out of them.
     """
     held = pl.DataFrame(state.pop("held", []), schema=_HELD, orient="row")
-    for block in source.blocks():
-        lines = pl.concat([held, block.frame]) if len(held) else block.frame
+    for frame in frames or (block.frame for block in source.blocks()):
+        lines = pl.concat([held, frame]) if len(held) else frame
         first = lines.select(begins.alias("begins")).to_series().arg_true()
         cut = first[-1] if len(first) else 0
         if len(lines) - cut > MOST:

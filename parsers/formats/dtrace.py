@@ -111,11 +111,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
     )
     patterns = (FRAME, BUCKET, HIST_HEAD, NUMBER, STAMP, BANNER, CPU_HEAD, FIRING, TITLE, HEADING)
     # A run may end between a key and its histogram: a short line behind a blank one is taken for a key there.
-    short = text.str.contains(r"^[ \t]*\S{1,40}$") & blank.shift(1).fill_null(True)
+    short = text.str.contains(r"^[ \t]*\S{1,80}$") & (blank | text.str.contains(PROGRAM)).shift(1).fill_null(True)
     key = text.shift(-1).str.contains(HIST_HEAD).fill_null(short)
     known = pl.any_horizontal(key, scalar, text == "^C", *[text.str.contains(p) for p in patterns])
-    for lines, _ in records(source, out, state, begins, known):
-        shaped = without_strangers(_shaped(_unfolded(_unquoted(lines, out, state), out), out, state))
+    frames = (_unquoted(block.frame, out, state) for block in source.blocks())
+    for lines, _ in records(source, out, state, begins, known, frames):
+        shaped = without_strangers(_shaped(_unfolded(lines, out), out, state))
         if shaped.is_empty():
             continue
         taken = histograms(shaped, out, state)

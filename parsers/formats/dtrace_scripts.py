@@ -30,11 +30,12 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 
 HEADER = (
-    r"^[ \t]*(?:UID[ \t]+PID[ \t]+(?:PPID|COMM|CMD|D|LADDR)\b|PID[ \t]+(?:CMD|COMM)[ \t]+(?:TIME|COUNT|FILE|PATH)\b|FUNCTION[ \t]+COUNT[ \t]+PCNT"
+    r"^(?:SYSCALL[ \t]+COUNT|[ \t]*"
+    r"(?:UID[ \t]+PID[ \t]+(?:PPID|COMM|CMD|D|LADDR)\b|PID[ \t]+(?:CMD|COMM)[ \t]+(?:TIME|COUNT|FILE|PATH)\b|FUNCTION[ \t]+COUNT[ \t]+PCNT"
     r"|MODULE[ \t]+COUNT[ \t]+PCNT|EXEC[ \t]+SYSCALL[ \t]+(?:COUNT|ERR)|TIME[ \t]+PID[ \t]+EXEC[ \t]+SYSCALL|%RAN[ \t]+%SEQ"
     r"|C[ \t]+(?:PID|TID|PID/TID)[ \t]+DELTA\(us\)"
     r"|FROM[ \t]+COMMAND[ \t]+SIG|SENDER[ \t]+RECIPIENT[ \t]+SIG|(?:STR)?TIME[ \t]+UID[ \t]+PID|PPID[ \t]+PARENT[ \t]+EXEC|UID[ \t]+SUID[ \t]+PPID"
-    r"|DEVICE[ \t]+MAJ|C[ \t]+TIME\(us\)[ \t]+FILE|SYSCALL[ \t]+COUNT).*$"
+    r"|DEVICE[ \t]+MAJ|C[ \t]+TIME\(us\)[ \t]+FILE)).*$"
 )
 OTHER = r"^[ \t]*[A-Z][A-Z0-9/_%]+(?:[ \t]+[A-Z(][A-Za-z0-9/_%()]*)+$"
 """A header of a table that is not known: its rows do not belong to the table above."""

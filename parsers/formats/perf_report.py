@@ -106,7 +106,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     text = pl.col("line")
     row = text.str.contains(ROW) | text.str.contains(SEPARATED) | text.str.contains(OLD_ROW)
     begins = row | text.str.contains(FURNITURE) | text.str.contains(EVENT) | text.str.contains(SCREEN)
-    for lines, _ in records(source, out, state, begins, begins | text.str.contains(BELOW)):
+    belongs = begins | text.str.contains(HEADING) | text.str.contains(BELOW)
+    for lines, _ in records(source, out, state, begins, belongs):
         shaped = _shaped(lines, state)
         _meta(shaped, out, state)
         rows = _rows(shaped, out)

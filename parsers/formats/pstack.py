@@ -116,12 +116,14 @@ def parse(source: Source, out: Tables, state: State) -> State:
         shaped = _joined(
             lines.filter(~more_of & ~info).with_columns(process=process, thread=thread, frame=frame & ~process), out
         )
-        rows = [_stacks(shaped, out, state, more), _standing(lines.filter(info), state)]
+        of = pl.when(process).then(text.str.extract(PROCESS, 1).cast(pl.Int64, strict=False)).forward_fill()
+        above = lines.with_columns(pid=of.fill_null(pl.lit(state.get("pid"), pl.Int64)))
+        rows = [_stacks(shaped, out, state, more), _standing(above.filter(info))]
         out.add("profile_stacks", pl.concat(rows, how="diagonal_relaxed").sort("line_no"), span="ends")
     return state
 
 
-def _standing(lines: pl.DataFrame, state: State) -> pl.DataFrame:
+def _standing(lines: pl.DataFrame) -> pl.DataFrame:
     """Give a row for each line of `info threads`: the innermost frame only."""
     if lines.is_empty():
         return _NONE
@@ -133,7 +135,7 @@ def _standing(lines: pl.DataFrame, state: State) -> pl.DataFrame:
         .select(
             "line_no",
             pl.col("line_no").alias("line_end"),
-            pl.lit(state.get("pid"), pl.Int64).alias("pid"),
+            "pid",
             "comm",
             pl.concat_list("leaf").alias("frames"),
             weight=pl.lit(1.0),

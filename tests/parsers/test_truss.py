@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from parsers.formats import truss
 from parsers.source import Head, Hints, Limits
+from parsers.truss_lines import NO_VALUE
 from tests.parsers.evidence import read_bytes, read_path
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "truss"
@@ -583,6 +584,8 @@ def rebuilt(row: dict, stamps: int, between: str = "/") -> str:
     result = row["ret_text"]
     if row["state"] == "child_start":
         result = f"(returning as child ...) = {result}"
+    elif result is None and row["name"] in NO_VALUE:
+        result = "="
     elif result is not None and not result.startswith(("Err#", "argc")):
         result = f"= {result}"
     return re.sub(r"\s", "", f"{front + ':' if front else ''}{seen}{row['name']}({row['args']}){result or ''}")
