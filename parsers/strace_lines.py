@@ -40,7 +40,6 @@ UNFINISHED, DETACHED = " <unfinished ...>", " <detached ...>"
 
 RESUMED = rf"^{PREFIX}<\.\.\. ({NAME}) resumed>"
 SIGNAL = rf"^{PREFIX}(---|\+\+\+) (.*?) (?:---|\+\+\+)$"
-_SENT = r"^(SIG[A-Z0-9_+]+)(?: \{(.*)\})?$"
 
 SHAPE_LINES = 400
 """So many first lines vote on the shape."""

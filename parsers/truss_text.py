@@ -29,7 +29,6 @@ _MARK = re.compile(r"[\t ]*(?:\[\.{3}\]|\.{3,}|…)[\t ]+(?=[0-9/]+:)")
 _MARK_BEHIND = re.compile(r"[\t ]+(?=\[\.{3}\](?:[\t ]|$))")
 _OWN_PREFIX = re.compile(_PREFIXED)
 _TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
-_LOST_NAME = re.compile(rf"^((?:{_PREFIXED})?[\t ]*(?:{tl.STAMP}[\t ]+)*)\((.*)$")
 
 
 def record_starts(text: str) -> list[int]:
