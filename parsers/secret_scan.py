@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 
@@ -62,6 +62,15 @@ _AGAIN = 200
 
 def _words(names: bool) -> list[str]:
     return [*WORDS, *_DESCRIPTOR] if names else WORDS
+
+
+def _one_of(characters: Iterable[str]) -> str:
+    return f"[{''.join(sorted({re.escape(c) for c in characters}))}]"
+
+
+_BREAKS_OFF = f"(?i-u:{_one_of(c for word in _words(True) for c in word[:-1])}|IDENTIFIED)$"
+_GOES_ON = f"^(?i-u:{_one_of(c for word in _words(True) for c in word[1:])})"
+"""A line whose last character a keyword goes on behind; one whose first character a keyword goes on with. Rust syntax."""
 
 
 @cache
@@ -151,8 +160,8 @@ class Scanner:
     def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
         """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below.
 
-        `near` numbers the lines that hold a whole keyword. No keyword goes on with a digit, so without one in either line
-        there is none where a digit begins the line below, as it does in most traces.
+        `near` numbers the lines that hold a whole keyword. Without one in either line, the last character above and the
+        first one below must stand side by side in some keyword: they do not where both are digits, as in most traces.
         """
         lines = frame["line"]
         size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
@@ -160,7 +169,8 @@ class Scanner:
         at = at[at + 1 < len(lines)]
         if not len(at):
             return
-        open_ = ~lines.gather(at + 1).str.contains("^[0-9]").to_numpy()
+        open_ = lines.gather(at + 1).str.contains(_GOES_ON).to_numpy()
+        open_ &= lines.gather(at).str.contains(_BREAKS_OFF).to_numpy()
         if len(near):
             numbers, whole = frame["line_no"].to_numpy(), near.to_numpy()
             open_ |= np.isin(numbers[at], whole) | np.isin(numbers[at + 1], whole)

@@ -247,3 +247,14 @@ def test_a_keyword_that_a_break_has_torn_still_tells_the_secret_below(above, bel
 def test_halves_of_a_keyword_in_lines_that_nobody_broke_are_none():
     frame = pl.DataFrame({"line_no": [7, 8], "line": ["with user app and passw".rjust(67, "."), "ord=hunt3r2 now"]})
     assert list(secret_scan.Scanner().scan(frame)) == []
+
+
+def test_wherever_a_break_tears_a_keyword_both_sides_are_looked_at():
+    torn = [(word[:at], word[at:]) for word in secret_scan._words(True) for at in range(1, len(word))]
+    torn = [(above, below) for above, below in torn if above == above.rstrip()]  # lines end without blanks
+    both = pl.DataFrame(torn, schema=["above", "below"], orient="row")
+    for case in (both, both.select(pl.all().str.to_uppercase())):
+        assert case["above"].str.contains(secret_scan._BREAKS_OFF).all()
+        assert case["below"].str.contains(secret_scan._GOES_ON).all()
+    assert not pl.Series(["16:20:01 3"]).str.contains(secret_scan._BREAKS_OFF).any()
+    assert not pl.Series(["16:20:01 7"]).str.contains(secret_scan._GOES_ON).any()
