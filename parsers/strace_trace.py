@@ -53,6 +53,8 @@ class Trace:
         self.rows = CallRows(out, state.get("rows", {}), strace_args.fill)
         self.open = pl.DataFrame(state.get("open", []), schema=_OPEN, orient="row")
         self.held = _frame([(n, t) for n, t in state.get("held", [])])
+        self.complete = False
+        """Was the part read at once, with nothing waiting?"""
         self.named = _pid_of_name(source.text.name)
         self.options: list[str] = state.get("options", [])
         if source.hints.command and re.search(r"(?:^|[/ \t])strace[ \t]", source.hints.command):
@@ -64,6 +66,7 @@ class Trace:
 
     def read_whole(self, frame: pl.DataFrame) -> None:
         """Read a small part that is all there; what a paste has damaged is repaired."""
+        self.complete = True
         frame = _physical(frame)
         self._learn(frame["line"])
         counts = Counts.from_json(self.counts.as_json())
@@ -355,7 +358,8 @@ class Trace:
         """End a block run; with `last` the part: what waited is read, what is still open is reported."""
         if last:
             held, self.held = self.held, self.held.clear()
-            self.read_part(self._cut(held), last=True)
+            if not self.complete:
+                self.read_part(self._cut(held), last=True)
             self._open_rows(self.open.with_columns_seq(done_line=pl.lit(None, pl.Int64)))
             self.open = self.open.clear()
             if self.counts.rows:

@@ -278,7 +278,10 @@ class Tables:
             self.facts["questions"] = [*asked, question]
 
     def finish(self, state: State) -> tuple[Batch, State]:
-        """Close the run: judge the lines that nobody named, write notes and secrets, mask the state."""
+        """Close the run: judge the lines that nobody named, write notes and secrets, mask the state.
+
+        Nobody reads on behind the last run of a part: its state is dropped.
+        """
         source = self._source
         self._clocks()
         codes = self._doubted(self._judge())
@@ -299,6 +302,8 @@ class Tables:
         source.scout = source.watch = source.ahead = (
             None  # a circle of references keeps a run's arrays until Python looks for circles
         )
+        if source.last:
+            return Batch(account, self.rows, listed), {}
         # As a resumed reading would get it: tuples are lists, keys are texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried

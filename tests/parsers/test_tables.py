@@ -19,12 +19,14 @@ TEXT = "one\ntwo\n\nfour t1ger9\n....\nsix\nseven\n"
 Parse = Callable[[Source, Tables], None]
 
 
-def run(tmp_path: Path, parse: Parse, text: str = TEXT, state: State | None = None) -> tuple[Batch, State, Memory]:
+def run(
+    tmp_path: Path, parse: Parse, text: str = TEXT, state: State | None = None, *, last: bool = True
+) -> tuple[Batch, State, Memory]:
     path = tmp_path / "a"
     path.write_text(text, encoding="utf-8")
     sink = Memory()
     with open_text(path, Limits(notes_per_batch=50)) as opened:
-        source = Source(opened, Position(1, 0), opened.size, part=1, hints=Hints(), last=True, whole=True)
+        source = Source(opened, Position(1, 0), opened.size, part=1, hints=Hints(), last=last, whole=last)
         for _ in source.blocks():
             pass
         tables = Tables(source, sink)
@@ -133,13 +135,19 @@ def test_a_secret_stands_nowhere_but_in_the_original(tmp_path):
         out.note(6, 6, "remark", "was t1ger9")
         out.fact("label", "t1ger9")
 
-    batch, state, sink = run(tmp_path, parse, state={"carry": ["t1ger9"]})
+    batch, state, sink = run(tmp_path, parse, state={"carry": ["t1ger9"]}, last=False)
     assert sink.frame("sqlnet")["text"].to_list() == ["four ******", "the ****** again"]
     assert sink.frame("sqlnet")["nt_events"].to_list()[0] == ["******", "x"]
     assert [n.text for n in batch.notes if n.kind == "remark"] == ["was ******"]
     assert state == {"carry": ["******"]}
     assert sink.frame("secrets").rows() == [(4, 5, 11, "password")]
     assert "t1ger9" not in str(sink.parts)
+
+
+def test_behind_the_last_run_nothing_is_carried(tmp_path):
+    carry: State = {"carry": [1]}
+    assert run(tmp_path, lambda source, out: None, state=carry, last=False)[1] == carry
+    assert run(tmp_path, lambda source, out: None, state=carry, last=True)[1] == {}
 
 
 def test_a_short_secret_is_masked_in_its_own_line_only(tmp_path):
