@@ -74,7 +74,7 @@ FORMATS = (
 def claim(head: Head) -> Claim | None:
     """By maps or by histograms with their count before the bar."""
     text = head.text
-    if "->" in text and re.search(r"(?m)^[ \t]*[0-9]+[ \t]*->[ \t]*[0-9]+[ \t]*:[ \t]*[0-9]+[ \t]*\|", text):
+    if "->" in text and head.shows(r"(?m)^[ \t]*[0-9]+[ \t]*->[ \t]*[0-9]+[ \t]*:[ \t]*[0-9]+[ \t]*\|"):
         found = len(re.findall(rf"(?m){BCC_BUCKET}", text))
         if found:
             return Claim(0.93, f"{found} buckets of a bcc histogram", "bcc")

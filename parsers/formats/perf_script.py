@@ -76,9 +76,7 @@ def claim(head: Head) -> Claim | None:
     if "(" not in text and ": " not in text and ":\n" not in text:
         return None
     first = head.lines[:1500]
-    timed = (
-        [x for x in first if ":" in x and re.search(TIMED, x)] if re.search(r"[0-9]\.[0-9]{6,9}:[ \t]", text) else []
-    )
+    timed = [x for x in first if ":" in x and re.search(TIMED, x)] if head.shows(r"[0-9]\.[0-9]{6,9}:[ \t]") else []
     heads = [x for x in timed if re.match(HEAD, x)]
     # Waits of perf trace print `comm/tid call(...)`; packets print no pid before the time.
     if len(heads) * 8 > len(timed) * 7 and heads:

@@ -85,9 +85,8 @@ FORMAT = Format(
 
 def claim(head: Head) -> Claim | None:
     """Most lines are answers, or a few stand under the banner."""
-    if not re.search(
-        r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired",
-        head.text,
+    if not head.shows(
+        r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired"
     ):
         return None
     if sum(any(match(x) for match in _KNOWN) for x in head.spread) * 4 < len(head.spread):
