@@ -17,8 +17,9 @@ Tables: meminfo (unit kb or pages; pct for the used share of lsps), names as /pr
 same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb). Clock: none, or
 the marks' wall clock. Traps: free prints kB unless an option says else, and does not name it: with small numbers the unit
 stays unknown; swap -l counts blocks of 512 bytes; ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`;
-`buffers/cache` was a line of its own up to procps 3.2 (`buffers` in busybox); free -b is told by figures that are all multiples of 1024.
-Known gaps: figures in MB or % beside pages are not kept; free -h is rounded.
+free speaks the language of the session
+(`Speicher:`, `Échange:`); `buffers/cache` was a line of its own up to procps 3.2 (`buffers` in busybox); free -b is told by figures that are
+all multiples of 1024. Known gaps: figures in MB or % beside pages are not kept; free -h is rounded; a stamp that a loop prints before free's heading.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import re
 
 import polars as pl
 
+from parsers.free_words import HEAD, LABEL, LABELS, NAMES, headings
 from parsers.registry import Claim, Format
 from parsers.small_texts import share
 from parsers.snapshots import MARK, marked
@@ -34,9 +36,14 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 PROC = r"^[ \t]*([A-Z][A-Za-z0-9_]*(?:\([a-z_]+\))?):[ \t]+([0-9]{1,18})(?:[ \t]+([kK]B))?$"
+STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]*-?[ \t]*"
+"""What a loop prints before free without a line break."""
+
 _SIZE = r"[0-9][0-9.,]*(?:[KMGTPE]i?|B)?"
-FREE_HEAD = r"^[ \t]*total[ \t]+used[ \t]+free(?:[ \t]+(?:shared|buffers|cached|cache|buff/cache|available))*$"
-FREE = rf"^[ \t]*(Mem|Swap|Total|Low|High|Comm|-/\+ buffers(?:/cache)?):((?:[ \t]+{_SIZE})+)$"
+FREE_HEAD = rf"^(?:{STAMP})?(?:[ \t]*total[ \t]+used[ \t]+free(?:[ \t]+(?:shared|buffers|cached|cache|buff/cache|available))*$|{HEAD})"
+FREE = rf"^[ \t]*(?:(Mem|Swap|Total|Low|High|Comm|-/\+ [^ \t0-9:]+):((?:[ \t]+{_SIZE})+)|({LABEL})[:：]((?:[ \t]*{_SIZE})(?:[ \t]+{_SIZE}){{2,}}))$"
+"""Groups 1 and 2 in English, 3 and 4 in other languages: there wide figures stand next to the colon."""
+
 BUDDY = r"^[ \t]*Node ([0-9]{1,4}), zone[ \t]+([A-Za-z0-9]+)((?:[ \t]+[0-9]+)+)$"
 LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
 LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})[ \t]+(?:yes|no)\b.*$"
@@ -88,7 +95,7 @@ FORMATS = tuple(
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
 _WORDS = {
     "proc": ("MemTotal:", "MemFree:", "HugePages_Total:", "PageTables:", "SwapTotal:", "AnonPages:"),
-    "free": ("Mem:", "buffers/cache:", "buffers:"),
+    "free": ("Mem:", "buffers/cache:", "buffers:", *(f"{said}{colon}" for said in LABELS["Mem"] for colon in ":：")),
     "buddyinfo": (", zone ",),
     "lsps": ("Paging Space", "Page Space"),
     "swap": ("k bytes allocated", "swapfile "),
@@ -195,18 +202,19 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
         "line_no", "t_local", "line", "is_head", "sample"
     ).iter_rows():
         if is_head:
-            state["columns"] = text.split()
+            state["columns"] = headings(re.sub(f"^{STAMP}", "", text))
             continue
         match = re.match(FREE, text)
         columns = state.get("columns") or ["total", "used", "free"]
-        if match is None or match[1].startswith("-"):
+        if match is None or (match[1] or "").startswith("-"):
             continue
-        cells = match[2].split()
+        row, figures = NAMES[match[1] or match[3]], match[2] or match[4]
+        cells = figures.split()
         factor = option
-        if factor is None and not re.search(r"[A-Z]", match[2]):
-            factor = _assumed(line_no, match[1], cells, out, state)
+        if factor is None and not re.search(r"[A-Z]", figures):
+            factor = _assumed(line_no, row, cells, out, state)
         for column, cell in zip(columns, cells, strict=False):
-            name = _FREE_NAMES[match[1]].get(column)
+            name = _FREE_NAMES[row].get(column)
             value, known = _size(cell, factor)
             if name is not None and value is not None:
                 found.append((line_no, t_local, sample, name, value, "kb" if known else None))

@@ -111,3 +111,34 @@ def test_figures_in_bytes_are_told_from_kb(pages):
     text = "  total   used   free\nMem: " + " ".join(str(4096 * x) for x in cells) + "\n"
     rows = read_bytes(text.encode(), Hints(kind="meminfo", variant="free")).table("meminfo")
     assert rows["value"].to_list() == [4.0 * x for x in cells]
+
+
+@pytest.mark.parametrize(
+    ("heading", "memory", "swap"),
+    [
+        ("gesamt benutzt frei gemeins. Puffer Cache verfügbar", "Speicher", "Swap"),
+        ("total usado libre compartido búferes caché disponible", "Mem", "Inter"),
+        ("total utilisé libre partagé tampons cache disponible", "Mem", "Partition d'échange"),
+        ("სულl გამოყენებული თავისუფალი გაზიარებული ბუფერი ქეში ხელმისაწვდომი", "მეხს", "სვაპი"),
+        ("총계 사용 여분 공유 버퍼 캐시 가용", "메모리", "스  왑"),
+        ("razem użyte wolne dzielone bufory w cache dostępne", "Pamięć", "Wymiana"),
+        ("total usada livre compart. buffers cache disponível", "Mem.", "Swap"),
+        ("total utilizată liberă partajată buffers cache disponibilă", "Mem", "Swap"),
+        ("totalt använt fritt delat buffertar cache tillgängl.", "Minne", "Växl."),
+        ("загалом використ. вільна спільна буфери кеш дост.", "Пам.", "Своп."),
+        ("всего занят своб общая буф. врем. доступно", "Память", "Подкачка"),
+    ],
+)
+def test_free_speaks_other_languages(heading, memory, swap):
+    text = f"  {heading}\n{memory}:8053804 1262704 5830864 60576 61596 898640 6483996\n{swap}: 2097152 0 2097152\n"
+    rows = read_bytes(text.encode()).table("meminfo")
+    assert rows.select("name", "value").rows() == [
+        *zip(
+            ("MemTotal", "MemUsed", "MemFree", "Shmem", "Buffers", "Cached", "MemAvailable"),
+            (8053804.0, 1262704.0, 5830864.0, 60576.0, 61596.0, 898640.0, 6483996.0),
+            strict=True,
+        ),
+        ("SwapTotal", 2097152.0),
+        ("SwapUsed", 0.0),
+        ("SwapFree", 2097152.0),
+    ]
