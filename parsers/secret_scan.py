@@ -23,7 +23,7 @@ from parsers.dress import FEW
 from parsers.frames import where
 from parsers.masks import distinctive, mask_text
 from parsers.secret_views import DUMP, ESCAPED_WORDS, SPACED, dump_row, joined, row_text, views
-from parsers.secret_words import CLOSER, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
+from parsers.secret_words import CLOSER, HASHED, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
 
 GROUPED = r"[3-6][0-9]{3}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]"
 QUOTED = r"\"(?:[3-6][0-9]{12,18}\\?\"|[^\"]*[3-6](?: [0-9]){12})"
@@ -37,7 +37,7 @@ OF_ITS_LINE = frozenset({"person", "user"})
 DESCRIBED = frozenset({"listener_log", "sqlnet", "oracle_net_config", "oracle_params"})
 """Kinds whose formats look at every connect descriptor themselves."""
 
-_SHAPE = re.compile(SHAPES)
+_SHAPE = re.compile(f"{SHAPES}|{HASHED}")
 _ROW = re.compile(DUMP)
 _LOGIN = re.compile(f"{LOGINS}|{MAILS}")
 _LOWER = [word.lower() for word in WORDS]
@@ -78,13 +78,13 @@ def _any_of(names: bool) -> str:
     """Give one pattern of all that the quick look looks for: one pass instead of six, a third of their time."""
     words = "|".join(map(re.escape, _words(names)))
     escaped = "|".join(map(re.escape, ESCAPED_WORDS))
-    return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|@"
+    return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|@"
 
 
 _SPACED_PERHAPS = r"^[ \t]{2,8}[!-~]?(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*$"
 """Every line that fits `SPACED`, and some more: Python would go through that one's pairs of letters again and again."""
 
-_CARD_OR_DUMP = re.compile(f"{GROUPED}|{QUOTED}|{LITERAL}|{DUMP}|{_SPACED_PERHAPS}", re.MULTILINE)
+_CARD_OR_DUMP = re.compile(f"{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|{DUMP}|{_SPACED_PERHAPS}", re.MULTILINE)
 
 
 def _is_harmless(lines: list[str], names: bool) -> bool:
@@ -205,7 +205,7 @@ class Scanner:
             word=text.str.contains_any(self._words, ascii_case_insensitive=True),
             shape=text.str.contains(_HEADS),
             grouped=text.str.contains(GROUPED),
-            sure=text.str.contains(QUOTED) | text.str.contains(LITERAL) | text.str.contains_any(ESCAPED_WORDS),
+            sure=text.str.contains(f"{QUOTED}|{LITERAL}|{HASHED}") | text.str.contains_any(ESCAPED_WORDS),
             at=text.str.contains("@", literal=True),
         )
         # Few are left: what the quick look let through is asked more closely.

@@ -45,7 +45,7 @@ WORDS = [
     *("card", "kreditkarte", "visa", "pan=", "smbclient"),
     *map(" ".join, "passw pwd secret token apikey api_key authoriz cookie identified sqlplus".split()),
 ]
-"""Case aside. A line with none of these, none of `PREFIXES`, no `@`, no quoted or grouped card number and no dump holds no secret."""
+"""Case aside. A line with none of these, none of `PREFIXES`, nothing `HASHED`, no `@`, no quoted or grouped card number and no dump holds no secret."""
 
 CLOSER = (
     r"(?i)(?:pass|kennwort|pwd|secret|token|key|credential|sessionid|\.sid)[a-z_-]*[0-9]*"
@@ -72,6 +72,9 @@ SHAPES = (
     r"ya29\.[0-9A-Za-z_-]{20}|hvs\.[A-Za-z0-9_-]{24}|dop_v1_[a-f0-9]{64}|\$(?:1|2[aby]|5|6|y)\$[./A-Za-z0-9=$]{16}"
 )
 """Rust and Python syntax."""
+
+HASHED = r":[./0-9A-Za-z]{13}(?:,[./0-9A-Za-z]{2,4})?:[0-9]+:[0-9]*:"
+"""An old crypt in a line of a shadow file, or in one of a password file with numbers of user and group behind it. Rust and Python syntax."""
 
 SERVICES = "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
 """Accounts of programs, no persons; `oracle@db1.example.org` stands in every listing of sessions."""
@@ -221,6 +224,9 @@ _SENDER = re.compile(
     re.IGNORECASE,
 )
 _SHAPE = re.compile(SHAPES)
+_CRYPT = re.compile(
+    r"(?<=:)(?=[./0-9a-z]{0,12}[A-Z])(?=[./0-9A-Z]{0,12}[a-z])[./0-9A-Za-z]{13}(?=(?:,[./0-9A-Za-z]{2,4})?:[0-9]+:[0-9]*:)"
+)
 _CARD = re.compile(
     r"(?<![0-9.-])[3-6][0-9]{3}(?:[ -][0-9]{4}){2}[ -][0-9]{1,7}(?![0-9])|(?<![0-9])3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5}(?![0-9])"
     r"|(?<![^\"'])[3-6][0-9]{12,18}(?=\\?[\"']|\Z)"
@@ -250,6 +256,8 @@ def in_text(text: str) -> Iterator[Span]:
     for match in _SHAPE.finditer(text):
         begin, end = match.span()
         yield begin, _to_end(text, end), "key" if match[0][0] == "A" else "token"
+    for match in _CRYPT.finditer(text):
+        yield *match.span(), "password"
     for module, kind, needs, library in _library():
         if any(word in lower for word in needs):
             for match in library.finditer(text):

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers import secret_scan
+from parsers import secret_scan, secret_words
 from parsers.lines import LineReader
 from parsers.masks import Masks
 from parsers.reading import read
@@ -44,6 +44,9 @@ PLANTED = [
     ("sshpass -p W1nter ssh host", "W1nter"),
     ("curl -s -u admin:Pa55w0rt https://h/", "Pa55w0rt"),
     ("ldapsearch -x -D cn=admin -w Bind3r -b dc=x", "Bind3r"),
+    ("app:kUyeAQ5sNk3Tc:11245:0:99999:7:::", "kUyeAQ5sNk3Tc"),
+    ("root:9xH0bVJ6mA2L.,M.8Z:0:3::/:/sbin/sh", "9xH0bVJ6mA2L."),
+    ('read(4, "root:9xH0bVJ6mA2Lc:0:1:Super-User:/:/sbin/sh", 8192) = 44', "9xH0bVJ6mA2Lc"),
     ('write(4, " p a s s w o r d = t i g e r 7 ", 30)\t= 30', "t i g e r 7"),
     ("paid with 4111 1111 1111 1111 on 3/4", "4111 1111 1111 1111"),
     ('write(9, "5500005555555559", 16) = 16', "5500005555555559"),
@@ -80,6 +83,9 @@ INNOCENT = [
     "token",
     "  0   0 137 16 0 0 0",
     "tokens: 17",
+    "mod:initializing1:12:30:44",
+    "host:SCANLISTENER1:15:21:00",
+    "root:x:0:1:Super-User:/:/sbin/sh",
     "@2026 all rights reserved, see http://example.org/a/b",
 ]
 
@@ -186,7 +192,13 @@ def test_a_name_is_masked_in_its_own_rows_only():
 @pytest.mark.parametrize("names", [True, False])
 def test_one_pattern_finds_what_the_looks_find_one_by_one(names):
     line = pl.col("line")
-    looks = [secret_scan._HEADS, secret_scan.GROUPED, secret_scan.QUOTED, secret_scan.LITERAL]
+    looks = [
+        secret_scan._HEADS,
+        secret_scan.GROUPED,
+        secret_scan.QUOTED,
+        secret_scan.LITERAL,
+        secret_words.HASHED,
+    ]
     each = (
         line.str.contains_any(secret_scan._words(names), ascii_case_insensitive=True)
         | line.str.contains_any(ESCAPED_WORDS)
