@@ -39,12 +39,12 @@ _COMMAND = r"(?P<command>[^\s|].*)"
 # A prompt that names somebody or some place may have any command; a bare sign only one that is known.
 _NAMED = re.compile(
     r"^(?:[0-9:]{5,8} +|\[[0-9:]{5,8}\] ?)?(?:\([\w.-]+\) ?)?(?:"
-    r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?:[ :][^\]]{0,80})?\] ?[#$%>]"
+    r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?:[ :][^\]]{0,80})?\](?:[/~][^\s#$%>]{0,80})? ?[#$%>]"
     r"|\[[a-z_][\w.-]* [/~][^\]]{0,80}\] ?[#$%>]"
     r"|➜ +[^\s]{1,80}(?: git:\([^)]{1,80}\))?(?: ✗)?(?= )|❯(?= )"
     r"|(?P<user2>[a-z_][\w.-]*)@(?P<host2>[A-Za-z0-9][\w.-]*)(?:[:\[{ ] ?[^\s#$%>]{0,80})? ?[#$%>]"
     r"|<(?P<user3>[\w.-]+)@(?P<host3>[\w.-]+)[^>]{0,40}>"
-    r"|(?P<host4>[A-Za-z][\w.-]{1,40}):(?:[/~][^\s#$%>]{0,80})? ?[#$%]"
+    r"|(?P<host4>[A-Za-z][\w.-]{1,40}):(?:[/~][^\s#$%>]{0,80}(?: [a-z_][\w-]{0,31})?)? ?[#$%]"
     r"|(?P<host6>[A-Za-z][\w.-]{1,40}):[a-z_][\w-]{0,31}\[[/~][^\s\]]{0,80}\] ?[#$]"
     r"|-?(?:ba|k|z|c|tc|da|a)?sh-[0-9.]{1,6}[a-z]?[#$%]"
     r"|(?P<host5>[a-z][a-z0-9-]{1,30})[#$%](?= )"
@@ -149,6 +149,8 @@ def prompt_of(line: str) -> Prompt | None:
     Prompt(host='db1', command='vmstat 5 12')
     >>> prompt_of("erp1:root[/]# sar -d 1 3").host, prompt_of("$  lparstat 5 2").command
     ('erp1', 'lparstat 5 2')
+    >>> prompt_of("[root@gw1]~# top -nCHS").host, prompt_of("mac7:~ anna$ top").host
+    ('gw1', 'mac7')
     >>> prompt_of("root@3a1bf12161c9:/# ipcs -m").host
     '3a1bf12161c9'
     >>> prompt_of("# grep ^hosts /etc/nsswitch.conf").command

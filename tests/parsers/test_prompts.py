@@ -44,6 +44,10 @@ MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped Fil
         ("❯ sudo tcpdump -i eth0", None, "sudo tcpdump -i eth0"),
         ("➜  ~ vmstat 1", None, "vmstat 1"),
         ("➜  src git:(main) ✗ perf stat ls", None, "perf stat ls"),
+        ("[root@gw1]~# top -nCHS", "gw1", "top -nCHS"),
+        ("[root@gw1]/var/log# vmstat -i", "gw1", "vmstat -i"),
+        ("mac7:~ anna$ top -l 1", "mac7", "top -l 1"),
+        ("mac7:~ root# netstat -a", "mac7", "netstat -a"),
     ],
 )
 def test_prompts(line, host, command):
