@@ -14,9 +14,9 @@ Samples::
     10:01am  up 12 days,  3:04,  5 users,  load average: 1.23, 0.98, 0.77
 
 Tables: hosts, one row for the output of one tool; vmstat (load1 of uptime). Clock: none; uptime is wall-local where the day is
-known from a date line above it. Traps: lscpu names sockets and cores per socket, cores is their product (newer ones indent
-what belongs to a group, and a terminal wraps the flags); psrinfo prints one
-line a CPU, off-line ones do not count; `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
+known from a date line above it. Traps: lscpu names sockets and cores per socket, in the session's language, cores is their product
+(newer ones indent what belongs to a group, and a terminal wraps the flags); psrinfo prints one line a CPU,
+off-line ones do not count; `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
 the tree of devices of prtconf (read, not kept), caches and flags of lscpu, smtctl, showrev.
 """
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from parsers import lscpu_words
 from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, kilobytes, number, share, whole
 from parsers.source import Head, Source
@@ -100,7 +101,23 @@ RELEASE = (
     r"^(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*release [0-9]"
     r"|^[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$|^[4-7][1-9]00-[0-9]{2}$|^System [Mm]odel: "
 )
-OWN = "|".join((UNAME, LSCPU, LSCPU_MORE, LPARSTAT, SOLARIS, AIX, AIX_LIST, DEVICES, OS_RELEASE, LSB, UPTIME, RELEASE))
+OWN = "|".join(
+    (
+        UNAME,
+        LSCPU,
+        f"^{lscpu_words.SURE.pattern}",
+        LSCPU_MORE,
+        LPARSTAT,
+        SOLARIS,
+        AIX,
+        AIX_LIST,
+        DEVICES,
+        OS_RELEASE,
+        LSB,
+        UPTIME,
+        RELEASE,
+    )
+)
 FORMAT = Format(
     kind="hostinfo",
     variant="hostinfo",
@@ -114,8 +131,9 @@ FORMAT = Format(
 )
 
 _OWN = re.compile(OWN)
+_MACHINE = "|".join(("Architecture", *lscpu_words.WORDS["Architecture"]))
 _LOOK = re.compile(
-    r"(?m)^[ \t]*(?:SunOS |Linux |AIX |HP-UX |Darwin |FreeBSD |Architecture:|CPU\(s\):|Node Name|System |Memory size"
+    rf"(?m)^[ \t]*(?:SunOS |Linux |AIX |HP-UX |Darwin |FreeBSD |(?:{_MACHINE})[ \xa0]?[:：]|CPU\(s\):|Node Name|System |Memory size"
     r"|[0-9]+[ \t]+on-line|Status of |The \S+ ?physical|The physical|Processor Type:|Number Of Processors:"
     r"|(?:/etc/[a-z-]+:)?(?:NAME=|PRETTY_NAME=|DISTRIB_ID=)|Distributor ID:"
     r"|Oracle Solaris|Solaris|Red Hat|Oracle Linux|[0-9]{1,2}:[0-9:apm]+ +up|[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}$)"
@@ -136,7 +154,7 @@ SOLARIS_RELEASE = re.compile(r"(?:Oracle |Open)?Solaris ([0-9]+(?:\.[0-9.]+)?(?:
 
 _TELLING = re.compile(
     rf"{UNAME}|{SOLARIS}|{UPTIME}|{RELEASE}|(?:/etc/[a-z-]+:)?(?:PRETTY_NAME|DISTRIB_ID)=|Distributor ID:"
-    r"|Architecture:|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc"
+    rf"|(?:{_MACHINE})[ \xa0]?[:：]|CPU\(s\):|Entitled Capacity|Online Virtual|Number Of Proc"
 ).match
 
 
@@ -180,6 +198,11 @@ class _Reader:
         self.times: list[tuple[int, float]] = []
         self.base: str | None = None
 
+    @property
+    def abroad(self) -> bool:
+        """Is lscpu of another language open?"""
+        return self.state.get("tool") == "lscpu" and "abroad" in self.state
+
     def clock(self) -> None:
         """Report the clock once a run: united line by line it would cost the square of the lines."""
         if self.times:
@@ -195,6 +218,11 @@ class _Reader:
             self.uptime(line_no, match)
         elif re.match(LSCPU, text) and (match := PAIR.fullmatch(text)):
             self.lscpu(line_no, match[1], match[2])
+        elif (match := lscpu_words.LINE.fullmatch(text)) and (
+            lscpu_words.SURE.match(text) or (self.abroad and match[1] in lscpu_words.NAMES)
+        ):
+            self.state["abroad"] = True
+            self.lscpu(line_no, lscpu_words.english(match[1]), match[2])
         elif re.match(LPARSTAT, text) and (match := PAIR.fullmatch(text)):
             self.lparstat(line_no, match[1], match[2])
         elif re.match(AIX, text) and (match := PAIR.fullmatch(text)):
@@ -242,7 +270,8 @@ class _Reader:
                 or re.fullmatch(r"SUNW,[A-Za-z0-9_+-]+|i86pc", line.strip()) is not None
             )
         if tool == "lscpu":
-            return re.match(LSCPU_MORE, line) is not None or line.startswith(" " * 16)
+            known = self.abroad and lscpu_words.LINE.fullmatch(line.strip())
+            return bool(known) or re.match(LSCPU_MORE, line) is not None or line.startswith(" " * 16)
         return tool == "prtconf aix" and AIX_MORE.match(line) is not None
 
     def processor(self, line_no: int, tool: str, number: str) -> None:
