@@ -73,3 +73,74 @@ BY_COUNT = {
     ("0", 6): "key shmid owner perms bytes nattch",
     ("0", 7): "key shmid owner perms bytes nattch status",
 }
+STANDARD = {
+    "shm": BY_COUNT["0", 7].split(),
+    "sem": BY_COUNT["0", 5].split(),
+    "msq": "key msqid owner perms used-bytes messages".split(),
+}
+"""What util-linux lists without options, by the id in the heading: the other words of the heading are in the language of the session."""
+
+LIMITS = {
+    "sem": [
+        "max number of arrays",
+        "max semaphores per array",
+        "max semaphores system wide",
+        "max ops per semop call",
+        "semaphore max value",
+    ],
+    "shm": [
+        "max number of segments",
+        "max seg size (kbytes)",
+        "max total shared memory (kbytes)",
+        "min seg size (bytes)",
+    ],
+    "msq": ["max queues system wide", "max size of message (bytes)", "default max size of queue (bytes)"],
+}
+"""The lines of ipcs -l, in their order."""
+
+LIMITED = r"[Gg]renzen|[Bb]eschränkungen|[Ll][ií]mit|Omezení|ograničenja|Gränser|Пределы|Обмеження|限制|限度|制限|制約"
+TITLES = {
+    "sem": r"[Ss][eé]m[aáà](?:ph|f)|[Сс]емаф|信号量|號誌|セマフォ",
+    "shm": r"Speicher|m[eé]m[òoó]ri|пам|pam[iě]|geheugen|minne|内存|記憶體|メモリ",
+    "msq": r"",
+}
+"""Words in the titles of ipcs -l in other languages, by what is limited; looked for in this order."""
+
+STATES = {
+    **dict.fromkeys(
+        (
+            "zerstört",
+            "目标",
+            "目標",
+            "削除",
+            "cíl",
+            "назначение",
+            "зруйн",
+            "mål",
+            "doel",
+            "uništi",
+            "kohde",
+            "törölt",
+            "hedef",
+            "ponor",
+        ),
+        "dest",
+    ),
+    **dict.fromkeys(
+        (
+            "gesperrt",
+            "verrouillé",
+            "bloqueado",
+            "bloccato",
+            "已锁定",
+            "已鎖定",
+            "ロック",
+            "zamčeno",
+            "заблокирован",
+            "блоковано",
+            "blok.",
+        ),
+        "locked",
+    ),
+}
+"""The status of a segment in other languages, by the catalogues of util-linux."""

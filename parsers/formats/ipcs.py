@@ -16,7 +16,8 @@ Tables: ipcs_shm, ipcs_sem, ipcs_msg; -l fills params (scope ipc), -u resource_u
 Clock: the banner gives one wall-local stamp, the same for all rows under it; its zone is a word that several zones share.
 Traps: columns come from the header, split at blanks (a SEGSZ of more than ten digits shifts them); section titles are
 translated, so the header decides; a key 0 is private; a set and a segment may have the same id; ATIME, DTIME, OTIME have
-no date. Repaired with a note: rows without a header by their number of columns, rows wrapped by a mail program, several
+no date; headings and the lines of -l are in the language of the session, in a fixed order. Repaired with a note: rows
+without a header by their number of columns, rows wrapped by a mail program, several
 rows on one line. Known gaps: ATIME, DTIME, GROUP, QBYTES have no column.
 """
 
@@ -27,7 +28,20 @@ from itertools import pairwise
 from typing import Any
 
 from parsers.clocks import question
-from parsers.ipcs_columns import BY_COUNT, COLUMNS, HAS, ID, NUMBERS, TABLE, TIMED
+from parsers.ipcs_columns import (
+    BY_COUNT,
+    COLUMNS,
+    HAS,
+    ID,
+    LIMITED,
+    LIMITS,
+    NUMBERS,
+    STANDARD,
+    STATES,
+    TABLE,
+    TIMED,
+    TITLES,
+)
 from parsers.registry import Claim, Format
 from parsers.small_texts import Rows, number, share, whole
 from parsers.source import Head, Source
@@ -39,6 +53,7 @@ OWN = (
     r"|[qms][ \t]+-?[0-9]+[ \t]+(?:0x[0-9a-fA-F]+|0)[ \t]+[-RSDC]{1,2}[-rwa]{6,}"
     r"|[-\u2013\u2014]{2,} ?(?:Message|Messages|Shared|Semaphore)s? .*[-\u2013\u2014]{2,}"
     r"|(?:key +)?(?:shmid|semid|msqid) +(?:owner|perms) |0x[0-9a-fA-F]{8}[ \t]+[0-9]+[ \t]+\S+[ \t]+[0-7]{3,4}[ \t]+[0-9]+"
+    r"|[^ \t0-9=:-][^ \t=:]* +(?:[Ss]hm|[Ss]em|[Mm]sq)-?(?:id|ID) +[^ \t0-9=:]+ +[^ \t0-9=:]+"
     r"|(?:Message Queues|Shared Memory|Semaphores):$|(?:Semaphore Array|Shared memory Segment|Message Queue) (?:sem|shm|msq)id="
     r"|(?:max|min|default max|used|allocated|semaphore max) [a-z ()]+ = [0-9]+|(?:segments|pages) (?:allocated|resident|swapped) +[0-9]+$"
     r"|semnum +value +ncount|uid=[0-9]+[ \t]+gid=[0-9]+|mode=0[0-7]+,?[ \t]+access_perms=0[0-7]+$)"
@@ -71,9 +86,15 @@ DATE = re.compile(
     r"(?: +(?P<year2>[0-9]{4}))?"
 )
 SECTION = re.compile(r"(?:[-\u2013\u2014]{2,} ?([^-\u2013\u2014]\S.*?) ?[-\u2013\u2014]{2,}|([^:=]+):)")
-TITLES = ("Message Queues", "Shared Memory", "Semaphores")
+PLAIN_TITLES = ("Message Queues", "Shared Memory", "Semaphores")
 ABSENT = re.compile(r".*(?:facility )?not (?:in system|configured).*")
 HEADER = re.compile(r"(?:T +ID +KEY|key +(?:shm|sem|msq)id|(?:shm|sem|msq)id +(?:owner|perms)|semnum +value)\b")
+FOREIGN = re.compile(
+    r"[^\s0-9=:-][^\s=:]* +(shm|sem|msq)-?id +[^\s0-9=:]+ +[^\s0-9=:]+(?: +[^\s0-9=:]\S*){1,4}", re.IGNORECASE
+)
+"""A heading of util-linux in another language: only the id's name is kept."""
+
+FOREIGN_LIMITS = re.compile(rf"(?m)^[ \t]*-{{1,12}} ?[^-\n]*(?:{LIMITED})[^-\n]*-{{2,12}}[ \t]*$")
 SETTING = re.compile(r"(\S[^=]*?) *= *(\S+)(?: (bytes))?")
 USED = re.compile(r"((?:segments|pages) [a-z]+) +([0-9]+)|(Swap performance: .*)")
 DETAIL = re.compile(r"(?:Semaphore Array|Shared memory Segment|Message Queue) (sem|shm|msq)id=([0-9]+)")
@@ -88,7 +109,8 @@ def claim(head: Head) -> Claim | None:
     """By the banner or a header, with rows under it; else by several rows."""
     text = head.text[:8192]
     words = ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore")
-    if not any(w in text for w in words) and not KEYED.search(text):
+    limits = FOREIGN_LIMITS.search(text) is not None
+    if not limits and not any(w in text for w in words) and not KEYED.search(text):
         return None
     found, part = share(head, _OWN)
     detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
@@ -96,11 +118,13 @@ def claim(head: Head) -> Claim | None:
     # Rows of -p are four words each, like anything: their title with their header right below it is enough.
     if any(_OWN.match(title) and HEADER.match(below) for title, below in pairwise(lines[:5])):
         part = max(part, 0.6)
+    if any(FOREIGN_LIMITS.match(title) and SETTING.fullmatch(below) for title, below in pairwise(lines[:5])):
+        found, part = found + 1, max(part, 0.6)
     if not found or (part < 0.3 and not detail):
         return None
     mark = next((x for x in lines if BANNER.match(x) or HEADER.search(x) or DETAIL.match(x)), None)
     solaris = any(re.match(rf"IPC status|T +ID|{ROW_T}", x) for x in lines)
-    limits = any(SECTION.match(x) and re.search(r"(?:Limits|Status) -", x) for x in lines)
+    limits = limits or any(SECTION.match(x) and re.search(r"(?:Limits|Status) -", x) for x in lines)
     if mark is None and not limits and found < 2:
         return None
     strength = (0.95 if mark or limits else 0.75) * min(1.0, part * (3 if detail else 1.6))
@@ -126,6 +150,13 @@ def parse(source: Source, out: Tables, state: State) -> State:
         lines = (reader.timed_from, reader.timed_to)
         out.domain(Domain(1, "wall-local", WALL_BASE, lines=[lines]))
     return reader.state
+
+
+def _limits(title: str) -> list[str]:
+    """Names of the lines under a title of -l in another language, in English; none where the title is English."""
+    if "Limits -" in f"{title} -":
+        return []
+    return list(next(names for what, names in LIMITS.items() if re.search(TITLES[what], title)))
 
 
 class _Reader:
@@ -178,14 +209,19 @@ class _Reader:
             state["header"], state["header_line"] = line.lower().split(), line_no
             state["guessed"] = {}
             self.out.read([line_no])
+        elif match := FOREIGN.fullmatch(line):
+            state["header"], state["header_line"] = STANDARD[match[1].lower()], line_no
+            state["guessed"] = {}
+            self.out.read([line_no])
         elif match := DETAIL.match(line):
             state["item"] = {"kind": f"{match[1]}id", "id": whole(match[2]), "line_no": line_no}
             state["header"] = None
             self.out.read([line_no])
-        elif line.rstrip(":") in TITLES or line[:2] in ("--", "\u2014\u2014", "\u2013\u2013"):
+        elif line.rstrip(":") in PLAIN_TITLES or line[:2] in ("--", "\u2014\u2014", "\u2013\u2013"):
             match = SECTION.fullmatch(line)
             state["section"] = (match[1] or match[2]) if match else line
             state["item"] = None
+            state["limits"] = _limits(state["section"]) if FOREIGN_LIMITS.match(line) else []
             if line[:2] in ("--", "\u2014\u2014", "\u2013\u2013"):
                 state["header"] = None
             self.out.read([line_no])
@@ -295,7 +331,7 @@ class _Reader:
         for name, text in cells.items():
             column = COLUMNS.get(name)
             if column in HAS[table] and text not in ("", "-"):
-                values[column] = whole(text) if column in NUMBERS else text
+                values[column] = whole(text) if column in NUMBERS else STATES.get(text, text)
         self.rows.add(table, line_no, line_end=line_end, **values)
         if self.state.get("t") is not None:
             self.timed_from = min(self.timed_from or line_no, line_no)
@@ -344,8 +380,10 @@ class _Reader:
             if re.match(r"used |allocated ", match[1]) or "Status" in section:
                 self.rows.add("resource_use", line_no, scope="ipc", name=match[1], used=number(match[2]))
             elif section:
+                names = self.state.get("limits")
+                name = names.pop(0) if names else match[1]
                 self.rows.add(
-                    "params", line_no, scope="ipc", name=match[1], value=match[2], num=number(match[2]), active=True
+                    "params", line_no, scope="ipc", name=name, value=match[2], num=number(match[2]), active=True
                 )
 
     def detail(self, line_no: int, line: str, item: dict[str, Any]) -> None:

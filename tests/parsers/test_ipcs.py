@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,3 +122,23 @@ def test_pids_of_many_segments_are_known_by_their_title_and_header():
     text += "".join(f"{shmid}    {owner}   {cpid}       {lpid}      \n" for shmid, owner, cpid, lpid in rows)
     reading = read_bytes(text.encode(), Hints())
     assert reading.table("ipcs_shm").select("shmid", "owner", "cpid", "lpid").rows() == rows
+
+
+@pytest.mark.parametrize(
+    ("heading", "state", "said"),
+    [
+        ("Schlüssel  shmid      Besitzer   Rechte     Bytes      nattch     Status", "zerstört", "dest"),
+        ("clef       shmid      propriétaire perms      octets     nattch     états", "dest", "dest"),
+        ("klíč       shmid      vlastník   práva      bajty      nattch     stav", "cíl", "dest"),
+        ("ключ       shmid      владелец   права      байты      nattch     состояние", "назначение", "dest"),
+        ("キー     shmid      所有者  権限     バイト  nattch     状態", "ロック", "locked"),
+        ("sleutel    shm-ID     eigenaar   rechten    bytes      gehecht    status", "doel", "dest"),
+    ],
+)
+def test_headings_in_other_languages(heading, state, said):
+    text = f"------ x --------\n{heading}\n0x0000a1b2 7 oracle 640 8192 3 {state}\n0x00000000 9 root 600 4096 0\n"
+    rows = read_bytes(text.encode()).table("ipcs_shm")
+    assert rows.select("shmid", "owner", "perms", "bytes", "nattch", "status").rows() == [
+        (7, "oracle", "640", 8192, 3, said),
+        (9, "root", "600", 4096, 0, None),
+    ]
