@@ -14,6 +14,27 @@ AT = r"([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.,][0
 EPOCH = r"\b([0-9]{10}\.[0-9]{3})\b"
 STDERR = rf"^(.{{0,200}}?)({LEVELS}): {{1,2}}(\S.*)$"
 
+_FOREIGN = {
+    "LOG": "СООБЩЕНИЕ|ЗАПИСУВАННЯ|日志|日誌|로그|LOGG|DZIENNIK",
+    "ERROR": "FEHLER|ERREUR|ERRORE|ERRO|ОШИБКА|ПОМИЛКА|错误|錯誤|오류|FEL|BŁĄD",
+    "FATAL": "FATALE|ВАЖНО|ФАТАЛЬНО|致命错误|致命錯誤|치명적오류|FATALT|KATASTROFALNY",
+    "PANIC": "PANIK|PANICO|ПАНИКА|ПАНІКА|比致命错误还过分的错误|손상|PANIKA",
+    "WARNING": "WARNUNG|ATTENTION|ATTENZIONE|AVISO|ПРЕДУПРЕЖДЕНИЕ|ПОПЕРЕДЖЕННЯ|警告|경고|VARNING|OSTRZEŻENIE",
+    "NOTICE": "HINWEIS|NOTIFICA|ЗАМЕЧАНИЕ|ПОВІДОМЛЕННЯ|注意|알림|NOTIS",
+    "INFO": "ИНФОРМАЦИЯ|ІНФОРМАЦІЯ|信息|정보",
+    "DEBUG": "ОТЛАДКА|НАЛАГОДЖЕННЯ|调试|디버그",
+    "DETAIL": "DETALLE|DÉTAIL|DETTAGLI|DETALHE|詳細|详细信息|상세정보|ПОДРОБНОСТИ|ВІДОМОСТІ|DETALJ|SZCZEGÓŁY",
+    "HINT": "TIPP|ASTUCE|SUGGERIMENTO|DICA|ヒント|提示|힌트|ПОДСКАЗКА|УКАЗІВКА|TIPS|PODPOWIEDŹ",
+    "STATEMENT": "ANWEISUNG|SENTENCIA|INSTRUCTION|ISTRUZIONE|COMANDO|文|语句|명령 구문|ОПЕРАТОР|ІНСТРУКЦІЯ|SATS|WYRAŻENIE",
+    "CONTEXT": "ZUSAMMENHANG|CONTEXTO|CONTEXTE|CONTESTO|文脈|上下文|내용|КОНТЕКСТ|KONTEXT",
+    "QUERY": "ANFRAGE|CONSULTA|REQUÊTE|問い合わせ|查询|쿼리|ЗАПРОС|ЗАПИТ|FRÅGA",
+}
+"""Levels as the server's catalogues translate them (postgres-15.mo; Portuguese, Polish and traditional Chinese: practice)."""
+FOREIGN = "|".join(_FOREIGN.values())
+ENGLISH = {word: level for level, words in _FOREIGN.items() for word in words.split("|")}
+TRANSLATED = rf"^(.{{0,200}}?)({FOREIGN})[ \u00a0]?: {{2}}(\S.*)$"
+"""Only for lines that no English level has: some catalogues leave LOG and FATAL as they are."""
+
 THROUGH_SYSLOG = (
     r"^(?:<[0-9]{1,3}>)?(?:([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})"
     r"|([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,9})?)(Z|[+-][0-9]{2}:?[0-9]{2})?)"
@@ -69,7 +90,8 @@ def prefixed(rows: pl.DataFrame) -> pl.DataFrame:
         "zone",
         "epoch",
         pid=pl.coalesce(
-            before.str.extract(r"\[([0-9]{1,10})\]"), before.str.extract(r"(?:\bpid=|\bprocess )([0-9]{1,10})\b")
+            before.str.extract(r"\[([0-9]{1,10})(?:-[0-9]{1,10})?\]"),
+            before.str.extract(r"(?:\bpid=|\bprocess )([0-9]{1,10})\b"),
         ),
         code=before.str.extract(r"(?:\bstate=|\be=|^|[ ,:])([0-9][0-9A-Z]{4})[ :,\]]*$"),
         service=pl.coalesce(before.str.extract(r"\b(?:db|database)=([^,\s]+)"), who),

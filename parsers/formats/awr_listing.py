@@ -43,7 +43,8 @@ FORMAT = Format(
     tables=("sessions", "resource_use", "db_waits", "hist", "counters"), man="Oracle Database Reference, dynamic performance views",
     example="select resource_name, current_utilization, max_utilization, limit_value from v$resource_limit",
     own=(
-        rf"{_SESSION_ROW}|{_WAIT_ROW}|^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED|STAT_NAME)\b|\bSID\b.*\bSERIAL#"
+        rf"{_SESSION_ROW}|{_WAIT_ROW}|^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED|STAT_NAME)\b|\bSID\b.*\b(?:SERIAL#|EVENT\b)"
+        r"|\bEVENT\b.*\bSECONDS_IN_WAIT\b"
         r"|^[^a-z]*\b(?:USERNAME|OSUSER|MACHINE)\b[^a-z]*\b(?:OSUSER|MACHINE|PROGRAM|STATUS|COUNT)\b[^a-z]*$"
         r"|^ *[-| ]{20,}$|^\+[-=][-=+]{8,}\+?$|^\|? *(?:[a-z_]{4,30}|[A-Za-z*: ]{4,60})(?: *\|? +[0-9]+){2,}"
     ),
@@ -51,7 +52,7 @@ FORMAT = Format(
 
 _HEAD_WORDS = ("RESOURCE_NAME", "TOTAL_WAITS", "CURRENT_UTILIZATION", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#")
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
-         "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM")  # fmt: skip
+         "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM", "EVENT", "v$session", "V$SESSION")  # fmt: skip
 """One of these is in every such text: most heads are somebody else's."""
 _SESSION = {
     "db_user": ("USERNAME", "USER", "SCHEMANAME", "SCHEMA"), "program": ("PROGRAM",), "machine": ("MACHINE", "HOST"), "state": ("STATUS", "STATE"),
@@ -80,6 +81,13 @@ _WHO = (
     "SERVER",
 )
 _COUNTED = ("COUNT(*)", "COUNT(1)", "COUNT(SID)", "COUNT", "CNT", "SESSIONS", "NUM_SESSIONS", "TOTAL", "QTY")
+_OF_WAIT = frozenset((
+    "P1", "P1RAW", "P1TEXT", "P2", "SEQ#", "STATE", "WAIT_TIME", "SECONDS_IN_WAIT", "WAIT_CLASS", "BLOCKING_SESSION",
+    "FINAL_BLOCKING_SESSION", "SQL_ID", "SECONDS", "USERNAME",
+))  # fmt: skip
+"""One of these beside SID and EVENT: what a session waits for."""
+_WAITING = frozenset(("EVENT", "STATE", "SECONDS_IN_WAIT"))
+"""These alone tell a session too, where its author asked for one sid."""
 _VALUE = (
     ("TIME_MICRO_S", 1e-6),
     ("MICROSECONDS", 1e-6),
@@ -125,7 +133,7 @@ def claim(head: Head) -> Claim | None:
 
 def _headed(head: Head) -> str | None:
     """Find headings over dashes that only v$sys_time_model, v$osstat or a choice of v$session's columns has."""
-    if not head.any_of(("STAT_NAME", "MACHINE", "PROGRAM", "OSUSER", "v$session", "V$SESSION")):
+    if not head.any_of(("STAT_NAME", "MACHINE", "PROGRAM", "OSUSER", "v$session", "V$SESSION", "EVENT")):
         return None
     for line, under in pairwise(head.lines):
         if "--" not in under or not sqlplus.DASHES.match(under):
@@ -133,6 +141,8 @@ def _headed(head: Head) -> str | None:
         words = set(line.upper().replace("|", " ").split())
         if "STAT_NAME" in words and re.search(r"\bDB (?:time|CPU)\b|\bNUM_CPUS\b|\bBUSY_TIME\b", head.text):
             return "headings of v$sys_time_model or v$osstat"
+        if words >= _WAITING or ({"SID", "EVENT"} <= words and words & _OF_WAIT):
+            return "headings of v$session_wait"
         who = words & set(_WHO)
         if len(who) < 3 and not (who and words & set(_COUNTED)):
             continue
@@ -293,7 +303,7 @@ class _Reader:
             number = figure(counted)
             if number is not None:
                 self.add("counters", *span, grp="sessions", item=item, name="count", value=number, mode="level")
-        elif any(n in of for n in ("SID", "SPID", "SERIAL#", "MACHINE", "OSUSER")):
+        elif any(n in of for n in ("SID", "SPID", "SERIAL#", "MACHINE", "OSUSER")) or set(of) >= _WAITING:
             numbers = {c: figure(first(names)) for c, names in _SESSION_NUMBERS.items()}
             client = first(("PROCESS", "CLIENT_PID"))
             pid = None if client is None else figure(client.split(":")[0])

@@ -31,7 +31,7 @@ from parsers.times import WALL_BASE, span_s
 from parsers.yearless import clock_seconds, day_seconds
 
 LINE = (
-    r"^([0-9]{2,4})-?([0-9]{2})-?([0-9]{2})[T ] ?([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,6})?)(Z|[+-][0-9]{2}:[0-9]{2})? "
+    r"^(?:[A-Za-z0-9_.-]{1,60} +\| )?([0-9]{2,4})-?([0-9]{2})-?([0-9]{2})[T ] ?([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,6})?)(Z|[+-][0-9]{2}:[0-9]{2})? "
     r"(?:[0-9]+ )?\[(Note|Warning|ERROR|Error|System)\] (?:\[([A-Z]{2}-[0-9]{6})\] )?(?:\[[A-Za-z_ ]+\] )?(.*)$"
 )
 FORMAT = Format(
@@ -49,7 +49,7 @@ _OPS = (
     ("started", r"ready for connections"),
     ("shutdown", r": Normal shutdown$|: Shutdown complete(?:$|[ .])|Received SHUTDOWN"),
 )  # fmt: skip
-VERSION = r"^Version: '[^']*'  socket: "
+VERSION = r"^(?:[A-Za-z0-9_.-]{1,60} +\| )?Version: '[^']*'  socket: "
 """Stands below `ready for connections`."""
 _HOST = r"(?:^IP address|does not resolve to|\bhost:|\bHost|^Access denied for user '[^']*'@) ?'([^']+)'"
 _IP = r"^[0-9a-fA-F:.]*[0-9a-fA-F]{1,4}[:.][0-9a-fA-F:.]+$"

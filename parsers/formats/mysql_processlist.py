@@ -36,6 +36,8 @@ FIELD = (
     r"|Examined_rows|Query_id|Info_binary|Tid|Sent_rows|Rows_sent|Rows_examined): ?(.*)$"
 )
 FOOTER = r"^[0-9]+ rows? in set\b.*$"
+PROMPT = r"^ {4}->(?: .*)?$"
+"""The client asks for the rest of a statement."""
 FORMATS = tuple(
     Format(
         kind="mysql", variant=variant, version="1", systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"), tables=("sessions",),
@@ -72,7 +74,7 @@ def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) ->
     if _HEADING.match(line):
         state |= {"names": [x.lower() for x in _cells(line)], "sign": "|" if "|" in line else "\t", "open": False}
         plain.append(line_no)
-    elif re.match(BOX, line) or re.match(FOOTER, line):
+    elif re.match(BOX, line) or re.match(FOOTER, line) or re.match(PROMPT, line):
         state["open"] = False
         plain.append(line_no)
     elif "names" in state and (line.startswith("|") if state["sign"] == "|" else "\t" in line):
@@ -101,7 +103,7 @@ def _record(line_no: int, line: str, rows: Rows, plain: list[int], state: State)
         _close(rows, state)
         state["record"] = {"lines": [line_no], "of": {}}
         return
-    if re.match(FOOTER, line):
+    if re.match(FOOTER, line) or re.match(PROMPT, line):
         _close(rows, state)
         plain.append(line_no)
         return

@@ -46,6 +46,9 @@ _FLAT = re.compile(rf"^ *({_NAMES}) (\S.*)$")
 _BANNER = re.compile(
     r"^ *LSNRCTL(?:80)? for ([^:]+): Version ([0-9.]+)(?:.* on ([0-9]{1,2}-[^ -]{1,10} ?-[0-9]{2,4}) ([0-9:]{8}))?"
 )
+_COMPOSE = r"(?:[A-Za-z0-9_.-]{1,60} +\|(?: |$))?"
+"""What `docker compose logs` writes in front of every line of a container (practice)."""
+_WORN = re.compile(rf"^{_COMPOSE}")
 _ENDPOINT = re.compile(r"^ *\((?:DESCRIPTION|ADDRESS) *=.*\)$", re.IGNORECASE)
 _SERVICE = re.compile(r'^ *(?:[^\s"]+ ){1,2}"([^"]+)" [^",]*[0-9]')
 _INSTANCE = re.compile(r'^ *(?:[^\s"]+ ){1,2}"([^"]+)", [^,]*?\b(READY|UNKNOWN|BLOCKED|RESTRICTED)\b,')
@@ -56,14 +59,15 @@ _ERROR = re.compile(r"^ *(TNS-[0-9]{5}): |^ *[A-Za-z0-9/ -]{3,40} Error: [0-9]+:
 _PLAIN = re.compile(
     r"^ *(?:Copyright \(c\)|Connecting to \(|STATUS of the LISTENER|-{8,}$|Listening Endpoints Summary|Services Summary\.\.\.|Handler\(s\):"
     r"|LOCAL SERVER|REMOTE SERVER|DISPATCHER\b|\(ADDRESS *=|The command completed successfully|The listener supports no services"
-    r"|Log messages written to |Trace information written to |Listening on: |System parameter file is "
+    r"|Log messages written to |Trace information written to |Listening on: |System parameter file is |TNSLSNR for [^:]+: Version |Starting \S+: please wait"
     r"|Welcome to LSNRCTL|LSNRCTL>|(?:Presentation|Session): |命令执行成功)|^[^()]+ \((?:DESCRIPTION|ADDRESS) *=|^.*(?:\bSTATUS|\.\.)$"
 )
 FORMAT = Format(
     kind="oracle_net_config", variant="lsnrctl", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
     tables=("params", "counters"), man="Oracle Database Net Services Reference, lsnrctl", example="lsnrctl services", clocks=("wall-local", "none"),
     own=(
-        rf"^LSNRCTL(?:80)? for |^ *(?:STATUS of the LISTENER|Listening Endpoints Summary|Services Summary\.\.\.)|^ *(?:{_NAMES}) {{2,}}\S"
+        rf"^[A-Za-z0-9_.-]{{1,60}} +\| (?:LSNRCTL for |TNSLSNR for |STATUS of the LISTENER| *(?:{_NAMES}) {{2,}}\S|Listening on: )"
+        rf"|^LSNRCTL(?:80)? for |^ *(?:STATUS of the LISTENER|Listening Endpoints Summary|Services Summary\.\.\.)|^ *(?:{_NAMES}) {{2,}}\S"
         r'|^ *(?:Service|服务) "[^"]+" |^ *(?:Instance|实例) "[^"]+", (?:status|状态) |^ +Handler\(s\):|^ +"[A-Z0-9]+" established:|^ +(?:LOCAL|REMOTE) SERVER$'
         r"|^ +DISPATCHER <|^The command completed successfully$|^Connecting to \(|^ *\(DESCRIPTION=\(ADDRESS="
     ),
@@ -74,11 +78,21 @@ _OS = {"linux": "linux", "solaris": "solaris", "aix": "aix", "hp": "hpux", "hpux
 def claim(head: Head) -> Claim | None:
     text = head.text
     if not any(
-        key in text for key in ("LSNRCTL", "Services Summary", "STATUS of the LISTENER", ", status ", "Handler(s)")
+        key in text
+        for key in (
+            "LSNRCTL",
+            "Services Summary",
+            "Endpoints Summary",
+            "STATUS of the LISTENER",
+            ", status ",
+            "Handler(s)",
+        )
     ):
         return None
-    if re.search(r"(?m)^LSNRCTL(?:80)? for |^STATUS of the LISTENER", text):
+    if re.search(rf"(?m)^{_COMPOSE}(?:LSNRCTL(?:80)? for |STATUS of the LISTENER)", text):
         return Claim(0.97, "banner of the Listener Control utility", "lsnrctl")
+    if re.search(r"(?m)^ *(?:Listening Endpoints|Services) Summary\.\.\.$", text):
+        return Claim(0.9, "a summary of a listener's endpoints or services", "lsnrctl")
     found = sum(1 for line in head.lines if _SERVICE.match(line) or _INSTANCE.match(line))
     return Claim(0.9, f"{found} services and instances of a listener", "lsnrctl") if found > 1 else None
 
@@ -104,7 +118,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
         out.secrets(places)
         reader = _Reader(out, carry)
         for line_no, line in lines.rows():
-            reader.feed(line_no, line.rstrip())
+            worn = _WORN.sub("", line).rstrip()
+            reader.feed(line_no, worn)
+            if not worn and line.strip():  # a blank line behind the name of its container
+                reader.plain.append(line_no)
         reader.flush()
     if source.next_line > source.first_line:
         span = [(source.first_line, source.next_line - 1)]

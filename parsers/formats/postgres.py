@@ -1,4 +1,4 @@
-r"""Server logs of PostgreSQL: stderr with any log_line_prefix, csvlog, jsonlog; 9.0 to 18, English messages.
+r"""Server logs of PostgreSQL: stderr with any log_line_prefix, csvlog, jsonlog; 9.0 to 18.
 Source: PostgreSQL documentation, "Error Reporting and Logging"; `log_connections`, `log_lock_waits`, `log_checkpoints` make the lines.
 
     2026-11-21 05:58:39.123 UTC [4711] LOG:  connection received: host=192.0.2.7 port=51234
@@ -16,7 +16,8 @@ Clock: wall-utc where the zone is UTC, GMT or an offset, else wall-local (a name
 starts of the line, so the end of what it tells. Traps: `still waiting` comes once, after deadlock_timeout, the length of the wait is in
 `acquired`; `received` is written before a byte of the client is read, so the time to `authorized` holds the client's share too; a reverse
 look-up by log_hostname comes before it. Further lines of a message begin with a tab: read, not kept. Known gaps:
-translated messages; elapsed_s of autovacuum stands in such a further line; what a csv record has behind a text of several lines (hint, program).
+of translated messages only the level is read (and given in English; not in csvlog), op is NULL; elapsed_s of autovacuum stands in such
+a further line; what a csv record has behind a text of several lines (hint, program).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import re
 import polars as pl
 
 from parsers import sql_secrets, stamp_falls
-from parsers.postgres_lines import AT, EPOCH, LEVELS, STDERR, prefixed, said, timed
+from parsers.postgres_lines import AT, ENGLISH, EPOCH, FOREIGN, LEVELS, STDERR, TRANSLATED, prefixed, said, timed
 from parsers.registry import Claim, Format
 from parsers.small_texts import share
 from parsers.source import Head, Source
@@ -48,6 +49,9 @@ _SIGNS = (*(f",{word}," for word in _WORDS), *_SAYINGS, "duration: ", "checkpoin
 """One of these, or one of the words before a colon and two blanks, stands in every such log."""
 
 _STAMPED = re.compile(rf"^[^\n]{{0,60}}?(?:{AT}|[0-9]{{10}}\.[0-9]{{3}})[^\n]{{0,140}}?\b(?:{LEVELS}): {{1,2}}\S")
+_STAMPED_FOREIGN = re.compile(
+    rf"^[^\n]{{0,60}}?(?:{AT}|[0-9]{{10}}\.[0-9]{{3}})[^\n]{{0,140}}?\b(?:{LEVELS}|{FOREIGN})[ \u00a0]?:  \S"
+)
 _BARE = re.compile(rf"^(?:\[[0-9]+\]:? *)?(?:{LEVELS}):  \S")
 _PATTERNS = {"csvlog": re.compile(CSV), "jsonlog": re.compile(JSON)}
 FORMATS = tuple(
@@ -66,7 +70,7 @@ FORMATS = tuple(
         (
             "stderr",
             "cat /var/log/postgresql/postgresql-17-main.log",
-            rf"^.{{0,60}}(?:{AT}|[0-9]{{10}}\.[0-9]{{3}}).{{0,140}}\b(?:{LEVELS}):  \S",
+            rf"^.{{0,60}}(?:{AT}|[0-9]{{10}}\.[0-9]{{3}}).{{0,140}}\b(?:{LEVELS}|{FOREIGN})[ \u00a0]?:  \S",
         ),
         ("csvlog", "cat log/postgresql.csv", CSV),
         ("jsonlog", "cat log/postgresql.json", JSON),
@@ -80,7 +84,14 @@ def claim(head: Head) -> Claim | None:
     if "error_severity" in text and (found := share(head, _PATTERNS["jsonlog"]))[0]:
         return Claim(0.97, f"{found[0]} records of jsonlog", "jsonlog") if found[1] >= 0.5 else None
     # Plain signs first: in most heads there is none, and a pattern of many words goes slowly over 64 KiB.
-    levelled = ":  " in text and any(piece.endswith(_WORDS) for piece in text.split(":  ")[:-1])
+    pieces = text.split(":  ")[:-1]
+    levelled = any(piece.endswith(_WORDS) for piece in pieces)
+    if any(piece.rstrip(" \u00a0").endswith(tuple(ENGLISH)) for piece in pieces):
+        found = share(Head([x for x in head.lines if not re.match(FURTHER, x)]), _STAMPED_FOREIGN)
+        if found[0] and found[1] >= 0.4:
+            return Claim(
+                min(0.96, 0.7 + 0.26 * found[1]), f"{found[0]} lines of PostgreSQL's log, translated", "stderr"
+            )
     if not levelled and not head.any_of(_SIGNS):
         return None
     if not head.shows(_SURE) and not head.shows(rf",(?:{LEVELS}),[0-9A-Z]{{5}},"):
@@ -118,6 +129,13 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     rows = frame.with_columns(
         line.str.extract_groups(STDERR).struct.rename_fields(["before", "severity", "message"]).alias("g")
     ).unnest("g")
+    # Translated levels: only where no English one was found, which is nowhere in most logs.
+    foreign = pl.col("message").is_null() & line.str.contains(":  ", literal=True)
+    foreign &= line.str.contains(AT) | line.str.contains(EPOCH)
+    if rows.select(foreign.any()).item():
+        groups = line.str.extract_groups(TRANSLATED).struct.rename_fields(["before", "severity", "message"])
+        more = rows.filter(foreign).select("line_no", g=groups).unnest("g").filter(pl.col("message").is_not_null())
+        rows = rows.update(more.with_columns(pl.col("severity").replace(ENGLISH)), on="line_no")
     heads = rows["message"].is_not_null()
     # Further lines of a message begin with a tab (a screen makes blanks of it); without a message above they are nobody's.
     open_ = pl.select(

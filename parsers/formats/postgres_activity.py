@@ -14,7 +14,8 @@ Fills `sessions`: sid and spid = pid (one process a session), db_user = usename,
 client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`), logon_text =
 backend_start. No clock. Traps: a listing is one instant; an idle session waits for its client (Client:ClientRead), background processes wait
 for work (Activity:...); columns are the author's choice, other columns (the query's text) are read and not kept; a cell that goes on in the
-next line ends with `+`. Known gaps: HTML and LaTeX output; aliases of columns.
+next line ends with `+`. Of the lock monitoring queries (`blocked_pid`, `blocking_pid`) the blocked session is given, event `Lock:`; who
+blocks it has no column. Known gaps: HTML and LaTeX output; other aliases of columns.
 """
 
 from __future__ import annotations
@@ -36,20 +37,26 @@ NAMES = (
 )  # fmt: skip
 OWN_NAMES = frozenset(NAMES) - {"pid", "query", "state", "waiting", "query_id"}
 """Names that no other tool's listing has as headings."""
-RULE = r"^ *-+(?:\+-+)+$"
+RULE = r"^ *\|?-+(?:[+|]-+)+\|?$"
 RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
-FOOTER = r"^ *\([0-9]+ rows?\)$"
+FOOTER = r"^ *\([0-9]+ (?:rows?|Zeilen?|lignes?|filas?|linhas?|registros?|righe|riga|行|строк[аи]?|rad(?:er)?|wiersz[ye]?|개 행|rij(?:en)?)\)$"
 _NAME = "|".join(NAMES)
+_LOCKS = r"^[| ]*block(?:ed|ing)_pid *\|.*\bblock(?:ed|ing)_pid\b"
 FORMATS = tuple(
     Format(
         kind="postgres", variant=variant, version="1", systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
         tables=("sessions",), man="PostgreSQL documentation, pg_stat_activity", example=example, own=own,
     )
     for variant, example, own in (
-        ("activity", 'psql -c "select * from pg_stat_activity"', rf"^ *(?:{_NAME}) *[|,].*\b(?:{_NAME})\b|{RULE}|{FOOTER}|^ .* \| "),
+        ("activity", 'psql -c "select * from pg_stat_activity"', rf"^ *(?:{_NAME}) *[|,].*\b(?:{_NAME})\b|{_LOCKS}|{RULE}|{FOOTER}|^ .* \| "),
         ("activity_expanded", 'psql -x -c "select * from pg_stat_activity"', rf"{RECORD}|^(?:{_NAME}) *\|"),
     )
 )  # fmt: skip
+_BLOCKED = {
+    "blocked_pid": "pid", "blocked_user": "usename", "blocked_state": "state", "blocked_application": "application_name",
+    "blocked_application_name": "application_name", "blocked_app": "application_name",
+}  # fmt: skip
+_PAIR = re.compile(rf"^({_NAME}) *\| ?(?![^|]*\|)")
 _RECORD, _RULE, _FOOTER = re.compile(RECORD), re.compile(RULE), re.compile(FOOTER)
 
 
@@ -58,10 +65,21 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if "pid" not in text or not any(
         name in text
-        for name in ("wait_event", "usename", "datname", "backend_start", "application_name", "client_addr")
+        for name in (
+            "wait_event",
+            "usename",
+            "datname",
+            "backend_start",
+            "application_name",
+            "client_addr",
+            "blocking_pid",
+        )
     ):
         return None
-    if any(_RECORD.match(x) for x in head.lines):
+    pairs = [m[1] for x in head.lines if (m := _PAIR.match(x))]
+    if any(_RECORD.match(x) for x in head.lines) or (
+        _is_view(set(pairs)) and pairs[0] == head.lines[0].split("|")[0].strip()
+    ):
         found = {m[1] for x in head.lines if (m := re.match(r"^([a-z_]+) *\|", x))}
         return Claim(0.95, "records of pg_stat_activity", "activity_expanded") if _is_view(found) else None
     for line in head.lines[:40]:
@@ -71,7 +89,10 @@ def claim(head: Head) -> Claim | None:
 
 
 def _is_view(names: set[str]) -> bool:
-    return bool(names & {"pid", "procpid"}) and len(names & OWN_NAMES) >= 2
+    return (bool(names & {"pid", "procpid"}) and len(names & OWN_NAMES) >= 2) or names >= {
+        "blocked_pid",
+        "blocking_pid",
+    }
 
 
 def _headings(line: str) -> list[str] | None:
@@ -116,6 +137,7 @@ def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State)
     if (many < 0 and state.get("quote") is None) or (many > 0 and state["names"][-1] not in ("query", "current_query")):
         return  # a sign inside a cell: only the last one may hold it
     of = dict(zip(state["names"], cells, strict=False))
+    _of_blocked(of)
     pid = whole(of.get("pid") or of.get("procpid"))
     if pid is not None:
         rows.add("sessions", line_no, line_end=line_no, **_session(pid, of))
@@ -137,8 +159,12 @@ def _expanded(line_no: int, line: str, rows: Rows, plain: list[int], state: Stat
         return
     record = state.get("record")
     found = re.match(r"^([a-z_]*) *\| ?(.*)$", line)
-    if record is None or found is None:
+    if found is None:
         return
+    if record is None:
+        if _PAIR.match(line) is None:
+            return
+        record = state["record"] = {"lines": [], "of": {}}  # the line above the record was not pasted
     record["lines"].append(line_no)
     if found[1]:
         record["of"][found[1]] = found[2].strip()
@@ -148,9 +174,16 @@ def _close(rows: Rows, state: State) -> None:
     record: dict[str, Any] | None = state.pop("record", None)
     if record is None:
         return
+    _of_blocked(record["of"])
     pid = whole(record["of"].get("pid") or record["of"].get("procpid"))
     if pid is not None:
         rows.add("sessions", record["lines"][0], line_end=record["lines"][-1], **_session(pid, record["of"]))
+
+
+def _of_blocked(of: dict[str, str]) -> None:
+    """Name the columns of the wiki's question who blocks whom as the view does: the blocked session waits for a lock."""
+    if "blocked_pid" in of and "pid" not in of:
+        of |= {name: of[alias] for alias, name in _BLOCKED.items() if alias in of} | {"waiting": "t"}
 
 
 def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
