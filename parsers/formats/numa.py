@@ -36,12 +36,12 @@ _NODE_ROWS = (
     r"|Numa_(?:Hit|Miss|Foreign)|Interleave_Hit|Local_Node|Other_Node"
 )
 LINUX = (
-    r"^(?:available: [0-9]+ nodes? \(|node [0-9]+ (?:cpus|size|free):|node distances:|node +0(?: +[0-9]+)*$| +[0-9]+:(?: +[0-9]+)+$"
+    r"^(?: ?(?:available: [0-9]+ nodes? \(|node [0-9]+ (?:cpus|size|free):|node distances:|node +0(?: +[0-9]+)*$)| +[0-9]+:(?: +[0-9]+)+$"
     r"|(?:policy|preferred node|physcpubind|cpubind|nodebind|membind|preferred): *(?:[a-z]+|[0-9 ]*)$"
-    rf"|(?:Per-node (?:process|system|numastat) .*| *(?:{_SYSTEM_ROWS})(?: +[0-9.]+)+|{_NODE_FILE}(?:{_SYSTEM_ROWS}) [0-9]+)$"
+    rf"| ?(?:Per-node (?:process|system|numastat) .*| *(?:{_SYSTEM_ROWS})(?: +[0-9.]+)+|{_NODE_FILE}(?:{_SYSTEM_ROWS}) [0-9]+)$"
     r"| +(?:node[0-9]+ *)+$| +(?:Node [0-9]+ *)+(?:Total)?$"
     rf"|Node [0-9]+ [A-Za-z_()]+: +[0-9]+(?: kB)?$|(?:{_NODE_ROWS})(?: +[0-9]+(?:\.[0-9]+)?){{2,}}$|PID +Node 0\b"
-    r"|[0-9]+ \([^()]+\)(?: +[0-9]+\.[0-9]{2}){2,}$|Token [A-Za-z_()]+ not in hash table\.$)"
+    r"|[0-9]+ \([^()]+\)(?: +[0-9]+\.[0-9]{2}){2,}$| ?[0-9]+ \([^() ]{1,10}\)?(?: +[0-9]+){3,}$|Token [A-Za-z_()]+ not in hash table\.$)"
 )
 SOLARIS = (
     r"^[ \t]*(?:lgroup [0-9]+ \((?:root|leaf|intermediate)\):|Children: |CPUs?: [0-9]|Memory: installed [0-9]|Lgroup (?:resources|latencies)"
@@ -179,11 +179,15 @@ class _Reader:
             self.table_row(line_no, match[1], match[2].split())
 
     def table_row(self, line_no: int, name: str, cells: list[str]) -> None:
-        """A row of numastat: one cell a node; its total is a sum and no row."""
+        """A row of numastat: one cell a node; its total is a sum and no row. With -c names of processes are cut: `14253 (qemu-syst`."""
         state = self.state
         columns = state["columns"]
-        if len(cells) != len(columns):
+        if len(cells) != len(columns) or (
+            name.endswith(":") or " " in name if state.get("process") is None else ":" in name
+        ):
             return
+        if re.fullmatch(r"[0-9]+ \([^()]+", name):
+            name += ")"
         pairs = [(c, x) for c, x in zip(columns, cells, strict=True) if c != "Total"]
         if state.get("process") is not None:
             if name == "Total":

@@ -70,3 +70,21 @@ def test_a_version_and_a_node_that_nothing_names():
     reading = read_bytes(b"numastat version: 20130723: Jan 30 2024\nnuma_hit 12\nother_node 3\n", LINUX)
     assert reading.table("numa").select("node", "value").rows() == [(None, 12), (None, 3)]
     assert reading.account.account.unknown == 0
+
+
+def test_lines_below_a_table_are_none_of_its_rows():
+    table = b"            node0\nnuma_hit       12\nother_node      0\n$ lscpu | grep -i core\nThread(s) per core:   2\nCore count            4\n"
+    assert read_bytes(table, LINUX).table("numa")["metric"].to_list() == ["numa_hit", "other_node"]
+
+
+def test_a_paste_may_have_a_blank_before_each_line_but_the_first():
+    text = b"available: 2 nodes (0-1)\n node 0 size: 64388 MB\n node 1 size: 64509 MB\n node distances:\n node   0   1\n 0:  10  21\n1:  21  10\n"
+    rows = read_bytes(text).table("numa").select("metric", "node", "node2", "value").rows()
+    assert rows == [
+        ("mem_kb", 0, None, 64388 * 1024),
+        ("mem_kb", 1, None, 64509 * 1024),
+        ("distance", 0, 0, 10),
+        ("distance", 0, 1, 21),
+        ("distance", 1, 0, 21),
+        ("distance", 1, 1, 10),
+    ]
