@@ -18,6 +18,8 @@ from itertools import pairwise
 
 import polars as pl
 
+from parsers.prose import CLOSED, INFO, OPENED, TAG_BEFORE, TAG_BEHIND
+
 MOST = 0.6
 """A prefix is worn if so many of the filled lines have it (programs wrap quoted lines and leave the rest bare)."""
 
@@ -69,10 +71,7 @@ STEPS: dict[str, Step] = {
         ),
     ),
     "mail": Step("quotes of mail", ((r"^(?: {0,3}>)+ ?", ""),)),
-    "tags": Step(
-        "tags of a listing",
-        ((r"^[ \t]*<pre\b[^>]*>(?:<code\b[^>]*>)?", ""), (r"(?:</code>)?</pre>[ \t]*$", "")),
-    ),
+    "tags": Step("tags of a listing", ((TAG_BEFORE, ""), (TAG_BEHIND, ""))),
     "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
     "wiki": Step(
         "cells of a wiki table",
@@ -98,7 +97,8 @@ _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.
 _FRONT = {
     name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
 }
-_TAGS = re.compile(r"[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
+_INFO = re.compile(INFO)
+_TAGS = re.compile(rf"{OPENED}|.*{CLOSED}|[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
 _BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
 """A branch of a call tree, whose bars are its own."""
 
@@ -139,7 +139,7 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     if _worn("mail", filled, MOST):
         yield "mail", True
         return
-    if any(_TAGS.match(line) for line in (filled[0], filled[-1])):
+    if any(_TAGS.match(line) and not _INFO.match(line) for line in (filled[0], filled[-1])):
         yield "tags", True
     if _is_doubled(lines):
         yield "doubled", True

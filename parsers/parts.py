@@ -29,7 +29,7 @@ from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
 from parsers.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
-from parsers.prose import CLOSED, FENCE, OPENED, RULE, TOOLISH, WRITTEN, sentences
+from parsers.prose import CLOSED, FENCE, INFO, OPENED, RULE, TAGGED, TOOLISH, WRITTEN, sentences
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, all_formats
 from parsers.source import HEAD_BYTES, Head, Hints, Position, TextFile
@@ -267,7 +267,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
     behind = text.cut(begin.offset, end, WINDOW_BYTES, WINDOW_LINES)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
     if whole and kind is not None and behind == end:
-        scan = _Scan(text, begin, behind, breath, head.dress, kind)
+        scan = _Scan(text, begin, behind, breath, tuple(s for s in head.dress if s != "tags"), kind)
         last = begin.line + scan.count - 1
         one = _one_kind(scan, kind)
         if one is not None:
@@ -277,7 +277,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
                 return [*plans, Plan(1, first, None, hints)]
             plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
             return [*plans, Plan(None, final + 1, None, hints)]
-    worn = tuple(step for step in head.dress if step not in SURE_STEPS)
+    worn = tuple(step for step in head.dress if step not in (*SURE_STEPS, "tags"))  # a listing wears these
     scan = _Scan(text, begin, behind, breath, worn)
     last = begin.line + scan.count - 1
     regions = _regions(scan)
@@ -410,7 +410,10 @@ def seen_of(lines: pl.Series) -> pl.Series:
     Only to find regions: what a part wears is decided by its own head.
     """
     sample = "\n".join(lines.head(2000).to_list())
-    seen = undressed(lines, (*characters_of(sample), *(("tags",) if "pre>" in sample or "<pre" in sample else ())))
+    seen = undressed(lines, characters_of(sample))
+    glued = _glued(seen)
+    if len(glued):
+        seen = seen.scatter(glued, undressed(seen.gather(glued), ("tags",)))
     if seen.str.starts_with(">").any():
         seen = seen.str.replace(r"^(?:>[> ]*> ?|> ?)", "")
     if seen.str.contains(r"^\|.*\|$").any():
@@ -418,6 +421,13 @@ def seen_of(lines: pl.Series) -> pl.Series:
         plain = undressed(seen, ("wiki",))
         seen = pl.select(pl.when(cells).then(plain).otherwise(seen)).to_series()
     return seen
+
+
+def _glued(lines: pl.Series) -> npt.NDArray[np.int64]:
+    """Give the lines that share theirs with a tag that opens or closes a listing."""
+    index = np.flatnonzero(lines.str.contains(TAGGED).fill_null(False).to_numpy())
+    some = lines.gather(index)
+    return index[((some.str.contains(OPENED) | some.str.contains(CLOSED)) & ~some.str.contains(INFO)).to_numpy()]
 
 
 @dataclass(frozen=True)
@@ -555,10 +565,10 @@ class _Scan:
 def _marks_of(lines: pl.Series) -> dict[str, Bools]:
     """Say on which lines a listing begins or ends that the writer's tag shares with its first or last line."""
     found = {name: np.zeros(len(lines), np.bool_) for name in ("opened", "closed")}
-    tagged = lines.str.contains("pre>|<pre", literal=False).fill_null(False)
-    if tagged.any():
+    index = _glued(lines)
+    if len(index):
         for name, pattern in (("opened", OPENED), ("closed", CLOSED)):
-            found[name] = (tagged & lines.str.contains(pattern)).to_numpy()
+            found[name][index] = lines.gather(index).str.contains(pattern).to_numpy()
     return found
 
 

@@ -24,7 +24,8 @@ FENCE = (
     r"|</?(?:syntaxhighlight|nowiki)\b"
     # ipreport of AIX begins lines with `<source port=`.
     r"|</?source(?:>| +(?:lang|line|inline|highlight)\b)"
-    # Jekyll, Hugo, forums, Trac, reStructuredText, Org.
+    # Jekyll, Hugo (its own name for a listing, too), forums, Trac, reStructuredText, Org.
+    r"|\{\{[<%] */?[a-z][\w-]*(?: [^}]*)?[%>]\}\}[ \t]*$"
     r"|\{[%{]-?<? *(?:end|/)?(?:highlight|raw)\b[^}]*[%}]\}[ \t]*$|\[/?(?:code|quote|noparse)(?:=[^\]]*)?\][ \t]*$"
     r"|\{\{\{(?:#!.*)?$|\}\}\}$|\.\. (?:code-block|code|sourcecode|highlight|parsed-literal)::|#\+(?i:begin|end)_(?i:src|example|quote)\b)"
 )
@@ -35,9 +36,17 @@ TOOLISH = (
     r"|[a-z]\(.*\)[ \t]*=|[0-9]%|^[^ \t]+[=:][ \t]?\S+$|^[ \t]*[0-9.,]+[ \t]"
 )
 
-OPENED = r"^[ \t]*<pre\b[^>]*>(?:<code\b[^>]*>)?[ \t]*[^< \t]"
-CLOSED = r"[^> \t][ \t]*(?:</code>)?</pre>[ \t]*$"
+TAGGED = r"pre>|<pre|\[/?(?:code|CODE|Code)\b|\{(?:code|noformat)|```"
+"""What may be a tag on a line of its listing."""
+
+TAG_BEFORE = r"^[ \t]*(?:<pre\b[^>]*>(?:<code\b[^>]*>)?|\[(?i:code)(?:=[^\]]*)?\]|\{(?:code|noformat)(?::[^}]*)?\}|```)"
+TAG_BEHIND = r"(?:(?:</code>)?</pre>|\[/(?i:code)\]|\{(?:code|noformat)\}|```)[ \t]*$"
+OPENED = TAG_BEFORE + r"[ \t]*[^<` \t]"
+CLOSED = r"[^>` \t][ \t]*" + TAG_BEHIND
 """Where a listing begins or ends on a line of the listing itself."""
+
+INFO = r"^[ \t]*```+[ \t]*(?:[\w+#./-]*|\{.*)(?:[ \t]+(?:\{.*|[\w-]+=.*|[\w.-]*))?$"
+"""A fence with the name of its language, not with the first line of its listing."""
 
 RULE = r"^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$"
 """What a writer draws between paragraphs; a tool draws it too, but not behind its last row and a blank line."""

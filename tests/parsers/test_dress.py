@@ -114,6 +114,10 @@ def test_undressed_text_is_not_taken_for_dressed(path):
         ("\t\t\ta", ("indent tab2",), "\ta"),
         ('<pre class="x"><code>a b', ("tags",), "a b"),
         ("a b</code></pre>", ("tags",), "a b"),
+        ("[CODE]a b", ("tags",), "a b"),
+        ("a b[/code]", ("tags",), "a b"),
+        ("{noformat}a b", ("tags",), "a b"),
+        ("a b```", ("tags",), "a b"),
         ("a   ", (), "a"),
     ],
 )

@@ -496,6 +496,7 @@ def test_counts_of_calls_that_are_cut_before_their_total():
     [
         ("{% highlight bash %}", "{% endhighlight %}"),
         ("{{< highlight text >}}", "{{< /highlight >}}"),
+        ("{{< output >}}", "{{< /output >}}"),
         ("[code]", "[/code]"),
         ("{{{", "}}}"),
         ("#+BEGIN_EXAMPLE", "#+END_EXAMPLE"),
@@ -519,6 +520,32 @@ def test_tags_on_the_lines_of_a_listing():
     assert found.account.account.unknown == 0
     assert found.tables["profile_symbols"].height == 3
     assert found.tables["pmap"].height == 3
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("[code]", "[/code]"),
+        ("[CODE=text]", "[/CODE]"),
+        ("{code:none}", "{code}"),
+        ("{noformat}", "{noformat}"),
+        ("```", "```"),
+    ],
+)
+def test_a_forum_s_a_tracker_s_and_a_chat_s_tags_on_the_lines_of_a_listing(opening, closing):
+    one, two = f"{opening}{VMSTAT}{closing}", f"{opening}root@db1:~# pmap -xs 2767\n{MAP}{closing}"
+    text = f"{HELLO}\n{one}\n{LOOK}\n\n{two}\n{BYE} See ```free```\n```\n{TIMES}\n```\n"
+    assert parts_of(text) == places(text, (one, "vmstat"), (two, "pmap"), (TIMES, "conntime"))
+    found = read_bytes(text.encode())
+    assert found.account.account.unknown == 0
+    assert found.account.tables["pmap"] == 3
+    assert found.account.tables["vmstat"] == 2
+    assert found.account.parts[1].facts["command"] == "pmap -xs 2767"
+
+
+def test_a_file_that_begins_with_a_tag_on_its_first_line_keeps_its_other_borders():
+    text = f"[code]{VMSTAT}[/code]\n[code]{MAP}[/code]\n[code]{VMSTAT}\n[/code]\n"
+    assert [(p[0], p[2]) for p in parts_of(text)] == [(1, "vmstat"), (5, "pmap"), (10, "vmstat")]
 
 
 def test_comments_on_an_output_are_not_its_lines():
