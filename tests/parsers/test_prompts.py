@@ -48,6 +48,9 @@ MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped Fil
         ("[root@gw1]/var/log# vmstat -i", "gw1", "vmstat -i"),
         ("mac7:~ anna$ top -l 1", "mac7", "top -l 1"),
         ("mac7:~ root# netstat -a", "mac7", "netstat -a"),
+        ("(pts/14)[admin@gw1:~]$ vmstat -P -w 1", "gw1", "vmstat -P -w 1"),
+        ("[[email protected] ~]# vmstat -n 3", None, "vmstat -n 3"),
+        ("[email\u00a0protected]:/var/log$ sar -u", None, "sar -u"),
     ],
 )
 def test_prompts(line, host, command):
