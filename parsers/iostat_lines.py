@@ -28,7 +28,7 @@ SOLARIS = (
 TTY = r"^[ \t]*(tin[ \t]+tout(?:[ \t].*)?)$"
 WIDE = r"^[ \t]*((?:(?:kps|rps|KB/t)[ \t]+(?:tps|wps)[ \t]+(?:serv|util|MB/s)[ \t]*)+(?:us[ \t].*)?)$"
 AIX_CPU = r"^[ \t]*tty:[ \t]+tin[ \t]+tout[ \t]+avg-cpu:[ \t]+(% ?user.*)$"
-AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
+AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t0-9].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
 AIX_SYSTEM = r"^[ \t]*(Kbps[ \t]+tps[ \t]+Kb_read[ \t]+Kb_wrtn)$"
 """Sums of all disks (-s)."""
 AIX_BLOCK = r"^(?:([^ \t:]+)?[ \t]+)?(xfer|read|write|queue):[ \t]+([%A-Za-z].*)$"

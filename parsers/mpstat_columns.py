@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from parsers.grid import NUMBER, NUMBER_OR_NONE, keys
 
-TIME = r"(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?: [AaPp][Mm])?|[0-9]{10}|[0-9]{2}时[0-9]{2}分[0-9]{2}秒)"
+TIME = r"(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?: [AaPp][Mm])?|[0-9]{10}|[0-9]{2}[时時][0-9]{2}分[0-9]{2}秒)"
 AVERAGE = r"[^ \t0-9][^ \t]*(?: :)?"
 """`Average:` in any language: a word, no time; French has a blank before its colon."""
 

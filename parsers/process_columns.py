@@ -22,16 +22,17 @@ _START = (
 _KINDS = {
     "int": r"(?:-?[0-9]+|-|\?|rt|RT)",
     "pct": r"(?:[0-9]+(?:[.,][0-9]+)?%?|-|\*+)",
-    "kb": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGTPkmgtpB]?|-)",
+    "kb": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGTPkmgtpB]?[+-]?|-|N/A)",
     "time": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]?|-)",
     "spent": r"(?:(?:[0-9]+-)?[0-9]+(?::[0-9]{2}){1,2}(?:[.,][0-9]+)?|[0-9]+[.,][0-9]+[hHdD]?|[0-9]+[hHdD]|-)",
     "num": r"(?:[0-9]+(?:[.,][0-9]+)?[KMGkmg]?|-)",
     "start": _START,
     "state": r"[^ \t0-9][^ \t]*",
     "word": grid.WORD,
+    "name": "[^ \t]+(?: [^ \t]+)*?",
     "rest": grid.REST,
 }
-"""Patterns of cells by type; `num` is a share or count of prstat -m."""
+"""Patterns of cells by type; `num` is a share or count of prstat -m, `name` a program's whose blanks are its own."""
 
 _HEADS = {
     "PID": ("pid", "int"),
@@ -62,6 +63,7 @@ _HEADS = {
     "VSZ": ("vsz_kb", "kb"),
     "VSIZE": ("vsz_kb", "kb"),
     "VIRT": ("vsz_kb", "kb"),
+    "RSIZE": ("rss_kb", "kb"),
     "SIZE": ("vsz_kb", "kb"),
     "%CPU": ("cpu_pct", "pct"),
     "CPU%": ("cpu_pct", "pct"),
@@ -98,7 +100,9 @@ _OTHERS = (
     "#WQ #PORT #MREG SYSBSD SYSMACH SUID SUPGRPS vMj vMn VMJ VMN OOMA OOMS UNIT MACHINE OWNER SLICE TIME64 JID "
     "VFORK USED SC %VSZ RSan RSfd RSlk RSsh CGROUPS SUSER nTH TPGID TTY_NR PGREQ %WCPU EXE SUPGIDS ENVIRON OOMa OOMs "
     "nsIPC nsMNT nsNET nsPID nsUSER nsUTS Flags INPRI OUTPRI BLOCKED IGNORED CAUGHT CATCHED PENDING EIP ESP "
-    "TMOUT ALARM SECURITY"
+    "TMOUT ALARM SECURITY "
+    "BOOSTS %CPU_ME %CPU_OTHRS FAULTS COW MSGSENT MSGRECV CSW PAGEINS IDLEW POWER INSTRS CYCLES #MREGS #PORTS RPRVT RSHRD "
+    "VPRVT KPRVT KSHRD"
 ).split()
 _TYPED = {
     "C": "int",
@@ -117,6 +121,9 @@ _STRICT = {
 }
 """Stricter patterns where words must be told apart by type."""
 KNOWN = frozenset((*_HEADS, *_OTHERS))
+_OF_MAC = {"#TH", "#WQ", "#PORT", "#PORTS", "MEM", "CMPRS", "RSIZE", "RPRVT", "#MREG", "#MREGS", "FAULTS", "CSW"}
+"""Fields of top on macOS, whose COMMAND is the name alone and stands in front."""
+
 MANY = 24
 """More headings than this are all fields of a tool."""
 
@@ -157,16 +164,20 @@ def columns(heading: str) -> tuple[tuple[str, str], ...]:
     """
     words = heading.split()
     command = next((i for i, w in enumerate(words) if _HEADS.get(w, ("", ""))[1] == "rest"), len(words))
-    if len(words) > MANY > command:
+    named_first = words[1:3].count("COMMAND") and command < len(words) - 1 and _OF_MAC & set(words)
+    if len(words) > MANY > command and not named_first:
         # All fields of top: behind the command stand texts with blanks and cells of any form.
         words = [*words[: command + 1], "(more)"]
     named: list[tuple[str, str]] = []
     for place, word in enumerate(words):
         name, kind = _HEADS.get(word, (f"({word})", _TYPED.get(word, "word")))
+        if word == words[-1] == "COMMAND" and place < len(words) - 1:
+            # `-o comm,args` has one heading twice: the last is the whole command.
+            name = f"({word} {place})"
         if word == "CPU" and "TIME" in words and place > 0:
             name, kind = "cpu_pct", "pct"
         if kind == "rest" and place < len(words) - 1:
-            kind = "word"
+            name, kind = ("command", "name") if named_first else (name, "word")
         if name in (n for n, _ in named):
             name = f"({word} {place})"
         named.append((name, "rest" if word == "(more)" else kind))
@@ -303,6 +314,8 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
         out["args"] = args
         out["ending"] = args.str.extract(ENDING)
         out["comm"] = program(args)
+    if "command" in has:
+        out["comm"] = pl.col("command")
     if "process" in has:
         out["comm"] = pl.col("process").str.extract(r"^(.*)/[^/]*$")
     return cells.select("line_no", *(e.alias(n) for n, e in out.items()))
@@ -323,7 +336,7 @@ def kilobytes(text: pl.Expr) -> pl.Expr:
     # Without a suffix it is a whole number: a sign parts its thousands.
     plain = text.str.replace(r"^([0-9]{1,3})[.,]([0-9]{3})$", "$1$2")
     number = plain.str.extract(r"^([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
-    suffix = text.str.extract(r"([A-Za-z]?)$").str.to_lowercase()
+    suffix = text.str.extract(r"([A-Za-z]?)[+-]?$").str.to_lowercase()
     factors = {"": 1.0, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3, "p": 1024.0**4, "b": 1 / 1024}
     return number * suffix.replace_strict(factors, default=None)
 

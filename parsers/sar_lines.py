@@ -26,6 +26,9 @@ UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0
 CONFIG = r"^[ \t]*System [Cc]onfiguration:[ \t]*lcpu="
 _TIME = r"(?:([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[ \t]?([AaPp])\.?[Mm]\.?(?:[ \t]|$))?|([0-9]{9,10})(?:[ \t]|$))"
 TIME = rf"^[ \t]*{_TIME}[ \t]*"
+SIGNED_TIME = r"^[ \t]*([0-9]{1,2})[时時]([0-9]{2})分([0-9]{2})秒"
+"""Chinese and Japanese locales; read as the same time with colons."""
+
 AVERAGE = (
     r"^[ \t]*(?:Average|Durchschn\.|Moyenne|Media|M[ée]dia|Gemiddeld|Genomsnitt|Gjennomsnitt|Gennemsnit|Średnia|Průměr|Priemer"
     r"|Среднее|Середнє|平均値|평균|平均时间|平均時間|Keskiarvo|Mitjana)[ \t]?[:：]?[ \t]+|^[ \t]*[^ \t0-9:：;{}\"=/]{3,14}[ \t]?[:：][ \t]+"
@@ -49,7 +52,7 @@ TASK_ROW = r"[ \t](?:[0-9]+[ \t]+-|-[ \t]+[0-9]+)[ \t]+[0-9].*[ \t](?:\|__)?[^ \
 LOOKS = (
     rf"{BANNER}|{UNIX_BANNER}|^# hostname;interval;timestamp;|^(?:#[ \t]+Time|[ \t]*{_TIME}[ \t]+{_NAME})[ \t].*{_SECTION_WORD}"
     r"|^[ \t]*[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[ \t][AP]M)?(?:[ \t]+[^ \t]{1,40})?(?:[ \t]+-?[0-9][0-9.,]*[kMG%]?){2,}"
-    rf"|{AVERAGE}(?:[^ \t]+[ \t]+)?[0-9.,-]+(?:[ \t]|$)|{SADF}"
+    rf"|{AVERAGE}(?:[^ \t]+[ \t]+)?[0-9.,-]+(?:[ \t]|$)|{SADF}|{SIGNED_TIME}[ \t]"
 )
 
 
@@ -86,8 +89,10 @@ def sections_claim(head: Head) -> Claim | None:
         return None
     banner = system = None
     tasks = sections = averages = events = 0
+    signs = "秒" in head.text
     for line in head.lines[:400]:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", line) if "\x1b" in line else line
+        plain = re.sub(SIGNED_TIME, r"\1:\2:\3", plain) if signs else plain
         match = _BANNERED(plain)
         if match or _UNIX_BANNERED(plain):
             banner = plain
@@ -142,6 +147,8 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     line = pl.col("line")
     if frame["line"].str.contains("\x1b", literal=True).any():
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
+    if frame["line"].str.contains("秒", literal=True).any():
+        frame = frame.with_columns(line=line.str.replace(SIGNED_TIME, "${1}:$2:$3"))
     fields = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
     if frame["line"].str.contains(";", literal=True).any():
         frame = frame.with_columns(line.str.extract_groups(SADF).struct.rename_fields(fields).alias("g")).unnest("g")

@@ -63,7 +63,8 @@ DIFFERENT = ("swap_free_kb", "re", "mf", "pi_kbps", "po_kbps", "fr_kbps", "de_kb
 @dataclass(frozen=True)
 class Columns:
     """One header understood. `cells`: column key -> pattern; `places`: key -> (column of `vmstat`, factor to its unit);
-    `others`: key -> (printed name, unit) for `counters`; `disks`: key -> device; `zone` from a header with a clock.
+    `others`: key -> (printed name, unit) for `counters`; `disks`: key -> device; `zone` from a header with a clock; `each`: key,
+    CPU and column of `mpstat` where the shares of every CPU stand side by side (-P).
     """
 
     system: str
@@ -73,6 +74,7 @@ class Columns:
     disks: dict[str, str]
     percents: tuple[str, ...]
     zone: str | None = None
+    each: tuple[tuple[str, int, str], ...] = ()
 
 
 def system_of(words: Sequence[str], default: str) -> str:
@@ -120,7 +122,14 @@ def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
         elif name != "hr:mi:se":
             others[name] = (word, _UNITS.get(system, {}).get(word))
     shares = tuple(n for n in names if places.get(n, ("",))[0] in ("usr", "sys", "idle", "wa", "st", "gu"))
-    return Columns(system, cells, places, others, device, shares, zone)
+    begins = [i for i, w in enumerate(words) if w == "us"] if system == "bsd" else []
+    each: tuple[tuple[str, int, str], ...] = ()
+    if len(begins) > 1:
+        each = tuple(
+            (names[i + n], cpu, w) for cpu, i in enumerate(begins) for n, w in enumerate(("usr", "sys", "idle"))
+        )
+        places = {n: place for n, place in places.items() if n not in {key for key, _, _ in each}}
+    return Columns(system, cells, places, others, device, shares, zone, each)
 
 
 def _disks(words: Sequence[str]) -> range:

@@ -17,7 +17,8 @@ ROW = rf"^[ \t]*(?:(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T])?{CLOCK}[ \t]+)?[0-9]
 """The beginning of a row of any system: seven numbers or more."""
 
 GROUP = (
-    r"^[ \t]*(?:--time--[ \t]+)?(?:-*procs-*|kthr|wpar|memory|disk-)[ \t]+-*(?:kthr|memory|page|[a-z]+)\b[- \ta-zA-Z]*$"
+    r"^[ \t]*(?:--time--[ \t]+)?(?:-*procs-*|kthr|wpar|memory|disk-)[ \t]+-*(?:kthr|memory|page|[a-z]+)\b[- \ta-zA-Z]*(?:cpu[0-9]+[ \t]*)*$"
+    r"|^[ \t]*-*procs-+memory-[- \ta-z]*$"
     r"|^[ \t]*-{3,}[- \t]*$|^#{3,}$|^# (?:Starting Time|Sample Interval|Archive Count|Collection (?:Module|Command)|Misc Info|zzz)\b"
     r"|^[ \t]*(?:VM|CPU)$"
 )
@@ -67,13 +68,14 @@ def _fits(names: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def sizes(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Write FreeBSD's `524M` and `1.3G` as kB; a number without suffix stays."""
+    """Write FreeBSD's `524M` and `1.3G` of memory as kB, its `4.7K` of others as what is counted; one without suffix stays."""
     factor = {"K": 1.0, "M": 1024.0, "G": 1048576.0, "T": 1073741824.0, "P": 1099511627776.0}
     scaled = {}
     for n in names:
         size = pl.col(n).str.extract(r"([KMGTP])$").replace_strict(factor, default=None, return_dtype=pl.Float64)
-        kb = (pl.col(n).str.strip_chars_end("KMGTP").cast(pl.Float64, strict=False) * size).cast(pl.String)
-        scaled[n] = pl.when(size.is_not_null()).then(kb).otherwise(pl.col(n))
+        unit = 1.0 if n in ("avm", "fre") else 1024.0
+        whole = (pl.col(n).str.strip_chars_end("KMGTP").cast(pl.Float64, strict=False) * size * unit).cast(pl.String)
+        scaled[n] = pl.when(size.is_not_null()).then(whole).otherwise(pl.col(n))
     if not rows["line"].str.contains(r"[0-9][KMGTP]\b").any():
         return rows
     return rows.with_columns(**scaled)

@@ -310,7 +310,7 @@ def _clocks(samples: pl.DataFrame, state: State) -> pl.DataFrame:
         return samples.with_columns(t=pl.col("stamp"))
     texts = {}
     for name in ("prefix", "head_time"):
-        groups = pl.col(name).str.extract_groups(r"^([0-9]{1,2})[:时]([0-9]{2})[:分]([0-9]{2})秒?(?: ([AaPp])[Mm])?$")
+        groups = pl.col(name).str.extract_groups(r"^([0-9]{1,2})[:时時]([0-9]{2})[:分]([0-9]{2})秒?(?: ([AaPp])[Mm])?$")
         parts = samples.select(groups.struct.rename_fields(["h", "m", "s", "ap"]).alias("g")).unnest("g")
         epoch = samples[name].str.extract(r"^([0-9]{10})$").cast(pl.Float64)
         texts[name] = (parts.select(of_day()).to_series(), epoch)

@@ -42,6 +42,9 @@ VALUE = r"^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
 BARE = ["", "User%", "Sys%", "Wait%", "Idle%"]
 """Columns without a title line: the first four of a CPU record are the same in all versions, and add up to 100."""
 
+TITLE_OF_VM = r"^(VM,)T[0-9]{4,9},(Paging and Virtual Memory,)"
+"""Some releases for Linux name the snapshot in the title of VM too."""
+
 CPU = "CPU[0-9]{1,4}"
 KEYS = ("line_no", "snap", "sample", "t_local", "interval_s")
 _WHOLE = ("pid", "ppid", "nlwp")
@@ -78,7 +81,7 @@ def claim(head: Head) -> Claim | None:
     aix = re.search(
         r"(?m)^AAA,(?:AIX|TL|LPARNumberName|VIOS),|^(?:LPAR|PAGE|MEMNEW|MEMUSE|PCPU\d+|SCPU\d+),", head.text
     )
-    linux = re.search(r"(?m)^AAA,OS,Linux|^(?:VM,|MEM,.*memtotal|BBBP,.*/proc/)", head.text)
+    linux = re.search(r"(?m)^AAA,OS,Linux|^(?:VM,|CPUUTIL_ALL,|MEM,.*memtotal|BBBP,.*/proc/)", head.text)
     variant = "aix" if aix or not linux else "linux"
     if len(about) >= 3 or (about and rows):
         return Claim(0.97, f"{len(about)} AAA records of nmon", variant)
@@ -94,6 +97,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     held = pl.DataFrame(state.pop("held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     for block in blocks:
         frame = rejoin(block.frame, source, out, RECORD).select("line_no", "line")
+        frame = frame.with_columns(pl.col("line").str.replace(TITLE_OF_VM, "$1$2"))
         if begin and not frame.is_empty():
             begin, state["begun"] = False, True
             if _sorted(frame):

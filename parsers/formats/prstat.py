@@ -15,7 +15,7 @@ Samples::
 
 Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name;
 topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); mpstat (`%Cpu0`); iostat, hosts (topas).
-Clock: top prints a time of day (wall-local; the date only if a mark or a prompt tells), topas a date too; prstat has none.
+Clock: top prints a time of day (wall-local; the date only on macOS, or if a mark or a prompt tells), topas a date too; prstat has none.
 Traps: each line of a head is a row of vmstat of its own, with the same sample. `Total:` belongs to the report above it, so a
 leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top's cells without a suffix are KiB.
 PROCESS/NLWP is split at the last slash; names may hold slashes and blanks. The counts of -m are those of one interval:
@@ -38,6 +38,9 @@ from parsers.snapshots import marked
 from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables
 
+MAC = r"^Processes: +[0-9]+ total, "
+"""How each screen of macOS begins; a wide one has its time behind, `top -l` a date and a time on the next line."""
+
 FORMATS = tuple(
     Format(
         kind="prstat",
@@ -58,6 +61,8 @@ FORMATS = tuple(
                 r"^%?Cpu(?:\(s\)|[0-9]+ *):",
                 r"^CPU[0-9]* *states:",
                 r"^[0-9]+ processes: [0-9]+ sleeping",
+                MAC,
+                r"^(?:Load Avg: [0-9]|CPU usage: [0-9]|SharedLibs: [0-9]|MemRegions: [0-9]|PhysMem: [0-9]|Networks: packets: )",
                 topas_screen.OWN,
             )
         )
@@ -81,16 +86,20 @@ TOTAL = r"^Total: ([0-9]+) processes, ([0-9]+) lwps, load averages: ([0-9.,]+), 
 BANNER = r"^(?:top -)? *([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))? ?([ap])?m? +up .*load average: ([0-9]+[.,][0-9]+)"
 """Before procps 3.1 top begins with the line of uptime."""
 
-LAST_PID = r"^last pid: *[0-9]+;.*load averages?: *([0-9]+[.,][0-9]+)"
-LOAD = r"^[Ll]oad averages?: *([0-9]+[.,][0-9]+)"
+LAST_PID = r"^last pid: *[0-9]+;.*load av(?:erages?|g):? *([0-9]+[.,][0-9]+)"
+LOAD = r"^[Ll]oad (?:averages?|Avg): *([0-9]+[.,][0-9]+)"
+AT_END = r"^(?:last pid: *[0-9]+;|Processes: +[0-9]+ total,|load averages: ).*[ \t]([0-9]{2}):([0-9]{2}):([0-9]{2})$"
+DATED = r"^([0-9]{4})/([0-9]{2})/([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})$"
 FIRST_LINE = r"^load averages: |^Mem: [0-9]+K used, [0-9]+K free, [0-9]+K shrd"
-CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:) "
+CPU = r"^(?:%?Cpu\(s\):|CPU(?: states)?:|(?:Load Avg: [0-9., ]+)?CPU usage:) "
 STATES_LINE = r"^CPU states: +(?:cpu +user|[0-9.,]+% (?:user|usr|idle))"
 MEMORY = r"^(KiB|MiB|GiB|TiB|[kKMGT])?i?B? ?(Mem|Swap)(?:ory)? ?: "
 DETAIL = (
-    r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap: |ARC: |Please wait|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: "
+    r"^(?:Tasks: |Threads: |[0-9]+ (?:processes|threads)|Mem(?:ory)?: |Swap:|ARC: |DB (?:activity|I/O|disk): |Please wait"
+    r"|%?Cpu[0-9]+ *:|CPU ?[0-9]+: |CPU[0-9]* *states: "
     r"|Kernel: |[ \t]+[0-9.]+[KMGTk]? (?:Compressed|actv|active|shrd|buff|cached)\b"
     r"|[ \t]+(?:total|cpu[0-9]+)(?:[ \t]+[0-9.,]+%){4,7}$)"
+    rf"|{MAC}|^(?:SharedLibs|MemRegions|PhysMem|VM|Networks|Disks): [^ ]|{DATED}"
 )
 STATES = ("usr", "sys", "trp", "tfl", "dfl", "lck", "slp", "lat")
 COUNTS = ("vcx", "icx", "scl", "sig")
@@ -101,11 +110,13 @@ def claim(head: Head) -> Claim | None:
     text = head.text
     if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas_screen.signs(head.lines[:400])) >= 2:
         return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
-    if not any(word in text for word in ("PID", "top - ", "NPROC", "last pid: ", "CPU states: ")):
+    if not any(word in text for word in ("PID", "top - ", "NPROC", "last pid: ", "CPU states: ", "Load Avg: ")):
         return None
     for number, line in enumerate(head.lines, start=1):
         if line.startswith(("top - ", "last pid:")) and (re.match(BANNER, line) or re.match(LAST_PID, line)):
             return Claim(0.95, f"banner of top in line {number}", "top")
+        if line.startswith("Processes: ") and re.match(MAC, line) and "Load Avg: " in text:
+            return Claim(0.95, f"head of top as macOS prints it in line {number}", "top")
         if line.startswith("CPU states: ") and re.match(STATES_LINE, line):
             return Claim(0.9, f"states of processors as top prints them in line {number}", "top")
         if "NPROC" in line and re.match(GROUP_HEADING, line):
@@ -187,7 +198,7 @@ def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
     """
     line = pl.col("line")
     shape = (
-        pl.when(pl.any_horizontal(line.str.contains(p) for p in (BANNER, LAST_PID, FIRST_LINE)))
+        pl.when(pl.any_horizontal(line.str.contains(p) for p in (BANNER, LAST_PID, FIRST_LINE, MAC)))
         .then(pl.lit("B"))
         .when(line.str.contains(TOTAL))
         .then(pl.lit("T"))
@@ -214,14 +225,25 @@ def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Give the lines under a `top - ` banner its time: of the day alone, unless a mark above said more."""
-    banner = pl.col("line").str.extract_groups(BANNER).struct.rename_fields(["h", "m", "s", "half", "load"])
-    timed = lines.with_columns(banner.alias("b"))
-    here = timed.select(pl.col("b").struct.field("h").is_not_null().any()).item()
+    line = pl.col("line")
+    clocks = [
+        line.str.extract_groups(BANNER).struct.rename_fields(["h", "m", "s", "half", "load"]),
+        line.str.extract_groups(AT_END).struct.rename_fields(["h", "m", "s"]),
+        line.str.extract_groups(DATED).struct.rename_fields(["y", "mo", "d", "h", "m", "s"]),
+    ]
+    timed = lines.with_columns(clock.alias(f"clock {n}") for n, clock in enumerate(clocks))
+    printed = {f: pl.coalesce(pl.col(f"clock {n}").struct.field(f) for n in range(len(clocks))) for f in "hms"}
+    half = pl.col("clock 0").struct.field("half")
+    dates = timed["clock 2"].struct.unnest().drop_nulls("y")
+    timed = timed.with_columns(**printed, half=half).drop(f"clock {n}" for n in range(len(clocks)))
+    if len(dates) and "date" not in state:
+        state["date"] = "{y}-{mo}-{d}".format(**dates.row(0, named=True))
+    here = timed["h"].is_not_null().any()
     if "t_mark" in state or not (here or "t_top" in state):
         clockless = "t_mark" not in state and state["variant"] == "prstat"
-        return unstamped(timed.drop("b"), _interval(source), out) if clockless else timed.drop("b")
-    hms = [pl.col("b").struct.field(f).cast(pl.Float64) for f in "hms"]
-    half = pl.col("b").struct.field("half")
+        return unstamped(timed, _interval(source), out) if clockless else timed
+    hms = [pl.col(f).cast(pl.Float64) for f in "hms"]
+    half = pl.col("half")
     hour = pl.when(half.is_null()).then(hms[0]).otherwise(hms[0] % 12 + pl.when(half == "p").then(12.0).otherwise(0.0))
     timed = timed.with_columns(at=hour * 3600 + hms[1] * 60 + hms[2].fill_null(0.0))
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(state.get("t_top")))
@@ -244,12 +266,13 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         "t_last": timed["t_local"][-1],
         "restarts": timed["restart"][-1],
     }
-    base = f"{source.hints.date}T00:00:00" if source.hints.date else None
+    date = state.get("date") or source.hints.date
+    base = f"{date}T00:00:00" if date else None
     for (restart,), mine in known.group_by("restart", maintain_order=True):
         ends = float(mine["t_local"][0]), float(mine["t_local"][-1])
         spans = [(int(mine["line_no"][0]), int(mine["line_no"][-1]))]
         out.domain(Domain(int(str(restart)) + 1, "wall-local", base, source.hints.tz, *ends, spans, stamps="end"))
-    return timed.drop("b", "at", "day", "restart")
+    return timed.drop("at", "day", "restart")
 
 
 def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
@@ -263,7 +286,10 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     )
     told = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
     total = line.str.contains(top_cpus.TABLE_ROW) & line.str.contains("total", literal=True)
-    host = told.filter(pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total)
+    physical = line.str.contains("PhysMem: ", literal=True)
+    host = told.filter(
+        pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total | physical
+    )
     if host.is_empty():
         return
     cells = top_cpus.shares_of(line.str.contains(CPU))
@@ -278,7 +304,9 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
         return number * suffix.replace_strict({"k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}, default=None)
 
     cells |= {
-        "free_kb": pl.when(what == "Mem").then(amount("[Ff]ree(?:[, ]|$)")),
+        "free_kb": pl.when(what == "Mem")
+        .then(amount("[Ff]ree(?:[, ]|$)"))
+        .otherwise(pl.when(physical).then(amount(r"(?:unused|free)\."))),
         "swap_free_kb": pl.coalesce(
             pl.when(what == "Swap").then(amount("[Ff]ree(?:[., ]|$)")), pl.when(what == "Mem").then(amount("free swap"))
         ),

@@ -65,7 +65,7 @@ FORMATS = tuple(
         variant=variant,
         version="1",
         systems=systems,
-        tables=("vmstat", "iostat", "counters", "hosts", "logs"),
+        tables=("vmstat", "mpstat", "iostat", "counters", "hosts", "logs"),
         man=man,
         example=example,
         split="lines",
@@ -256,6 +256,9 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     places = {
         target: pl.col(n) * factor if factor != 1 else pl.col(n) for n, (target, factor) in columns.places.items()
     }
+    for share in ("usr", "sys", "idle") if columns.each else ():
+        places[share] = pl.mean_horizontal(n for n, _, what in columns.each if what == share)
+    places |= {f"cpu {number}\t{what}": pl.col(n) for n, number, what in columns.each}
     at = {n: f"{i:03}" for i, n in enumerate(names)}
     others = {f"other {at[n]}\t{word}\t{unit or ''}": pl.col(n) for n, (word, unit) in columns.others.items()}
     # NaN is "printed, but no such value": the device keeps its row, while NULL is a disk of another header.
@@ -355,6 +358,11 @@ def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> l
     keys = ["row", "line_no", "line_end", "sample", "first", "t_local", "interval_s"]
     own = [c for c in rows.columns if c in keys[1:] or c in schema("vmstat")]
     out.add("vmstat", rows.select(own))
+    for_each = sorted({int(c.split("\t")[0][4:]) for c in rows.columns if c.startswith("cpu ")})
+    shares = ("usr", "sys", "idle")
+    cpus = [rows.select(*keys, cpu=pl.lit(n), **{s: pl.col(f"cpu {n}\t{s}") for s in shares}) for n in for_each]
+    if cpus:
+        out.add("mpstat", pl.concat(cpus).drop_nulls("usr").sort("row", "cpu").drop("row"))
     disks = [c for c in rows.columns if c.startswith("disk ")]
     others = [c for c in rows.columns if c.startswith("other ")]
     long = rows.select(*keys, *disks).unpivot(disks, index=keys, variable_name="device", value_name="io_ps")
