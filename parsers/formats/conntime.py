@@ -45,7 +45,10 @@ from parsers.times import WALL_BASE, decimal, decimal_sign, month, span_s, wall_
 OWN = (
     r"(?i)^[ \t]*[^:=0-9][^:=]{0,79}?[ \t]*[:=][ \t]*(?:[0-9]{1,3}:[0-9]{2}:|[0-9]{1,3}m ?)?[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\.?$"
     r"|^(?:[^:=0-9\\][^:=\\]{0,79}?[ \t]*[:=][ \t]*[0-9]+(?:[.,][0-9]+)?[ \t]*(?:[mµu]?s|m?secs?|m?sec|seconds?)?\\n){2,}"
-    r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact |^OK \([0-9.]+ msec\)"
+    r"|TNS Ping Utility for |^Used parameter files:|^Used (?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP) adapter|^Attempting to contact "
+    r"|^OK \([0-9.]+ ?[^()0-9 ]{1,12}\)$|^[^\x00-\x7f][^\x00-\x7f ]{3,30}:$|^(?:/|[A-Za-z]:\\).*[/\\]sqlnet\.ora$|^TNS-(?:03505|12[0-9]{3}): "
+    r"|^[^()]{0,40}(?:TNSNAMES|EZCONNECT|HOSTNAME|LDAP)[ -]?(?i:adap\S+|适配器|適配器|アダプタ|어댑터|адаптер)"
+    r"|^[^\x00-\x7f][^()]{1,20}\(DESCRIPTION|^\(DESCRIPTION.*\)[^\x00-\x7f() ]{2,20}$"
     r"|^Network service name mapping file: |^Local Net Naming configuration file: |^SP2-[0-9]+: Ping failed "
 )
 
@@ -76,7 +79,7 @@ FORMATS = (
 
 _UNITS = {
     1.0: "s sec secs second seconds sek sekunde sekunden seconde secondes segundos 초",
-    1e-3: "ms msec msecs millis millisecond milliseconds millisekunden 밀리초",
+    1e-3: "ms msec msecs millis millisecond milliseconds millisekunden 밀리초 毫秒 ミリ秒 мс мсек mseg",
     1e-6: "us µs usec usecs microsecond microseconds",
 }
 UNITS = {name: factor for factor, names in _UNITS.items() for name in names.split()}

@@ -13,7 +13,7 @@ Fills `params` (scope listener): entity = the listener's alias, names as printed
 listener did not answer. Fills `counters` (grp handlers, item service/instance/handler): established and refused since the start, of a dispatcher
 current and max. t_local is the time of the command.
 Traps: status UNKNOWN is a service of listener.ora whose instance nobody asked, it is no fault; the listener's answers count by service,
-so one instance comes several times; words of a handler follow on the lines below it. Known gaps: in other
+so one instance comes several times; words of a handler follow on the lines below it. Known gaps: values that a console wrapped; in other
 languages than English and Chinese the names of the settings are as printed.
 """
 
@@ -40,7 +40,10 @@ _ANY_SETTING = re.compile(r"^ *(\S+(?: \S+)*) {2,}(\S.*)$")
 _CHINESE = {
     "别名": "Alias", "版本": "Version", "启动日期": "Start Date", "正常运行时间": "Uptime", "跟踪级别": "Trace Level", "安全性": "Security",
     "默认服务": "Default Service", "监听程序参数文件": "Listener Parameter File", "监听程序日志文件": "Listener Log File",
+    "监听程序跟踪文件": "Listener Trace File",
 }  # fmt: skip
+_CHINESE_WORDS = {"已建立": "established", "已被拒绝": "refused", "当前": "current", "最大": "max", "状态": "state"}
+"""Of a handler, in front of their colons."""
 _FLAT = re.compile(rf"^ *({_NAMES}) (\S.*)$")
 """A setting whose blanks were collapsed: only below the title, where its name alone tells it."""
 _BANNER = re.compile(
@@ -60,7 +63,8 @@ _PLAIN = re.compile(
     r"^ *(?:Copyright \(c\)|Connecting to \(|STATUS of the LISTENER|-{8,}$|Listening Endpoints Summary|Services Summary\.\.\.|Handler\(s\):"
     r"|LOCAL SERVER|REMOTE SERVER|DISPATCHER\b|\(ADDRESS *=|The command completed successfully|The listener supports no services"
     r"|Log messages written to |Trace information written to |Listening on: |System parameter file is |TNSLSNR for [^:]+: Version |Starting \S+: please wait"
-    r"|Welcome to LSNRCTL|LSNRCTL>|(?:Presentation|Session): |命令执行成功)|^[^()]+ \((?:DESCRIPTION|ADDRESS) *=|^.*(?:\bSTATUS|\.\.)$"
+    r"|Welcome to LSNRCTL|LSNRCTL>|(?:Presentation|Session): |命令执行成功|监听程序不支持服务|处理程序:|系统参数文件为|写入\S+的日志信息)"
+    r"|^[^()]+ \((?:DESCRIPTION|ADDRESS) *=|^.*(?:\bSTATUS|\.\.)$"
 )
 FORMAT = Format(
     kind="oracle_net_config", variant="lsnrctl", version="1", systems=("solaris", "linux", "aix", "hpux", "windows"),
@@ -68,8 +72,11 @@ FORMAT = Format(
     own=(
         rf"^[A-Za-z0-9_.-]{{1,60}} +\| (?:LSNRCTL for |TNSLSNR for |STATUS of the LISTENER| *(?:{_NAMES}) {{2,}}\S|Listening on: )"
         rf"|^LSNRCTL(?:80)? for |^ *(?:STATUS of the LISTENER|Listening Endpoints Summary|Services Summary\.\.\.)|^ *(?:{_NAMES}) {{2,}}\S"
-        r'|^ *(?:Service|服务) "[^"]+" |^ *(?:Instance|实例) "[^"]+", (?:status|状态) |^ +Handler\(s\):|^ +"[A-Z0-9]+" established:|^ +(?:LOCAL|REMOTE) SERVER$'
-        r"|^ +DISPATCHER <|^The command completed successfully$|^Connecting to \(|^ *\(DESCRIPTION=\(ADDRESS="
+        r'|^ *(?:Service|服务) "[^"]+" |^ *(?:Instance|实例|例程) "[^"]+", (?:status|状态) |^ +Handler\(s\):'
+        r'|^ +"[A-Z0-9]+" established:|^ +(?:LOCAL|REMOTE) SERVER$'
+        r"|^ +DISPATCHER <|^The command completed successfully$|^(?:Connecting to|正在连接到|监听:) \(|^ *\(DESCRIPTION=\(ADDRESS="
+        rf"|^[^ ].{{0,30}}? {{2,}}TNSLSNR for |^(?:监听端点概要|服务摘要)\.\.|^(?:命令执行成功|监听程序不支持服务)$|^(?:{'|'.join(_CHINESE)}) {{2,}}\S"
+        r'|^SNMP {2,}|^ +处理程序:|^ +"[A-Z0-9]+" 已建立:'
     ),
 )  # fmt: skip
 _OS = {"linux": "linux", "solaris": "solaris", "aix": "aix", "hp": "hpux", "hpux": "hpux", "windows": "windows"}
@@ -86,15 +93,23 @@ def claim(head: Head) -> Claim | None:
             "STATUS of the LISTENER",
             ", status ",
             "Handler(s)",
+            "TNSLSNR for",
         )
     ):
         return None
     if re.search(rf"(?m)^{_COMPOSE}(?:LSNRCTL(?:80)? for |STATUS of the LISTENER)", text):
         return Claim(0.97, "banner of the Listener Control utility", "lsnrctl")
+    if re.search(r"(?m)^[^ \n][^\n]{0,30}? {2,}TNSLSNR for [^:\n]+: Version ", text):
+        return Claim(0.95, "the settings of a running listener", "lsnrctl")
     if re.search(r"(?m)^ *(?:Listening Endpoints|Services) Summary\.\.\.$", text):
         return Claim(0.9, "a summary of a listener's endpoints or services", "lsnrctl")
     found = sum(1 for line in head.lines if _SERVICE.match(line) or _INSTANCE.match(line))
     return Claim(0.9, f"{found} services and instances of a listener", "lsnrctl") if found > 1 else None
+
+
+def _in_english(line: str) -> str:
+    """Give a line of a handler with English words in front of its colons."""
+    return line if line.isascii() else re.sub(r"([^\x00-\x7f]+):", lambda m: f"{_CHINESE_WORDS.get(m[1], m[1])}:", line)
 
 
 @dataclass
@@ -165,7 +180,7 @@ class _Reader:
         elif instance := _INSTANCE.match(line):
             carry.instance = instance[1]
             self.param(line_no, carry.service, f"instance.{instance[1]}", instance[2])
-        elif carry.service and (handler := _HANDLER.match(line)):
+        elif carry.service and (handler := _HANDLER.match(_in_english(line))):
             self.handler(line_no, handler[1], handler[2])
         elif not carry.service and _ENDPOINT.match(line):
             port = re.search(r"(?i)\(PORT *= *([0-9]+)\)", line)
