@@ -30,7 +30,7 @@ from parsers.tables import State, Tables
 
 OWN = (
     r"^ *(?:size +inuse +free +pin +virtual|(?:memory|pg space) +[0-9.]+ +[0-9.]+|work +pers +clnt|(?:pin|in use) +[0-9.]+ +[0-9.]+ +[0-9.]+"
-    r"|PageSize +(?:PoolSize +)?[Ii]nuse|Pid +Command +Inuse|Vsid +Esid +Type|[smLS] +[0-9]+ [KMG]B +[0-9-]"
+    r"|PageSize +(?:PoolSize +)?[Ii]nuse|Pid +Command +Inuse|[0-9]+ +[^ ]+(?: +\*?[0-9]+\*?){4} +[YN]\b|Vsid +Esid +Type|[smLS] +[0-9]+ [KMG]B +[0-9-]"
     r"|[0-9a-f]+ +[0-9a-f-]+ +(?:work|clnt|pers|mmap|rmap)\b)"
 )
 FORMAT = Format(
@@ -57,6 +57,9 @@ SEGMENT = re.compile(
 )
 SUMS = re.compile(r"(?:SYSTEM|EXCLUSIVE|SHARED|UNSHARED) segments +Inuse +Pin +Pgsp +Virtual|Addr Range: [0-9]+\.\..*")
 """Headings above a sum of segments; pages of a segment that are in use."""
+EMPHASIS = re.compile(r"(?<![^ ])\*([0-9.]+)\*(?![^ ])")
+REST = re.compile(r"(?:(?:64-bit|Mthrd|(?:LPage|16MB|16GB)|[YN]) *)+")
+"""What a mail program has wrapped from the end of a process and its heading."""
 PAGES = re.compile(r"[smLS] +[0-9]+ [KMG]B +.*")
 _PAGE_KB = {"s": 4.0, "m": 64.0, "L": 16384.0, "S": 16777216.0}
 _UNIT_KB = {"kb": 1.0, "mb": 1024.0, "gb": 1048576.0}
@@ -82,7 +85,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     rows = Rows()
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
-            if text := line.strip():
+            # Writers set a figure bold: `*1412*`.
+            if text := EMPHASIS.sub(r"\1", line.strip()):
                 _line(line_no, text, rows, out, state)
         rows.give(out)
     return state
@@ -99,7 +103,11 @@ def _line(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> Non
         if table in ("whole", "kinds"):
             state["columns"] = [c for c in text.split() if c != "mmode"]
         out.read([line_no])
-    elif re.fullmatch(rf"[-=.]{{8,}}|{RANGE}", text) or PAGES.fullmatch(text):
+    elif (
+        re.fullmatch(rf"[-=.]{{8,}}|{RANGE}", text)
+        or PAGES.fullmatch(text)
+        or (state.get("table") == "process" and REST.fullmatch(text))
+    ):
         out.read([line_no])
     elif SUMS.fullmatch(text):
         state["summed"] = not text.startswith("Addr")
