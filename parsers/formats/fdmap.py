@@ -266,6 +266,8 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     name = rest.str.extract(
         r"((?:/|\[|\*:|(?:[0-9]{1,3}\.){3}[0-9]{1,3}:|[a-z0-9_.-]+\.[a-z0-9_.-]+:|localhost:|pipe|type=|socket|->|protocol:|anon_inode|eventpoll|can't|inotify|eventfd).*)$"
     )
+    # What lsof could not compare is no part of the path: `/lib/libc.so (path dev=0,80)`.
+    name = name.str.replace(r" \(path (?:dev|inode)=[^()]*\)$", "")
     inet = pl.col("kind").is_in(["IPv4", "IPv6", "inet"])
     pair = rest.str.extract(r"(?:TCP|UDP|SCTP)[ \t]+([^ \t(]+)")
     local, peer = pair.str.extract(r"^(.*?)(?:->|$)"), pair.str.extract(r"->(.*)$")
