@@ -8,6 +8,7 @@ import polars as pl
 
 TITLE = (
     r"^[ \t]*(?:extended (?:device|disk) statistics.*|(?:tty|device)?[ \t]*extended device statistics.*|cpu|-{10,}"
+    r"|-{4,}(?:[ \t]+-{4,})+|Disks:[ \t]+xfers[ \t]+read[ \t].*|act(?:[ \t]+(?:serv|outs|time|wqsz|sqsz|qfull))+"
     r"|extended disk input/output statistics|device extended statistics.*|System: [A-Za-z0-9][A-Za-z0-9_.-]*)$"
 )
 GROUP = (
@@ -28,11 +29,19 @@ SOLARIS = (
 TTY = r"^[ \t]*(tin[ \t]+tout(?:[ \t].*)?)$"
 WIDE = r"^[ \t]*((?:(?:kps|rps|KB/t)[ \t]+(?:tps|wps)[ \t]+(?:serv|util|MB/s)[ \t]*)+(?:us[ \t].*)?)$"
 AIX_CPU = r"^[ \t]*tty:[ \t]+tin[ \t]+tout[ \t]+avg-cpu:[ \t]+(% ?user.*)$"
-AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t0-9].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
+AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t0-9x].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
 AIX_SYSTEM = r"^[ \t]*(Kbps[ \t]+tps[ \t]+Kb_read[ \t]+Kb_wrtn)$"
 """Sums of all disks (-s)."""
 AIX_BLOCK = r"^(?:([^ \t:]+)?[ \t]+)?(xfer|read|write|queue):[ \t]+([%A-Za-z].*)$"
-ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_SYSTEM, AIX_DISK)
+AIX_LONG = r"^[ \t]*(%tm[ \t]+bps[ \t]+tps[ \t]+bread[ \t]+bwrtn[ \t]+rps[ \t].*[ \t]wps[ \t].*)$"
+"""Of -l: the middle one of three lines of titles; the device's name and the time (-T) have none here."""
+
+ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_SYSTEM, AIX_DISK, AIX_LONG)
+_OF_LONG = {
+    "xfer": {"%tm": "%tm_act"},
+    "read": {"avg": "avgserv", "min": "minserv", "max": "maxserv", "time": "timeouts", "fail": "fails"},
+    "queue": {"avg": "avgtime", "min": "mintime", "max": "maxtime", "serv": "sqfull"},
+}
 
 
 def heading() -> pl.Expr:
@@ -48,6 +57,7 @@ def heading() -> pl.Expr:
         line.str.extract(WIDE),
         line.str.extract(AIX_SYSTEM),
         line.str.extract(AIX_DISK),
+        line.str.extract(AIX_LONG),
         pl.concat_str(line.str.extract(AIX_BLOCK, 2), pl.lit(": "), line.str.extract(AIX_BLOCK, 3)),
     )
     return names.str.replace_all(r"% +([a-z])", "%$1").str.strip_chars()
@@ -62,6 +72,8 @@ def kind_of(names: str) -> str:
     words = names.split(" ")
     if re.match(r"(?:xfer|read|write|queue):", names):
         return "block"
+    if names.startswith("%tm bps"):
+        return "device"
     if re.search(r"(?:^| )(?:kps tps serv|rps wps util|KB/t tps MB/s)(?: |$)", names) and words[0] not in (
         "device",
         "disk",
@@ -72,3 +84,20 @@ def kind_of(names: str) -> str:
     if re.match(r"(?:Kbps tps Kb_read|(?:Vadapter|Adapter):)", names):
         return "sums"
     return "cpu"
+
+
+def of_long(names: str) -> str:
+    """Name the columns of AIX -l as those of its blocks (-D).
+
+    >>> of_long("%tm bps tps bread bwrtn rps avg max time fail wps avg max time fail avg min max avg avg serv").split()[-8:]
+    ['write_timeouts', 'write_fails', 'queue_avgtime', 'queue_mintime', 'queue_maxtime', 'queue_avgwqsz', 'queue_avgsqsz', 'queue_sqfull']
+    """
+    part, found = "xfer", []
+    for word in names.split(" "):
+        part = {"rps": "read", "wps": "write"}.get(
+            word, "queue" if part == "write" and "write_fails" in found else part
+        )
+        name = f"{part}_{_OF_LONG['read' if part == 'write' else part].get(word, word)}"
+        again = [n for n in ("queue_avgtime", "queue_avgwqsz", "queue_avgsqsz") if n not in found]
+        found.append(again[0] if name == "queue_avgtime" and again else name)
+    return " ".join(found)

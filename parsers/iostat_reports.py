@@ -8,7 +8,7 @@ import polars as pl
 
 from parsers import grid
 from parsers.banner_dates import banner_day, told_day
-from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of
+from parsers.iostat_lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of, of_long
 from parsers.iostat_repair import mended, without_remarks
 from parsers.notes import ELISION
 from parsers.prompts import prompt_of
@@ -42,7 +42,7 @@ def read_text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, st
         out.read(range(first, last + 1))
     banner_rows(lines, out, state)
     rows = lines.filter((shape == "row") & pl.col("heading").is_not_null())
-    rows = _joined(rows, out, state)
+    rows = _row_times(_joined(rows, out, state), state)
     rows = _sampled(rows, source, out, state)
     for (names,), mine in rows.group_by("names", maintain_order=True):
         _fill(str(names), mine, found, state, source, out)
@@ -190,6 +190,31 @@ def _joined(rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     return rows.filter(~name).drop("lone")
 
 
+def _row_times(rows: pl.DataFrame, state: State) -> pl.DataFrame:
+    """Take the time off the rows of AIX -lT: it stands behind the last column, and has no date."""
+    heading, text = pl.col("heading").str.starts_with("%tm bps"), pl.col("words").list.last()
+    if rows.is_empty() or not rows.select(heading.any()).item():
+        return rows
+    groups = text.str.extract_groups("^([0-9]{1,2}):([0-9]{2}):([0-9]{2})$").struct.rename_fields(["h", "m", "s"])
+    hms = [groups.struct.field(f).cast(pl.Float64) for f in "hms"]
+    rows = rows.with_columns(at=pl.when(heading).then(hms[0] * 3600 + hms[1] * 60 + hms[2]))
+    said = rows["at"].drop_nulls()
+    if said.is_empty():
+        return rows.drop("at")
+    last, days = state.get("row_clock", [None, 0])
+    before = pl.col("at").forward_fill().shift().fill_null(pl.lit(last, pl.Float64))
+    day = (before - pl.col("at") > DAY / 2).fill_null(False).cum_sum() + days
+    timed = pl.col("at").is_not_null()
+    rows = rows.with_columns(day=day)
+    state["row_clock"] = [said[-1], int(rows["day"][-1])]
+    state["no_date"] = state.get("no_date", False) or state.get("day") is None
+    return rows.with_columns(
+        t=pl.when(timed).then(pl.col("at") + pl.col("day") * DAY + (state.get("day") or 0.0)).otherwise(pl.col("t")),
+        clock_kind=pl.when(timed).then(pl.lit("wall-local")).otherwise(pl.col("clock_kind")),
+        words=pl.when(timed).then(pl.col("words").list.head(pl.col("words").list.len() - 1)).otherwise(pl.col("words")),
+    ).drop("at", "day")
+
+
 def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Number the reports and put them on their clock. A report begins at the header that the first one began with, at the
     table's first device coming again, or with each row of a table without devices.
@@ -279,6 +304,8 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
     if kind == "block":
         _block(names, rows, found, state)
         return
+    if names.startswith("%tm bps"):
+        names, rows = f"disk {of_long(names)}", _without_units(rows)
     core, tail = _parts(names)
     if tail:
         n, both = len(core.split(" ")), len(names.split(" "))
@@ -324,9 +351,20 @@ def _wide(names: str, rows: pl.DataFrame, found: Found, state: State) -> None:
         fill(mine, section("disk " + " ".join(columns)), found, state)
 
 
+def _without_units(rows: pl.DataFrame) -> pl.DataFrame:
+    """Write out what AIX -D shortens: `65.5K` are 65,500 bytes (64 KiB are printed so), `1.5S` as a time is 1,500 ms."""
+    if not rows["line"].str.contains(r"[0-9][KMGTS](?:[ \t]|$)").any():
+        return rows
+    word, factors = pl.element(), {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "S": 1e3}
+    factor = word.str.extract(r"^[0-9]+(?:\.[0-9]+)?([KMGTS])$").replace_strict(factors, default=None)
+    number = word.str.strip_chars_end("KMGTS").cast(pl.Float64, strict=False) * factor.cast(pl.Float64)
+    plain = pl.when(number.is_not_null()).then(number.cast(pl.String)).otherwise(word)
+    return rows.with_columns(words=pl.col("words").list.eval(plain))
+
+
 def _block(names: str, rows: pl.DataFrame, found: Found, state: State) -> None:
     """Read a line of AIX -D: its columns are named `xfer %tm_act`, `queue avgtime`; the device stands above."""
     part, *heads = names.replace(":", "", 1).split(" ")
-    mine = rows.with_columns(words=pl.concat_list("block_device", "words"))
+    mine = _without_units(rows.with_columns(words=pl.concat_list("block_device", "words")))
     columns = [f"{part}_{h}" for h in heads]
     fill(mine, section("disk " + " ".join(columns)), found, state)

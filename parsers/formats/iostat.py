@@ -14,13 +14,13 @@ Samples::
                0.74    0.00    0.43    0.35    0.00   98.48
     hdisk6          xfer:  %tm_act      bps      tps      bread      bwrtn
 
-Tables: iostat (one row for each device and report; AIX -D prints four lines for a device and gives four rows), vmstat
+Tables: iostat (one row for each device and report; AIX -D prints four lines for a device and gives four rows, -Dl one), vmstat
 (avg-cpu, cpu), counters (every column without a place of its own, grp `device`, `tty`), hosts (banner).
 Clock: interval; wall-local with -t, -T d, OSWatcher; wall-utc with -T u. A stamp stands before its report.
 Traps: the unit is in the heading (rsec/s are 512 bytes, rMB/s 1024 kB); the first report is since boot (AIX: says so only
 for some releases, so `first` is NULL there). Solaris -xn prints the name last, -z drops idle devices. svc_t is queue and
 service together. Totals (`r/i`, kB_read) are counters of mode total. Sums that AIX prints beside the disks
-(-s, adapters) are counters. Known gaps: AIX -l, -ad without CPU; nfsiostat.
+(-s, adapters) are counters. Known gaps: AIX -l of virtual adapters (-s, -a), -ad without CPU; nfsiostat.
 """
 
 from __future__ import annotations

@@ -281,6 +281,7 @@ def _same(got: object, told: object) -> None:
 
 
 CHECKERS = {
+    "rates": rows_of("iostat", "line_no", "r_kbps", "w_kbps", "r_resp_ms", "w_resp_ms"),
     "disk_rows": rows_of("iostat", "line_no", "device", "r_ps", "w_ps", "io_ps", "busy_pct"),
     "spans": lambda r, v: _same([[d.t_begin, d.t_end] for d in r.account.parts[0].domains], v),
     "sums": sums,
