@@ -57,6 +57,11 @@ SURE = 0.9
 CUTS = 40
 """So many lines of a region are tried as beginnings of another output."""
 
+TAILED = 4000
+"""Of a region of more lines, the lines behind its kind's last one are tried too, TAIL_CUTS of each sort."""
+
+TAIL_CUTS = 4
+
 BEGINNING = 12
 """Within so many lines another output shows lines of its own."""
 
@@ -427,7 +432,8 @@ def _glued(lines: pl.Series) -> npt.NDArray[np.int64]:
     """Give the lines that share theirs with a tag that opens or closes a listing."""
     index = np.flatnonzero(lines.str.contains(TAGGED).fill_null(False).to_numpy())
     some = lines.gather(index)
-    return index[((some.str.contains(OPENED) | some.str.contains(CLOSED)) & ~some.str.contains(INFO)).to_numpy()]
+    kept = (some.str.contains(OPENED) | some.str.contains(CLOSED)) & ~some.str.contains(INFO)
+    return np.compress(kept.to_numpy(), index)
 
 
 @dataclass(frozen=True)
@@ -836,8 +842,9 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
     begin, tries = first, 0
     seams = _seams(scan, first, behind, kind)
     starts = [first, *(at for at in seams if at > first)]
+    tail = _tail_from(scan, first, behind, kind)
     for place, at in enumerate(starts):
-        if tries >= CUTS:
+        if tries >= CUTS and at < tail:
             continue
         # What a command wrote goes on to the next one, banner, blank lines and all.
         later = (x for x in starts[place + 1 :] if seams[x] or (x > at + 2 and not seams.get(at)))
@@ -919,12 +926,25 @@ def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
     foreign = scan.any[window] & ~mine
     starts = np.flatnonzero(foreign & ~np.concatenate([[False], foreign[:-1]]))
     after_blank = np.flatnonzero(filled & np.concatenate([[False], ~filled[:-1]]))
-    strange = np.flatnonzero(filled & ~mine)[: 20 * CUTS]
-    near = strange[strange < 200_000]
+    strange = np.flatnonzero(filled & ~mine)
+    near = strange[: 20 * CUTS]
+    near = near[near < 200_000]
     texts = scan.lines(first, first + int(near[-1]) + 1).gather(near).to_list() if len(near) else []
     prompts = {int(i) for i, line in zip(near, texts, strict=True) if (p := prompt_of(line)) and p.command}
     likely = prompts | set(starts[: 4 * CUTS].tolist()) | set(after_blank[: 4 * CUTS].tolist())
+    tail = _tail_from(scan, first, behind, kind) - first
+    for late in (strange, starts, after_blank) if tail < behind - first else ():
+        for i in late[late >= tail][:TAIL_CUTS].tolist():
+            likely.add(i)
+            if _is_told(scan, first + i, first + i + 1):
+                prompts.add(i)
     return {first + i: i in prompts for i in sorted(likely)}
+
+
+def _tail_from(scan: _Scan, first: int, behind: int, kind: str) -> int:
+    """Give the line behind a kind's last one in a large region: what was pasted there is looked at however much stands before."""
+    own = np.flatnonzero(scan.mine(first, behind, kind)) if behind - first > TAILED else ()
+    return first + int(own[-1]) + 1 if len(own) else behind
 
 
 def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:

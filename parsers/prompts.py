@@ -60,7 +60,11 @@ _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$"
 _LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")
 _EMPTY = re.compile(r"^[$%]$")
 _SIGN = re.compile(r"[#$%>➜❯]")
-"""Every prompt has one of these."""
+"""Every prompt has one of these, but for that in brackets."""
+
+_SIGNLESS = re.compile(
+    rf"^\[[\w.-]{{1,40}}@(?P<host>[\w.-]{{1,80}})(?: \([\w.-]{{1,40}}\))?[ :][^\]\s]{{1,80}}\] ?(?P<command>{_PATH_WORD}(?:[ \t].*)?)$"
+)
 
 # What reads like a sentence behind the sign of a comment is no command.
 _SENTENCE = re.compile(
@@ -152,6 +156,8 @@ def prompt_of(line: str) -> Prompt | None:
     ('erp1', 'lparstat 5 2')
     >>> prompt_of("[root@gw1]~# top -nCHS").host, prompt_of("mac7:~ anna$ top").host
     ('gw1', 'mac7')
+    >>> prompt_of("[root@headnode (mydc) ~] iostat -xzn 1"), prompt_of("[root@db1 ~] some words")
+    (Prompt(host='headnode', command='iostat -xzn 1'), None)
     >>> prompt_of("root@3a1bf12161c9:/# ipcs -m").host
     '3a1bf12161c9'
     >>> prompt_of("# grep ^hosts /etc/nsswitch.conf").command
@@ -160,7 +166,11 @@ def prompt_of(line: str) -> Prompt | None:
     (None, None, None)
     """
     line = line.strip()
-    if not line or len(line) > 1000 or not _SIGN.search(line):
+    if not line or len(line) > 1000:
+        return None
+    if line[0] == "[" and "@" in line and (signless := _SIGNLESS.match(line)):
+        return Prompt(signless["host"], signless["command"].strip())
+    if not _SIGN.search(line):
         return None
     bare = _BARE.match(line) or _PERCENT.match(line) or _DOLLAR.match(line) or _LOCAL.match(line)
     if bare:

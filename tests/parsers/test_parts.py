@@ -548,6 +548,13 @@ def test_a_file_that_begins_with_a_tag_on_its_first_line_keeps_its_other_borders
     assert [(p[0], p[2]) for p in parts_of(text)] == [(1, "vmstat"), (5, "pmap"), (10, "vmstat")]
 
 
+@pytest.mark.parametrize("prompt", ["", "# pmap -xs 2767\n"])
+def test_what_was_pasted_behind_a_large_capture_is_found_however_many_strange_lines_stand_in_it(prompt):
+    text = f"{VMSTAT}\n\nhello there\n" * 1500 + f"\n{prompt}{MAP}\n"
+    *_, last = parts_of(text)
+    assert last == places(text, (f"{prompt}{MAP}", "pmap"))[0]
+
+
 def test_comments_on_an_output_are_not_its_lines():
     text = (
         f"{HELLO}\n```\n# Step 1, is it well?\n$ pmap 2767\n{MAP}\n# 45,056 kB and climbing\n\n# Step 2, what does it do?\n"
