@@ -115,6 +115,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         module, kstat, name = pl.col("module"), pl.col("kstat"), pl.col("name")
         arc, of_pages = kstat == "arcstats", kstat == "system_pages"
         address, so_far = of_pages & name.str.contains(ADDRESSES), of_pages & name.str.contains(PAGES_SO_FAR)
+        # An address of the kernel is beyond what a column holds, and no counter.
+        rows = rows.filter(~(address & (pl.col("value") >= 2.0**63)))
         pages = of_pages & ~address & ~so_far
         bytes_ = arc & name.str.contains(BYTES)
         level = bytes_ | (arc & name.str.contains(NUMBERS)) | pages | ((module == "vmem") & name.str.contains(ARENA))

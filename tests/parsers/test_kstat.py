@@ -46,3 +46,13 @@ def test_links_are_left_to_their_own_kind():
 
     text = "link:0:net0:rbytes64\t1\nlink:0:net0:ipackets64\t2\nlink:0:net0:obytes64\t3\n"
     assert kstat.claim(Head(text.splitlines())) is None
+
+
+def test_addresses_of_the_kernel_are_no_counters_that_fell():
+    text = b"unix:0:system_pages:econtig     18446744073646514176\nunix:0:system_pages:freemem     51757\nunix:0:system_pages:physmem     65536\n"
+    reading = read_bytes(text)
+    assert reading.table("counters").select("name", "value", "unit").rows() == [
+        ("freemem", 51757.0, "pages"),
+        ("physmem", 65536.0, "pages"),
+    ]
+    assert not reading.account.notes
