@@ -6,7 +6,7 @@
     6       0     4       0     0      8       0     6       0     0
 
 The row right below a heading counts since boot (a heading comes again with every screen), all others the interval before.
-FreeBSD, whose heading has bytes, has no row since boot.
+FreeBSD, whose heading has bytes, has no row since boot; with -h it rounds, by thousands (387k).
 """
 
 from __future__ import annotations
@@ -23,8 +23,13 @@ from parsers.tables import State, Tables
 FACES = r"^[ \t]*input[ \t]+\(?([A-Za-z][A-Za-z0-9_.:]*)\)?[ \t]+output(?:[ \t]+input[ \t]+\((Total)\)[ \t]+output)?$"
 WORDS = r"^[ \t]*packets[ \t]+errs(?:[ \t]+(?:packets|errs|idrops|drops|bytes|colls))*$"
 ROW = r"^[ \t]*[0-9]+(?:[ \t]+[0-9]+){4,13}$"
+ROUNDED = (
+    r"^[ \t]*(?:[0-9]+(?:\.[0-9])?[ \t]+){0,5}[0-9]+(?:\.[0-9])?[kKMGTPE](?:[ \t]+[0-9]+(?:\.[0-9])?[kKMGTPE]?){1,13}$"
+)
+"""With -h, by thousands; at least one figure has its letter."""
 
-OWN = (FACES, WORDS, ROW)
+OWN = (FACES, WORDS, ROW, ROUNDED)
+_THOUSANDS = {"": 1.0, "K": 1000.0} | {letter: 1000.0 ** (n + 1) for n, letter in enumerate("kMGTPE")}
 
 
 def names(faces: tuple[str, ...], words: list[str]) -> list[tuple[str, str]]:
@@ -40,6 +45,16 @@ def names(faces: tuple[str, ...], words: list[str]) -> list[tuple[str, str]]:
         side = "output" if blocks % 2 == 0 else "input"
         found.append((face, word if word == "colls" else f"{side} {word}"))
     return found
+
+
+def _figure(text: str) -> float:
+    """Give the number of `826K`, `7.0M` or `490`.
+
+    >>> _figure("1.5k"), _figure("490")
+    (1500.0, 490.0)
+    """
+    figure = text.rstrip("kKMGTPE")
+    return round(float(figure) * _THOUSANDS[text[len(figure) :]], 1)
 
 
 def seconds_of(source: Source) -> float | None:
@@ -68,7 +83,7 @@ def read(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None
                 "fresh": "bytes" not in words,
             }
             plain.append(line_no)
-        elif re.match(ROW, line) and len(values := line.split()) == len(kept["names"]):
+        elif (re.match(ROW, line) or re.match(ROUNDED, line)) and len(values := line.split()) == len(kept["names"]):
             kept["sample"] += 1
             first, kept["fresh"] = kept["fresh"], False
             rows += [
@@ -78,7 +93,7 @@ def read(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None
                     "first": first,
                     "item": face,
                     "name": name,
-                    "value": float(value),
+                    "value": _figure(value),
                 }
                 for (face, name), value in zip(kept["names"], values, strict=True)
             ]

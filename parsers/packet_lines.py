@@ -49,6 +49,8 @@ _ETHER = f"{_FRAME}?"
 _STAMP = (
     r"(?: ?(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9}) |([0-9]{9,10}\.[0-9]{1,9}) )?"
     r"(?:[a-z][0-9A-Za-z.:@_-]* +(?:In|Out|B|M|P|\?) +)?"
+    # -e -i pflog0: what the packet filter decided.
+    r"(?:rule [0-9a-z._/-]{1,40}\([a-z-]{1,20}\):? (?:\[[^\]]*\] )?[a-z]{1,8} (?:in|out) on [0-9a-z._]{1,20}: )?"
 )
 _PAIR = r"([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*) > ([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*): "
 TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?(?:\([^>]*\) )?" + _PAIR
@@ -78,7 +80,7 @@ TCPDUMP_TCP = (
     r"Flags \[([A-Z.none]*)\](?:, cksum [^,]*)?(?:, seq ([0-9]+)(?::([0-9]+))?)?(?:, ack ([0-9]+))?(?:, win ([0-9]+))?"
 )
 TCPDUMP_OLD = (
-    r": ([SFPRWE]+|\.) (?:\[[^\]]*\] )?(?:([0-9]+):([0-9]+)\(([0-9]+)\) ?)?(?:ack ([0-9]+) ?)?(?:win ([0-9]+))?"
+    r"^: ([SFPRWE]+|\.) (?:\[[^\]]*\] )?(?:([0-9]+):([0-9]+)\(([0-9]+)\) ?)?(?:ack ([0-9]+) ?)?(?:win ([0-9]+))?"
 )
 SNOOP = (
     r"^ *(?:[0-9]+[ \t]+)?(?:([0-9]{1,2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]+\.[0-9]{4,6}))? *([0-9A-Za-z][0-9A-Za-z.:_-]*) -> "
@@ -88,7 +90,13 @@ TSHARK = (
     r"^ *(?:[0-9]+ +)?(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9})) +"
     r"([0-9A-Za-z:][0-9A-Za-z.:_-]*) +(?:→|->) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +([0-9]+) "
 )
-TSHARK_TCP = r"([0-9]+) +(?:→|->|>) +([0-9]+) +\[([A-Z, ]+)\]"
+COLUMNS_OF_WIRESHARK = (
+    r"^ *[0-9]+ +(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9})) +"
+    r"([0-9A-Za-z_-]*[.:][0-9A-Za-z.:_-]*) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +(?:([0-9]+) +)?[0-9A-Za-z\[]"
+)
+"""The packet list as Wireshark copies and exports it: columns, no arrow between the addresses; the length may be missing."""
+
+TSHARK_TCP = r" ([0-9A-Za-z_-]+) +(?:→|->|>) +([0-9A-Za-z_-]+) +\[([A-Z, ]+)\]"
 TRANSCRIPT = (
     r"^(?:([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6,9})Z|-) ([a-z0-9]+) "
     r"(\[[0-9a-f:.]+\]|[0-9.]+|-)(?::([0-9]+))? > (\[[0-9a-f:.]+\]|[0-9.]+|-)(?::([0-9]+))?(?: \[([FSRP.UEW]*)\])?"
@@ -157,7 +165,7 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
     proto = (
         pl.when(pl.col("flags").is_not_null() | pl.col("o_flags").is_not_null() | plain)
         .then(pl.lit("tcp"))
-        .when(text.str.contains(r"^: (?:\[[^\]]*\] )?(?:ICMP6|icmp6)"))
+        .when(text.str.contains(r"^: (?:\[[^\]]*\] )?(?:HBH )?(?:ICMP6|icmp6)"))
         .then(pl.lit("icmp6"))
         .when(text.str.contains(r"^: (?:ICMP|icmp)"))
         .then(pl.lit("icmp"))
@@ -267,11 +275,17 @@ def _less(number: pl.Expr, by: pl.Expr) -> pl.Expr:
 
 def tshark(frame: pl.DataFrame) -> pl.DataFrame:
     """Summary lines of tshark with its usual columns; sequence numbers are relative unless told otherwise."""
-    rows = _groups(frame, TSHARK, "date clock epoch relative src dst layer size")
     line = pl.col("line")
+    names = "date clock epoch relative src dst layer size"
+    bare = _groups(frame.filter(~line.str.contains(TSHARK)), COLUMNS_OF_WIRESHARK, names)
+    rows = pl.concat([_groups(frame, TSHARK, names), bare]).sort("line_no")
     rows = rows.with_columns(
         line.str.extract_groups(TSHARK_TCP).struct.rename_fields(["sport", "dport", "words"]).alias("g")
     ).unnest("g")
+    named = (
+        pl.col(n).replace(SERVICES).cast(pl.Int64, strict=False).cast(pl.String).alias(n) for n in ("sport", "dport")
+    )
+    rows = rows.with_columns(named)
     # On TCP that carries something known (TNS, HTTP, TLS) the line names that, and neither ports nor numbers.
     tcp = pl.col("words").is_not_null()
     words = pl.col("words")

@@ -14,18 +14,18 @@ import polars as pl
 WALL_BASE = "1970-01-01T00:00:00"
 
 _MONTHS = {
-    1: "jan january januar januari janvier janv janeiro gennaio gen enero ene ocak oca styczeń sty янв января led",
-    2: "feb february februar februari février févr fevrier fev fevereiro febbraio febrero şubat şub luty lut фев",
-    3: "mar march märz mär mrz maart mrt mars março marzo mart marzec марта bře",
-    4: "apr april avril avr abril abr aprile nisan nis kwiecień kwi апр апреля dub",
-    5: "may mai mei maio mag maggio mayo mayıs maj мая май kvě",
-    6: "jun june juni juin junho jun giugno giu junio haziran haz czerwiec cze июн июня čvn",
-    7: "jul july juli juillet juil julho luglio lug julio temmuz tem lipiec lip июл июля čvc",
-    8: "aug august augustus août aou agosto ago ağustos ağu sierpień sie авг августа srp",
-    9: "sep sept september septembre setembro set settembre septiembre eylül eyl wrzesień wrz сен сентября zář",
-    10: "oct october oktober okt octobre outubro out ottobre ott octubre ekim eki październik paź окт октября říj",
-    11: "nov november novembre novembro noviembre kasım kas listopad lis ноя ноября",
-    12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря",
+    1: "jan january januar januari janvier janv janeiro gennaio gen enero ene ocak oca styczeń sty янв января led tammi",
+    2: "feb february februar februari février févr fevrier fev fevereiro febbraio febrero şubat şub luty lut фев helmi",
+    3: "mar march märz mär mrz maart mrt mars março marzo mart marzec марта bře maalis",
+    4: "apr april avril avr abril abr aprile nisan nis kwiecień kwi апр апреля dub huhti",
+    5: "may mai mei maio mag maggio mayo mayıs maj мая май kvě touko",
+    6: "jun june juni juin junho jun giugno giu junio haziran haz czerwiec cze июн июня čvn kesä",
+    7: "jul july juli juillet juil julho luglio lug julio temmuz tem lipiec lip июл июля čvc heinä",
+    8: "aug august augustus août aou agosto ago ağustos ağu sierpień sie авг августа srp elo",
+    9: "sep sept september septembre setembro set settembre septiembre eylül eyl wrzesień wrz сен сентября zář syys",
+    10: "oct october oktober okt octobre outubro out ottobre ott octubre ekim eki październik paź окт октября říj loka",
+    11: "nov november novembre novembro noviembre kasım kas listopad lis ноя ноября marras",
+    12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря joulu",
 }
 MONTHS: dict[str, int] = {name: number for number, names in _MONTHS.items() for name in names.split()}
 """Month names in lower case without dots, to 1..12."""

@@ -31,6 +31,7 @@ import polars as pl
 
 from parsers import counter_rows, grid
 from parsers.endpoints import address, port
+from parsers.netstat_words import ABOVE, STATES
 from parsers.registry import Claim, Format
 from parsers.snapshots import MARK, marked
 from parsers.source import Head, Source
@@ -48,23 +49,26 @@ FIRST = r"^([ \t]+)([0-9]+) {1,2}([A-Za-z(][^=]*)$"
 NAMED = r"^([ \t]+)([A-Za-z#][A-Za-z0-9 ,'/_()-]*): *([0-9]+)$"
 WITHIN = r"^([ \t]+)([A-Za-z][A-Za-z0-9 ,'/_-]*?) ([0-9]+) ([a-z][A-Za-z ]*)$"
 BYTES = r"\((?:for |including |of )?([0-9]+) ([a-z][a-z ]*)\)"
+# No count of bytes: the line was damaged.
 UNCOUNTED = r"\([a-z ]*-(?:[0-9]| )"
-"""No count of bytes: the line was damaged."""
-
 NSTAT = r"^([A-Z][A-Za-z0-9]+)[ \t]+([0-9]+)[ \t]+([0-9.]+)$"
 NSTAT_HEAD = r"^#(?:kernel|[0-9]+\.[0-9]+ sampling)"
 PROC_NAMES = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): ((?:[A-Z][A-Za-z0-9]* )*[A-Z][A-Za-z0-9]*) ?$"
 PROC = r"^(Ip|Icmp|IcmpMsg|Tcp|Udp|UdpLite|TcpExt|IpExt|MPTcpExt): (-?[0-9]+(?: -?[0-9]+)*) *$"
 SOCKET = (
-    r"^[ \t]*((?i:tcp|udp|sctp|raw|icmp)[46]{0,2}6?)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)"
-    r"(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([^ \t].*))?$"
+    r"^[ \t]*(?:[0-9a-f]{8,16}[ \t]+)?((?i:tcp|udp|sctp|raw|icmp)[46]{0,2}6?)[ \t]+([0-9]+)[ \t]+([0-9]+)"
+    r"[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)(?:[ \t]+([A-Z][A-Z_0-9ÇÖ]+))?(?:[ \t]+([^ \t].*))?$"
 )
+"""AIX and BSD -A: an address of the kernel in front."""
+
 PROGRAM = r"(?:^|[ \t])([0-9]+)/([^ \t].*)?$"
 TIMER = r"[ \t]+(?:off|on|keepalive|timewait|probe|unkn-[0-9]+) \([0-9./]+\)[ \t]*$"
 """Behind the state: Linux -p says process and program, -e user and inode before them, -o a timer behind them."""
 
+# macOS -v: two limits of buffers, the process, the one it acts for.
 BUFFERS = r"^[0-9]+[ \t]+[0-9]+[ \t]+([0-9]+)[ \t]+[0-9]+(?:[ \t]|$)"
-"""macOS -v: two limits of buffers, the process, the one it acts for."""
+PROCESS = r"^(?:[0-9]+[ \t]+){2,4}([^0-9 \t][^:]{0,60}):([0-9]+)[ \t]"
+"""Newer macOS -v: counts of bytes, two limits of buffers, name and process (cut names with blanks)."""
 
 SOCKET_SOLARIS = (
     r"^[ \t]*([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+"
@@ -72,12 +76,17 @@ SOCKET_SOLARIS = (
     r"([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([A-Z][A-Z_0-9]+)$"
 )
 SOCKET_WINDOWS = (
-    r"^[ \t]+(TCP|UDP)[ \t]+([^ \t]+:[0-9*]+)[ \t]+([^ \t]+:[0-9*]+)(?:[ \t]+([A-Z][A-Z_0-9]+))?(?:[ \t]+([0-9]+))?$"
+    r"^[ \t]+(TCP|UDP)[ \t]+([^ \t]+:[0-9*]+)[ \t]+([^ \t]+:[0-9*]+)(?:[ \t]+([A-Z][A-Z_0-9ÇÖ]+))?(?:[ \t]+([0-9]+))?$"
 )
 UNBOUND = r"^[ \t]+(\*\.\*|[0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*))[ \t]+(?:[a-z_][^ \t]*[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+)?(Idle|Unbound|Connected)[ \t]*$"
 UNIX = r"^unix[ \t]+([0-9]+)[ \t]+\[[^\]]*\][ \t]+(STREAM|DGRAM|SEQPACKET|RAW)[ \t]+([A-Z]+)?"
+UNIX_ADDRESS = r"^[0-9a-f]{8,16}[ \t]+(stream|dgram|seqpac)[ \t]+([0-9]+)[ \t]+([0-9]+)(?:[ \t]+[0-9a-f]+){3,4}(?:[ \t]+/[^ \t]*)?[ \t]*$"
+"""AIX and BSD; AIX has another address below it."""
+
 HEADS = (
-    r"^(?:[ \t]*(?:Active |Proto |Local Address)|(?:TCP|UDP|SCTP): IPv|TCP$|UDP$|SCTP$|-{5}|[ \t]+-{5}|\(Not all processes|[ \t]*will not be shown|"
+    rf"{ABOVE}|^[0-9a-f]{{8,16}}[ \t]*$|"
+    r"^(?:[ \t]*(?:Active |Proto |PCB/ADDR |SADR/PCB |Local Address|Lokale Adresse)|(?:TCP|UDP|SCTP): IPv|TCP$|UDP$|SCTP$|-{5}|[ \t]+-{5}"
+    r"|\(Not all processes|[ \t]*will not be shown|"
     r"netstat: |error parsing)|^[ \t]*$"
 )
 
@@ -123,7 +132,7 @@ _PROTOCOLS = frozenset(
     "udp6 tcp6 unix rip6 pfkey kctl xfrm".split()
 )
 LOOKED_AT = 60
-_FIRST_WORDS = r"^(?:Active |Proto |(?:TCP|UDP)\b|[ \t]*Local Address|#kernel|#[0-9.]+ sampl|[ \t]+[0-9]+ [a-z])"
+_FIRST_WORDS = r"^(?:Active |Aktive |Conn?e|PCB/|Proto |(?:TCP|UDP)\b|[ \t]*Local Address|#kernel|#[0-9.]+ sampl|[ \t]+[0-9]+ [a-z])"
 SIGN = re.compile("|".join((_FIRST_WORDS, GROUP, PAIRS, SOCKET, SOCKET_SOLARIS, NSTAT, PROC_NAMES, PROC)))
 """What one of the first lines is like in any of these outputs."""
 
@@ -139,7 +148,9 @@ def claim(head: Head) -> Claim | None:
     if pairs >= 1 and pairs * 2 > len(lines):
         return Claim(0.95 if pairs > 1 else 0.7, f"{pairs} lines of name=value pairs of Solaris's protocols", "s")
     sockets = sum(1 for x in lines if re.match(SOCKET, x) or re.match(SOCKET_SOLARIS, x) or re.match(SOCKET_WINDOWS, x))
-    head_row = any(x.startswith(("Active Internet", "Proto Recv-Q")) or "Local Address" in x for x in lines[:20])
+    head_row = any(
+        x.startswith(("Active Internet", "Proto Recv-Q", "PCB/ADDR")) or "Local Address" in x for x in lines[:20]
+    )
     if sockets and (head_row or sockets * 2 > len(lines)) and "Netid" not in lines[0]:
         return Claim(0.95 if head_row else 0.85, f"{sockets} sockets", "an")
     names = sum(1 for x in lines if re.match(NSTAT, x) and re.match(r"Tcp|Ip|Udp|Icmp", x))
@@ -319,7 +330,7 @@ def _proc(frame: pl.DataFrame, out: Tables, state: State) -> None:
 def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
     """Read rows of all systems; a header that comes again begins a sample, except for the other protocol's."""
     line = pl.col("line")
-    begins = line.str.contains(r"^(?:Active Internet|Active Connections|TCP: IPv4)")
+    begins = line.str.contains(ABOVE)
     frame = frame.with_columns(sample=grid.counted(begins, state))
     grid.carry(frame, state)
     frame = frame.with_columns(sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)))
@@ -339,6 +350,7 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         (SOCKET_WINDOWS, ["proto", "local", "peer", "state", "pid"]),
         (UNBOUND, ["local", "pid", "comm", "state"]),
         (UNIX, ["refs", "kind", "state"]),
+        (UNIX_ADDRESS, ["kind", "recvq", "sendq"]),
     )
     found = []
     left = frame
@@ -350,22 +362,28 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         fit = fit.with_columns(line.str.extract_groups(pattern).struct.rename_fields(names).alias("g")).unnest("g")
         if "more" in names:
             program = pl.col("more").str.replace(TIMER, "").str.strip_chars_end()
-            pid = pl.coalesce(program.str.extract(PROGRAM, 1), pl.col("more").str.extract(BUFFERS))
-            fit = fit.with_columns(pid=pid, comm=program.str.extract(PROGRAM, 2))
+            # Of newer macOS the third figure is a limit: name and process stand together.
+            own = [pl.col("more").str.extract(PROCESS, n) for n in (1, 2)]
+            pid = pl.coalesce(program.str.extract(PROGRAM, 1), own[1], pl.col("more").str.extract(BUFFERS))
+            fit = fit.with_columns(pid=pid, comm=pl.coalesce(program.str.extract(PROGRAM, 2), own[0]))
         missing = [
             pl.lit(None, pl.String).alias(n)
-            for n in ("proto", "recvq", "sendq", "local", "peer", "pid", "comm")
+            for n in ("proto", "recvq", "sendq", "local", "peer", "pid", "comm", "state")
             if n not in fit.columns
         ]
         fit = fit.with_columns(missing)
-        proto = pl.lit("unix") if pattern == UNIX else pl.coalesce(pl.col("proto").str.to_lowercase(), "section")
+        proto = (
+            pl.lit("unix")
+            if pattern in (UNIX, UNIX_ADDRESS)
+            else pl.coalesce(pl.col("proto").str.to_lowercase(), "section")
+        )
         found.append(
             fit.select(
                 "line_no",
                 "sample",
                 "t_local",
                 proto=proto,
-                state=pl.col("state"),
+                state=pl.col("state").replace(STATES),
                 local_ip=address(pl.col("local")),
                 local_port=port(pl.col("local")),
                 peer_ip=address(pl.col("peer")),

@@ -1,8 +1,8 @@
 r"""Packets: tcpdump, snoop and tshark as text, and captures (pcap, pcapng, snoop files).
 
 Tools: tcpdump 3 and 4 (-n, -e, -v, -q, -S, -t to -ttttt, -i any, -x bytes are passed over), Solaris snoop(1M) summaries
-(-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t d, -t a, -t ad, -t e). Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE
-port 1521`. A capture is read by its transcript (`parsers/pcap.py`): line n is packet n.
+(-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t d, -t a, -t ad, -t e), Wireshark's packet list.
+Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE port 1521`. A capture is read by its transcript (`parsers/pcap.py`): line n is packet n.
 
 Samples::
 
@@ -32,6 +32,7 @@ from collections.abc import Callable
 import polars as pl
 
 from parsers.packet_lines import (
+    COLUMNS_OF_WIRESHARK,
     LAYERS_END,
     SNOOP,
     TCPDUMP,
@@ -56,7 +57,8 @@ from parsers.tables import State, Tables, line_span
 DETAIL = (
     r"^(?:\t| {4,8})0x[0-9a-f]{4}:  |^[0-9a-f]{4,8}  (?:[0-9a-f]{2} ){1,16} |"
     r"^(?:tcpdump: )?(?:verbose output suppressed|listening on |reading from )|^Capturing on |"
-    r"^Using device |^(?:\^C)?[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
+    r"^Using device |^No\. +Time +Source +Destination +Protocol|"
+    r"^(?:\^C)?[0-9]+ packets? (?:captured|received by filter|dropped by (?:kernel|interface))|^dropped privs|"
     rf"^tcpdump: (?:listening on|verbose)|^[0-9]+ [0-9]+ packets captured$|^\^C$|{LAYERS_END}"
 )
 
@@ -87,7 +89,9 @@ FORMATS = (
         man="tcpdump(1), snoop(1M), tshark(1)",
         example="tcpdump -nn -tttt port 1521",
         clocks=("wall-local", "wall-utc", "trace-relative", "none"),
-        own="(?:" + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_QUOTED, TCPDUMP_ARP, SNOOP, TSHARK, DETAIL)) + ")",
+        own="(?:"
+        + "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_QUOTED, TCPDUMP_ARP, SNOOP, TSHARK, COLUMNS_OF_WIRESHARK, DETAIL))
+        + ")",
     ),
 )
 
@@ -100,7 +104,7 @@ _READERS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 _SHAPES = {
     "transcript": TRANSCRIPT,
-    "tshark": TSHARK,
+    "tshark": f"{TSHARK}|{COLUMNS_OF_WIRESHARK}",
     "tcpdump": "|".join((TCPDUMP, TCPDUMP_FIRST, TCPDUMP_SECOND, TCPDUMP_ARP)),
     "snoop": SNOOP,
 }

@@ -34,35 +34,43 @@ from parsers.source import Head, Source
 from parsers.tables import Domain, State, Tables, line_span
 from parsers.times import WALL_BASE, span_s
 
-_FROM = r"[^ ]+(?: \([^ ]+\))?[:,] ?"
+_FROM = r"[^ ]+(?: \([^ ]+\))? ?[:,] ?"
+# iputils and busybox translate: octets de, Bytes von, bytes desde, byte da.
+_BYTES = r"[0-9]+ (?:[Bb]ytes? (?:from|von|desde|da|de|van)|octets de|байт(?:а|ов)? от|bajt(?:y|ów) z|字节，?来自)"
 ANSWER = (
-    rf"^[ \t]*(?:\[([0-9]{{10}}\.[0-9]+)\] )?(?:[0-9]+ bytes from {_FROM}|Reply from [^ ]+: (?:bytes=[0-9]+ )?|Antwort von [^ ]+: (?:Bytes=[0-9]+ )?)"
-    r"(?:(?:icmp_)?seq[=:]([0-9]+)\.? ?)?(?:ident=[0-9]+ )?(?:(?:ttl|hlim)=[0-9]+ )?(?:time|Zeit|temps|tiempo)([=<])([0-9.,]+) ?(ms|msec|usec|us|s)?"
+    rf"^[ \t]*(?:\[([0-9]{{10}}\.[0-9]+)\] )?(?:{_BYTES} {_FROM}|Reply from [^ ]+: (?:bytes=[0-9]+ )?|Antwort von [^ ]+: (?:Bytes=[0-9]+ )?)"
+    r"(?:(?:icmp_)?(?:seq|序号)[=:]([0-9]+)\.? ?)?(?:ident=[0-9]+ )?(?:(?:ttl|hlim)=[0-9]+ )?"
+    r"(?:time|Zeit|temps|tiempo|tempo|время|czas|tijd|时间)([=<])([0-9.,]+) ?(ms|msec|usec|us|s)?"
 )
 # Windows translates all words but TTL.
 WINDOWS = r"^[ \t]*[^=<>\[]{4,80}[:：] ?[^=<>\[]{1,20}=[0-9]{1,6} [^ =<>]{1,16} ?([=<])([0-9]{1,7}) ?[^ 0-9=]{0,6} TTL=[0-9]{1,3}[ \t]*$"
 FPING = r"^(?:\[([0-9]{10}\.[0-9]+)\] )?([^ ]+) +: \[([0-9]+)\], (?:[0-9]+ bytes, ([0-9.]+) ms|timed out)"
 FAILURE = (
-    r"(?i)^[ \t]*(?:\[[0-9.]+\] )?(?:From [^ ]+ ?.*?icmp_seq=([0-9]+) (.*(?:Unreachable|exceeded|filtered).*)"
+    r"(?i)^[ \t]*(?:\[[0-9.]+\] )?(?:(?:From|De|Von|Desde|Da) [^ ]+ ?.*?icmp_seq=([0-9]+) "
+    r"(.*(?:Unreachable|exceeded|filtered|injoignable|erreichbar|inalcanzable|irraggiungibile).*)"
     r"|(?:Request timeout for icmp_seq|no answer yet for icmp_seq=) ?([0-9]+)"
     r"|(Request timed out\.?|Zeitüberschreitung der Anforderung\.?|D.lai d.attente de la demande d.pass.\.?|请求超时。?"
     r"|Tiempo de espera agotado para esta solicitud\.?|Esgotado o tempo limite do pedido\.?|Richiesta scaduta\.?"
     r"|Превышен интервал ожидания для запроса\.?|no answer from .*)"
     rf"|(?:(?:Reply from|Antwort von) [^ ]+: |[0-9]+ bytes from {_FROM})?(Destination (?:host|net|port|protocol)[a-z ]* unreachable\.?"
     r"|Ziel(?:host|netz) nicht erreichbar\.?|Time to live exceeded|TTL expired in transit\.?)[ \t]*$"
-    r"|ping6?: (?:sendto|sendmsg): ([A-Za-z ]+)$)"
+    r"|ping6?: (?:sendto|sendmsg): ([A-Za-z ]+)$"
+    r"|(?:connect|ping6?): (?:(?:connect|cannot resolve [^ :]+|[^ :]+): )?"
+    r"(unknown host|name or service not known|temporary failure in name resolution|network is unreachable)(?: [^ ]{1,80})?$)"
 )
 DETAIL = (
     r"(?i)^[ \t]*(?:PING6?[ (]|Pinging |Ping wird ausgeführt|(?:\^C)?--- .* ---$|\^C$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
+    r"|[0-9]+ [^0-9 \t]{4,12} [^0-9 \t,]{4,14}, [0-9]+ [^0-9,]{3,20}, [^,]{0,30}[0-9.]+% |From .{1,80} Redirect "
+    r"|Ping-Statistik |Estadísticas de ping |Ca\. Zeitangaben |[ \t]*\([0-9]{1,3}% [^ ()]{3,20}\),?[ \t]*$"
     r"|(?:rtt|round-trip)[ \t(].*|Packets: Sent|Approximate round|Minimum ?=|.* is alive$|[^ ]+ : xmt/rcv"
     r"|Vr HL TOS  Len|[0-9a-f]  [0-9a-f]  [0-9a-f]{2} [0-9a-f]{4} [0-9a-f]{4} +[0-9a-f] [0-9a-f]{4}  [0-9a-f]{2}  [0-9a-f]{2} [0-9a-f]{4} "
     r"|(?:Envoi d.une requête|Haciendo|Esecuzione di|正在) '?Ping|(?:Disparando|Обмен пакетами) .*[:]$"
     r"|Statisti[a-z]+ (?:de )?Ping |Статистика Ping |[^ ]+ 的 Ping 统计"
-    r"|(?:Paquets|Paquetes|Pacotes|Pacchetti|Пакетов|数据包) ?[:：] ?[^ =]+ = [0-9]+"
+    r"|(?:Pakete|Paquets|Paquetes|Pacotes|Pacchetti|Paket|Пакетов|数据包) ?[:：] ?[^ =]+ = [0-9]+"
     r"|(?:Durée approximative|Tiempos aproximados|往返行程的估计时间|最短 ?=|Mínimo ?=|Minimo ?=))"
 )
 _BEGINS = (
-    r"(?i)^[ \t]*(?:\[[0-9]{10}\.[0-9]+\] )?(?:[0-9]+ bytes from |(?:Reply|Antwort) (?:from|von) |[^ ]+ +: (?:\[|xmt)|From [^ ]+ |(?:rtt|round-trip)[ \t(]"
+    rf"(?i)^[ \t]*(?:\[[0-9]{{10}}\.[0-9]+\] )?(?:{_BYTES} |(?:Reply|Antwort) (?:from|von) |[^ ]+ +: (?:\[|xmt)|From [^ ]+ |(?:rtt|round-trip)[ \t(]"
     r"|Request |Zeitüberschreitung|no answer |Destination |PING |Ping|-{3,4}|[0-9]+ packets|Packets:|Approximate|Minimum"
     r"|Statist|Vr HL| ?[0-9a-f]  [0-9a-f]  )|is alive$"
 )
@@ -111,15 +119,15 @@ def parse(source: Source, out: Tables, state: State) -> State:
                 line.str.extract_groups(WINDOWS).struct.rename_fields(["windows_sign", "windows_ms"]).alias("w"),
                 line.str.extract_groups(FPING).struct.rename_fields(["fp_stamp", "host", "fp_seq", "fp_ms"]).alias("f"),
                 line.str.extract_groups(FAILURE)
-                .struct.rename_fields(["bad1", "why", "bad2", "bad", "bare", "sent"])
+                .struct.rename_fields(["bad1", "why", "bad2", "bad", "bare", "sent", "lost"])
                 .alias("b"),
             )
             .unnest("a", "w", "f", "b")
             .with_columns(
-                why=pl.coalesce("why", "bare", "sent"),
+                why=pl.coalesce("why", "bare", "sent", "lost"),
                 time=pl.coalesce("time", "windows_ms").str.strip_suffix("."),
                 sign=pl.coalesce("sign", "windows_sign"),
-                stamp=pl.coalesce("stamp", "fp_stamp"),
+                stamp=pl.coalesce("stamp", "fp_stamp", line.str.extract(r"^[ \t]*\[([0-9]{10}\.[0-9]+)\] ")),
             )
         )
         out.read(rows.filter(line.str.contains(DETAIL))["line_no"])

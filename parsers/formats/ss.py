@@ -32,7 +32,7 @@ from parsers.source import Head, Source
 from parsers.tables import State, Tables
 
 _STATES = "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING|CLOSED|CLOSE|UNCONN|UNKNOWN|NEW-SYN-RECV|NEW_SYN_RECV"
-HEADER = r"^(?:Netid[ \t]+)?(?:State[ \t]+)?Recv-Q[ \t]+Send-Q[ \t]+Local Address:Port[ \t]+Peer Address:Port"
+HEADER = r"^(?:Netid[ \t]+)?(?:State[ \t]+)?Recv-Q[ \t]+Send-Q[ \t]+Local[ \t]+Address:Port[ \t]+Peer[ \t]+Address:Port"
 SOCKET = (
     rf"^(?:([a-z_0-9]+)[ \t]+)?(?:({_STATES})[ \t]+)?([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)[ \t]+"
     r"([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)(?:[ \t]+(.*))?$"

@@ -1,7 +1,8 @@
 r"""System logs: messages files, journal, dmesg.
 
 Files and tools: /var/adm/messages (Solaris), /var/log/messages and /var/log/syslog (RFC 3164 lines), journalctl (short, short-iso,
-short-precise, short-full, with-unit, short-unix, --no-hostname), RFC 5424 lines, dmesg(1) of Linux (seconds since boot; -T, -d, -e and -H,
+short-precise, short-full, with-unit, short-unix, --no-hostname), RFC 5424 lines, vmkernel.log of ESXi,
+logread of OpenWrt, dmesg(1) of Linux (seconds since boot; -T, -d, -e and -H,
 --time-format iso, each with -x), dmesg of Solaris.
 Capture: `journalctl -o short-iso --since ...`, `dmesg -T`, `cat /var/adm/messages`.
 
@@ -15,9 +16,9 @@ Samples::
 Table: logs, source syslog: program, pid, severity (kern.notice of Solaris, the number of <13>), code (ORA-, TNS-), text.
 Clocks: wall-local (no year: see the question), wall-utc where the stamp has an offset, boot-relative for dmesg. Stamps are
 starts. Traps: dmesg -T computes the time from the uptime and drifts; dmesg -e prints a minute, then steps; AIX writes facility and level before
-the program; names of zones but UTC are not decided (short-full: wall-local); `last message repeated n times` stands for n lines;
+the program (busybox and OpenWrt too); names of zones but UTC are not decided (short-full: wall-local); `last message repeated n times` stands for n lines;
 messages may go on in indented lines, which are read but not kept. Known gaps: the journal's
-binary export, -o verbose, -o cat, host and program of -o short-monotonic (they stay in the text); dmesg -t and `--time-format delta`, which have no
+binary export, -o cat, host and program of -o short-monotonic (they stay in the text); dmesg -t and `--time-format delta`, which have no
 time. The journal's JSON is read as JSON lines.
 """
 
@@ -39,18 +40,26 @@ _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]{1,9})?)"
 _MONTH = (
     r"(?:(?:[Jj]an|[Ff][eé][bv]|[Mm]a[ryi]|[Mm]är|[Mm]rz|[Aa][pv]r|[Mm]ai|[Jj]u[nil]|[Aa]u[gt]|[Aa]o[uû]t?|[Ss]ep|[Oo][ck]t"
     r"|[Nn]ov|[Dd][eé][czi])[a-zé]{0,7}\.?"
-    # What journalctl prints in Spanish, Italian, Turkish, Polish, Czech, Russian.
+    # What journalctl prints in Spanish, Italian, Turkish, Polish, Finnish, Czech, Russian.
     r"|(?i:ene|ago|dic|gen|giu|lug|set|ott|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru"
+    r"|tammi|helmi|maalis|huhti|touko|kesä|heinä|elo|syys|loka|marras|joulu"
     r"|led|bře|dub|kvě|čvn|čvc|srp|zář|říj|(?:янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек)[а-я]{0,5})\.?)"
 )
 _FACILITY = r"(?:<([0-9]{1,3})>|([a-z0-9]{2,8}) *:([a-z]{2,6}) *: )?"
 """What dmesg -r and -x print in front."""
-_TAG = r"([^\s:\[\]=]{1,64})(?:\[([0-9]{1,10})\])?: ?(.*)"
-BSD = rf"^(?:<([0-9]{{1,3}})>)?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} (?:([^\s:\[\]]{{1,255}}) )?(.*)$"
+_TAG = r"([^\s:\[\]=]{1,64})(?:\[([0-9]{1,10})\])?(?: \([^()]{1,120}\))?(?: <([A-Z][a-z]{2,8})>)?: ?(.*)"
+"""macOS names a job in parentheses, and the level."""
+
+# OpenWrt's logread writes day of the week and year; busybox has facility and level behind the host.
+BSD = (
+    rf"^(?:<([0-9]{{1,3}})>)?(?:[A-Z][a-z]{{2}} )?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} (?:((?:19|20)[0-9]{{2}}) )?"
+    r"(?:([^\s:\[\]]{1,255}) )?(.*)$"
+)
 ISO = (
     rf"^(?:<([0-9]{{1,3}})>)?(?:1 |[^\W\d_]{{2,4}}\.? )?([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})[T ]{_CLOCK}(Z"
-    rf"|[+-][0-9]{{2}}:?[0-9]{{2}}| [A-Z]{{2,5}}| [+-][0-9]{{2,4}})? ([A-Za-z0-9._-]{{1,255}}) (.*)$"
+    rf"|[+-][0-9]{{2}}:?[0-9]{{2}}| [A-Z]{{2,5}}| [+-][0-9]{{2,4}})? (?:[EACWNID][a-z]\(([0-9]{{1,3}})\) |([A-Za-z0-9._-]{{1,255}}) )?(.*)$"
 )
+WORLD = r"^cpu[0-9]{1,4}:([0-9]{1,10})(?: opID=[0-9A-Za-z-]{1,40})?\)"
 EPOCH = r"^([0-9]{10}\.[0-9]{6}) ([A-Za-z0-9._-]{1,255}) (.*)$"
 # Seconds since boot: ten digits would be an epoch (ping -D), or 31 years.
 BOOT = rf"^{_FACILITY}\[ *([0-9]{{1,9}}\.[0-9]{{1,9}})(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ?(.*)$"
@@ -59,16 +68,21 @@ KERNEL_ISO = rf"^{_FACILITY}([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T([0-9]{{2}}):
 # dmesg -e and -H: a minute, then the seconds since the line before.
 MINUTE = rf"^{_FACILITY}\[(?:([A-Z][a-z]{{2}}) ?([0-9]{{1,2}}) ([0-9]{{2}}):([0-9]{{2}})| *\+([0-9]{{1,9}}\.[0-9]{{6}}))\] ?(.*)$"
 MARK = r"^-- (?:Logs begin at|Journal begins at|Reboot|Boot [0-9a-f]{32}|No entries).*$"
+REPEATED = r"^--- last message repeated [0-9]{1,9} times? ---$"
+"""macOS; some print it without its stamp."""
+
 DATE = r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} (?:[A-Z]{2,5} )?([0-9]{4})$"
 _SAID = r"(?:<[0-9]{1,3}>|[a-z0-9]{2,8} *:[a-z]{2,6} *: )?"
 _OWNS = {
-    "bsd": (rf"^(?:<[0-9]{{1,3}}>)?{_MONTH} +[0-9]{{1,2}} (?:[0-9]{{4}} )?[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[0-9.,]* (?:[^\s:\[\]]+ )?(?:[^\s:]+: ?"
-        rf"|last message repeated|[a-z|0-9]+:[a-z]+ )|{MARK}",
+    "bsd": (rf"^(?:<[0-9]{{1,3}}>)?(?:[A-Z][a-z]{{2}} )?{_MONTH} +[0-9]{{1,2}} (?:[0-9]{{4}} )?[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[0-9.,]* "
+            r"(?:(?:19|20)[0-9]{2} )?(?:[^\s:\[\]]+ )?"
+        rf"(?:[^\s:]+(?: <[A-Z][a-z]{{2,8}}>)?: ?|last message repeated|[a-z|0-9]+[:.][a-z]+ )|{MARK}",
             ("solaris", "linux", "aix", "hpux", "freebsd"), "syslog(3)", "cat /var/adm/messages", ("wall-local",)),
     "dmesg_iso": (rf"^{_SAID}[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}},[0-9]{{6}}[+-][0-9]{{2}}:[0-9]{{2}} ",
             ("linux",), "dmesg(1)", "dmesg --time-format iso", ("wall-utc",)),
     "iso": (r"^(?:(?:<[0-9]{1,3}>)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,]*(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
-            r" [A-Za-z0-9._-]+ [^\s:]+:(?: |$)|<[0-9]{1,3}>1 [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}(?:Z|[+-][0-9:]{5})(?: \S+){4} "
+            r" (?:[A-Za-z0-9._-]+ [^\s:]+:(?: |$)|cpu[0-9]{1,4}:[0-9]{1,10}[^()]{0,48}\)|[EACWNID][a-z]\([0-9]{1,3}\) [^\s:]+: )"
+            r"|<[0-9]{1,3}>1 [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,15}(?:Z|[+-][0-9:]{5})(?: \S+){4} "
             r"|[^\W\d_]{2,4}\.? [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.]* (?:[A-Z]{2,5}|[+-][0-9]{2,4}) [A-Za-z0-9._-]+ [^\s:]+:(?: |$))"
             rf"|{MARK}",
             ("linux", "solaris"), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
@@ -100,12 +114,14 @@ _SERVER = re.compile(THROUGH_SYSLOG)
 ONE_SERVER = 0.9
 """So many lines of PostgreSQL's own numbering are its log, not the system's (practice)."""
 
-AIX_FACILITY = r"^([a-z0-9|]{2,40}):(emerg|alert|crit|err|warn|warning|notice|info|debug) (.*)$"
+_LEVEL = r"(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug)"
+LEVEL = rf"^([a-z0-9]{{2,10}}\.{_LEVEL})$"
+AIX_FACILITY = rf"^([a-z0-9|]{{2,40}})[:.]({_LEVEL}) (.*)$"
 ID = r"^\[ID ([0-9]+) ([a-z0-9]+\.[a-z]+)\] (.*)$"
 CODE = r"\b((?:ORA|TNS)-)0*([0-9]{1,5})\b"
 RFC5424 = r"^(\S+) (\S+) (\S+) (?:-|\[.*\])(?: (.*))?$"
 _LOOK = re.compile(
-    r"(?m)^(?:<[0-9]{1,3}>)?(?:[A-Z][a-zé]{2,8}\.? +[0-9]{1,2} |1 |[0-9]{4}-[0-9]{2}-|\[ *\+?[0-9]+\.|\[[A-Z]|[a-z0-9]+ *:[a-z]+ *: |-- "
+    r"(?m)^(?:<[0-9]{1,3}>)?(?:(?:[A-Z][a-z]{2} )?[^\W\d_]{3,9}\.? +[0-9]{1,2} |1 |[0-9]{4}-[0-9]{2}-|\[ *\+?[0-9]+\.|\[[A-Z]|[a-z0-9]+ *:[a-z]+ *: |-- "
     r"|[^\W\d_]{2,4}\.? [0-9]{4}-|[0-9]{10}\.[0-9]{6} )"
 )
 
@@ -142,7 +158,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
     for block in source.blocks():
         frame = block.frame
         line = pl.col("line")
-        marks = frame.filter(line.str.contains(MARK) | line.str.contains(DATE))
+        marks = frame.filter(line.str.contains(MARK) | line.str.contains(DATE) | line.str.contains(REPEATED))
         out.read(marks["line_no"])
         rows = read(frame, source, out, state)
         # What is indented below a message belongs to it.
@@ -159,9 +175,11 @@ def _split(frame: pl.DataFrame, pattern: str, names: list[str]) -> pl.DataFrame:
 
 
 def _bsd(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    rows = _split(frame, BSD, ["pri", "mon", "day", "year", "h", "m", "s", "host", "rest"])
+    rows = _split(frame, BSD, ["pri", "mon", "day", "year", "h", "m", "s", "late", "host", "rest"])
     if rows.is_empty():
         return rows
+    said = pl.col("host").str.extract(LEVEL)
+    rows = rows.with_columns(year=pl.coalesce("year", "late"), pri=pl.coalesce("pri", said))
     rows = rows.with_columns(pl.col("s").str.replace(",", ".", literal=True))
     if rows["year"].null_count() < len(rows):
         rows = rows.with_columns(
@@ -180,9 +198,15 @@ def _bsd(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
 
 
 def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    rows = _split(frame, ISO, ["pri", "year", "mon", "day", "h", "m", "s", "zone", "host", "rest"])
+    rows = _split(frame, ISO, ["pri", "year", "mon", "day", "h", "m", "s", "zone", "number", "host", "rest"])
     if rows.is_empty():
         return rows
+    # VMware ESXi: level and number of 8.0, processor and world of the kernel.
+    rows = rows.with_columns(
+        pri=pl.coalesce("pri", "number"),
+        world=pl.col("rest").str.extract(WORLD),
+        rest=pl.col("rest").str.replace(WORLD, ""),
+    )
     rows = rows.with_columns(
         pl.col("s").str.replace(",", ".", literal=True), version=pl.col("line").str.contains(r"^<[0-9]+>1 ")
     )
@@ -203,7 +227,7 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     told = pl.col("version")
     return rows.with_columns(
         program=pl.when(told).then(pl.col("p").replace("-", None)).otherwise("program"),
-        pid=pl.when(told).then(pl.col("q")).otherwise("pid"),
+        pid=pl.when(told).then(pl.col("q")).otherwise(pl.coalesce("pid", "world")),
         text=pl.when(told).then(pl.coalesce("t", "rest")).otherwise("text"),
     )
 
@@ -307,8 +331,9 @@ def _tagged(rows: pl.DataFrame) -> pl.DataFrame:
         rest=pl.coalesce("behind", "rest"),
         pri=pl.coalesce("pri", pl.concat_str("facility", "level", separator=".")),
     ).drop("facility", "level", "behind")
-    parts = pl.col("rest").str.extract_groups(rf"^{_TAG}$").struct.rename_fields(["program", "pid", "text"])
-    return rows.with_columns(g=parts).unnest("g").with_columns(text=pl.coalesce("text", "rest"))
+    parts = pl.col("rest").str.extract_groups(rf"^{_TAG}$").struct.rename_fields(["program", "pid", "level", "text"])
+    rows = rows.with_columns(g=parts).unnest("g").with_columns(text=pl.coalesce("text", "rest"))
+    return rows.with_columns(pri=pl.coalesce("pri", "level"))
 
 
 def _said(rows: pl.DataFrame) -> pl.DataFrame:
