@@ -89,7 +89,7 @@ _PIDS = (
     r"ospid:? ?\(?([0-9]+)",
     r"OS id=([0-9]+)",
     r"ospid: ([0-9]+)",
-    r"^Errors in file /\S*_([0-9]+)(?:_[A-Za-z0-9_]*)?\.trc",
+    r"(?:^Errors in| More info in) file /\S*_([0-9]+)(?:_[A-Za-z0-9_]*)?\.trc",
 )
 _NI_CODES = (r"ns (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt main err code: ([0-9]+)", r"nt (?:secondary|\(2\)) +err code: ([0-9]+)",
              r"nt OS +err code: ([0-9]+)")  # fmt: skip

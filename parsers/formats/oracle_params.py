@@ -43,7 +43,7 @@ _SHOW_ROW = rf"^\s*([A-Za-z_][A-Za-z0-9_$#]*)\s+({_TYPES})(?:\s+(\S.*))?$"
 NAME_WIDE = 12
 """Names of parameters stand in a column of 36; sentences have a blank behind a short word."""
 
-_SHOW_HEAD = r"^\s*NAME\s+TYPE(\s+VALUE)?$"
+_SHOW_HEAD = r"^\s*NAME(?:_COL_PLUS_SHOW_PARAM)?\s+TYPE(\s+VALUE(?:_COL_PLUS_SHOW_PARAM)?)?$"
 _LISTED = r"(?i)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b"
 _SETTING = r"^[ \t]*(#[# \t]*)?(?:(\*|[A-Za-z][A-Za-z0-9_$#]{0,15})\.)?([A-Za-z_][A-Za-z0-9_$#]*)[ \t]*=[ \t]*(.*)$"
 _SIZE = r"^((?:Total System Global Area|Fixed Size|Variable Size|Database Buffers|Redo Buffers|In-Memory Area))\s+([0-9]+) bytes$"
@@ -220,7 +220,7 @@ class _Show(_Reader):
             self.plain.append(line_no)
         elif (
             sqlplus.DASHES.match(line)
-            or (line.strip() == "VALUE" and carry.narrow)
+            or (carry.narrow and line.strip() in ("VALUE", "VALUE_COL_PLUS_SHOW_PARAM"))
             or sqlplus.PROMPT.match(line)
             or re.match(_SAID, line)
         ):

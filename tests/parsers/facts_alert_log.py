@@ -117,6 +117,10 @@ def ospid(reading: Reading, value: int) -> None:
     assert _rows(reading)["pid"].to_list() == [value]
 
 
+def pids(reading: Reading, value: list[int | None]) -> None:
+    assert _rows(reading)["pid"].to_list() == value
+
+
 def zone(reading: Reading, value: str) -> None:
     assert value == "+01:00"
     assert _rows(reading)["t_local"].to_list() == [1451621360.742]  # 2016-01-01T04:09:20.742Z
@@ -200,6 +204,7 @@ CHECKERS = {
     "equals_sign_without_blank_before": equals_without_blank,
     "msg_elements": msg_elements,
     "ospid": ospid,
+    "pids": pids,
     "zone": zone,
     "starts_without_a_timestamp": no_time_at_first,
     "first_five_lines_have_no_time": first_five,
