@@ -943,7 +943,9 @@ def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
 
 def _tail_from(scan: _Scan, first: int, behind: int, kind: str) -> int:
     """Give the line behind a kind's last one in a large region: what was pasted there is looked at however much stands before."""
-    own = np.flatnonzero(scan.mine(first, behind, kind)) if behind - first > TAILED else ()
+    if behind - first <= TAILED:
+        return behind
+    own = np.flatnonzero(scan.mine(first, behind, kind))
     return first + int(own[-1]) + 1 if len(own) else behind
 
 
