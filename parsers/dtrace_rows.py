@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from parsers.notes import ELISION
 from parsers.stack_rows import KERNEL_MODULE, nested
 from parsers.tables import State, Tables
 
@@ -195,7 +196,8 @@ def stacks(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     valued = (ends + 1 < len(shape)) & np.isin(shape[behind], ["number", "scalar"]) & ~blank[behind]
     before = np.maximum(starts - 1, 0)
     keyed = (starts > 0) & np.isin(shape[before], ["scalar", "text"]) & ~blank[starts]
-    # The value of one stack is not the key of the next.
+    # The value of one stack is not the key of the next, nor is a mark that something was left out.
+    keyed &= ~shaped["line"].str.contains(ELISION).to_numpy()[before]
     keyed &= ~np.isin(before, behind[valued])
     text = shaped["line"].str.strip_chars()
     rows = shaped[starts.tolist()].select("line_no", "t_local", "heading", "after_blank")

@@ -32,7 +32,7 @@ TWO_ROWS = rf"{RESULT}[\t ]+{_P}(?:{sl.NAME}\(|<\.\.\. )"
 """A result followed by the beginning of another record: several on one line. Rust syntax."""
 
 _MESSAGE = (
-    r"(?:strace: )?Process ([0-9]+) (?:attached(?: \(waiting for parent\)| with [0-9]+ threads)?|detached|resumed|suspended)|"
+    r"(?:strace: )?Process ([0-9]+) (?:attached(?: \(waiting for parent\)|(?: with [0-9]+ threads)?(?: - interrupt to quit)?)|detached|resumed|suspended)|"
     r"strace: \[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]|\[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]"
 )
 ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")

@@ -29,7 +29,7 @@ from parsers.source import Head, Source
 from parsers.stack_rows import nested, records
 from parsers.tables import State, Tables
 
-SIZE = r"-?[0-9]+[KMGTP]?"
+SIZE = r"-?[0-9]+[kKMGTP]?"
 BUCKET = rf"^[ \t]*(?:[\[(](?:({SIZE})|\.\.\.)(?:, *(?:({SIZE})|\.\.\.)[\])]|\]))[ \t]+([0-9]+)[ \t]+\|@*[ ]*\|?$"
 BCC_BUCKET = r"^[ \t]*([0-9]+)[ \t]*->[ \t]*([0-9]+)[ \t]*:[ \t]*([0-9]+)[ \t]*\|[*#@]*[ ]*\|?$"
 BCC_HEAD = r"^[ \t]*(\S.*?)[ \t]*:[ \t]*[Cc]ount[ \t]+[Dd]istribution$"
@@ -141,8 +141,9 @@ def _maps(lines: pl.DataFrame, out: Tables, state: State) -> None:
         .unnest("g")
     )
     low, high = _number("low"), _number("high")
-    single = ~pl.col("line").str.contains(",", literal=True)
-    _hist(cells.with_columns(lo=low, hi=pl.when(single).then(low + 1).otherwise(high)), out)
+    # `[5]`, and `[0, 1]` of the first versions, hold their last value; all others are half open.
+    closed = pl.col("line").str.contains(r"^[ \t]*\[[^\])]*\]")
+    _hist(cells.with_columns(lo=low, hi=pl.when(closed).then(pl.coalesce(high, low) + 1).otherwise(high)), out)
     values = lines.with_columns(
         text.str.extract_groups(MAP_VALUE).struct.rename_fields(["agg", "item", "value"]).alias("g")
     ).unnest("g")
@@ -171,7 +172,8 @@ def _number(column: str) -> pl.Expr:
     """Read `256K` as 262144: suffixes are powers of 1024."""
     factor = (
         pl.col(column)
-        .str.extract(r"([KMGTP])$", 1)
+        .str.extract(r"([kKMGTP])$", 1)
+        .str.to_uppercase()
         .replace_strict({k: 1024.0 ** (i + 1) for i, k in enumerate("KMGTP")}, default=None)
     )
     return pl.col(column).str.extract(r"^(-?[0-9]+)", 1).cast(pl.Float64) * factor.fill_null(1.0)

@@ -33,7 +33,7 @@ from parsers.source import Head, Source
 from parsers.stack_rows import KERNEL_MODULE
 from parsers.tables import State, Tables, line_span
 
-FOLDED = r"^[ \t]*(\S.*?)[ \t]+([0-9]+(?:\.[0-9]+)?)(?:[ \t]+([0-9]+(?:\.[0-9]+)?))?$"
+FOLDED = r"^(?:\^C)?[ \t]*(\S.*?)[ \t]+([0-9]+(?:\.[0-9]+)?)(?:[ \t]+([0-9]+(?:\.[0-9]+)?))?$"
 BOX = re.compile(
     r"<title>([^<]*?) \(([0-9][0-9,. ]*) (samples|counts?|[a-z]+), ([0-9.]+)%[^<]*\)</title>[^<]*"
     r'<rect x="([0-9.]+)%?" y="([0-9.]+)" width="([0-9.]+)%?" height="([0-9.]+)"'

@@ -29,13 +29,13 @@ from parsers.source import Head, Hints, Source
 from parsers.tables import Domain, State, Tables
 
 LATENCY = (
-    r"^[ \t]*(\S.*?):(\(?[0-9]+\)?)[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|[ \t]*avg:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*"
+    r"^(?:\+[ \t])?[ \t]*(\S.*?):(\(?[0-9]+\)?)[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|[ \t]*avg:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*"
     r"\|[ \t]*max:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|(?:[ \t]*max (?:start|at):[ \t]*([0-9]+\.[0-9]+) s[ \t]*\|?.*)?$"
 )
 """Task, process, run time, switches, mean and worst delay, when the worst began."""
 
 TOTAL = r"^[ \t]*TOTAL:[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|"
-LATENCY_HEAD = r"^[ \t]*Task[ \t]*\|[ \t]*Runtime ms"
+LATENCY_HEAD = r"^(?:\+[ \t])?[ \t]*Task[ \t]*\|[ \t]*Runtime ms"
 TIMEHIST = (
     r"^[ \t]*([0-9]+\.[0-9]{6})[ \t]+\[([0-9]{4})\][ \t]+(?:[.isI]+[ \t]+)?(\S.*?)(?:\[([0-9]+)(?:/([0-9]+))?\])?[ \t]+"
     r"([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)(?:[ \t]+\S.*)?$"
@@ -52,7 +52,7 @@ CONTENTION_HEAD = r"^[ \t]*contended[ \t]+total wait[ \t]+max wait[ \t]+avg wait
 CALL_FRAME = r"^[ \t]{12,}0x[0-9a-f]{8,16}[ \t]+\S"
 CONTENTION = rf"^[ \t]*([0-9]+)[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+({NUMBER})[ \t]+(\S.*)$"
 FURNITURE = (
-    r"^[ \t]*-{5}[- ]*$|^Samples do not have callchains|^=== output for debug|^bad: |^bad rate|^histogram of"
+    r"^(?:\+[ \t])?[ \t]*-{5}[- ]*$|^Samples do not have callchains|^=== output for debug|^bad: |^bad rate|^histogram of"
     r"|^[ \t]+(?:acquire|acquired|contended|release): [0-9]+$"
 )
 

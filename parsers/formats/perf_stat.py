@@ -40,7 +40,8 @@ EVENT = r"[A-Za-z][A-Za-z0-9_./:,=@%\\{}<>*+-]*"
 ROW = (
     rf"^[ \t]*(?:([0-9]+[.,][0-9]{{6,9}})[ \t]+)?(?:({ITEM})[ \t]+(?:[0-9]+[ \t]+)?)?({VALUE})[ \t]+"
     rf"(?:(msec|sec|ns|usec|MiB|KiB|GiB|Bytes|Joules|C|ms|%)[ \t]+)?"
-    rf"({EVENT})(?:[ \t]+\((msec|sec|ns|Joules)\))?(?:[ \t]+#[ \t]*(.*?))?(?:[ \t]+\([ ]*\+-[ ]*([0-9.,]+)%[ ]*\))?(?:[ \t]+\((?:scaled from )?([0-9.,]+)%\))?$"
+    rf"({EVENT})(?:[ \t]+\((msec|sec|ns|Joules)\))?(?:[ \t]+#[ \t]*(.*?))?"
+    r"(?:[ \t]+\([ ]*\+-[ ]*([0-9.,]+)%[ ]*\))?(?:[ \t]+[(\[](?:scaled from )?([0-9.,]+)%[)\]])?$"
 )
 """Time (-I), CPU or core, value, unit, event, unit behind it (before 4.16), derived text, spread (-r), share of the time counted."""
 
@@ -94,6 +95,8 @@ def claim(head: Head) -> Claim | None:
 def parse(source: Source, out: Tables, state: State) -> State:
     """Read a run; `state` keeps the number and time of the last sample (-I) and the decimal sign."""
     text = pl.col("line")
+    every = re.search(r"\bperf stat .*-I *([0-9]+)\b", source.hints.command or "")
+    state["step"] = int(every[1]) / 1000 if every else None
     for block in source.blocks():
         lines = _unfolded(block.frame, out)
         banners = lines.filter(text.str.contains(BANNER) | text.str.contains(COLUMNS) | text.str.contains(r"^#"))
@@ -179,7 +182,7 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
         "time",
         "item",
         value=metric.str.extract(rf"^({NUMBER})[ \t%]", 1),
-        text=metric.str.extract(r"^[0-9.,]+[ \t]*(%?[ \t]*\S.*?|%)(?:[ \t]+\(.*\))?$", 1),
+        text=metric.str.extract(r"^[0-9.,]+[ \t]*(%?[ \t]*\S.*?|%)(?:[ \t]+[(\[].*[)\]])?$", 1),
         of="name",
     ).drop_nulls("value")
     return split.select("line_no", "time", "item", "value", name="of", unit="text", grp=pl.lit("perf_stat_metric"))
@@ -210,6 +213,9 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64) + number))
     steps = rows.filter(timed).group_by("sample", maintain_order=True).agg(pl.col("t_local").first())
     fresh = (pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9)
+    # An excerpt begins with any interval; the first is counted from the start of perf only if -I does not say otherwise.
+    if number == 0 and state.get("step"):
+        fresh = pl.when(fresh > 1.5 * state["step"]).then(state["step"]).otherwise(fresh)
     # A sample that goes on from the block before keeps its interval.
     goes_on = pl.col("sample") == number
     steps = steps.with_columns(

@@ -46,10 +46,19 @@ SUN_FRAME = r"^[ \t]*([0-9a-f]{8,16})[ \t]+(\S.*?)[ \t]*\((.*?)\)?(?:[ \t]*\+[ \
 BARE_SUN_FRAME = r"^[ \t]*[0-9a-f]{8,16}[ \t]+(?:\?{8}|\S+)(?:[ \t]+\(.*)?"
 AIX_FRAME = r"^[ \t]*0x([0-9a-f]{8,16})[ \t]+(\S[^(]*?)\(.*\)(?:[ \t]+\+[ \t]+0x([0-9a-f]+))?$"
 CURRENT = r"^0x[0-9a-f]+ in \S"
-MORE_OF_GDB = r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames"
-GDB_INFO = r"^[* ][ \t]*[0-9]+[ \t]+Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)(?: \"([^\"]*)\")?[ \t]{1,40}(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)\("
+MORE_OF_GDB = (
+    r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^ {4}[A-Za-z_][\w.$]*=|^[ \t]+\(.*\) (?:from|at) \S"
+    r"|^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames|^[ \t]*\(gdb\)[ \t]"
+)
+"""Where a frame is, its arguments that gdb put on lines of their own, locals, its own words and what was typed."""
+GDB_INFO = (
+    r"^[* \t][ \t]*[0-9]+[ \t]+(?:Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)|LWP ([0-9]+))(?: \"([^\"]*)\")?[ \t]{1,40}"
+    r"(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)(?:\(|$)"
+)
 GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
 """`info threads`: where each thread stands."""
+OUTERMOST = r"^[ \t]*[0-9a-f]{8,16}[ \t]+_(?:start|lwp_start|thread_start)[ \t]*\("
+"""Frames in which a process or a thread of Solaris begins."""
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
 
 FORMAT = Format(
@@ -86,7 +95,7 @@ def claim(head: Head) -> Claim | None:
         threads = sum(1 for x in first if re.match(GDB_THREAD, x))
         if gdb * 2 > _filled(first) - more and (threads or gdb >= 2):
             return Claim(0.9 if threads else 0.8, f"{gdb} frames of gstack, {threads} threads", "pstack")
-    if "(LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
+    if "LWP " in text and (standing := sum(1 for x in first if re.match(GDB_INFO, x))) >= 2:
         return Claim(0.9, f"{standing} threads of gdb's info threads", "pstack")
     process = any(re.match(PROCESS, x) for x in head.lines[:50])
     if (
@@ -127,11 +136,11 @@ def _standing(lines: pl.DataFrame) -> pl.DataFrame:
     """Give a row for each line of `info threads`: the innermost frame only."""
     if lines.is_empty():
         return _NONE
-    fields = pl.col("line").str.extract_groups(GDB_INFO).struct.rename_fields(["lwp", "comm", "leaf"])
+    fields = pl.col("line").str.extract_groups(GDB_INFO).struct.rename_fields(["thread", "process", "comm", "leaf"])
     return (
         lines.with_columns(fields.alias("g"))
         .unnest("g")
-        .with_columns(pl.col("leaf").str.strip_chars_end(" \t"))
+        .with_columns(pl.coalesce("thread", "process").alias("lwp"), pl.col("leaf").str.strip_chars_end(" \t"))
         .select(
             "line_no",
             pl.col("line_no").alias("line_end"),
@@ -181,12 +190,21 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
         *[text.str.extract(LWP, i) for i in (1, 2, 3)], *[text.str.extract(GDB_THREAD, i) for i in (1, 2)]
     )
     fresh = pl.col("process") | pl.col("thread")
+    zero = text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False)
+    # Behind the outermost frame and a blank line another stack stands, also where nobody pasted its head.
+    below = (pl.col("frame") & (text.shift(1) == "") & text.shift(2).str.contains(OUTERMOST)).fill_null(False)
+    taken = (pl.col("frame").cum_sum() - pl.col("frame").cast(pl.UInt32)).over(fresh.cum_sum()) > 0
     marked = lines.with_columns(
         pid=pid.fill_null(pl.lit(state.get("pid"), pl.Int64)),
         comm=comm.fill_null(pl.lit(state.get("comm"), pl.String)),
-        lwp=pl.when(fresh).then(lwps.cast(pl.Int64, strict=False).fill_null(-1)).forward_fill(),
+        # The thread above a stack without a head has its own.
+        lwp=pl.when(fresh)
+        .then(lwps.cast(pl.Int64, strict=False).fill_null(-1))
+        .when((zero & taken) | below)
+        .then(-1)
+        .forward_fill(),
         # gdb numbers frames, so #0 begins a stack also where threads are not printed.
-        group=(fresh | (text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False))).cum_sum(),
+        group=(fresh | zero | below).cum_sum(),
         headed=pl.when(fresh).then(True).forward_fill().fill_null(False),
         ended=(fresh | (text == "")).shift(-1, fill_value=more or None),
     )

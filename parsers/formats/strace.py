@@ -17,8 +17,8 @@ thread's next event, user time included. -r counts from the line before, of what
 no `[pid N]` while it is alone, and messages of strace or of the traced program stand in the middle of records: they are taken out. Seconds
 of -c are CPU time unless -w. With -Z or -z counts are not totals. Not split by byte range: halves cross borders.
 Known gaps: in a file above 8 MB bare lines before the first sign of their process keep no pid; --decode-fds=pidfd texts are not read;
-ltrace looks the same, and its calls of libraries are read as calls; lines of strace inside a journal (`[    4.019227] strace[262]: [pid 323]
-...`) are read as a log.
+ltrace prints as strace does: it is refused by its calls of libraries, where a fourth of the calls are such; lines of strace inside a
+journal (`[    4.019227] strace[262]: [pid 323] ...`) are read as a log.
 """
 
 from __future__ import annotations
@@ -64,7 +64,12 @@ _SIGNS = re.compile(
     r"|\) += .*<[0-9]+\.[0-9]{6}>$|^\[pid +\d+[^\]]*\] |[(,] ?NULL\b|[(,] ?[\[{]|0x[0-9]*[a-f][0-9a-f]*\b|, 0x[0-9a-f]{1,3}\)"
     r"|\bO_(?:RDONLY|WRONLY|RDWR)\||^strace: Process|\b(?:rt_sig\w+|clock_nanosleep|epoll_\w+|newfstatat|openat|arch_prctl|exit_group|futex)\("
 )
-_BELONGS = re.compile(rf"{STACK}|{DUMP}")
+_LIBRARY = re.compile(
+    r"(?:^|[\t ])(?:SYS_[a-z]\w*|__\w+|_Z\w+|\w+(?:@|->)\w[\w.+-]*|[cm]alloc|realloc|free|str[a-z]+|mem(?:cpy|set|cmp|move|chr)|f?put[sc]|f?get[sc]"
+    r"|v?[fs]n?printf|printf|f(?:open|close|read|write|flush|eof|error)|getenv|setlocale|errno)\("
+)
+"""Calls of a library, which ltrace prints as strace does; `SYS_brk` is how it names a system call."""
+_BELONGS = re.compile(rf"{STACK}|{DUMP}|(?:strace: )?Process [0-9]+ (?:attached|detached)")
 _FOREIGN = re.compile(
     r"Err#[0-9]+|ERR#[0-9]+ '|\(sleeping\.\.\.\)|Base time stamp:|argc[ :=]|0x(?:[0-9A-F]*[A-F][0-9A-F]*|[0-9A-F]{8})\b|^[\t ]*[0-9]*/[0-9]+:"
     r"|^[\t ]*[0-9]+:[\t ]|= -?[0-9]+ \(0x[0-9a-f]+\)$|\\0\"(?!\.\.\.)|^dtrace: |\) \t*\t? = \S+ (?:[0-9]+|Err#-?[0-9]+)$"
@@ -75,7 +80,7 @@ def claim(head: Head) -> Claim | None:
     """Let the first calls vote: signs of strace, signs of another tracer; a table of -c by its header."""
     if not _QUICK.search(head.text):
         return None
-    calls, signs, looked, others = 0, 0, 0, 0
+    calls, signs, looked, others, library = 0, 0, 0, 0, 0
     for number, line in enumerate(head.lines[:2000], start=1):
         if is_header(line) and any(line.strip().endswith(" total") for line in head.lines[number:]):
             return Claim(0.97, f"the header of a table of strace -c in line {number}")
@@ -84,6 +89,7 @@ def claim(head: Head) -> Claim | None:
         looked += 1
         if OPENED.match(line) and (re.search(ANY_TAIL, line) or line.endswith("<unfinished ...>")):
             calls += 1
+            library += 1 if _LIBRARY.search(line.split("(", 1)[0] + "(") else 0
             signs += 1 if _SIGNS.search(line) else 0
         elif START.match(line) and _SIGNS.search(line):
             signs += 1
@@ -92,6 +98,8 @@ def claim(head: Head) -> Claim | None:
         if calls >= SAMPLE:
             break
     seen = max(calls, signs)
+    if library * 4 >= seen > 0:
+        return None
     if not seen or sum(1 for line in head.lines[:looked] if _FOREIGN.search(line)) * 2 >= seen:
         return None
     if not signs:

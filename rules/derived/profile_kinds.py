@@ -110,7 +110,8 @@ def build(case: CaseTables) -> pl.DataFrame:
         pl.col("leaf").is_not_null() & (pl.col("weight") > 0)
     )
     # A single stack is an example that somebody printed, no profile: its share of everything is not known.
-    whole = stacks.filter((pl.len().over(group) >= 2) & (pl.col("unit") != "pct"))
+    # Time off the CPU (ns) is no sample of one.
+    whole = stacks.filter((pl.len().over(group) >= 2) & ~pl.col("unit").is_in(["pct", "ns"]))
     whole = whole.join(symbols.select(group).unique(), on=group, how="anti", nulls_equal=True)
     leaves = whole.with_columns((100 * pl.col("weight") / pl.col("weight").sum().over(group)).alias("pct"))
     rows = pl.concat([

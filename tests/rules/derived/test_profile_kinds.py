@@ -50,6 +50,8 @@ def test_stacks_are_weighed_and_a_single_one_is_no_profile() -> None:
            {"line_no": 9, "leaf": "brk", "weight": 1.0, "unit": "count", "kernel": True}]  # fmt: skip
     assert kinds(Case.of_tables({"profile_stacks": two})) == {("copy", False): 75.0, ("other kernel", True): 25.0}
     assert kinds(Case.of_tables({"profile_stacks": two[:1]})) == {}
+    blocked = [row | {"unit": "ns", "leaf": "finish_task_switch"} for row in two]
+    assert kinds(Case.of_tables({"profile_stacks": blocked})) == {}
 
 
 @pytest.mark.parametrize(
