@@ -14,8 +14,8 @@ Samples::
 Tables: hist (agg = name of the map or the heading, keys), counters (grp bpftrace; name count, average, total, min, max where printed),
 profile_stacks. Clock: none (times such as `09:12:01` before a bcc histogram only number the samples, their day is not printed).
 Traps: a bucket is half open, `[256K, 512K)`, K = 1024; `[5]` holds the one value 5; bcc prints the last value of a bucket, so
-`4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of events, the
-stacks of bcc's profile and offcputime.
+`4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of
+events (dtrace_bcc reads the stacks of profile and offcputime).
 """
 
 from __future__ import annotations
