@@ -28,6 +28,7 @@ from parsers.collected import Section, sections
 from parsers.dress import SURE as SURE_STEPS
 from parsers.dress import characters_of, undressed
 from parsers.notes import ELISION
+from parsers.own_lines import Bools, all_hits, hits, own_of, owns, silent
 from parsers.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
 from parsers.prose import CLOSED, FENCE, INFO, OPENED, RULE, TAGGED, TOOLISH, WRITTEN, sentences
 from parsers.recognition import Recognised, recognise
@@ -71,21 +72,12 @@ HANGING = 3
 COMMENT = re.compile(r"[ \t]*(?:#+|//) +[^\s0-9]")
 """What somebody says of an output in the middle of a listing."""
 
-INDENT = r"^(?:\t| {2})"
-
 EXCERPTS = 40
 """So many lines of words may stand between two excerpts of one output."""
 
 CHUNK = 1000
 """So many lines are judged for all kinds at once, where that was not done for the whole window."""
 
-RARE = 0.02
-"""Where fewer lines of a sample fit any pattern, patterns are tried many at once: four times faster where none fits, and
-four times slower where many do.
-"""
-
-AT_ONCE = 16
-SAMPLE_STEP = 64
 PIECES_KEPT = 2
 PIECES_AT_ONCE = 16
 
@@ -102,8 +94,6 @@ FALL = 0.25
 """The hit rate has fallen when it is this part of what it was in the head."""
 
 FLAGS = ("blank", "fence", "own", "any", "prose", "strong", "toolish", "rule", "opened", "closed")
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -322,91 +312,6 @@ def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list
     if plans[-1].line_from > first:
         return [*plans[:-1], replace(anew, line_from=plans[-1].line_from)]
     return [replace(plans[-1], line_to=None, behind=None, watched=True)]
-
-
-@cache
-def owns() -> dict[str, tuple[str, ...]]:
-    """Give the patterns of each kind's own lines."""
-    found: dict[str, list[str]] = {}
-    for form, _ in all_formats():
-        if form.own and form.own not in found.setdefault(form.kind, []):
-            found[form.kind].append(form.own)
-    return {kind: tuple(patterns) for kind, patterns in found.items()}
-
-
-@cache
-def _silent() -> frozenset[str]:
-    """Kinds that say nothing of their own lines: they are asked about everything."""
-    return frozenset(form.kind for form, _ in all_formats()) - owns().keys()
-
-
-def all_hits(lines: pl.Series) -> Bools:
-    """Say which lines fit which kind: a row a line, a column a kind, in the order of `owns`."""
-    found = np.zeros((len(lines), len(owns())), np.bool_, order="F")
-    sample = lines.gather_every(SAMPLE_STEP)
-    if len(lines) > CHUNK and int(_each(sample).any(axis=1).sum()) <= RARE * len(sample):
-        index = _some_hit(lines)
-        if len(index):
-            found[index] = _each(lines.gather(index))
-        return found
-    return _each(lines)
-
-
-def _each(lines: pl.Series) -> Bools:
-    """Try every pattern on every line, as it stands and without its indent."""
-    line = pl.col("line")
-    fits = [
-        pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
-        for kind, patterns in owns().items()
-    ]
-    tried: Bools = lines.rename("line").to_frame().select_seq(fits).to_numpy()
-    index, bare = _set_in(lines)
-    if len(index):
-        tried = tried.copy()
-        tried[index] |= bare.rename("line").to_frame().select_seq(fits).to_numpy()
-    return tried
-
-
-def _set_in(lines: pl.Series, left: Bools | None = None) -> tuple[npt.NDArray[np.int64], pl.Series]:
-    """Give the lines (of those that are left) that are set in as listings are, and what stands there: patterns begin with a line."""
-    if left is None:
-        index = np.flatnonzero(lines.str.contains(INDENT).fill_null(False).to_numpy())
-    else:
-        index = np.flatnonzero(left)
-        index = index[lines.gather(index).str.contains(INDENT).fill_null(False).to_numpy()]
-    return index, lines.gather(index).str.strip_chars_start(" \t")
-
-
-@cache
-def _many_at_once() -> tuple[str, ...]:
-    patterns = [f"(?:{p})" for found in owns().values() for p in found]
-    return tuple("|".join(patterns[at : at + AT_ONCE]) for at in range(0, len(patterns), AT_ONCE))
-
-
-def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
-    """Find the lines that fit any pattern, where few do."""
-    line = pl.col("line")
-    fits = pl.any_horizontal([line.str.contains(p).fill_null(False) for p in _many_at_once()])
-    index, bare = _set_in(lines)
-    some = [lines.rename("line").to_frame().select_seq(fits).to_series().to_numpy()]
-    some.append(bare.rename("line").to_frame().select_seq(fits).to_series().to_numpy())
-    return np.union1d(np.flatnonzero(some[0]), index[some[1]])
-
-
-def own_of(kind: str) -> tuple[str, ...]:
-    """Give the patterns of one kind's own lines, none if it has none."""
-    return owns().get(kind, ())
-
-
-def hits(lines: pl.Series, own: Sequence[str]) -> Bools:
-    """Say which lines fit a kind's own patterns."""
-    found = np.zeros(len(lines), np.bool_)
-    for pattern in own:
-        found |= lines.str.contains(pattern).fill_null(False).to_numpy()
-    index, bare = _set_in(lines, ~found)
-    for pattern in own if len(index) else ():
-        found[index] |= bare.str.contains(pattern).fill_null(False).to_numpy()
-    return found
 
 
 def seen_of(lines: pl.Series) -> pl.Series:
@@ -822,7 +727,7 @@ def _blocks(scan: _Scan, first: int, behind: int) -> list[tuple[int, int]]:
 def _winner(scan: _Scan, first: int, behind: int) -> str | None:
     """Give the kind of the strongest claim on lines [first, behind) that has lines of its own there."""
     head = scan.head(first, behind)
-    asked = scan.kinds(first, first + len(head.lines)) | _silent()
+    asked = scan.kinds(first, first + len(head.lines)) | silent()
     found = recognise(head, kinds=asked)
     if found.strength < ENOUGH and (below := _below_heading(scan, first, behind)) > first:
         head = scan.head(below, behind)

@@ -23,7 +23,8 @@ from parsers.clocks import date_question, is_zone, year_of, zone_question
 from parsers.dress import undressed_lines
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.notes import LineAccount, Note
-from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, own_of, plan
+from parsers.own_lines import own_of
+from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.prompts import Lead
 from parsers.recognition import Recognised, recognise
 from parsers.registry import ENOUGH, Format, Ranked, choose

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parsers.parts import hits, seen_of
+from parsers.own_lines import hits
+from parsers.parts import seen_of
 from parsers.source import Position, TextFile
 
 LEAST = 3

@@ -46,7 +46,7 @@ FORMAT = Format(
         rf"{_SESSION_ROW}|{_WAIT_ROW}|^.*\b(?:RESOURCE_NAME|TOTAL_WAITS|CURRENT_UTILIZATION|WAIT_TIME_MILLI|TIME_WAITED|STAT_NAME)\b|\bSID\b.*\b(?:SERIAL#|EVENT\b)"
         r"|\bEVENT\b.*\bSECONDS_IN_WAIT\b"
         r"|^[^a-z]*\b(?:USERNAME|OSUSER|MACHINE)\b[^a-z]*\b(?:OSUSER|MACHINE|PROGRAM|STATUS|COUNT)\b[^a-z]*$"
-        r"|^ *[-| ]{20,}$|^\+[-=][-=+]{8,}\+?$|^\|? *(?:[a-z_]{4,30}|[A-Za-z*: ]{4,60})(?: *\|? +[0-9]+){2,}"
+        r"|^ *[-| ]{20,}$|^\+[-=][-=+]{8,}\+?$|^\|? *(?:[a-z_]{4,30}|[A-Za-z*: ]{4,60})(?:(?: *\|)? +[0-9]+){2,}"
     ),
 )  # fmt: skip
 

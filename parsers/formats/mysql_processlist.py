@@ -28,12 +28,12 @@ from parsers.tables import State, Tables
 
 BOX = r"^\+-{2,}(?:\+-+){4,}\+?$"
 HEADING = (
-    r"(?i)^\|? *Id *[|\t] *User *[|\t] *Host *[|\t] *db *[|\t] *Command *[|\t] *Time *[|\t] *State *[|\t] *Info\b.*$"
+    r"(?i:^\|? *Id *[|\t] *User *[|\t] *Host *[|\t] *db *[|\t] *Command *[|\t] *Time *[|\t] *State *[|\t] *Info\b.*$)"
 )
 RECORD = r"^\*{10,} ?[0-9]+\. row ?\*{10,}$"
 FIELD = (
-    r"(?i)^ *(Id|User|Host|db|Command|Time|State|Info|Progress|Time_ms|Stage|Max_stage|Memory_used|Max_memory_used"
-    r"|Examined_rows|Query_id|Info_binary|Tid|Sent_rows|Rows_sent|Rows_examined): ?(.*)$"
+    r"(?i:^ *(Id|User|Host|db|Command|Time|State|Info|Progress|Time_ms|Stage|Max_stage|Memory_used|Max_memory_used"
+    r"|Examined_rows|Query_id|Info_binary|Tid|Sent_rows|Rows_sent|Rows_examined): ?(.*)$)"
 )
 FOOTER = r"^[0-9]+ rows? in set\b.*$"
 PROMPT = r"^ {4}->(?: .*)?$"

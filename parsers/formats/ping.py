@@ -46,7 +46,7 @@ ANSWER = (
 WINDOWS = r"^[ \t]*[^=<>\[]{4,80}[:：] ?[^=<>\[]{1,20}=[0-9]{1,6} [^ =<>]{1,16} ?([=<])([0-9]{1,7}) ?[^ 0-9=]{0,6} TTL=[0-9]{1,3}[ \t]*$"
 FPING = r"^(?:\[([0-9]{10}\.[0-9]+)\] )?([^ ]+) +: \[([0-9]+)\], (?:[0-9]+ bytes, ([0-9.]+) ms|timed out)"
 FAILURE = (
-    r"(?i)^[ \t]*(?:\[[0-9.]+\] )?(?:(?:From|De|Von|Desde|Da) [^ ]+ ?.*?icmp_seq=([0-9]+) "
+    r"(?i:^[ \t]*(?:\[[0-9.]+\] )?(?:(?:From|De|Von|Desde|Da) [^ ]+ ?.*?icmp_seq=([0-9]+) "
     r"(.*(?:Unreachable|exceeded|filtered|injoignable|erreichbar|inalcanzable|irraggiungibile).*)"
     r"|(?:Request timeout for icmp_seq|no answer yet for icmp_seq=) ?([0-9]+)"
     r"|(Request timed out\.?|Zeitüberschreitung der Anforderung\.?|D.lai d.attente de la demande d.pass.\.?|请求超时。?"
@@ -56,10 +56,10 @@ FAILURE = (
     r"|Ziel(?:host|netz) nicht erreichbar\.?|Time to live exceeded|TTL expired in transit\.?)[ \t]*$"
     r"|ping6?: (?:sendto|sendmsg): ([A-Za-z ]+)$"
     r"|(?:connect|ping6?): (?:(?:connect|cannot resolve [^ :]+|[^ :]+): )?"
-    r"(unknown host|name or service not known|temporary failure in name resolution|network is unreachable)(?: [^ ]{1,80})?$)"
+    r"(unknown host|name or service not known|temporary failure in name resolution|network is unreachable)(?: [^ ]{1,80})?$))"
 )
 DETAIL = (
-    r"(?i)^[ \t]*(?:PING6?[ (]|Pinging |Ping wird ausgeführt|(?:\^C)?--- .* ---$|\^C$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
+    r"(?i:^[ \t]*(?:PING6?[ (]|Pinging |Ping wird ausgeführt|(?:\^C)?--- .* ---$|\^C$|----.*PING Statistics----$|ping statistics for|[0-9]+ packets transmitted"
     r"|[0-9]+ [^0-9 \t]{4,12} [^0-9 \t,]{4,14}, [0-9]+ [^0-9,]{3,20}, [^,]{0,30}[0-9.]+% |From .{1,80} Redirect "
     r"|Ping-Statistik |Estadísticas de ping |Ca\. Zeitangaben |[ \t]*\([0-9]{1,3}% [^ ()]{3,20}\),?[ \t]*$"
     r"|(?:rtt|round-trip)[ \t(].*|Packets: Sent|Approximate round|Minimum ?=|.* is alive$|[^ ]+ : xmt/rcv"
@@ -67,7 +67,7 @@ DETAIL = (
     r"|(?:Envoi d.une requête|Haciendo|Esecuzione di|正在) '?Ping|(?:Disparando|Обмен пакетами) .*[:]$"
     r"|Statisti[a-z]+ (?:de )?Ping |Статистика Ping |[^ ]+ 的 Ping 统计"
     r"|(?:Pakete|Paquets|Paquetes|Pacotes|Pacchetti|Paket|Пакетов|数据包) ?[:：] ?[^ =]+ = [0-9]+"
-    r"|(?:Durée approximative|Tiempos aproximados|往返行程的估计时间|最短 ?=|Mínimo ?=|Minimo ?=))"
+    r"|(?:Durée approximative|Tiempos aproximados|往返行程的估计时间|最短 ?=|Mínimo ?=|Minimo ?=)))"
 )
 _BEGINS = (
     rf"(?i)^[ \t]*(?:\[[0-9]{{10}}\.[0-9]+\] )?(?:{_BYTES} |(?:Reply|Antwort) (?:from|von) |[^ ]+ +: (?:\[|xmt)|From [^ ]+ |(?:rtt|round-trip)[ \t(]"

@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers.parts import PartHint, _Scan, all_hits, hits, lay_out, own_of, owns, plan, seen_of
+from parsers.own_lines import all_hits, hits, own_of, owns
+from parsers.parts import PartHint, _Scan, lay_out, plan, seen_of
 from parsers.prose import FENCE, sentences
 from parsers.reading import read
 from parsers.recognition import recognise
