@@ -124,7 +124,9 @@ class Head:
         return pl.Series(self.lines, dtype=pl.String)
 
     def fitting(self, pattern: str) -> list[str]:
-        """Give the lines that a pattern fits, which has to mean the same to Python and to Rust."""
+        """Give the lines that a pattern fits, which has to mean the same to Python and to Rust, who compiles it anew each time."""
+        if self._long is None:
+            return [line for line in self.lines if re.search(pattern, line)]
         return self._column.filter(self._column.str.contains(pattern)).to_list()
 
     @cached_property

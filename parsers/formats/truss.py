@@ -33,8 +33,6 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from parsers.registry import Claim, Counter, Format
 from parsers.source import Head, Source
 from parsers.syscall_counts import HEADERS
@@ -137,7 +135,7 @@ def claim(head: Head) -> Claim | None:
     foreign = {name: sum(1 for line in printed if sign.search(line)) for name, sign in _OTHERS.items()}
     system, against = max(foreign.items(), key=lambda pair: pair[1])
     window = lines[: max(SAMPLE, lines.index(sample[-1]) + 1)]
-    votes = int(pl.Series(window, dtype=pl.String).str.contains(f"{_SOLARIS.pattern}|{_AIX.pattern}").sum())
+    votes = len(Head(window).fitting(f"{_SOLARIS.pattern}|{_AIX.pattern}"))
     votes += sum(
         1
         for line in sample
