@@ -203,7 +203,8 @@ _PATTERNS = tuple(
     )
 )
 _SAID = re.compile(
-    r"(?<![A-Za-z/_.-])(?P<key>password|passwd|passwort|kennwort|pwd|pw|change_password)[ \t]{1,4}(?:(?:for|of|f\xfcr|von)[ \t]\S{1,40}[ \t]{1,2})?"
+    r"(?<![A-Za-z/_.-])(?P<key>password|passwd|passwort|kennwort|pwd|pw|change_password)[ \t]{1,4}"
+    r"(?:for[ \t][^:\n]{1,80}:[ \t]{1,2}|(?:for|of|f\xfcr|von)[ \t]\S{1,40}[ \t]{1,2})?"
     rf"(?:(?:is|was|ist|war|lautet)[ \t](?:now[ \t]|jetzt[ \t])?)?{_VALUE}",
     re.IGNORECASE,
 )
