@@ -206,13 +206,14 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     is_time = pl.col("time").str.replace(",", ".", literal=True).cast(pl.Float64)
     rows = bare.with_columns(num=decimal("value", state["decimal"]), t_local=is_time)
     last, number = state.get("time", 0.0), state.get("sample", 0)
-    marks = rows.select(
-        (pl.col("t_local") != pl.col("t_local").shift(1).fill_null(last)).fill_null(False).cum_sum()
-    ).to_series()
+    # Rows without a time, as those of a summary, may stand between.
+    before = pl.col("t_local").forward_fill().shift(1).fill_null(last)
+    marks = rows.select((pl.col("t_local") != before).fill_null(False).cum_sum()).to_series()
     timed = pl.col("t_local").is_not_null()
     rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64) + number))
     steps = rows.filter(timed).group_by("sample", maintain_order=True).agg(pl.col("t_local").first())
     fresh = (pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9)
+    fresh = pl.when(fresh < 0).then("t_local").otherwise(fresh)  # another perf has begun
     # An excerpt begins with any interval; the first is counted from the start of perf only if -I does not say otherwise.
     if number == 0 and state.get("step"):
         fresh = pl.when(fresh > 1.5 * state["step"]).then(state["step"]).otherwise(fresh)

@@ -228,6 +228,17 @@ def test_intervals_count_on_over_block_runs():
     assert one.table("counters")["interval_s"][1:].unique().to_list() == [1.0]
 
 
+def test_another_recording_behind_begins_its_intervals_anew():
+    text = "".join(f"     {i}.500100000          7      faults\n" for i in (1, 2, 3)) + "\n     12      cycles\n"
+    content = (text * 30).encode()
+    hints = Hints(kind="perf", variant="stat")
+    one, many = read_bytes(content, hints), read_bytes(content, hints, Limits(block_bytes=300))
+    assert one.table("counters").equals(many.table("counters"))
+    timed = one.table("counters").drop_nulls("t_local")
+    assert timed["interval_s"].round(4).to_list() == [1.5001, 1.0, 1.0] * 30
+    assert timed["sample"].to_list() == list(range(1, 91))
+
+
 def test_a_program_of_timehist_may_hold_blanks():
     text = "           time    cpu  task name                       wait time  sch delay   run time\n"
     text += "    1234.567890 [0003]  my app[12/10]                         0.001      2.500      7.000\n"
