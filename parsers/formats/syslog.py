@@ -181,7 +181,8 @@ def _bsd(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     said = pl.col("host").str.extract(LEVEL)
     rows = rows.with_columns(year=pl.coalesce("year", "late"), pri=pl.coalesce("pri", said))
     rows = rows.with_columns(pl.col("s").str.replace(",", ".", literal=True))
-    if rows["year"].null_count() < len(rows):
+    # The first line decides for all, wherever a block ends.
+    if state.setdefault("dated", rows["year"][0] is not None):
         rows = rows.with_columns(
             t_local=_date(
                 pl.col("mon")

@@ -85,6 +85,7 @@ INNOCENT = [
     "  0   0 137 16 0 0 0",
     "tokens: 17",
     "mod:initializing1:12:30:44",
+    "(pts/14)[admin@host:~]$ vmstat 1",
     "sshd[7]: Failed password for root from 10.1.2.3 port 22 ssh2: none",
     "[sudo] password for oracle: total 12",
     "host:SCANLISTENER1:15:21:00",
