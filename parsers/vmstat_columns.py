@@ -121,14 +121,14 @@ def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
             places[name] = (meaning[word], unit_kb if system == "linux" and word in LINUX_MEMORY else factor)
         elif name != "hr:mi:se":
             others[name] = (word, _UNITS.get(system, {}).get(word))
-    shares = tuple(n for n in names if places.get(n, ("",))[0] in ("usr", "sys", "idle", "wa", "st", "gu"))
-    begins = [i for i, w in enumerate(words) if w == "us"] if system == "bsd" else []
+    begins = [i for i in range(len(words)) if words[i : i + 3] == ["us", "sy", "id"]] if system == "bsd" else []
     each: tuple[tuple[str, int, str], ...] = ()
     if len(begins) > 1:
         each = tuple(
             (names[i + n], cpu, w) for cpu, i in enumerate(begins) for n, w in enumerate(("usr", "sys", "idle"))
         )
         places = {n: place for n, place in places.items() if n not in {key for key, _, _ in each}}
+    shares = tuple(n for n in names if places.get(n, ("",))[0] in ("usr", "sys", "idle", "wa", "st", "gu"))
     return Columns(system, cells, places, others, device, shares, zone, each)
 
 

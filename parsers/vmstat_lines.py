@@ -104,6 +104,7 @@ def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
         middle = len(names) - len(columns.percents) - anchor
         if (
             anchor
+            and columns.percents
             and middle > 0
             and len(names) < len(words) <= len(names) + 2
             and all(re.fullmatch(r"[0-9]{1,3}", w) for w in shares)
