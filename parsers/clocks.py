@@ -81,7 +81,7 @@ class Seen:
             weight = int(table in ENDS)
             self.marks.append((int(lines.min()), int(lines.max()), "end" if weight else "moment", weight))
         quarter = np.floor(times / QUARTER)
-        begins = np.flatnonzero(np.diff(quarter, prepend=quarter[0] - 1))
+        begins = [0, *(np.flatnonzero(np.diff(quarter)) + 1)]
         for first, behind in zip(begins, [*begins[1:], len(quarter)], strict=True):
             here = lines[first:behind]
             self.quarters.append((int(here.min()), int(here.max()), float(quarter[first] * QUARTER)))

@@ -24,7 +24,11 @@ def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
     marked = mask.sum()
     if marked == len(mask):
         return frame
-    return pl.DataFrame([column.filter(mask) for column in frame]) if marked else frame.clear()
+    if not marked:
+        return frame.clear()
+    kept = pl.DataFrame([column.filter(mask) for column in frame])
+    # Unlike a frame's `filter`, a series' leaves a chunk of which nothing is left, and `pl.format` panics over one.
+    return kept.rechunk() if 0 in kept.to_series().chunk_lengths() else kept
 
 
 def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import parsers.masks
 import parsers.parts
 import parsers.spelling
 import parsers.times
+from parsers import clocks
 from parsers.times import decimal, decimal_sign, month, wall_seconds, wall_text, zone_trouble
 
 
@@ -90,3 +91,9 @@ def test_the_sign_is_decided_once_from_all(numbers, sign, values):
     frame = pl.DataFrame({"number": pl.Series(numbers, dtype=pl.String)})
     assert decimal_sign(frame["number"]) == sign
     assert frame.select(decimal("number", sign))["number"].to_list() == values
+
+
+def test_a_stamp_beyond_all_calendars_is_one_quarter_of_an_hour():
+    seen = clocks.Seen()
+    seen.see("logs", pl.DataFrame({"line_no": [1, 2, 3], "t_local": [1e25, 1e25, 0.0]}))
+    assert seen.quarters == [(1, 2, 1e25), (3, 3, 0.0)]
