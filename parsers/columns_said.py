@@ -170,8 +170,13 @@ def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Ex
         day_of, month = (second_, first) if order == "mdy" else (first, second_)
         year = number(3) + pl.when(number(3) < 100).then(2000).otherwise(0)
         hour, minute, second, zone = of_day(number(4), 7), number(5), number(6), pl.lit(None, pl.String)
-    text = pl.format("{}-{}-{}", year.cast(pl.Int32), month.cast(pl.Int32), day_of.cast(pl.Int32))
-    days = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    text = pl.format(
+        "{}-{}-{}",
+        year.cast(pl.Int32, strict=False),
+        month.cast(pl.Int32, strict=False),
+        day_of.cast(pl.Int32, strict=False),
+    )
+    days = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64)
     at = days * 86400 + hour * 3600 + minute * 60 + second.fill_null(0)
     sign = pl.when(zone.str.starts_with("-")).then(-1).otherwise(1)
     offset = (

@@ -47,7 +47,7 @@ def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
     [(1, 0), (1, 1), (2, 0)]
     """
     least = np.iinfo(np.int64).min
-    keys = [frame[name].cast(pl.Int64).fill_null(least).to_numpy() for name in names]
+    keys = [frame[name].cast(pl.Int64, strict=False).fill_null(least).to_numpy() for name in names]
     order = np.lexsort(keys[::-1])
     if (order[1:] > order[:-1]).all():
         return frame

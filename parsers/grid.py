@@ -57,10 +57,14 @@ def keys(heading: str) -> tuple[str, ...]:
 
     >>> keys("in sy cs us sy id")
     ('in', 'sy', 'cs', 'us', 'sy#2', 'id')
+    >>> keys("usr * *")
+    ('usr', '(*)', '(*)#2')
     """
     seen: dict[str, int] = {}
     names = []
     for word in heading.split():
+        if word[0] in "*^":  # to Polars such a name stands for many columns
+            word = f"({word})"
         seen[word] = seen.get(word, 0) + 1
         names.append(word if seen[word] == 1 else f"{word}#{seen[word]}")
     return tuple(names)
@@ -83,7 +87,7 @@ def sparse(frame: pl.DataFrame, look: pl.Expr, value: pl.Expr) -> pl.Series:
     """
     mask = frame.select(look).to_series()
     found = frame.filter(mask).select(value).to_series()
-    place = pl.when(mask).then(mask.cum_sum().cast(pl.Int64) - 1)
+    place = pl.when(mask).then(mask.cum_sum().cast(pl.Int64, strict=False) - 1)
     return found.gather(frame.select(place).to_series())
 
 
@@ -106,7 +110,7 @@ def under(frame: pl.DataFrame, heading: pl.Expr | pl.Series, state: State) -> pl
     located = named.with_columns(
         is_heading=pl.col("heading").is_not_null(),
         heading=pl.col("heading").forward_fill().fill_null(pl.lit(state.get("heading"), pl.String)),
-        table=pl.col("heading").is_not_null().cum_sum().cast(pl.Int64) + state.get("table", 0),
+        table=pl.col("heading").is_not_null().cum_sum().cast(pl.Int64, strict=False) + state.get("table", 0),
     )
     if not located.is_empty():
         state["heading"], state["table"] = located["heading"][-1], located["table"][-1]
@@ -224,7 +228,7 @@ def implausible(rows: pl.DataFrame, names: Sequence[str], text: str = "") -> tup
 
 def counted(new: pl.Expr, state: State, name: str = "sample") -> pl.Expr:
     """Number samples: the number of true values of `new` so far plus what the state carries; call `carry` afterwards."""
-    return new.cum_sum().cast(pl.Int64) + int(state.get(name, 0))
+    return new.cum_sum().cast(pl.Int64, strict=False) + int(state.get(name, 0))
 
 
 def carry(rows: pl.DataFrame, state: State, name: str = "sample") -> None:

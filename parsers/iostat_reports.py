@@ -31,7 +31,9 @@ def read_text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, st
     """Read the lines of a block into `found`."""
     if grid.is_small(source):
         frame = mended(without_remarks(frame, out), out)
-    lines = _classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
+    lines = _classed(
+        frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64, strict=False)), source, out, state
+    )
     shape = pl.col("shape")
     out.read(lines.filter(shape.is_in(["heading", "stamp", "title", "group", "banner", "config"]))["line_no"])
     for first, last in (
@@ -97,7 +99,7 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     began = line.str.contains(BANNER) | (pl.col("stamp_kind") == "zzz").fill_null(False) | line.str.contains(CONFIG)
     # A banner right behind a zzz mark is the same start of the tool.
     fresh = began & ~began.shift(1, fill_value=bool(state.get("began"))).fill_null(False)
-    lines = lines.with_columns(segment=fresh.cum_sum().cast(pl.Int64) + int(state.get("segment", 0)))
+    lines = lines.with_columns(segment=fresh.cum_sum().cast(pl.Int64, strict=False) + int(state.get("segment", 0)))
     if not lines.is_empty():
         state["segment"] = int(lines["segment"][-1])
         state["began"] = bool(lines.select(began.last()).item())

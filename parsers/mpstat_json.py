@@ -111,7 +111,7 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
         section=line.str.extract(_SECTION).replace(_SECTIONS),
         label=line.str.extract(_LABEL),
     )
-    sample = pl.col("stamp").is_not_null().cum_sum().cast(pl.Int64) + state.get("sample", 0)
+    sample = pl.col("stamp").is_not_null().cum_sum().cast(pl.Int64, strict=False) + state.get("sample", 0)
     held = [pl.col(c).forward_fill().fill_null(pl.lit(state.get(c), pl.String)) for c in ("section", "label")]
     stamps = marked.filter(pl.col("stamp").is_not_null())
     marked = marked.with_columns(*held, own=pl.col("label").is_not_null(), sample=sample)
@@ -124,7 +124,9 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
         t: line.str.extract(rf'"{n}": ?(-?[0-9.]+)').cast(pl.Float64, strict=False).alias(t) for n, t in _PLACES.items()
     }
     cpus = loads.filter(pl.col("label") != "all")
-    out.add("mpstat", cpus.select(*keys[1:], pl.col("label").cast(pl.Int64).alias("cpu"), *values.values()))
+    out.add(
+        "mpstat", cpus.select(*keys[1:], pl.col("label").cast(pl.Int64, strict=False).alias("cpu"), *values.values())
+    )
     out.add("vmstat", loads.filter(pl.col("label") == "all").select(*keys[1:], *values.values()))
     pairs = line.str.extract_all(_NAMED)
     plain = line.str.extract_all(_VALUE)

@@ -40,7 +40,7 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     hosts = parts.select("line_no", pl.lit("linux").alias("os"), pl.col("1").alias("os_release"), ncpu.alias("ncpu"))
     told = state.get("day", [None, 0])
     if told[0] is None and hints.date:
-        told = [float(pl.Series([hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
+        told = [float(pl.Series([hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
     if found.is_empty():
         day, dated = pl.lit(told[0], pl.Float64), pl.lit(told[1], pl.Int64)
         state["day"] = told
@@ -49,7 +49,7 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
     lines = lines.join(marks, on="row", how="left", maintain_order="left")
     lines = lines.with_columns(pl.col("is_banner").fill_null(False))
     lines = lines.with_columns(
-        dated=pl.col("is_banner").cum_sum().cast(pl.Int64) + told[1],
+        dated=pl.col("is_banner").cum_sum().cast(pl.Int64, strict=False) + told[1],
         day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
     )
     state["day"] = [lines["day"][-1], lines["dated"][-1]]

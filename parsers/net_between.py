@@ -50,7 +50,7 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     if split["record"].all():
         return _NONE
     got = split.select_seq(
-        "line_no", "sub", "line", "text", "record", owner=pl.col("record").cum_sum().cast(pl.Int64) - 1
+        "line_no", "sub", "line", "text", "record", owner=pl.col("record").cum_sum().cast(pl.Int64, strict=False) - 1
     )
     got = got.filter(~pl.col("record")).drop("record")
     place = got.select_seq(pl.when(pl.col("owner") >= 0).then("owner")).to_series()
@@ -80,19 +80,21 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
         .when(text.str.contains(r"[A-Za-z]{2,}[ ,]+[A-Za-z]+[ ,]+[A-Za-z]")).then(pl.lit("prose"))
         .otherwise(pl.lit("unknown"))
     )  # fmt: skip
-    gone = pl.col("what").is_in(BREAKS).cast(pl.Int32)
+    gone = pl.col("what").is_in(BREAKS).cast(pl.Int32, strict=False)
     orphan = pl.col("what").is_in(CONTINUES) & ((gone.cum_sum() - gone).over("owner") > 0)
     got = got.with_columns_seq(what=pl.when(orphan).then(pl.lit("damaged")).otherwise("what"))
     return got.drop("of", "said", "inner", "above").with_columns_seq(breaks=pl.col("what").is_in(BREAKS))
 
 
 def _indent(text: pl.Expr) -> pl.Expr:
-    return text.str.len_bytes().cast(pl.Int64) - text.str.strip_chars_start("\t ").str.len_bytes().cast(pl.Int64)
+    return text.str.len_bytes().cast(pl.Int64, strict=False) - text.str.strip_chars_start("\t ").str.len_bytes().cast(
+        pl.Int64, strict=False
+    )
 
 
 def _brackets(text: pl.Expr) -> pl.Expr:
     """Brackets that a text leaves open."""
-    opened, closed = (text.str.count_matches(sign, literal=True).cast(pl.Int64) for sign in "()")
+    opened, closed = (text.str.count_matches(sign, literal=True).cast(pl.Int64, strict=False) for sign in "()")
     return opened - closed
 
 
@@ -130,7 +132,7 @@ def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     places = others.filter(env).select_seq(
         "line_no",
         pl.lit(0, pl.Int64).alias("from"),
-        pl.col("line").str.len_chars().cast(pl.Int64).alias("to"),
+        pl.col("line").str.len_chars().cast(pl.Int64, strict=False).alias("to"),
         kind=pl.lit("environment"),
     )
     named = net_descriptors.secret_columns(others.filter(~env))

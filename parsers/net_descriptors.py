@@ -51,7 +51,7 @@ def peer_ip(text: pl.Expr) -> pl.Expr:
 
 def peer_port(text: pl.Expr) -> pl.Expr:
     """Take the port of a descriptor's address as Int64; NULL where several addresses differ."""
-    return _only(text.str.extract_all(_PORT), "([0-9]+)").cast(pl.Int64)
+    return _only(text.str.extract_all(_PORT), "([0-9]+)").cast(pl.Int64, strict=False)
 
 
 def error(text: pl.Expr) -> pl.Expr:
@@ -172,8 +172,8 @@ def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         done = pl.concat([done, rest.select_seq("at", masked=line.replace(texts))])
     spots = found.select_seq(
         "line_no",
-        pl.col("begin").cast(pl.Int64).alias("from"),
-        end.cast(pl.Int64).alias("to"),
+        pl.col("begin").cast(pl.Int64, strict=False).alias("from"),
+        end.cast(pl.Int64, strict=False).alias("to"),
         kind=pl.lit("user"),
     )
     spots = pl.concat([spots, secret_columns(rest)]).sort("line_no", maintain_order=True)

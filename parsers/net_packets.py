@@ -241,7 +241,7 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     at = {"from": pl.col("start"), "to": pl.col("end")}
     frames = [hidden.filter(~first).select_seq("line_no", **at, kind=pl.lit("payload")), _named(placed, packets)]
     # Of the rows with the packet's head the bytes behind it, in hex and in the text column.
-    count = (pl.col("text").str.find("|", literal=True).cast(pl.Int64)).alias("bar")
+    count = (pl.col("text").str.find("|", literal=True).cast(pl.Int64, strict=False)).alias("bar")
     partly = (
         hidden.filter(first).with_columns_seq(count, bytes=_bytes_of(pl.col("text"))).filter(skip < pl.col("bytes"))
     )
@@ -256,14 +256,14 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
 
 def _bytes_of(text: pl.Expr) -> pl.Expr:
     """Count the bytes that a dump's row shows."""
-    return text.str.splitn("|", 2).struct.field("field_0").str.count_matches("[^ ]+").cast(pl.Int64)
+    return text.str.splitn("|", 2).struct.field("field_0").str.count_matches("[^ ]+").cast(pl.Int64, strict=False)
 
 
 def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     """Add to dump rows where their text begins and where its last bar stands in the line, and their number in the packet."""
-    size, length = (pl.col(c).str.len_chars().cast(pl.Int64) for c in ("line", "text"))
+    size, length = (pl.col(c).str.len_chars().cast(pl.Int64, strict=False) for c in ("line", "text"))
     # Around the text of a repaired line stand the tags that were taken off; a text that is not there at all is masked from 0.
-    inside = pl.col("line").str.find(pl.col("text"), literal=True).cast(pl.Int64)
+    inside = pl.col("line").str.find(pl.col("text"), literal=True).cast(pl.Int64, strict=False)
     at_end = rows.select_seq(pl.col("line").str.ends_with(pl.col("text"))).to_series().all()
     start = (
         size - length

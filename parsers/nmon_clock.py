@@ -103,7 +103,7 @@ def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         return joined
     head = state.get("head", {})
     start, interval = _start(head), _number(head.get("interval"))
-    number = pl.col("snap").str.slice(1).cast(pl.Int64)
+    number = pl.col("snap").str.slice(1).cast(pl.Int64, strict=False)
     known = start is not None and interval is not None
     if not state.get("said_bare"):
         state["said_bare"] = True

@@ -49,7 +49,10 @@ def iso_seconds(text: pl.Expr) -> pl.Expr:
 def offset(text: pl.Expr) -> pl.Expr:
     """Give the seconds east of UTC that stand behind an ISO time; NULL where none stand."""
     sign = text.str.extract(_OFFSET, 1)
-    seconds = text.str.extract(_OFFSET, 2).cast(pl.Int64) * 3600 + text.str.extract(_OFFSET, 3).cast(pl.Int64) * 60
+    seconds = (
+        text.str.extract(_OFFSET, 2).cast(pl.Int64, strict=False) * 3600
+        + text.str.extract(_OFFSET, 3).cast(pl.Int64, strict=False) * 60
+    )
     given = pl.when(sign == "-").then(-seconds).otherwise(seconds)
     return pl.when(text.str.ends_with("Z")).then(pl.lit(0, pl.Int64)).otherwise(given)
 
@@ -69,7 +72,7 @@ def entry_seconds(date: pl.Series, time: pl.Series) -> pl.Series:
     days = {text: _day(text) for text in date.drop_nulls().unique()}
     seconds = pl.DataFrame({"d": date, "t": time}).select(
         day=pl.col("d").replace_strict(days, return_dtype=pl.Float64) if days else pl.lit(None, pl.Float64),
-        at=pl.col("t").str.slice(0, 8).str.to_time("%H:%M:%S", strict=False).cast(pl.Int64) / 1e9,
+        at=pl.col("t").str.slice(0, 8).str.to_time("%H:%M:%S", strict=False).cast(pl.Int64, strict=False) / 1e9,
         part=pl.col("t").str.extract(r"[:.]([0-9]{3})$").cast(pl.Float64) / 1000,
     )
     return seconds.select((pl.col("day") + pl.col("at") + pl.col("part").fill_null(0.0)).round(3)).to_series()

@@ -90,7 +90,7 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
         whole = pl.col("epoch").str.extract(r"^([0-9]+)").cast(pl.Int64, strict=False) - state["day"] * 86400
         return rows.with_columns(t_local=whole + pl.col("epoch").str.extract(r"(\.[0-9]+)$").cast(pl.Float64))
     if kind == "dated":
-        days = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32) - state["day"]
+        days = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False) - state["day"]
         return rows.with_columns(t_local=days * 86400.0 + of_day)
     value = pl.col("relative").cast(pl.Float64) if kind.startswith("relative") else of_day
     rows = rows.with_columns(t=value)
@@ -100,7 +100,8 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     if kind.endswith("delta"):
         # Whole nanoseconds: sums must not depend on where a run began.
         total = (
-            ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64).cum_sum() + state.get("ns", 0)) / 1e9
+            ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64, strict=False).cum_sum() + state.get("ns", 0))
+            / 1e9
         ).round(9)
     elif kind == "clock":
         # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.

@@ -100,7 +100,7 @@ def wall(parts: pl.DataFrame) -> pl.Expr:
 def day_number(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
     """Days since 1970-01-01 (Float64); a date that no calendar has is NULL, where `pl.date` would raise."""
     text = pl.format("{}-{}-{}", year, month, day)
-    return text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    return text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64)
 
 
 def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "ap") -> pl.Expr:

@@ -85,7 +85,7 @@ def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
         pl.col("t").is_null() & (pl.col("n") == 0) & (pl.int_range(pl.len()).over(by) == 0)
     )
     rows = rows.with_columns(new=new)
-    rows = rows.with_columns(place=pl.col("new").cum_sum().over(by).cast(pl.Int64) + pl.col("n"))
+    rows = rows.with_columns(place=pl.col("new").cum_sum().over(by).cast(pl.Int64, strict=False) + pl.col("n"))
     highest = rows.group_by("banner", maintain_order=True).agg(pl.col("place").max())
     base = int(state.get("base", 0))
     if state.get("numbered") is not None:

@@ -196,7 +196,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         .when((body == "") | line.str.contains(ELISION))
         .then(pl.lit("blank"))
         .otherwise(pl.lit("row")),
-        banner=banner.cum_sum().cast(pl.Int64) + int(state.get("banner", 0)),
+        banner=banner.cum_sum().cast(pl.Int64, strict=False) + int(state.get("banner", 0)),
     )
     return _dated(_averaged(lines, state), source, out, state)
 

@@ -44,7 +44,7 @@ def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     text = pl.format(
         "{}-{}-{}", number["year"], month.cast(pl.String).str.zfill(2), number["day"].cast(pl.String).str.zfill(2)
     )
-    day = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+    day = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64)
     at = day * 86400 + number["hour"] * 3600 + number["minute"] * 60 + number["second"]
     timed = found.with_columns(t_local=pl.when(is_mark).then(at), zone=pl.coalesce("a zone", "b zone"))
     marks = timed.filter("is_mark")

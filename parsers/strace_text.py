@@ -36,6 +36,7 @@ _MESSAGE = (
     r"strace: \[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]|\[ Process PID=[0-9]+ runs in [0-9a-z]+ [a-z]+ mode\. \]"
 )
 ATTACHED = re.compile(rf"^(.*?)({_MESSAGE})$")
+PID_DIGITS = 10
 _LEFT = re.compile(r"(?:strace: )?Process [0-9]+ detached$")
 TOOL = re.compile(r"^strace: |^\[ Process PID=")
 STACK = r"^ ?> \S"
@@ -164,10 +165,9 @@ def _rejoin(pieces: list[paste_repair.Piece], text: Text) -> tuple[list[paste_re
             others.append(piece)
             continue
         for found in words:
-            text.tools.append(
-                {"line_no": piece.line_no, "line_end": end, "pid": int(found[3] or 0) or None, "text": found[2]}
-            )
-            text.born.extend(int(found[3]) for _ in range(1) if found[3] and "attached" in found[2])
+            text.tools.append({"line_no": piece.line_no, "line_end": end, "pid": _pid(found[3]), "text": found[2]})
+            if "attached" in found[2] and (born := _pid(found[3])):
+                text.born.append(born)
         text.notes.append((piece.line_no, end, "repaired", "a record torn by another writer's text was put together"))
         joined.append(paste_repair.Piece(piece.line_no, end, whole, piece.pos))
         i = k
@@ -196,13 +196,18 @@ def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
     return records.with_columns_seq(pl.when(rows).then(pl.col("args").replace(clean)).otherwise("args").alias("args"))
 
 
+def _pid(digits: str | None) -> int | None:
+    """Give a process number that was printed and can be one."""
+    return int(digits) or None if digits and len(digits) <= PID_DIGITS else None
+
+
 def _judge(text: Text, counts: Counts, piece: paste_repair.Piece, *, final: bool) -> None:
     """Judge a line that is no record."""
     line, line_no = piece.text, piece.line_no
     if not line.strip():
         return
     if found := ATTACHED.match(line):
-        pid = int(found[3]) if found[3] else None
+        pid = _pid(found[3])
         if not found[1].strip():
             text.tools.append({"line_no": line_no, "line_end": line_no, "pid": pid, "text": found[2]})
             text.born.extend([pid] if pid is not None and "attached" in found[2] else [])

@@ -134,8 +134,9 @@ def _nested(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
     opens, closes = token.is_in(["{", "["]), token.is_in(["}", "]"])
     tokens = tokens.with_columns(
         opens=opens,
-        depth=(opens.cast(pl.Int64).cum_sum() - closes.cast(pl.Int64).cum_sum()) + len(before),
-        number=opens.cum_sum().cast(pl.Int64) + int(state.get("containers", 0)),
+        depth=(opens.cast(pl.Int64, strict=False).cum_sum() - closes.cast(pl.Int64, strict=False).cum_sum())
+        + len(before),
+        number=opens.cum_sum().cast(pl.Int64, strict=False) + int(state.get("containers", 0)),
         label=pl.when(opens & pl.col("is_key").shift(fill_value=False)).then(token.shift().str.strip_chars('"')),
     )
     # The name of an element is that of its array: an unnamed container has the name above.
@@ -175,7 +176,9 @@ def _pairs(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
     section = pl.coalesce(*[pl.when(pl.col("depth") == d).then(pl.col(f"name {d}")) for d in depths])
     starts = pl.col("opens") & (pl.col("token") == "{") & (section == "statistics")
     tokens = tokens.with_columns(of=of, section=section, begins=starts)
-    tokens = tokens.with_columns(sample=pl.col("begins").cum_sum().cast(pl.Int64) + int(state.get("sample", 0)))
+    tokens = tokens.with_columns(
+        sample=pl.col("begins").cum_sum().cast(pl.Int64, strict=False) + int(state.get("sample", 0))
+    )
     state["sample"] = int(tokens["sample"][-1])
     key = pl.col("token").shift().str.strip_chars('"')
     pairs = tokens.with_columns(key=key, is_value=value, text=pl.col("token").str.strip_chars('"'))

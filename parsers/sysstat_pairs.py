@@ -104,7 +104,7 @@ def _as_rows(rows: pl.DataFrame, state: State) -> pl.DataFrame:
         row=pl.col("line_no"),
         body=pl.concat_str([first, pl.col("values").list.first()], separator=" "),
         shape=pl.when(first == "COM").then(pl.lit("comment")).when(event).then(pl.lit("restart")).otherwise(pl.lit("row")),
-        table=change.cum_sum().cast(pl.Int64) + int(state.get("table", 0)),
+        table=change.cum_sum().cast(pl.Int64, strict=False) + int(state.get("table", 0)),
         is_heading=pl.lit(False), banner=pl.lit(0, pl.Int64), midnight=pl.lit(0.0), page_kb=pl.lit(None, pl.Float64),
         at=pl.coalesce(date * DAY + clock, epoch),
         utc=epoch.is_not_null() | (pl.col("zone") == "UTC").fill_null(False),

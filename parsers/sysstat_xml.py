@@ -65,7 +65,8 @@ def _pairs(tags: pl.DataFrame, state: State) -> pl.DataFrame:
     tags = tags.with_columns(
         parent=opened.then(pl.col("tag")).forward_fill().fill_null(pl.lit(old[0], pl.String)),
         parent_at=opened.then(pl.col("line_no")).forward_fill().fill_null(pl.lit(old[1], pl.Int64)),
-        sample=(pl.col("tag") == "timestamp").fill_null(False).cum_sum().cast(pl.Int64) + int(state.get("sample", 0)),
+        sample=(pl.col("tag") == "timestamp").fill_null(False).cum_sum().cast(pl.Int64, strict=False)
+        + int(state.get("sample", 0)),
     )
     if len(tags):
         state["xml_in"] = [tags["parent"][-1], tags["parent_at"][-1]]

@@ -59,9 +59,11 @@ def add_processors(lines: pl.DataFrame, out: Tables) -> None:
     names = list(dict.fromkeys(_SHARES.values()))
     apart = pl.col("line").str.replace_all(r"[ \t]+(%?Cpu[0-9]+ *:)", "\n$1").str.split("\n")
     alone = lines.filter(pl.col("line").str.contains(ONE_CPU)).with_columns(line=apart).explode("line")
-    alone = alone.with_columns(cpu=pl.col("line").str.extract(ONE_CPU).cast(pl.Int64), **shares_of(pl.lit(True)))
+    alone = alone.with_columns(
+        cpu=pl.col("line").str.extract(ONE_CPU).cast(pl.Int64, strict=False), **shares_of(pl.lit(True))
+    )
     listed = lines.filter(pl.col("line").str.contains(TABLE_ROW))
-    number = pl.col("line").str.extract(r"^[ \t]+cpu([0-9]+)").cast(pl.Int64)
+    number = pl.col("line").str.extract(r"^[ \t]+cpu([0-9]+)").cast(pl.Int64, strict=False)
     listed = listed.with_columns(cpu=number, **dict.fromkeys(names, pl.lit(None, pl.Float64)))
     listed = listed.with_columns(**table_shares())
     known = pl.concat([alone, listed]).sort("line_no", maintain_order=True)

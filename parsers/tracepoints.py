@@ -30,7 +30,7 @@ def of(heads: pl.DataFrame) -> pl.DataFrame:
         t_local=pl.col("time").cast(pl.Float64),
         source=pl.lit("tool"),
         op="event",
-        pid=pl.col("pid").cast(pl.Int64),
+        pid=pl.col("pid").cast(pl.Int64, strict=False),
         program="comm",
         text=rest,
     )

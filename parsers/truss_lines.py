@@ -184,7 +184,7 @@ def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
         pid.alias("pid"),
         lwp.str.to_integer(base=10, strict=False).alias("lwp"),
         *stamps,
-        count.cast(pl.Int8).alias("n"),
+        count.cast(pl.Int8, strict=False).alias("n"),
     ]
 
 

@@ -85,9 +85,9 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
         pl.when(body.str.contains(PEER)).then("body").alias("peer"),
         pl.when(polled).then("body").alias("polled"),
         pl.when(polled & (body.str.extract(POLLED, 2) != "0"))
-        .then(body.str.extract(POLLED, 1).str.to_integer(base=10))
+        .then(body.str.extract(POLLED, 1).str.to_integer(base=10, strict=False))
         .alias("ready"),
-        body.str.extract(SEMNUM, 1).str.to_integer(base=10).alias("semnum"),
+        body.str.extract(SEMNUM, 1).str.to_integer(base=10, strict=False).alias("semnum"),
         pl.when(body.str.starts_with("siginfo:")).then("body").alias("siginfo"),
     )  # fmt: skip
     by_owner = by_line.group_by("o_line", "o_pos").agg(
@@ -211,7 +211,7 @@ def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.D
     """
     tabbed = functions["line"].str.contains("\t", literal=True)
     if tabbed.all():
-        depth = functions["line"].str.extract(r"\t( *)(?:->|<-) ", 1).str.len_chars().cast(pl.Int64) // 2
+        depth = functions["line"].str.extract(r"\t( *)(?:->|<-) ", 1).str.len_chars().cast(pl.Int64, strict=False) // 2
     else:
         levels = []
         for pid, lwp, arrow, func in functions.select_seq("pid", "lwp", "arrow", "func").iter_rows():
@@ -288,9 +288,9 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
     table = pl.DataFrame(changes, schema=schema, orient="row").with_columns_seq(pl.col("pid").fill_null(-1)).sort("row")
     at = pl.coalesce("gives", "fd").alias("at")
-    left = frame.with_columns_seq(at, pl.col("row").cast(pl.Int64), pl.col("pid").fill_null(-1).alias("who")).drop(
-        "peer", "ip", "port"
-    )
+    left = frame.with_columns_seq(
+        at, pl.col("row").cast(pl.Int64, strict=False), pl.col("pid").fill_null(-1).alias("who")
+    ).drop("peer", "ip", "port")
     joined = left.join_asof(
         table.rename({"pid": "who"}),
         on="row",

@@ -123,7 +123,9 @@ class Trace:
             return frame
         line = pl.col("line")
         cut = line.str.extract_groups(tl.OF_DAY).struct.rename_fields(["front", "stamp", "h", "m", "s", "rest"])
-        seconds = sum((pl.col(c).cast(pl.Int64) * k for c, k in (("h", 3600), ("m", 60), ("s", 1))), pl.lit(0))
+        seconds = sum(
+            (pl.col(c).cast(pl.Int64, strict=False) * k for c, k in (("h", 3600), ("m", 60), ("s", 1))), pl.lit(0)
+        )
         parts = frame.with_columns_seq(cut.alias("cut")).unnest("cut")
         stamp = pl.format("{}.{}", seconds, pl.col("stamp").str.slice(9, 4))
         # The longest stamp has nine decimals; blanks make up for what is shorter now.
@@ -323,7 +325,7 @@ class Trace:
             self._remember(events)
             carried = int((linked["kind"] == "carried").sum())  # they stand in front
             order = linked[carried:].select_seq(
-                *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64).alias("seq"),
+                *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64, strict=False).alias("seq"),
                 pl.col("t").alias("t_local"), *_LINKED,
             )  # fmt: skip
             del events, linked

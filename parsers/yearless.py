@@ -19,7 +19,7 @@ HALF_YEAR = 183 * 86400.0
 def day_seconds(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
     """Give the wall seconds of a day's midnight; a day that does not exist is NULL (`pl.date` would raise)."""
     date = pl.format("{}-{}-{}", year, month, day).str.to_date("%Y-%m-%d", strict=False)
-    return date.cast(pl.Int32).cast(pl.Float64) * 86400
+    return date.cast(pl.Int32, strict=False).cast(pl.Float64) * 86400
 
 
 def clock_seconds() -> pl.Expr:
@@ -47,7 +47,8 @@ def seconds(rows: pl.DataFrame, hints: Hints, state: State) -> pl.Series:
     placed = rows.select(month=month, day=day, clock=clock, rough=rough)
     before = pl.col("rough").forward_fill().shift().fill_null(pl.lit(state.get("rough"), pl.Float64))
     placed = placed.with_columns(
-        year=pl.lit(year) + (before - pl.col("rough") > HALF_YEAR).fill_null(False).cum_sum().cast(pl.Int64)
+        year=pl.lit(year)
+        + (before - pl.col("rough") > HALF_YEAR).fill_null(False).cum_sum().cast(pl.Int64, strict=False)
     )
     known = placed["rough"].drop_nulls()
     if len(known):

@@ -202,7 +202,7 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     stamps = {x: _wall(x) for x in named.filter(is_ == "stamp")["line"].unique()}
     mark = (is_ == "firing") | (is_ == "stamp")
     # Before its first mark an output is sample 1; the first mark opens sample 1 too.
-    marks = mark.cum_sum().cast(pl.Int64) + state.get("marks", 0)
+    marks = mark.cum_sum().cast(pl.Int64, strict=False) + state.get("marks", 0)
 
     def under(values: pl.Expr, name: str) -> pl.Expr:
         return values.forward_fill().fill_null(pl.lit(state.get(name), pl.String)).alias(name)

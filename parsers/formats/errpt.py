@@ -114,7 +114,7 @@ def _short(frame: pl.DataFrame, out: Tables) -> None:
     rows = rows.filter(pl.col("code").is_not_null())
     if rows.is_empty():
         return
-    number = {n: pl.col(n).cast(pl.Int32) for n in ("mon", "day", "h", "m", "year")}
+    number = {n: pl.col(n).cast(pl.Int32, strict=False) for n in ("mon", "day", "h", "m", "year")}
     # Two digits: the tool is younger than 1970.
     year = number["year"] + pl.when(number["year"] < 70).then(2000).otherwise(1900)
     valid = (number["h"] < 24) & (number["m"] < 60)

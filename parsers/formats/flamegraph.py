@@ -35,8 +35,8 @@ from parsers.tables import State, Tables, line_span
 
 FOLDED = r"^(?:\^C)?[ \t]*(\S.*?)[ \t]+([0-9]+(?:\.[0-9]+)?)(?:[ \t]+([0-9]+(?:\.[0-9]+)?))?$"
 BOX = re.compile(
-    r"<title>([^<]*?) \(([0-9][0-9,. ]*) (samples|counts?|[a-z]+), ([0-9.]+)%[^<]*\)</title>[^<]*"
-    r'<rect x="([0-9.]+)%?" y="([0-9.]+)" width="([0-9.]+)%?" height="([0-9.]+)"'
+    r"<title>([^<]*?) \(([0-9][0-9, ]*(?:\.[0-9]+)?) (samples|counts?|[a-z]+), ([0-9]+(?:\.[0-9]+)?)%[^<]*\)</title>[^<]*"
+    r'<rect x="([0-9]+(?:\.[0-9]+)?)%?" y="([0-9]+(?:\.[0-9]+)?)" width="([0-9]+(?:\.[0-9]+)?)%?" height="([0-9.]+)"'
 )
 BOXES = 200_000
 """A graph of more boxes is cut there, with a note."""

@@ -235,7 +235,7 @@ def _linux(lines: pl.DataFrame, out: Tables, state: State) -> None:
     # Rules since the last class: after the first stand those who waited, after the second those who held the lock.
     rules = pl.col("rule").cum_sum()
     base = pl.when("cls").then(rules).forward_fill().fill_null(-state.get("rules", 0))
-    shaped = shaped.with_columns(since=(rules - base).cast(pl.Int64))
+    shaped = shaped.with_columns(since=(rules - base).cast(pl.Int64, strict=False))
     if len(shaped):
         state["rules"] = shaped["since"].item(-1)
     out.read(

@@ -168,7 +168,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 def _sampled(rows: pl.DataFrame, begins: pl.Expr, state: State) -> pl.DataFrame:
     """Number samples: each row for which `begins` is true starts one; rows before the first belong to number 1."""
-    begun = pl.lit(state.get("sample", 0)) + begins.fill_null(False).cum_sum().cast(pl.Int64)
+    begun = pl.lit(state.get("sample", 0)) + begins.fill_null(False).cum_sum().cast(pl.Int64, strict=False)
     rows = rows.with_columns(sample=begun)
     if len(rows):
         state["sample"] = int(rows["sample"][-1])

@@ -146,7 +146,9 @@ def _located(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     kind = pl.when(pl.col("stamp_kind") == "epoch").then(pl.lit("wall-utc")).when(is_stamp).then(pl.lit("wall-local"))
     starts = (pl.col("stamp_kind") == "zzz").fill_null(False) | pl.col("is_banner") | line.str.contains(CONFIGURATION)
     lines = lines.with_columns(
-        segment=starts.cum_sum().cast(pl.Int64) + state.get("segment", 0), is_stamp=is_stamp, head_time=head_time
+        segment=starts.cum_sum().cast(pl.Int64, strict=False) + state.get("segment", 0),
+        is_stamp=is_stamp,
+        head_time=head_time,
     )
     zone = pl.when("is_stamp").then(pl.col("zone").fill_null(""))
     held = lines.select("stamp", kind.alias("clock_kind"), zone.alias("zone"), "head_time")

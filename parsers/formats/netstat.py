@@ -203,8 +203,8 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
     lines = frame.filter(~line.str.contains(PAIRS)).with_columns(
         group=line.str.extract(GROUP).str.to_lowercase(),
         section=line.str.extract(SECTION, 2).str.strip_suffix(":"),
-        deep=line.str.extract(SECTION, 1).str.len_chars().cast(pl.Int64),
-        indent=line.str.extract(r"^([ \t]*)").str.len_chars().cast(pl.Int64),
+        deep=line.str.extract(SECTION, 1).str.len_chars().cast(pl.Int64, strict=False),
+        indent=line.str.extract(r"^([ \t]*)").str.len_chars().cast(pl.Int64, strict=False),
     )
     headed = lines.with_columns(
         section=pl.when(pl.col("group").is_not_null())

@@ -75,6 +75,6 @@ def parse(source: Source, out: Tables, state: State) -> State:
             "line_no", "t_local", sample=pl.max_horizontal("sample", pl.lit(1, pl.Int64)),
             proto=pl.coalesce("proto", pl.when(inet).then(pl.lit("tcp")).otherwise(pl.lit("unix"))), state=pl.lit("LISTEN"),
             local_ip=pl.when(inet).then(address(pl.col("local"))), local_port=pl.when(inet).then(port(pl.col("local"))),
-            recvq=pl.col("waiting").cast(pl.Int64), sendq=pl.col("most").cast(pl.Int64),
+            recvq=pl.col("waiting").cast(pl.Int64, strict=False), sendq=pl.col("most").cast(pl.Int64, strict=False),
         ))  # fmt: skip
     return state

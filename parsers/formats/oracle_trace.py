@@ -345,9 +345,9 @@ def _hide(rows: pl.DataFrame, out: Tables, first: int) -> None:
     line = pl.col("line")
     here = rows.filter(pl.col("line_no") >= first)
     for shape, pattern, kind in (("dump", _PAYLOAD, "payload"), ("plain", _VALUE, "bind")):
-        front = line.str.extract(pattern, 1).str.len_chars().cast(pl.Int64)
+        front = line.str.extract(pattern, 1).str.len_chars().cast(pl.Int64, strict=False)
         out.secrets(here.filter((pl.col("shape") == shape) & line.str.contains(pattern)).select(
-            "line_no", front.alias("from"), line.str.len_chars().cast(pl.Int64).alias("to"), kind=pl.lit(kind)
+            "line_no", front.alias("from"), line.str.len_chars().cast(pl.Int64, strict=False).alias("to"), kind=pl.lit(kind)
         ))  # fmt: skip
     texts = here.filter(
         (pl.col("shape") == "text") & (line.str.contains("'", literal=True) | line.str.contains(r"(?i)identified\s+by"))

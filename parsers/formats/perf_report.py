@@ -142,7 +142,7 @@ def _shaped(lines: pl.DataFrame, state: State) -> pl.DataFrame:
         .forward_fill()
         .fill_null(pl.lit(state.get("event"), pl.String)),
         frame=pl.when(pl.lit(state["variant"] == "top")).then(
-            (is_ == "screen").fill_null(False).cum_sum().cast(pl.Int64) + state.get("frame", 0)
+            (is_ == "screen").fill_null(False).cum_sum().cast(pl.Int64, strict=False) + state.get("frame", 0)
         ),
         heading=pl.when(is_ == "heading").then(text).forward_fill().fill_null(pl.lit(state.get("heading"), pl.String)),
     )
@@ -258,7 +258,7 @@ def _wrapped(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables) -> pl.DataFr
     joined = rows.join(following, on="line_no", how="left", maintain_order="left")
     return joined.with_columns(
         symbol=pl.coalesce("symbol", "wrapped"),
-        line_end=pl.col("line_no") + pl.col("wrapped").is_not_null().cast(pl.Int64),
+        line_end=pl.col("line_no") + pl.col("wrapped").is_not_null().cast(pl.Int64, strict=False),
     ).drop("wrapped")
 
 

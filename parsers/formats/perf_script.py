@@ -182,7 +182,7 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
     texts = frames.select(pl.coalesce(known, located, pl.lit("[unknown]"))).to_series()
     owner = rows["group"].search_sorted(frames["group"])
     told = pl.col("event").is_not_null()
-    pid = pl.col("pid").cast(pl.Int64)
+    pid = pl.col("pid").cast(pl.Int64, strict=False)
     rows = rows.select(
         line_no=pl.coalesce("line_no", "from"),
         line_end=pl.coalesce("to", "line_no"),
@@ -191,7 +191,7 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
         weight=pl.when(told).then(1.0),
         unit=pl.lit("samples"),
         pid=pid,
-        lwp=pl.coalesce(pl.col("lwp").cast(pl.Int64), pid),
+        lwp=pl.coalesce(pl.col("lwp").cast(pl.Int64, strict=False), pid),
         comm="comm",
         frames=nested(texts, owner, len(rows)),
         kernel=is_kernel(pl.col("dso")),

@@ -210,7 +210,7 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     before = pl.col("t_local").forward_fill().shift(1).fill_null(last)
     marks = rows.select((pl.col("t_local") != before).fill_null(False).cum_sum()).to_series()
     timed = pl.col("t_local").is_not_null()
-    rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64) + number))
+    rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64, strict=False) + number))
     steps = rows.filter(timed).group_by("sample", maintain_order=True).agg(pl.col("t_local").first())
     fresh = (pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9)
     fresh = pl.when(fresh < 0).then("t_local").otherwise(fresh)  # another perf has begun

@@ -142,7 +142,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         before = state.get("icmp_seq")
         rows = rows.with_columns(
             elapsed_s=pl.coalesce(number, pl.col("fp_ms").cast(pl.Float64) / 1000),
-            icmp=pl.coalesce("seq_no", "bad1", "bad2", "fp_seq").cast(pl.Int64),
+            icmp=pl.coalesce("seq_no", "bad1", "bad2", "fp_seq").cast(pl.Int64, strict=False),
             t_local=pl.col("stamp").cast(pl.Float64),
             ok=~failed & ~line.str.contains(r"DUP!"),
             err=pl.when(failed).then(pl.coalesce(pl.col("why"), pl.lit("timed out"))),

@@ -274,7 +274,7 @@ def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.
     cells.setdefault("kbytes", pl.lit(None, pl.Float64))  # A damaged header may have lost it.
     if dirty:
         cells["dirty_kb"] = pl.sum_horizontal(dirty, ignore_nulls=False)
-    rows = rows.with_columns(addr=pl.col("addr").str.to_integer(base=16, dtype=pl.UInt64), **cells)
+    rows = rows.with_columns(addr=pl.col("addr").str.to_integer(base=16, dtype=pl.UInt64, strict=False), **cells)
     return rows.with_columns(**_rest(columns, variant)).drop("cells", "numbers", "rest", "line", "header", "shape")
 
 

@@ -179,7 +179,7 @@ def _procmap(frame: pl.DataFrame, out: Tables, state: State) -> None:
     rows = (
         located.with_columns(g=groups, inode=pl.lit(None, pl.String)).unnest("g").filter(pl.col("from").is_not_null())
     )
-    address = pl.col("from").str.to_integer(base=16, dtype=pl.UInt64)
+    address = pl.col("from").str.to_integer(base=16, dtype=pl.UInt64, strict=False)
     kb = pl.col("kb").cast(pl.Float64)
     out.add("pmap", rows.select("line_no", "pid", "command", "mode", "mapping", *named(), addr=address, kbytes=kb))
     totals = located.filter(line.str.contains(TOTAL))

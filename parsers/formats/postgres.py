@@ -159,7 +159,7 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 def _csvlog(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     line = pl.col("line")
     # A record goes on in the next line while a quote is open.
-    quotes = frame["line"].str.count_matches('"').cast(pl.Int64).cum_sum() + int(state.get("quotes", 0))
+    quotes = frame["line"].str.count_matches('"').cast(pl.Int64, strict=False).cum_sum() + int(state.get("quotes", 0))
     inside = quotes.shift(1, fill_value=int(state.get("quotes", 0))) % 2 == 1
     begins = frame["line"].str.contains(CSV)
     if (inside & begins).any():

@@ -253,7 +253,7 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     said = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
     out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=said))
     timed = timed.with_columns(
-        restart=back.cum_sum().cast(pl.Int64) + state.get("restarts", 0),
+        restart=back.cum_sum().cast(pl.Int64, strict=False) + state.get("restarts", 0),
         t_local=pl.when(pl.col("at").is_not_null()).then(pl.col("at") + 86400.0 * fall),
         day=fall,
         at=pl.col("at").forward_fill().fill_null(pl.lit(state.get("t_top"))),
@@ -326,7 +326,7 @@ def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
     """The columns of `ps`; the last word behind the slash is the number of threads, or the thread itself."""
     process = facts(cells)
     if "process" in cells.columns and "lwp" not in process.columns:  # illumos has a column LWPID: `204 PROGRAM/method`
-        last = cells.select("line_no", tail=pl.col("process").str.extract(r"/([0-9]+)$").cast(pl.Int64))
+        last = cells.select("line_no", tail=pl.col("process").str.extract(r"/([0-9]+)$").cast(pl.Int64, strict=False))
         process = process.join(last, on="line_no").rename({"tail": "lwp" if by_thread else "nlwp"})
     return process
 

@@ -193,7 +193,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
     zero = text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False)
     # Behind the outermost frame and a blank line another stack stands, also where nobody pasted its head.
     below = (pl.col("frame") & (text.shift(1) == "") & text.shift(2).str.contains(OUTERMOST)).fill_null(False)
-    taken = (pl.col("frame").cum_sum() - pl.col("frame").cast(pl.UInt32)).over(fresh.cum_sum()) > 0
+    taken = (pl.col("frame").cum_sum() - pl.col("frame").cast(pl.UInt32, strict=False)).over(fresh.cum_sum()) > 0
     marked = lines.with_columns(
         pid=pid.fill_null(pl.lit(state.get("pid"), pl.Int64)),
         comm=comm.fill_null(pl.lit(state.get("comm"), pl.String)),

@@ -106,7 +106,9 @@ def _text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state:
         lines = sysstat_pairs.classed(frame, source, out, state)
     else:
         frame = rejoin(frame, source, out, BEGINS)
-        lines = classed(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)), source, out, state)
+        lines = classed(
+            frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64, strict=False)), source, out, state
+        )
         banner_rows(lines, out, state)
     out.read(lines.filter(pl.col("shape").is_in(["banner", "heading", "config", "average", "idle"]))["line_no"])
     counting = pl.col("is_heading") | pl.col("shape").is_in(["row", "idle"])

@@ -105,7 +105,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         is_head = line.str.contains(heads)
         # Two lines of one header stand together.
         begins = is_head & ~is_head.shift().fill_null(bool(state.get("after_head")))
-        begun = pl.lit(state.get("sample", 0)) + begins.cum_sum().cast(pl.Int64)
+        begun = pl.lit(state.get("sample", 0)) + begins.cum_sum().cast(pl.Int64, strict=False)
         frame = frame.with_columns(sample=begun, is_head=is_head)
         if len(frame):
             state |= {"sample": int(frame["sample"][-1]), "after_head": bool(frame["is_head"][-1])}

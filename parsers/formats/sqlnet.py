@@ -347,8 +347,8 @@ def _with(rows: pl.DataFrame, more: pl.DataFrame, place: net_threads.Longs) -> p
 def _environment(records: pl.DataFrame) -> pl.DataFrame:
     """Give the places of the values in `env[0] = NAME=VALUE`."""
     env = records.filter(pl.col("func") == "nlpcaini").filter(pl.col("text").str.starts_with("env["))
-    value = pl.col("text").str.extract(_VARIABLE).fill_null("").str.len_chars().cast(pl.Int64)
-    end = pl.col("line").str.len_chars().cast(pl.Int64)
+    value = pl.col("text").str.extract(_VARIABLE).fill_null("").str.len_chars().cast(pl.Int64, strict=False)
+    end = pl.col("line").str.len_chars().cast(pl.Int64, strict=False)
     return env.select_seq("line_no", (end - value).alias("from"), end.alias("to"), kind=pl.lit("environment"))
 
 

@@ -15,6 +15,8 @@ Known gaps: the statistics at the end and the explanations of codes give no rows
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
 from parsers import net_descriptors
@@ -65,6 +67,8 @@ _BEGINS = (
     r"|^(?:NS|NT|OS|Protocol) (?:Error|Generic)|^(?:User|System) return|^ *(?:NS|NT|OS) "
 )
 """How lines begin, whole or broken."""
+
+_WHEN = re.compile(r"([0-9]{1,4})-([0-9]{1,2})-([0-9]{1,2}) ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 
 
 def claim(head: Head) -> Claim | None:
@@ -198,7 +202,8 @@ def _side(blocks: pl.DataFrame) -> str | None:
 
 def _seconds(text: str) -> float | None:
     """Seconds of `014-11-15 16:44:06.389016`: the year's first digit is lost, and Oracle Net has no traces of other millennia."""
-    day, clock = text.split(" ")
-    year, month, date = (int(p) for p in day.split("-"))
-    hour, minute, second = clock.split(":")
-    return wall_seconds(year + 2000 if year < 1000 else year, month, date, int(hour), int(minute), float(second))
+    found = _WHEN.fullmatch(text)
+    if found is None:
+        return None
+    year, month, date, hour, minute = (int(found[i]) for i in range(1, 6))
+    return wall_seconds(year + 2000 if year < 1000 else year, month, date, hour, minute, float(found[6]))

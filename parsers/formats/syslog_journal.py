@@ -103,7 +103,7 @@ def _write(rows: pl.DataFrame, out: Tables, state: State) -> None:
     cursor = pl.coalesce("t1", "t2").str.to_integer(base=16, strict=False)
     us = pl.coalesce(sent, cursor, kept)
     code = pl.col("text").str.extract(_CODE, 1) + pl.col("text").str.extract(_CODE, 2)
-    level = pl.col("level").cast(pl.Int64).replace_strict(dict(enumerate(LEVELS)), return_dtype=pl.String)
+    level = pl.col("level").cast(pl.Int64, strict=False).replace_strict(dict(enumerate(LEVELS)), return_dtype=pl.String)
     rows = rows.with_columns(
         t_local=us // 1_000_000 + (us % 1_000_000) / 1e6,
         program=pl.coalesce("name", "comm"),

@@ -192,7 +192,8 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     lines = grid.under(stamped(frame), heading, state)
     starts = (pl.col("stamp_kind") == "zzz").fill_null(False) | line.str.contains(CONFIGURATION)
     lines = lines.with_columns(
-        segment=starts.cum_sum().cast(pl.Int64) + state.get("segment", 0), is_stamp=pl.col("stamp").is_not_null()
+        segment=starts.cum_sum().cast(pl.Int64, strict=False) + state.get("segment", 0),
+        is_stamp=pl.col("stamp").is_not_null(),
     )
     kind = (
         pl.when(pl.col("stamp_kind") == "epoch")
@@ -213,10 +214,10 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     days = grid.sparse(lines, line.str.starts_with("# Starting"), day_number(year, month, day))
     told = state.get("day", [None, 0])
     if told[0] is None and source.hints.date:
-        told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32)[0]), 0]
+        told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
     lines = lines.with_columns(days.alias("day"))
     lines = lines.with_columns(
-        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64) + told[1],
+        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64, strict=False) + told[1],
         day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
     )
     state["day"] = [lines["day"][-1], lines["dated"][-1]]
@@ -299,7 +300,7 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     timed = rows.with_columns(parts.alias("g"), ap=pl.lit(None, pl.String)).unnest("g").with_columns(at=of_day())
     alone = pl.when(pl.col("date").is_null()).then(pl.col("at"))
     timed = timed.with_columns(since=running(timed.select(alone).to_series(), timed["dated"], state))
-    day = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64) * DAY
+    day = pl.col("date").str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64) * DAY
     since = pl.col("since") + pl.col("day").fill_null(0.0) * DAY
     t = timed.select(t=pl.coalesce(day + pl.col("at"), since, "stamp"))["t"]
     if timed.filter(pl.col("since").is_not_null() & pl.col("day").is_null()).height:

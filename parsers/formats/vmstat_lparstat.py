@@ -83,7 +83,9 @@ def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
     starts = line.str.contains(CONFIGURATION) | (pl.col("stamp_kind") == "zzz").fill_null(False)
     kind = pl.when(pl.col("stamp_kind") == "epoch").then(pl.lit("wall-utc")).when(is_stamp).then(pl.lit("wall-local"))
     lines = lines.with_columns(
-        segment=starts.cum_sum().cast(pl.Int64) + state.get("segment", 0), is_stamp=is_stamp, clock_kind=kind
+        segment=starts.cum_sum().cast(pl.Int64, strict=False) + state.get("segment", 0),
+        is_stamp=is_stamp,
+        clock_kind=kind,
     ).with_columns(zone=pl.when(is_stamp).then(pl.col("zone").fill_null("")))
     carried = zip(("stamp", "clock_kind", "zone"), state.get("stamp", [None] * 3), strict=True)
     types = {"stamp": pl.Float64(), "clock_kind": pl.String(), "zone": pl.String()}
