@@ -160,8 +160,8 @@ class Scanner:
     def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
         """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below.
 
-        `near` numbers the lines that hold a whole keyword. Without one in either line, the last character above and the
-        first one below must stand side by side in some keyword: they do not where both are digits, as in most traces.
+        `near` numbers the lines that hold a whole keyword. Without one in either line, some keyword must go on behind the
+        last character above, and one with the first character below: none does with a digit, as most traces begin.
         """
         lines = frame["line"]
         size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
