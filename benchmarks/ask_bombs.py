@@ -42,7 +42,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from incidents import access
 from incidents.actions import artifacts, rooms
-from incidents.models.membership import Membership
+from incidents.models.people.membership import Membership
 from pathlib import Path
 made = []
 for place in range({people}):
@@ -66,7 +66,7 @@ print("RESULT" + json.dumps({{"slug": incident.slug, "sessions": made}}))
 """
 WAITING = """
 import json
-from incidents.models.job import Job
+from incidents.models.room.job import Job
 print("RESULT" + json.dumps(Job.objects.filter(state__in=("queued", "running")).count()))
 """
 

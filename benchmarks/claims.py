@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import keep
-from parsers.recognition import recognise
+from parsers.layout.recognition import recognise
 from parsers.registry import formats_of, modules, rank
-from parsers.source import HEAD_BYTES, Head
+from parsers.text.source import HEAD_BYTES, Head
 
 CORPUS = Path(__file__).resolve().parent.parent / "tests" / "corpus"
 TARGET_MS = 20.0

@@ -33,7 +33,7 @@ print("RESULT1")
 """
 STATE = """
 import json
-from incidents.models.incident import Incident
+from incidents.models.room.incident import Incident
 room = Incident.objects.get(slug={slug!r})
 last = room.evaluations.order_by("-number").first()
 print("RESULT" + json.dumps({{"state": room.artifacts.get().state, "cause": room.artifacts.get().cause, "clocks": len(last.report["clocks"]) if last else 0}}))

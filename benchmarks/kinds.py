@@ -24,7 +24,7 @@ from benchmarks.machine import keep
 from parsers.errors import ParserError
 from parsers.reading import Account, read
 from parsers.registry import all_formats
-from parsers.source import Hints
+from parsers.text.source import Hints
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS, PERFORMANCE = ROOT / "tests" / "corpus", ROOT / "docs" / "performance.md"

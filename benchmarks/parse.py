@@ -102,8 +102,8 @@ import json, os, resource, sys, time
 from pathlib import Path
 from parsers.reading import read
 from parsers.registry import modules
-from parsers.secret_words import without_secrets
-from parsers.source import Hints, Limits
+from parsers.secrets.words import without_secrets
+from parsers.text.source import Hints, Limits
 modules()
 without_secrets("password=S3cret7")  # imports the library's detectors
 def peak(pid):
@@ -221,8 +221,8 @@ def line_n_ms(path: Path, reading: Path, lines: int) -> float:
 
 def line_50m_ms(scratch: Path) -> float:
     """Time to open a file of 60 million short lines at line 50,000,000, from the manifest to the text; median of 5."""
-    from parsers import parquet
     from parsers.lines import LineReader
+    from parsers.tables import parquet
 
     path, reading, count, width = scratch / "short.txt", scratch / "short", 60_000_000, 12
     with path.open("wb") as stream:

@@ -55,7 +55,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from incidents import access
 from incidents.actions import artifacts, rooms, tokens
-from incidents.models.membership import Membership
+from incidents.models.people.membership import Membership
 from pathlib import Path
 sizes = {sizes}
 made, n = [], 0
@@ -86,13 +86,13 @@ print("RESULT" + json.dumps(made))
 """
 WAITING = """
 import json
-from incidents.models.job import Job
+from incidents.models.room.job import Job
 print("RESULT" + json.dumps(Job.objects.filter(state__in=("queued", "running")).count()))
 """
 EVENTS = """
 import json
-from incidents.models.event import Event
-from incidents.models.note import Note
+from incidents.models.room.event import Event
+from incidents.models.words.note import Note
 at = {{}}
 for room, note, when in Event.objects.filter(kind="note").values_list("incident_id", "object", "made_at"):
     at[note] = when.timestamp()

@@ -1,6 +1,6 @@
 """A database as after years of use: many rooms, artifacts, findings and notes; and what its list pages cost then.
 
-`seed(...)` fills the database of the process it runs in (tests/incidents/test_query_plans.py uses a share of it).
+`seed(...)` fills the database of the process it runs in (tests/incidents/models/test_query_plans.py uses a share of it).
 `python -m benchmarks.seeding [--share 1.0]` starts Exhibit in a folder of its own, fills it and fetches every list page;
 the last line is one JSON object: per page the queries and the milliseconds, for a member, and for one who has all rooms.
 """
@@ -39,10 +39,10 @@ def seed(rooms: int, artifacts: int, findings: int, notes: int) -> dict[str, Any
     from django.db import connection
     from django.utils import timezone
 
-    from incidents.models.activity import Activity
-    from incidents.models.incident import Incident, RoomCounter, Status
-    from incidents.models.membership import Membership
-    from incidents.models.standing import Milestone
+    from incidents.models.people.membership import Membership
+    from incidents.models.room.activity import Activity
+    from incidents.models.room.incident import Incident, RoomCounter, Status
+    from incidents.models.room.standing import Milestone
 
     now = timezone.now().replace(microsecond=0)
     first = User.objects.count()
@@ -124,13 +124,13 @@ def _spread(rooms: int, rows: int) -> list[int]:
 def _content(
     rooms: list[Any], users: list[Any], artifacts: list[int], findings: list[int], notes: list[int], now: datetime
 ) -> None:
-    from incidents.models.action import Action
-    from incidents.models.artifact import Artifact
-    from incidents.models.decision import Decision
-    from incidents.models.finding import Evaluation, Finding, FindingVersion
-    from incidents.models.note import Note
-    from incidents.models.reading import Part, Reading
-    from incidents.models.verdict import Verdict
+    from incidents.models.evidence.artifact import Artifact
+    from incidents.models.evidence.reading import Part, Reading
+    from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+    from incidents.models.judging.verdict import Verdict
+    from incidents.models.plan.action import Action
+    from incidents.models.plan.decision import Decision
+    from incidents.models.words.note import Note
 
     evaluations = Evaluation.objects.bulk_create(
         Evaluation(

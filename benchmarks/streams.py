@@ -23,7 +23,7 @@ import json, time
 from django.contrib.auth.models import User
 from incidents import access
 from incidents.actions import notes
-from incidents.models.event import Event
+from incidents.models.room.event import Event
 room = access.enter(User.objects.get(username="bench"), {slug!r})
 at = {{}}
 for number in range({events}):

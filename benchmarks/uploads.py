@@ -29,7 +29,7 @@ print("RESULT" + json.dumps(tokens.create(room, "bench")))
 """
 STATE = """
 import json
-from incidents.models.incident import Incident
+from incidents.models.room.incident import Incident
 room = Incident.objects.get(slug={slug!r})
 last = room.evaluations.order_by("-number").first()
 print("RESULT" + json.dumps({{

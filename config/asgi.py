@@ -29,15 +29,15 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] != "http":
         raise ValueError(f"cannot serve {scope['type']!r} connections; start the server with --lifespan off")
     if UPLOADS.match(scope["path"]):
-        from incidents.uploads import application as uploads  # after Django's set-up: it reads models
+        from incidents.doors.uploads import application as uploads  # after Django's set-up: it reads models
 
         await uploads(scope, receive, send)
     elif scope["method"] in ("PUT", "POST") and GIVING.match(scope["path"]):
-        from incidents import giving
+        from incidents.doors import upload_links
 
         if scope["method"] == "PUT":
-            await giving.application(scope, receive, send)
+            await upload_links.application(scope, receive, send)
         else:
-            await giving.guarded(scope, receive, send, pages)
+            await upload_links.guarded(scope, receive, send, pages)
     else:
         await pages(scope, receive, send)

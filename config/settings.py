@@ -25,7 +25,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 EXHIBIT_VAR = env_path("EXHIBIT_VAR", BASE_DIR / "var")
 # Originals and tables. Files of one room may be large: put this on the big disk.
 EVIDENCE_ROOT = env_path("EXHIBIT_EVIDENCE_ROOT", EXHIBIT_VAR / "evidence")
-# Ordinary forms above 2.5 MB are spooled here; large uploads never are (incidents/uploads.py).
+# Ordinary forms above 2.5 MB are spooled here; large uploads never are (incidents/doors/uploads.py).
 FILE_UPLOAD_TEMP_DIR = EXHIBIT_VAR / "tmp"
 STATIC_ROOT = EXHIBIT_VAR / "static"
 EMAIL_FILE_PATH = EXHIBIT_VAR / "mail"

@@ -15,9 +15,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from incidents.errors import NotAllowed, NotAMember, RoomClosed
-from incidents.models.incident import Incident
-from incidents.models.link import UploadToken, hash_secret
-from incidents.models.membership import Membership, Role
+from incidents.models.people.link import UploadToken, hash_secret
+from incidents.models.people.membership import Membership, Role
+from incidents.models.room.incident import Incident
 
 
 class Right(StrEnum):

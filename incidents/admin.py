@@ -12,11 +12,11 @@ from django.http import HttpRequest
 
 from incidents.actions.closing_accounts import close_account
 from incidents.errors import Refused
-from incidents.models.activity import Activity
-from incidents.models.artifact import Artifact
-from incidents.models.incident import Incident
-from incidents.models.job import Job
-from incidents.models.membership import Membership
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.people.membership import Membership
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident
+from incidents.models.room.job import Job
 
 admin.site.unregister(User)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 from django.apps import AppConfig
@@ -19,7 +19,7 @@ class IncidentsConfig(AppConfig):
         """Load each file of `incidents/models/`: its `__init__.py` stays empty, so nobody else would."""
         super().import_models()
         package = import_module("incidents.models")
-        for module in iter_modules(package.__path__, "incidents.models."):
+        for module in walk_packages(package.__path__, "incidents.models."):
             import_module(module.name)
 
     def ready(self) -> None:
@@ -28,7 +28,7 @@ class IncidentsConfig(AppConfig):
 
 
 def _end_streams(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
-    from incidents import live  # models may be read only when the apps are ready
+    from incidents.storage import live  # models may be read only when the apps are ready
 
     if user is not None and request.session.session_key:
         live.end_streams(user.pk, session=request.session.session_key)

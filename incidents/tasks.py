@@ -15,13 +15,14 @@ from django.db import connection, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerAway
 
-from incidents import analysis, arrivals, closing, deliveries, expiring, ingest, live, mails, store
 from incidents.errors import IncidentError, StoreError
-from incidents.models.artifact import Artifact
-from incidents.models.database import AWAY
-from incidents.models.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
-from incidents.models.reading import Reading, ReadingState
-from incidents.models.upload import Upload
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.evidence.reading import Reading, ReadingState
+from incidents.models.evidence.upload import Upload
+from incidents.models.room.job import ATTEMPTS, Job, JobKind, LeaseLost, Queue
+from incidents.storage import live, store
+from incidents.storage.database import AWAY
+from incidents.work import analysis, arrivals, closing, deliveries, expiring, ingest, mails
 
 log = structlog.get_logger(__name__)
 

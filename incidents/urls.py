@@ -5,47 +5,42 @@ from __future__ import annotations
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
-from incidents.views import (
-    accounts,
-    activity,
-    artifacts,
-    ask,
-    board,
-    borders,
-    case,
-    clocks,
-    compare,
-    complete,
-    evidence,
-    exports,
-    findings,
-    give,
-    help,
-    lines,
-    live,
-    members,
-    notes,
-    notifications,
-    plan,
-    presence,
-    questions,
-    ranges,
-    requests,
-    room,
-    rooms,
-    rules,
-    saved_queries,
-    search,
-    shared,
-    similar,
-    standing,
-    summary,
-    threads,
-    thresholds,
-    timeline,
-    webhooks,
-)
-from incidents.views.shell import open_page, page
+from incidents.pages.ask import saved
+from incidents.pages.ask import views as ask
+from incidents.pages.board import views as board
+from incidents.pages.case import views as case
+from incidents.pages.clocks import views as clocks
+from incidents.pages.compare import borders
+from incidents.pages.compare import views as compare
+from incidents.pages.evidence import questions
+from incidents.pages.evidence import receiving as artifacts
+from incidents.pages.evidence import views as evidence
+from incidents.pages.findings import views as findings
+from incidents.pages.help import views as help
+from incidents.pages.lines import views as lines
+from incidents.pages.notes import completion as complete
+from incidents.pages.notes import discussions as threads
+from incidents.pages.notes import views as notes
+from incidents.pages.notifications import views as notifications
+from incidents.pages.people import accounts, activity
+from incidents.pages.people import views as members
+from incidents.pages.plan import views as plan
+from incidents.pages.requests import views as requests
+from incidents.pages.room import live, presence
+from incidents.pages.room import views as room
+from incidents.pages.rooms import views as rooms
+from incidents.pages.rules import thresholds
+from incidents.pages.rules import views as rules
+from incidents.pages.search import views as search
+from incidents.pages.shell import open_page, page
+from incidents.pages.similar import views as similar
+from incidents.pages.status import views as standing
+from incidents.pages.summary import shared
+from incidents.pages.summary import views as summary
+from incidents.pages.timeline import exports, ranges
+from incidents.pages.timeline import views as timeline
+from incidents.pages.upload_link import views as give
+from incidents.pages.webhooks import views as webhooks
 
 
 class KeyConverter(StringConverter):
@@ -121,7 +116,7 @@ urlpatterns = [
     path("shared/<str:token>/", shared.shared_page(shared.shared), name="shared-summary"),
     path("join/<str:token>/", open_page(members.join), name="join"),
     path("first/<str:token>/", open_page(accounts.first_admin), name="first-admin"),
-    path("api/", include("incidents.api.registry")),
+    path("api/", include("incidents.doors.api.registry")),
     path("notifications/", page(notifications.notifications), name="notifications"),
     path("account/close/", page(accounts.close), name="account-close"),
     path("healthz", accounts.healthz, name="healthz"),
@@ -203,8 +198,8 @@ urlpatterns = [
     path(_ROOM + "ask/rows.<answer:form>", page(ask.rows), name="ask-rows"),
     path(_ROOM + "ask/stop/", page(ask.stop), name="ask-stop"),
     path(_ROOM + "ask/rule/", page(ask.rule), name="ask-rule"),
-    path(_ROOM + "ask/save/", page(saved_queries.save), name="ask-save"),
-    path(_ROOM + "ask/saved/<int:id>/", page(saved_queries.saved), name="ask-saved"),
+    path(_ROOM + "ask/save/", page(saved.save), name="ask-save"),
+    path(_ROOM + "ask/saved/<int:id>/", page(saved.saved), name="ask-saved"),
     path(_ROOM + "thresholds/", page(thresholds.thresholds), name="thresholds"),
     path(_ROOM + "thresholds/<choice:what>/<int:id>/", page(thresholds.change), name="threshold"),
     path(_ROOM + "requests/", page(requests.requests), name="requests"),

@@ -18,7 +18,7 @@ from parsers.allocator import lean
 
 if TYPE_CHECKING:
     from parsers.reading import Account
-    from parsers.source import Hints
+    from parsers.text.source import Hints
 
 STATUS = """exit status, the worst of all files: 0 read; 2 wrong use; 3 kind unknown or two kinds equally likely;
 4 not of the kind that --kind named; 5 a limit was hit or the file cannot be opened"""
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list:
         return _list(options.json)
     if options.docs:
-        from parsers.docs import CORPUS, write_docs
+        from parsers.reference.docs import CORPUS, write_docs
 
         write_docs(Path(options.docs), Path(options.corpus) if options.corpus else CORPUS)
         return 0
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("no file given")
     lean()
     if options.rows:
-        from parsers.schema import TABLES
+        from parsers.tables.schema import TABLES
 
         if options.rows not in TABLES:
             parser.error(f"no table {options.rows!r}; there are: {', '.join(TABLES)}")
@@ -80,7 +80,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hints:
     from parsers.registry import all_formats
-    from parsers.source import Hints
+    from parsers.text.source import Hints
 
     kind, _, variant = (options.kind or "").partition("/")
     if kind and not any(f.kind == kind and variant in ("", f.variant) for f, _ in all_formats()):
@@ -105,7 +105,7 @@ def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hint
 
 def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> int:
     """Read and print one file, or all that an archive holds; gives the exit status."""
-    from parsers.archives import HEAD_BYTES, container_of
+    from parsers.containers.archives import HEAD_BYTES, container_of
     from parsers.errors import NotText, ParserError
     from parsers.reading import empty_account
 
@@ -137,10 +137,10 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
     """
     from dataclasses import replace
 
-    from parsers.archives import LeftOut, open_members
-    from parsers.collectors import Tree
+    from parsers.containers.archives import LeftOut, open_members
+    from parsers.containers.collectors import Tree
     from parsers.reading import empty_account
-    from parsers.secret_words import without_secrets
+    from parsers.secrets.words import without_secrets
 
     tree, status = Tree(), 0
     for number, member in enumerate(open_members(path, name), start=1):
@@ -218,7 +218,7 @@ def _plain(name: str) -> str:
 
 
 def _print_rows(reading: Path, table: str, limit: int | None) -> None:
-    from parsers import parquet
+    from parsers.tables import parquet
 
     left = limit
     for file in parquet.files(reading, table):
@@ -247,7 +247,7 @@ def _finite(value: Any) -> Any:
 
 
 def _shown(text: str) -> str:
-    from parsers.spelling import visible
+    from parsers.text.spelling import visible
 
     return visible(text.encode("utf-8", "backslashreplace").decode())
 

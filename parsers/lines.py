@@ -11,12 +11,12 @@ from typing import NamedTuple
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from parsers import parquet
-from parsers.dress import original_spans
 from parsers.errors import OtherReading
-from parsers.masks import mask_text
-from parsers.source import Limits, Position, TextFile
-from parsers.spelling import visible
+from parsers.secrets.masks import mask_text
+from parsers.tables import parquet
+from parsers.text.dress import original_spans
+from parsers.text.source import Limits, Position, TextFile
+from parsers.text.spelling import visible
 
 
 class Mask(NamedTuple):

@@ -31,14 +31,14 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parsers import parquet
 from parsers.allocator import lean
-from parsers.notes import LineAccount
-from parsers.parts import fallen
+from parsers.layout.parts import fallen
+from parsers.layout.tails import strange_tail
 from parsers.registry import Counter
-from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
-from parsers.tables import JSON, Batch, Domain, Sink, State, Tables
-from parsers.tails import strange_tail
+from parsers.tables import parquet
+from parsers.tables.rows import JSON, Batch, Domain, Sink, State, Tables
+from parsers.text.notes import LineAccount
+from parsers.text.source import Hints, Limits, Position, Source, TextFile, open_text
 
 WARM_BYTES = 2 * 1024 * 1024
 """So much of the run before is parsed to guess the state."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from parsers import parquet
 from parsers.errors import ParserError
 from parsers.lines import LineReader
 from parsers.reading import account_of, read
-from parsers.source import Hints
-from parsers.spelling import visible
+from parsers.tables import parquet
+from parsers.text.source import Hints
+from parsers.text.spelling import visible
 
 LINES = 200
 ROWS = 6
@@ -94,7 +94,7 @@ def _cell(value: Any) -> str:
 
 
 def _first_at(account: Any) -> str | None:
-    from parsers.times import WALL_BASE
+    from parsers.text.times import WALL_BASE
 
     for part in account.parts:
         for domain in part.domains:

@@ -18,20 +18,21 @@ from typing import Any
 
 import polars as pl
 
-from parsers import errors, parallel, parquet
-from parsers.clocks import date_question, is_zone, year_of, zone_question
-from parsers.dress import undressed_lines
+from parsers import errors, parallel
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
-from parsers.notes import LineAccount, Note
-from parsers.own_lines import own_of
-from parsers.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
-from parsers.prompts import Lead
-from parsers.recognition import Recognised, recognise
+from parsers.layout.line_owners import own_of
+from parsers.layout.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
+from parsers.layout.recognition import Recognised, recognise
+from parsers.layout.tails import strange_tail
+from parsers.provenance.prompts import Lead
 from parsers.registry import ENOUGH, Format, Ranked, choose
-from parsers.source import Hints, Limits, Position, Source, TextFile, open_text
-from parsers.tables import Domain, State, Tables
-from parsers.tails import strange_tail
-from parsers.transcripts import NAME, Transcript, transcribed
+from parsers.tables import parquet
+from parsers.tables.clock_domains import date_question, is_zone, year_of, zone_question
+from parsers.tables.rows import Domain, State, Tables
+from parsers.text.dress import undressed_lines
+from parsers.text.notes import LineAccount, Note
+from parsers.text.source import Hints, Limits, Position, Source, TextFile, open_text
+from parsers.text.transcripts import NAME, Transcript, transcribed
 
 SCHEMA = 1
 NOTES_KEPT = 200
@@ -86,7 +87,7 @@ class PartAccount:
     facts: dict[str, Any]
     domains: list[Domain]
     dress: list[str] = field(default_factory=list)
-    """What was taken off its lines before they were read; see `parsers/dress.py`."""
+    """What was taken off its lines before they were read; see `parsers/text/dress.py`."""
 
     claims: list[dict[str, Any]] = field(default_factory=list)
     """The strongest claims on it, as in `Account.claims`."""

@@ -13,9 +13,9 @@ from types import ModuleType
 
 import parsers.formats
 from parsers.errors import AmbiguousFormat, UnknownFormat
-from parsers.prompts import named_by
-from parsers.secret_words import without_secrets
-from parsers.source import Head, Hints
+from parsers.provenance.prompts import named_by
+from parsers.secrets.words import without_secrets
+from parsers.text.source import Head, Hints
 
 ENOUGH = 0.3
 """A claim below this strength does not take a file."""
@@ -87,8 +87,8 @@ class Ranked:
 @cache
 def modules() -> tuple[ModuleType, ...]:
     """Import all of `parsers/formats`; a format has FORMAT or FORMATS, `claim` and `parse`, other modules serve one."""
-    names = sorted(m.name for m in pkgutil.iter_modules(parsers.formats.__path__))
-    found = [importlib.import_module(f"parsers.formats.{name}") for name in names]
+    names = sorted(m.name for m in pkgutil.walk_packages(parsers.formats.__path__, "parsers.formats.") if not m.ispkg)
+    found = [importlib.import_module(name) for name in names]
     gc.freeze()  # what is imported stays: to look at it again in each collection costs a twentieth of a large reading
     complete = [m for m in found if hasattr(m, "claim") and hasattr(m, "parse")]
     return tuple(m for m in complete if hasattr(m, "FORMAT") or hasattr(m, "FORMATS"))

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rules.engine.sandbox import Fence
     from rules.model import Failed
-    from rules.packs import Library
-    from rules.rule import Rule
+    from rules.writing.packs import Library
+    from rules.writing.rule import Rule
 
 STATUS = """exit status: 0 evaluated, whatever it found; 2 wrong use; 3 a file of unknown kind (the rest is evaluated all the same);
 5 a limit was hit or a file cannot be opened; 6 a rule failed"""
@@ -82,7 +82,7 @@ def _arguments() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from rules.packs import open_library
+    from rules.writing.packs import open_library
 
     for folder in options.rules:
         if not Path(folder).is_dir() and not options.case_json:
@@ -107,7 +107,7 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if options.score:
         return _score(options, library, parser)
     if options.docs:
-        from rules import docs
+        from rules.reporting import docs
 
         Path(options.docs).write_text(docs.page(rules), encoding="utf-8")
         return 0
@@ -119,11 +119,11 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _judge(options: argparse.Namespace, library: Library, parser: argparse.ArgumentParser) -> int:
-    from rules import printing
-    from rules.case import Case
-    from rules.evaluate import judge
+    from rules.case.case import Case
+    from rules.case.reading import open_paths
+    from rules.judging.evaluate import judge
     from rules.model import CaseSpec
-    from rules.reading import open_paths
+    from rules.reporting import terminal
 
     scratch: AbstractContextManager[str] = (
         nullcontext("") if options.case_json else tempfile.TemporaryDirectory(prefix="exhibit-")
@@ -144,13 +144,13 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
         case = Case(spec, Path(options.cache) if options.cache else None)
         report = judge(case, library, _fence(options, parser), problems)
         if options.explain:
-            print(printing.explain(library.rules[0], report, case), end="")
+            print(terminal.explain(library.rules[0], report, case), end="")
         elif options.json:
             print(json.dumps(report.as_json(), ensure_ascii=False))
         else:
-            print(printing.report(report), end="")
+            print(terminal.report(report), end="")
         if options.html:
-            from rules import html_page
+            from rules.reporting import html_page
 
             Path(options.html).write_text(html_page.page(report, spec.title), encoding="utf-8")
         return max(status, 6 if report.failed else 0)
@@ -202,7 +202,8 @@ def _list(rules: Sequence[Rule], as_json: bool) -> int:
 
 
 def _score(options: argparse.Namespace, library: Library, parser: argparse.ArgumentParser) -> int:
-    from rules import score_page, truth
+    from rules.judging import truth
+    from rules.reporting import score_page
 
     folder = Path(options.score)
     if not folder.is_dir():
@@ -226,7 +227,7 @@ def _score(options: argparse.Namespace, library: Library, parser: argparse.Argum
 
 
 def _test(rules: Sequence[Rule]) -> int:
-    from rules.inline_tests import run_tests
+    from rules.writing.inline_tests import run_tests
 
     failed = 0
     for result in run_tests(rules):

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rules.decoding import decode, encode
 from rules.errors import CaseInvalid
+from rules.writing.decoding import decode, encode
 
 Severity = Literal["info", "minor", "major", "critical"]
 Tier = Literal["base", "corroborated", "contradicted"]

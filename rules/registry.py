@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rules import derived as derived_package
-from rules.derived_table import DerivedTable, Scope
+from rules.derived.derived_table import DerivedTable, Scope
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rules.case import Case
+    from rules.case.case import Case
 
 LIBRARY = Path(__file__).parent / "library"
 

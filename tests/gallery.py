@@ -23,7 +23,7 @@ LEFT_OUT = {
     **dict.fromkeys(("action-state", "plan-delete", "plan-restore", "threshold", "close", "handover", "invite"), "a button"),
     **dict.fromkeys(("request-state", "request-answer", "request-link", "request-file", "activity-verify"), "a button"),
     "ask-rule": "shown below the answer of a query",
-    "compare-border": "asked of one line of a comparison (tests/incidents/views/test_compare.py)",
+    "compare-border": "asked of one line of a comparison (tests/incidents/pages/compare/test_compare.py)",
 }  # fmt: skip
 
 

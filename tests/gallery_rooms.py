@@ -13,12 +13,13 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.db import transaction
 from django.urls import reverse
 
-from incidents import access, analysis
+from incidents import access
 from incidents.access import Room
 from incidents.actions import artifacts, board, members, quarantine, rooms, sample, summary
-from incidents.models.incident import Incident
-from incidents.models.job import Job
-from incidents.models.membership import Membership, Role, Team
+from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.incident import Incident
+from incidents.models.room.job import Job
+from incidents.work import analysis
 from tests.gallery import SHOTS
 from tests.incidents.full_room import fill
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from incidents.actions.limits import count_try
 from incidents.errors import NotAMember, Refused
-from incidents.models.link import FirstAdminLink, hash_secret, new_secret
+from incidents.models.people.link import FirstAdminLink, hash_secret, new_secret
 
 LASTS = timedelta(days=7)
 

@@ -10,15 +10,16 @@ from datetime import date
 from django.conf import settings
 from django.utils import timezone
 
-from incidents import store, tasks
+from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
+from incidents.content.visible import visible_name
 from incidents.errors import AlreadyHere, Refused
-from incidents.ingest import out_of_date
-from incidents.models.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
-from incidents.models.incident import RoomCounter
-from incidents.models.job import Job, JobState, Queue
-from incidents.visible import visible_name
+from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField, Correction, Way
+from incidents.models.room.incident import RoomCounter
+from incidents.models.room.job import Job, JobState, Queue
+from incidents.storage import store
+from incidents.work.ingest import out_of_date
 
 Said = Mapping[str, str | None]
 

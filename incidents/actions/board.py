@@ -13,11 +13,11 @@ from django.utils import timezone
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
-from incidents.models.argument import Argument
-from incidents.models.artifact import Artifact
-from incidents.models.cause import FreeCause
-from rules.scoring import CAUSES
-from rules.statements import HYPOTHESIS, SPOKEN
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.judging.argument import Argument
+from incidents.models.judging.cause import FreeCause
+from rules.case.statements import HYPOTHESIS, SPOKEN
+from rules.judging.scoring import CAUSES
 
 LONGEST_REASON = 500
 MOST_ROWS = 200

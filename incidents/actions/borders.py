@@ -13,7 +13,7 @@ from incidents.access import Right, Room
 from incidents.actions.artifacts import after_words, artifact_in, checked, take_words
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
-from incidents.models.artifact import Artifact, Border, CorrectedField, Correction
+from incidents.models.evidence.artifact import Artifact, Border, CorrectedField, Correction
 
 KEPT = 20
 """So many moves of an artifact's borders can be undone."""

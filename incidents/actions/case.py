@@ -12,8 +12,8 @@ from incidents.access import Right, Room
 from incidents.actions.artifacts import read_again_what_is_out_of_date
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused
-from incidents.models.artifact import Artifact
-from incidents.models.case import ClockOffset, Host, Marker, MarkerKind, Phase, Statement
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.judging.case import ClockOffset, Host, Marker, MarkerKind, Phase, Statement
 
 M = TypeVar("M", bound=models.Model)
 _HOST = frozenset(("os", "os_release", "model", "role", "ncpu", "mem_gib", "tz"))

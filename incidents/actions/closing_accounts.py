@@ -12,12 +12,12 @@ from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from incidents import live
 from incidents.errors import Refused
-from incidents.models.activity import Activity
-from incidents.models.incident import Incident, RoomCounter
-from incidents.models.membership import Membership, Role
-from incidents.models.notification import MailChoice, Notification
+from incidents.models.people.membership import Membership, Role
+from incidents.models.people.notification import MailChoice, Notification
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomCounter
+from incidents.storage import live
 
 MOST_NAMED = 5
 

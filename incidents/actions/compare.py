@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from incidents import analysis, comparisons
 from incidents.access import Right, Room
 from incidents.actions import case
 from incidents.actions.record import deed
 from incidents.errors import Refused
-from incidents.models.case import MarkerKind
-from rules.case import Case
+from incidents.models.judging.case import MarkerKind
+from incidents.work import analysis, comparisons
+from rules.case.case import Case
 
 MOST_CHANGED = 50
 

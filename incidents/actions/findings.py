@@ -8,7 +8,7 @@ from incidents.access import Right, Room
 from incidents.actions import notices
 from incidents.actions.record import deed
 from incidents.errors import Refused
-from incidents.models.finding import OPEN_DISPUTE, Dispute
+from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 
 LONGEST = 10_000
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.db.models import Q
 from django.utils import timezone
 
-from incidents import live
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import Refused, RoomClosed
-from incidents.models.handover import Answer, HandOver
-from incidents.models.membership import Membership, Role
+from incidents.models.people.handover import Answer, HandOver
+from incidents.models.people.membership import Membership, Role
+from incidents.storage import live
 
 
 def offer(room: Room, user_id: int, words: str = "") -> HandOver:

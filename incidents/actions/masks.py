@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from incidents import store
 from incidents.access import Right, Room
 from incidents.actions.artifacts import artifact_in, bump
 from incidents.actions.record import deed
 from incidents.errors import Refused
-from incidents.models.artifact import LiftedMask
+from incidents.models.evidence.artifact import LiftedMask
+from incidents.storage import store
 
 LONGEST_REASON = 2000
 

@@ -9,16 +9,16 @@ from django.core.mail import send_mail
 from django.db import transaction
 from django.utils import timezone
 
-from incidents import live
 from incidents.access import Right, Room
 from incidents.actions import handover
 from incidents.actions.limits import count_try
 from incidents.actions.record import deed
 from incidents.errors import NotAMember, Refused
-from incidents.models.activity import Activity
-from incidents.models.incident import Incident, RoomCounter
-from incidents.models.link import Invitation, hash_secret, new_secret
-from incidents.models.membership import Membership, Role, Team
+from incidents.models.people.link import Invitation, hash_secret, new_secret
+from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomCounter
+from incidents.storage import live
 
 LONGEST_HOURS = 14 * 24
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from incidents.access import Right, Room
 from incidents.actions import notices
 from incidents.actions.record import Deed, deed
+from incidents.content.names import known_as
 from incidents.errors import Refused
-from incidents.models.note import Note, NoteVersion
-from incidents.naming import known_as
+from incidents.models.words.note import Note, NoteVersion
 
 LONGEST = 10_000
 LONGEST_CLIENT_ID = 36

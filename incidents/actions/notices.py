@@ -1,7 +1,7 @@
 """Tell people what concerns them: that they were named, answered, or that their dispute was answered.
 
 The room hears of it by an event `notice` whose object is the person's id, so that only that person's page looks again.
-Mails are sent later, by a worker (incidents/mails.py): the row says whether one is wanted.
+Mails are sent later, by a worker (incidents/work/mails.py): the row says whether one is wanted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
 
-from incidents import markup, tasks
+from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed
-from incidents.inbox import notifications_of
-from incidents.models.finding import Dispute
-from incidents.models.note import Note
-from incidents.models.notification import Mail, MailChoice, Notification, Told
-from incidents.targets import members_named
+from incidents.content import markup
+from incidents.content.inbox import notifications_of
+from incidents.content.references import members_named
+from incidents.models.judging.finding import Dispute
+from incidents.models.people.notification import Mail, MailChoice, Notification, Told
+from incidents.models.words.note import Note
 
 
 def of_note(doing: Deed, note: Note, before: str = "") -> None:

@@ -14,9 +14,9 @@ from incidents.actions import case
 from incidents.actions.record import Deed, deed
 from incidents.actions.revise import settled
 from incidents.errors import Refused
-from incidents.models.action import Action, ActionState
-from incidents.models.case import Marker, MarkerKind
-from incidents.models.decision import Decision
+from incidents.models.judging.case import Marker, MarkerKind
+from incidents.models.plan.action import Action, ActionState
+from incidents.models.plan.decision import Decision
 
 LONGEST = 5_000
 DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))

@@ -7,14 +7,16 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from incidents import analysis, store, summary_content
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
+from incidents.content.summary import content as summary_content
 from incidents.errors import Refused
-from incidents.models.artifact import Artifact, ArtifactState, Way
-from incidents.models.finding import Evaluation, Finding, FindingVersion
-from incidents.models.job import Job, JobState
-from incidents.models.summary import SummaryText, SummaryVersion
+from incidents.models.evidence.artifact import Artifact, ArtifactState, Way
+from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+from incidents.models.room.job import Job, JobState
+from incidents.models.words.summary import SummaryText, SummaryVersion
+from incidents.storage import store
+from incidents.work import analysis
 
 WITHDRAWN = "Evidence withdrawn."
 # Everything in a finding that may repeat words or figures of the evidence.

@@ -13,21 +13,23 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from incidents import access, arrivals, live, store
+from incidents import access
 from incidents.access import Right, Room
 from incidents.actions import artifacts
 from incidents.actions.limits import count_try
 from incidents.actions.record import Deed, deed
 from incidents.actions.requests import close_with
+from incidents.content.visible import visible, visible_name
 from incidents.errors import AlreadyHere, NotAMember, Refused, StoreError, TooLarge
-from incidents.models.activity import Activity
-from incidents.models.artifact import Artifact, Way
-from incidents.models.incident import RoomCounter
-from incidents.models.link import hash_secret, new_secret
-from incidents.models.notification import Told
-from incidents.models.quarantine import GiveLink, Quarantined, QuarantinedFile
-from incidents.models.request import EvidenceRequest, RequestState
-from incidents.visible import visible, visible_name
+from incidents.models.evidence.artifact import Artifact, Way
+from incidents.models.evidence.quarantine import GiveLink, Quarantined, QuarantinedFile
+from incidents.models.evidence.request import EvidenceRequest, RequestState
+from incidents.models.people.link import hash_secret, new_secret
+from incidents.models.people.notification import Told
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import RoomCounter
+from incidents.storage import live, store
+from incidents.work import arrivals
 
 HOURS, LONGEST_HOURS = 48, 14 * 24
 FILES, MOST_FILES = 10, 50

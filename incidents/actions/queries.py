@@ -9,11 +9,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from incidents import queries
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import Overtaken, Refused
-from incidents.models.query import AskedQuery, SavedQuery
+from incidents.models.judging.query import AskedQuery, SavedQuery
+from incidents.work import queries
 
 LONGEST_SQL = 64 * 1024
 LONGEST_TITLE = 200

@@ -9,11 +9,12 @@ from typing import Any
 
 from django.db import transaction
 
-from incidents import live, tasks
+from incidents import tasks
 from incidents.access import Right, Room, again
-from incidents.models.activity import Activity
-from incidents.models.incident import Incident, RoomCounter
-from incidents.models.job import Job, Queue
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomCounter
+from incidents.models.room.job import Job, Queue
+from incidents.storage import live
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from typing import Any
 
 from django.utils import timezone
 
-from incidents import arrivals, tasks
+from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
 from incidents.errors import NotAllowed, Refused
-from incidents.models.artifact import Artifact, ArtifactState
-from incidents.models.notification import Told
-from incidents.models.request import EvidenceRequest, RequestAnswer, RequestState
-from rules.collect_costs import NoCost, cost_of
+from incidents.models.evidence.artifact import Artifact, ArtifactState
+from incidents.models.evidence.request import EvidenceRequest, RequestAnswer, RequestState
+from incidents.models.people.notification import Told
+from incidents.work import arrivals
+from rules.collecting.costs import NoCost, cost_of
 
 TYPED = frozenset(
     ("what", "command", "decides", "who", "host", "os", "os_release", "symptom", "due_at", "asked_of", "worth")

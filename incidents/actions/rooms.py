@@ -13,17 +13,19 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from incidents import analysis, closing, summary, tasks
+from incidents import tasks
 from incidents.access import Right, Room, again
 from incidents.actions import standing
 from incidents.actions.record import Deed, deed
+from incidents.content.names import known_as
+from incidents.content.summary import gathering as summary
 from incidents.errors import Refused
-from incidents.models.activity import Activity
-from incidents.models.case import Host
-from incidents.models.incident import Incident, RoomCounter, Status
-from incidents.models.membership import Membership, Role, Team
-from incidents.models.standing import Moment
-from incidents.naming import known_as
+from incidents.models.judging.case import Host
+from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomCounter, Status
+from incidents.models.room.standing import Moment
+from incidents.work import analysis, closing
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that are mistaken for another when read aloud
 SYMPTOM = frozenset(

@@ -13,10 +13,10 @@ from incidents import access
 from incidents.access import Room
 from incidents.actions import artifacts, case, rooms
 from incidents.errors import AlreadyHere, Refused
-from incidents.models.artifact import CorrectedField, Way
-from incidents.models.incident import Incident, Status
-from incidents.models.membership import Role
-from rules.case_yaml import CaseFile, FileEntry, load_case_yaml
+from incidents.models.evidence.artifact import CorrectedField, Way
+from incidents.models.people.membership import Role
+from incidents.models.room.incident import Incident, Status
+from rules.case.case_yaml import CaseFile, FileEntry, load_case_yaml
 
 FOLDER = Path(__file__).parent.parent / "sample"
 #: The one to begin with: two sides of one connection, a memory map, and connect times before and after two changes.

@@ -14,8 +14,8 @@ from incidents.access import Right, Room
 from incidents.actions.record import deed
 from incidents.actions.revise import settled
 from incidents.errors import Refused
-from incidents.models.incident import Incident, Status
-from incidents.models.standing import Milestone, Moment
+from incidents.models.room.incident import Incident, Status
+from incidents.models.room.standing import Milestone, Moment
 
 FIELDS = (*Moment.values, "next_update_at", "next_update_by")
 # Clocks of browsers and servers differ; a time this far ahead is meant as now.

@@ -9,17 +9,18 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from incidents import summary, tasks
+from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.limits import count_try
 from incidents.actions.record import Deed, deed
+from incidents.content.names import known_as
+from incidents.content.summary import gathering as summary
+from incidents.content.summary.content import EDITABLE, plain, shown
 from incidents.errors import NotAMember, Refused
-from incidents.models.activity import Activity
-from incidents.models.incident import RoomCounter
-from incidents.models.link import hash_secret, new_secret
-from incidents.models.summary import ShareLink, ShareOpening, SummaryText, SummaryVersion, Way
-from incidents.naming import known_as
-from incidents.summary_content import EDITABLE, plain, shown
+from incidents.models.people.link import hash_secret, new_secret
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import RoomCounter
+from incidents.models.words.summary import ShareLink, ShareOpening, SummaryText, SummaryVersion, Way
 
 LONGEST = 2_000
 DAYS, MOST_DAYS = 7, 90

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
+from incidents.content.names import known_as
 from incidents.errors import Refused
-from incidents.models.threshold import IN_FORCE, Suppression, Threshold
-from incidents.naming import known_as
-from rules.packs import MOST_DAYS
-from rules.rule import Rule
+from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
+from rules.writing.packs import MOST_DAYS
+from rules.writing.rule import Rule
 
 #: A threshold must be looked at again after so many days at most.
 MOST_THRESHOLD_DAYS = 366

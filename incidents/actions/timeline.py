@@ -11,8 +11,8 @@ from incidents.access import Right, Room
 from incidents.actions import rooms
 from incidents.actions.record import deed
 from incidents.errors import Refused
-from incidents.models.incident import Incident
-from incidents.models.layout import Layout
+from incidents.models.room.incident import Incident
+from incidents.models.room.layout import Layout
 
 #: Bytes of one choice of lanes.
 MOST = 20_000

@@ -9,7 +9,7 @@ from django.utils import timezone
 from incidents.access import Right, Room
 from incidents.actions.record import deed
 from incidents.errors import Refused
-from incidents.models.link import UploadToken, new_secret
+from incidents.models.people.link import UploadToken, new_secret
 
 LONGEST_HOURS = 30 * 24
 

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from django.utils import timezone
 
-from incidents import hooks, tasks
+from incidents import tasks
 from incidents.access import Right, Room
 from incidents.actions.record import Deed, deed
+from incidents.content.visible import visible
+from incidents.content.webhook_words import TEST
 from incidents.errors import Refused
-from incidents.hook_words import TEST
-from incidents.models.webhook import Delivery, DeliveryState, HookKind, Webhook
-from incidents.visible import visible
+from incidents.models.room.webhook import Delivery, DeliveryState, HookKind, Webhook
+from incidents.work import webhook_client
 
 MOST = 10
 
@@ -24,7 +25,7 @@ def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:
     url = url.strip()
     if len(url) > 500:
         raise Refused("The address is longer than 500 characters.")
-    hooks.split(url)
+    webhook_client.split(url)
     if not kinds or not set(kinds) <= set(HookKind.values):
         raise Refused("Choose at least one kind of news.")
     with deed(room, Right.HOOKS) as doing:
@@ -114,4 +115,4 @@ def _hook(doing: Deed, id: int) -> Webhook:
 
 
 def _host(url: str) -> str:
-    return visible(hooks.split(url).netloc)
+    return visible(webhook_client.split(url).netloc)

@@ -10,7 +10,7 @@ import django.db.models.deletion
 import django.db.models.functions.text
 from django.db import migrations, models
 
-import incidents.models.wording
+import incidents.models.words.wording
 
 GRAMS = """
 create function incidents_grams(text) returns text[] language sql immutable strict parallel safe as $$
@@ -26,7 +26,7 @@ _LEADS = ("cause", "suspect")
 
 
 def carry_over(apps, schema_editor):
-    """Fill the new rows from reports; the same as incidents/verdicts.py does when a room is judged."""
+    """Fill the new rows from reports; the same as incidents/work/verdict_rows.py does when a room is judged."""
     Evaluation = apps.get_model("incidents", "Evaluation")
     Finding = apps.get_model("incidents", "Finding")
     Verdict = apps.get_model("incidents", "Verdict")
@@ -153,7 +153,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="action",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(
+                incidents.models.words.wording.Grams(
                     django.db.models.functions.text.Concat(
                         models.F("text"), models.Value(" "), models.F("expected"), output_field=models.TextField()
                     )
@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="artifact",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(models.F("name")), name="artifact_grams"
+                incidents.models.words.wording.Grams(models.F("name")), name="artifact_grams"
             ),
         ),
         migrations.AddIndex(
@@ -188,7 +188,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="decision",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(
+                incidents.models.words.wording.Grams(
                     django.db.models.functions.text.Concat(
                         models.F("question"), models.Value(" "), models.F("outcome"), output_field=models.TextField()
                     )
@@ -231,13 +231,13 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="finding",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(models.F("said")), name="finding_grams"
+                incidents.models.words.wording.Grams(models.F("said")), name="finding_grams"
             ),
         ),
         migrations.AddIndex(
             model_name="host",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(models.F("name")), name="host_grams"
+                incidents.models.words.wording.Grams(models.F("name")), name="host_grams"
             ),
         ),
         migrations.AddIndex(
@@ -264,7 +264,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="incident",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(
+                incidents.models.words.wording.Grams(
                     django.db.models.functions.text.Concat(
                         models.F("title"),
                         models.Value(" "),
@@ -290,7 +290,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="note",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(models.F("text")), name="note_grams"
+                incidents.models.words.wording.Grams(models.F("text")), name="note_grams"
             ),
         ),
         migrations.AddIndex(
@@ -313,7 +313,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="statement",
             index=django.contrib.postgres.indexes.GinIndex(
-                incidents.models.wording.Grams(
+                incidents.models.words.wording.Grams(
                     django.db.models.functions.text.Concat(
                         models.F("name"),
                         models.Value(" "),

@@ -13,11 +13,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
 
-from incidents.inbox import MOST_COUNTED, unread_count
-from incidents.moments import browsers_zone, other_zones
-from incidents.naming import known_as, letters_of
-from incidents.report import layer_name
-from incidents.visible import visible
+from incidents.content.inbox import MOST_COUNTED, unread_count
+from incidents.content.moments import browsers_zone, other_zones
+from incidents.content.names import known_as, letters_of
+from incidents.content.report import layer_name
+from incidents.content.visible import visible
 
 register = template.Library()
 
@@ -94,7 +94,7 @@ def stamp(moment: datetime | None, form: str = "time") -> SafeString | str:
     )
 
 
-@register.inclusion_tag("incidents/_zones.html", takes_context=True)
+@register.inclusion_tag("parts/_zones.html", takes_context=True)
 def zones(context: Context) -> dict[str, Any]:
     """Say above a form in which zone its times are, and offer others: UTC, the browser's, those of the room's hosts."""
     room, request = context.get("room"), context["request"]

@@ -7,7 +7,7 @@ from datetime import datetime
 from django import template
 from django.utils.safestring import SafeString
 
-from incidents.summary_content import moment
+from incidents.content.summary.content import moment
 from incidents.templatetags.exhibit import stamp
 
 register = template.Library()

@@ -15,9 +15,9 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from incidents.visible import visible
-from parsers import glossary
-from parsers.glossary import Entry
+from incidents.content.visible import visible
+from parsers.reference import glossary
+from parsers.reference.glossary import Entry
 
 register = template.Library()
 

@@ -1,7 +1,7 @@
 """One row per event that two clocks both saw, tied by an identifier that both printed.
 
 Inputs: `syscalls`, `pipe_pairs`, `sqlnet`, `logs`.
-Columns: clock_a, clock_b; t_a, t_b (s, readings of the two clocks, see `rules.clock_readings`); `direction`
+Columns: clock_a, clock_b; t_a, t_b (s, readings of the two clocks, see `rules.clocks.readings`); `direction`
 a_before_b: the event of clock a cannot lie after that of clock b; `method`: pipe payload (both ends on one clock: it
 gives a latency, no offset), pid (a new process's hello in a trace and in an Oracle Net trace), address (an accepted
 peer in a trace and in an Oracle Net trace), log address (the same in a listener log, which is written whole cycles
@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.clock_readings import bases
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
-from rules.threads import DONE_S, READ_NAMES, SUCCEEDED
+from rules.clocks.readings import bases
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.walking.threads import DONE_S, READ_NAMES, SUCCEEDED
 
 TABLE = DerivedTable(
     "anchors",

@@ -17,9 +17,9 @@ from typing import Any
 
 import polars as pl
 
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds
 from rules.derived.request_parts import TABLE as REQUEST_PARTS
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds
-from rules.request_walk import ASKED, Answer, Line, Walker, Window, measured
+from rules.walking.request_walk import ASKED, Answer, Line, Walker, Window, measured
 
 TABLE = DerivedTable(
     "answer_parts",

@@ -2,7 +2,7 @@
 
 Inputs: `socket_ends`, `syscalls`, `fdmap`, `sockets`, `clock_map`. Two ends are tied by evidence only: the address of each is the peer of the
 other (of unix sockets the inodes, on one host; loopback addresses too only on one host), and accept, connect or a listening socket says
-who serves. Which exchange of one is which of the other: see `rules/exchanges.py`. Where a second end or a second order fits as well nobody
+who serves. Which exchange of one is which of the other: see `rules/walking/exchanges.py`. Where a second end or a second order fits as well nobody
 is named (`state` undecided).
 Columns: pid, lwp, line_no (the wait: the longest read or poll of the exchange), `line_asked`, `line_got` (last calls of question and answer),
 `wait_s`; `away_s`: from the question's last write to the answer's last read (s, earliest begin and end); `net`, `local`, `peer`; `state`:
@@ -26,14 +26,14 @@ from typing import Any
 
 import polars as pl
 
-from rules.clock_readings import bases
-from rules.connections import END, completed, mirrored, numbered
+from rules.clocks.readings import bases
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
 from rules.derived.requests import WRITES
 from rules.derived.socket_ends import MOVED, NAMED, TALKS, addressed
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
-from rules.exchanges import Bounds, Exchange, Thread, away, exchanges, held, offset, shifts
-from rules.targets import CALL, DOMAIN, ONE_FD, POLLS
-from rules.threads import DONE_S, OWN_S, TIMED
+from rules.walking.connections import END, completed, mirrored, numbered
+from rules.walking.exchanges import Bounds, Exchange, Thread, away, exchanges, held, offset, shifts
+from rules.walking.targets import CALL, DOMAIN, ONE_FD, POLLS
+from rules.walking.threads import DONE_S, OWN_S, TIMED
 
 TABLE = DerivedTable(
     "answered_by",

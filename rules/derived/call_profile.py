@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import TIMED, batches, by_thread
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
+from rules.walking.threads import TIMED, batches, by_thread
 
 TABLE = DerivedTable(
     "call_profile",

@@ -2,7 +2,7 @@
 
 Inputs: `conn_times` (successful ones), `vmstat`, `counters`, `markers`. Two kinds of rows:
 `proposed` TRUE: a boundary found in a series in file order; phases and numbers are NULL; a proposal for people, never
-a verdict. Method: `rules.statistics.change_points`. `at_seq` counts the values before it: of connect times over all
+a verdict. Method: `rules.statistics.robust.change_points`. `at_seq` counts the values before it: of connect times over all
 artifacts of a host and series, else within the artifact's part; `part`, `line_no`: where the new level begins.
 `proposed` FALSE: one row per metric and ordered pair of phases, of connect times and of columns of vmstat.
 `metric` is conn_times.elapsed_s, vmstat.<column> or counters.<group>.<name> (with the item as `series`); totals count
@@ -22,7 +22,7 @@ Fewer than 8 values in a phase prove nothing: the numbers stand, the rules judge
 Of tables above 500,000 rows every n-th sample is looked at, and `at_seq` counts those.
 Cost: n log n a metric; quadratic up to 5,000 values for boundaries; of a column of vmstat at most 300 values a phase,
 taken at equal distances, are compared (n1 and n2 are then all of them, the interval is that of the 300). Source: see
-`rules.statistics`.
+`rules.statistics.robust`.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rules import statistics
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.statistics import robust as statistics
 
 _NUMBERS = [
     "before_med",

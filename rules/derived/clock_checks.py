@@ -1,11 +1,11 @@
 """One row per doubt about a clock: its offset to another one steps, or looks like a zone shift. Proposals, never
 applied.
 
-Inputs: as `clock_map`, and `anchors`; made by `rules.clocks`.
+Inputs: as `clock_map`, and `anchors`; made by `rules.clocks.clock_map`.
 Columns: clock, ref_clock; `test` step or zone; `t_at` (s, reading of ref_clock at the step, NULL for a zone);
 `size_s`; n_anchors (pairs or anchors behind it).
 Worked example: three anchors that differ by 7200.4 s give a zone row of 7200 s.
-Cost: as `clock_map`. Source: see `rules.clock_bounds`.
+Cost: as `clock_map`. Source: see `rules.clocks.bounds`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import cast
 
 import polars as pl
 
-from rules import clocks
-from rules.case import Case
-from rules.derived_table import CaseTables, DerivedTable, Scope
+from rules.case.case import Case
+from rules.clocks import clock_map as clocks
+from rules.derived.derived_table import CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable("clock_checks", clocks.CLOCK_CHECKS)
 NEEDS = ("wait_cover", "anchors", "pipe_pairs", "sqlnet_waits", "sqlnet", "artifacts")

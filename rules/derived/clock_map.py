@@ -1,12 +1,12 @@
 """One row per pair of clocks that something ties, or that was tried and refused: the offset as an interval.
 
-Inputs: `wait_cover`, `anchors`, `pipe_pairs`, `sqlnet_waits`, clock domains, stated offsets; made by `rules.clocks`.
+Inputs: `wait_cover`, `anchors`, `pipe_pairs`, `sqlnet_waits`, clock domains, stated offsets; made by `rules.clocks.clock_map`.
 Columns: clock, ref_clock; `off_lo`, `off_hi` (s, reading of clock minus reading of ref_clock; of a refused row the
 offset it would have meant, or NULL); `drift_lo`, `drift_hi` (s per s, NULL where one pair says nothing about it);
 n_pairs; method; accepted; reason.
 Worked example: listener over client from one pair, [0.157, 0.237], accepted; truss over listener refused: 3.3326 s
 against 1.792 s.
-Cost: linear programs in the number of pairs. Source: see `rules.clock_bounds`.
+Cost: linear programs in the number of pairs. Source: see `rules.clocks.bounds`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import cast
 
 import polars as pl
 
-from rules import clocks
-from rules.case import Case
-from rules.derived_table import CaseTables, DerivedTable, Scope
+from rules.case.case import Case
+from rules.clocks import clock_map as clocks
+from rules.derived.derived_table import CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable("clock_map", clocks.CLOCK_MAP)
 NEEDS = ("wait_cover", "anchors", "pipe_pairs", "sqlnet_waits", "sqlnet", "artifacts")

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from rules.clock_readings import absolute, base_of
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.clocks.readings import absolute, base_of
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "counter_growth",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "hist_modes",

@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from rules.derived_table import CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "identities",

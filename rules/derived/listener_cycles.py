@@ -22,19 +22,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.accept_slices import THREAD, accepts_of, calls_of, slices
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
 from rules.derived.proc_tree import ancestry
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import (
-    EXEC_NAMES,
-    FORK_NAME,
-    OWN_S,
-    READ_NAMES,
-    SUCCEEDED,
-    TIMED,
-    WRITE_NAMES,
-    by_thread,
-)
+from rules.walking.accept_slices import THREAD, accepts_of, calls_of, slices
+from rules.walking.threads import EXEC_NAMES, FORK_NAME, OWN_S, READ_NAMES, SUCCEEDED, TIMED, WRITE_NAMES, by_thread
 
 TABLE = DerivedTable(
     "listener_cycles",

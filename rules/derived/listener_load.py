@@ -6,7 +6,7 @@ the thread's poll to the return of its last idle poll, `idle_s` in idle polls of
 share; `accepts` in it; `n_cycles`, `service_s` (median), `mean_s`, `cs2` (squared variation) of its complete cycles,
 `capacity_ps` = 1 / service_s; `in_poll_s` time in polls with a connection open (an event loop, not one at a time);
 `alone`: no other thread of the trace accepts; `n_arrivals`, `arrivals_ps` from a listener's log of the same host and
-phase (log_artifact, log_from, log_to), `rho` = arrivals_ps * service_s, and the mean waits of `rules/queueing.py` in
+phase (log_artifact, log_from, log_to), `rho` = arrivals_ps * service_s, and the mean waits of `rules/statistics/queueing.py` in
 seconds (NULL from rho 1 on).
 An idle poll is one with no accepted connection open, or whose printed descriptors hold the listening one and not the
 accepted one; of a thread that never polls the accepts themselves count as idle. Time over which lines are missing is
@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.accept_slices import THREAD, accepts_of, calls_of
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
 from rules.derived.listener_cycles import ACCEPT, ACCEPTED, POLL
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.queueing import waits
-from rules.threads import BROKEN, TIMED, by_thread
+from rules.statistics.queueing import waits
+from rules.walking.accept_slices import THREAD, accepts_of, calls_of
+from rules.walking.threads import BROKEN, TIMED, by_thread
 
 TABLE = DerivedTable(
     "listener_load",

@@ -1,6 +1,6 @@
 """One row per traced call on a name service: a DNS or LDAP server, a local daemon behind a socket, a door.
 
-Inputs: `syscalls` (calls on descriptors whose target `rules/targets.py` knows as a name service, and door calls), `proc_tree`.
+Inputs: `syscalls` (calls on descriptors whose target `rules/walking/targets.py` knows as a name service, and door calls), `proc_tree`.
 Columns: pid, lwp; line_no, line_end; `t_done` (s, completion, own clock), name; `via` (dns, ldap, daemon, door); `target`
 (address or path, NULL for a door whose making is not in the trace); `own_s` (upper bound of the call's own time, NULL
 where lines are missing), `contiguous` of that time (proven where the tool printed it); `sent` (true: the call puts a
@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds, number, seconds
-from rules.targets import CALL, DOORS, NAME_SERVICE_PATH, NAME_SERVICE_PORTS, POLLS, makers, with_targets
-from rules.threads import DONE_S, OWN_S, READ_NAMES, TIMED, WRITE_NAMES, batches
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds, number, seconds
+from rules.walking.targets import CALL, DOORS, NAME_SERVICE_PATH, NAME_SERVICE_PORTS, POLLS, makers, with_targets
+from rules.walking.threads import DONE_S, OWN_S, READ_NAMES, TIMED, WRITE_NAMES, batches
 
 TABLE = DerivedTable(
     "name_calls",

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
 from rules.derived.proc_tree import ancestry
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, seconds
-from rules.threads import DONE_S, READ_NAMES, WRITE_NAMES
+from rules.walking.threads import DONE_S, READ_NAMES, WRITE_NAMES
 
 TABLE = DerivedTable(
     "pipe_pairs",

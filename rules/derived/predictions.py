@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rules import statistics
 from rules.derived.changes import by_phase, measured, phase_order
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.statistics import robust as statistics
 
 _NUMBERS = ["predicted", "lo", "hi", "observed", "rest_s", "item_s", "before_mean", "after_mean", "workers", "per_item"]
 TABLE = DerivedTable(

@@ -16,8 +16,17 @@ from typing import Final
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, number, seconds
-from rules.threads import DONE_S, EXEC_NAMES, EXIT_NAMES, FORK_NAME, SUCCEEDED
+from rules.derived.derived_table import (
+    PLACE,
+    PLACE_COLUMNS,
+    CaseTables,
+    DerivedTable,
+    Scope,
+    nanoseconds,
+    number,
+    seconds,
+)
+from rules.walking.threads import DONE_S, EXEC_NAMES, EXIT_NAMES, FORK_NAME, SUCCEEDED
 
 TABLE = DerivedTable(
     "proc_tree",

@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "profile_kinds",

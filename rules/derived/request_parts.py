@@ -2,7 +2,7 @@
 
 Inputs: `requests`, `syscalls`, `proc_tree`, `pipe_pairs`. The five longest requests of each kind and clock are cut.
 Columns: request (as in `requests`), `level` (0: the request's own thread; one more for each wait followed), pid, lwp, kind (of
-`rules/targets.py`, or own code, not traced, idle), name (the call with the longest time), `target`, n, `dur_s` (upper bound), `share`
+`rules/walking/targets.py`, or own code, not traced, idle), name (the call with the longest time), `target`, n, `dur_s` (upper bound), `share`
 of the request, `mean_s`, `max_s`, `cpu_s` (NULL if not printed), `timeouts` and `errors` (calls that ended so), line_no, line_end,
 `line_max` (the longest one's line), contiguous (the worst in the group), `followed` (true: a wait whose parts are below, not to be
 added), `to_pid`, `to_lwp` (who was waited for). The rows that are not followed add up to `requests.wall_s` exactly.
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds
 from rules.derived.requests import TABLE as REQUESTS
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope, nanoseconds
-from rules.request_walk import Walker, Window, measured
+from rules.walking.request_walk import Walker, Window, measured
 
 TABLE = DerivedTable(
     "request_parts",

@@ -19,10 +19,19 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds, number, seconds
-from rules.spill import Spill
-from rules.targets import CALL, makers, with_targets
-from rules.threads import DONE_S, EXEC_NAMES, EXIT_NAMES, READ_NAMES, SUCCEEDED, WRITE_NAMES, batches
+from rules.derived.derived_table import (
+    PLACE,
+    PLACE_COLUMNS,
+    CaseTables,
+    DerivedTable,
+    Scope,
+    nanoseconds,
+    number,
+    seconds,
+)
+from rules.derived.spill import Spill
+from rules.walking.targets import CALL, makers, with_targets
+from rules.walking.threads import DONE_S, EXEC_NAMES, EXIT_NAMES, READ_NAMES, SUCCEEDED, WRITE_NAMES, batches
 
 TABLE = DerivedTable(
     "requests",

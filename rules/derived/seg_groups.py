@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "seg_groups",

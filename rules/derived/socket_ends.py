@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import polars as pl
 
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
 from rules.derived.requests import READS, WRITES
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
-from rules.targets import CALL, DOMAIN, makers, with_targets
-from rules.threads import DONE_S
+from rules.walking.targets import CALL, DOMAIN, makers, with_targets
+from rules.walking.threads import DONE_S
 
 TABLE = DerivedTable(
     "socket_ends",

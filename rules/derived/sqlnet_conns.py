@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "sqlnet_conns",

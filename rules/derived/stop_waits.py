@@ -18,9 +18,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
-from rules.targets import LOCKS
-from rules.threads import DONE_S, batches
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, nanoseconds
+from rules.walking.targets import LOCKS
+from rules.walking.threads import DONE_S, batches
 
 TABLE = DerivedTable(
     "stop_waits",

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope
 
 _NUMBERS = ["slope_ps", "ci_lo", "ci_hi", "p", "late_slope_ps", "span_s", "first_value", "last_value"]
 _NUMBERS += ["growth_pct", "doubling_s"]

@@ -27,8 +27,8 @@ from typing import Any
 
 import polars as pl
 
-from rules.clock_readings import bases
-from rules.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.clocks.readings import bases
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
 
 TABLE = DerivedTable(
     "wait_cover",

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rules.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, seconds
-from rules.request_walk import ASKED
+from rules.derived.derived_table import PLACE, PLACE_COLUMNS, CaseTables, DerivedTable, Scope, seconds
+from rules.walking.request_walk import ASKED
 
 TABLE = DerivedTable(
     "wait_edges",

@@ -12,9 +12,9 @@ from typing import Any
 
 import duckdb
 
-from parsers import parquet, schema
+from parsers.tables import parquet, schema
 from rules import registry
-from rules.case import FROM_CASE, Case
+from rules.case.case import FROM_CASE, Case
 from rules.engine import views
 from rules.model import CaseSpec
 

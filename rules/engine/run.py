@@ -1,7 +1,7 @@
 """Run rules over a case: requirements per host, the query in the child, the result contract, the cache.
 
-What comes out are *drafts*: rows that kept the contract, with weight and severity. Boards and sentences are `rules.scoring`'s and
-`rules.evaluate`'s business. A rule that breaks is an outcome of its own and concerns no other.
+What comes out are *drafts*: rows that kept the contract, with weight and severity. Boards and sentences are `rules.judging.scoring`'s and
+`rules.judging.evaluate`'s business. A rule that breaks is an outcome of its own and concerns no other.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from typing import Any, get_args
 
 import polars as pl
 
-from rules import clocks, findings_table, registry
-from rules.case import Case, columns_of
+from rules import registry
+from rules.case.case import Case, columns_of
+from rules.clocks import clock_map as clocks
 from rules.engine import views
 from rules.engine.sandbox import Rows, Sandbox
 from rules.engine.slices import Slices
 from rules.errors import CaseInvalid, RuleFailed
-from rules.loader import condition, literal
+from rules.judging import findings_table
 from rules.model import CLASSES, Failed, Layer, Override, ParamUsed, Severity
-from rules.packs import Pack
-from rules.rule import Need, Rule
+from rules.writing.loader import condition, literal
+from rules.writing.packs import Pack
+from rules.writing.rule import Need, Rule
 
 FAULTS = (Exception, pl.exceptions.PanicException)
 """What Polars calls a panic is no Exception; it is a fault of one step all the same."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from parsers import glossary, parquet, schema
+from parsers.reference import glossary
+from parsers.tables import parquet, schema
 from rules import registry
-from rules.case import FROM_CASE, Alignment, Case, columns_of
+from rules.case.case import FROM_CASE, Alignment, Case, columns_of
 from rules.engine import views
 from rules.model import CaseSpec
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rules.case import Case, separable
+from rules.case.case import Case, separable
 from rules.engine import views
 from rules.engine.sandbox import Sandbox
 

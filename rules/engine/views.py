@@ -11,9 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from parsers import parquet, schema
-from rules import findings_table, registry
-from rules.case import FROM_CASE, Case, columns_of
+from parsers.tables import parquet, schema
+from rules import registry
+from rules.case.case import FROM_CASE, Case, columns_of
+from rules.judging import findings_table
 
 WITHOUT_FIRST = {"vmstat_i": "vmstat", "mpstat_i": "mpstat", "iostat_i": "iostat", "counters_i": "counters"}
 NOTHING = " where false"

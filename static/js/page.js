@@ -4,7 +4,7 @@
   const root = document.documentElement;
   root.classList.add("js");
   const cookie = (name, value) => { document.cookie = `${name}=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${location.protocol === "https:" ? ";secure" : ""}`; };
-  // Forms show and take times in the reader's zone (incidents/moments.py).
+  // Forms show and take times in the reader's zone (incidents/content/moments.py).
   cookie("zone", Intl.DateTimeFormat().resolvedOptions().timeZone || "");
   const same = (a, b) => a.toDateString() === b.toDateString();
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rules.score_page import FINGERPRINT
-from rules.truth import TRUTH, fingerprint
+from rules.judging.truth import TRUTH, fingerprint
+from rules.reporting.score_page import FINGERPRINT
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "tests" / "cases"

@@ -9,8 +9,8 @@ import sys
 from django.urls import get_resolver
 
 from tests.gallery import LEFT_OUT, SHOTS
-from tests.incidents.test_permission_matrix import LEFT_OUT as OTHERS
-from tests.incidents.test_permission_matrix import MATRIX, addresses
+from tests.incidents.pages.test_permission_matrix import LEFT_OUT as OTHERS
+from tests.incidents.pages.test_permission_matrix import MATRIX, addresses
 from tests.served import ROOT
 
 PICTURED = {shot.name for shot in SHOTS}

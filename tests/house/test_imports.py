@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = {"django", "celery", "kombu", "redis", "psycopg", "plotly", "allauth", "uvicorn", "config"}
-LANES = sorted(file.stem for file in (ROOT / "incidents" / "lanes").glob("*.py") if file.stem != "__init__")
+LANES = sorted(file.stem for file in (ROOT / "incidents" / "drawing" / "lanes").glob("*.py") if file.stem != "__init__")
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -40,11 +40,15 @@ def test_a_library_with_all_its_modules_loads_no_web_package(package):
 
 @pytest.mark.parametrize("lane", LANES)
 def test_a_lane_loads_no_web_package_and_no_model(lane):
-    loaded = loaded_by(f"import incidents.lanes.{lane}")
-    assert f"incidents.lanes.{lane}" in loaded
+    loaded = loaded_by(f"import incidents.drawing.lanes.{lane}")
+    assert f"incidents.drawing.lanes.{lane}" in loaded
     assert loaded & WEB == set()
     assert {
-        name for name in loaded if name.startswith("incidents.") and not name.startswith("incidents.lanes")
+        name
+        for name in loaded
+        if name.startswith("incidents.")
+        and name not in ("incidents.drawing", "incidents.drawing.lane", "incidents.drawing.lanes")
+        and not name.startswith("incidents.drawing.lanes.")
     } == set()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import re
 import subprocess
 import sys
@@ -12,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-import parsers.formats
 from parsers.__main__ import _arguments
-from parsers.docs import damage_text, formats_text, tables_text
 from parsers.reading import read
+from parsers.reference.docs import damage_text, formats_text, tables_text
 from parsers.registry import all_formats, formats_of, modules
-from parsers.schema import COMMON, TABLES
-from parsers.source import Hints
-from tests.parsers.evidence import read_path
+from parsers.tables.schema import COMMON, TABLES
+from parsers.text.source import Hints
+from tests.parsers.formats.evidence import read_path
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCKS = {"wall-utc", "wall-local", "trace-relative", "boot-relative", "interval", "none"}
@@ -47,12 +45,12 @@ def test_kind_and_file_name_agree():
     for module in modules():
         kinds = {form.kind for form in formats_of(module)}
         assert len(kinds) == 1
-        assert module.__name__.rsplit(".", 1)[1].startswith(kinds.pop())
+        assert module.__name__.split(".")[-2] == kinds.pop()
 
 
-@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(parsers.formats.__path__)])
+@pytest.mark.parametrize("name", [m.__name__ for m in modules()])
 def test_a_format_module_is_whole_and_explains_itself(name):
-    module = importlib.import_module(f"parsers.formats.{name}")
+    module = importlib.import_module(name)
     declares = hasattr(module, "FORMAT") or hasattr(module, "FORMATS")
     assert declares and hasattr(module, "claim") and hasattr(module, "parse")  # noqa: PT018
     text = module.__doc__ or ""
@@ -108,7 +106,7 @@ def test_the_command_line_is_documented(tmp_path):
 
 def test_parsers_load_no_web_package():
     code = (
-        "import sys; from parsers.registry import modules; modules(); import parsers.lines, parsers.docs, parsers.reading;"
+        "import sys; from parsers.registry import modules; modules(); import parsers.lines, parsers.reference.docs, parsers.reading;"
         "assert not {'django', 'celery', 'redis', 'psycopg', 'plotly', 'duckdb'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

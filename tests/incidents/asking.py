@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from incidents import queries
 from incidents.access import Room
+from incidents.work import queries
 from rules.engine.ask import Asker, Limits
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
-from tests.incidents.views import reports
+from tests.incidents.pages import reports
 
 PATIENT = Limits(limit_s=30.0, load_s=60.0)
 """A loaded machine answers late, but it answers."""

@@ -12,13 +12,14 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from incidents import access, live, store, tasks
+from incidents import access, tasks
 from incidents.access import Room
 from incidents.actions import artifacts, rooms
-from incidents.models.artifact import Artifact
-from incidents.models.incident import Incident
-from incidents.models.job import Job, Queue
-from incidents.models.membership import Membership, Role, Team
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.incident import Incident
+from incidents.models.room.job import Job, Queue
+from incidents.storage import live, store
 
 _count = itertools.count(1)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from incidents import access, rulebook, store
+from incidents import access
 from incidents.access import Room
 from incidents.actions import (
     artifacts,
@@ -29,8 +29,10 @@ from incidents.actions import (
     tokens,
     webhooks,
 )
-from incidents.models.membership import Membership, Role, Team
-from incidents.models.webhook import Delivery
+from incidents.content import rulebook
+from incidents.models.people.membership import Membership, Role, Team
+from incidents.models.room.webhook import Delivery
+from incidents.storage import store
 
 AT = datetime(2016, 4, 14, 5, 58, tzinfo=UTC)
 LOG = "Apr 14 05:5{n}:12 db1 kernel: [  1{n}.5] Out of memory: Kill process 3731 (oracle) score 9{n}\n"

@@ -24,14 +24,14 @@ from pathlib import Path
 
 import polars as pl
 
-from parsers import parquet
 from parsers.errors import ParserError
 from parsers.lines import LineReader
-from parsers.notes import LINE_ACCOUNT
 from parsers.reading import Account, read
 from parsers.registry import all_formats
-from parsers.source import Hints, Limits, open_text
-from tests.parsers.evidence import parse_bytes
+from parsers.tables import parquet
+from parsers.text.notes import LINE_ACCOUNT
+from parsers.text.source import Hints, Limits, open_text
+from tests.parsers.formats.evidence import parse_bytes
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 KEPT = Path("var/fuzz")

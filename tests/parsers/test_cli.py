@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from parsers import parquet
 from parsers.__main__ import main
 from parsers.registry import Claim, Format
+from parsers.tables import parquet
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 TIMES = str(CORPUS / "conntime" / "seed001-dism-0300ms.txt")
@@ -149,8 +149,8 @@ def test_a_missing_file_and_the_worst_status(tmp_path, capsys):
 
 
 def test_two_kinds_equally_likely(monkeypatch, tmp_path, capsys):
-    import parsers.formats.conntime as one
-    import parsers.formats.pmap as other
+    import parsers.formats.memory.pmap.format as other
+    import parsers.formats.network.conntime.format as one
 
     for module in (one, other):
         monkeypatch.setattr(module, "claim", lambda head: Claim(0.8, "looks like it"))

@@ -7,13 +7,13 @@ import time
 import polars as pl
 import pytest
 
-from parsers import parquet
 from parsers.errors import OtherReading, UnknownFormat
 from parsers.lines import LineReader
-from parsers.masks import SECRETS
 from parsers.reading import read
-from parsers.source import Hints, Limits
-from parsers.spelling import visible
+from parsers.secrets.masks import SECRETS
+from parsers.tables import parquet
+from parsers.text.source import Hints, Limits
+from parsers.text.spelling import visible
 
 SMALL = Limits(run_bytes=100_000, block_bytes=10_000)
 

@@ -14,7 +14,7 @@ from benchmarks import shapes
 from parsers import parallel
 from parsers.reading import Progress, read
 from parsers.registry import Counter
-from parsers.source import Hints, Limits
+from parsers.text.source import Hints, Limits
 
 SIZE = 600_000
 LIMITS = Limits(run_bytes=100_000, block_bytes=32_768, ahead_bytes=0)

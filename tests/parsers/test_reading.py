@@ -14,13 +14,15 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from parsers import parquet, parts, reading
+from parsers import reading
 from parsers.errors import OtherReading, ParserError, UnknownFormat, WrongFormat
-from parsers.formats import conntime
-from parsers.parts import PartHint, plan
+from parsers.formats.network.conntime import format as conntime
+from parsers.layout import parts
+from parsers.layout.parts import PartHint, plan
 from parsers.reading import Progress, account_of, read
-from parsers.source import Hints, Limits
-from tests.parsers.evidence import all_tables, read_bytes, same_tables
+from parsers.tables import parquet
+from parsers.text.source import Hints, Limits
+from tests.parsers.formats.evidence import all_tables, read_bytes, same_tables
 
 TIMES = "".join(f"connect: 0,{n % 90 + 10}\n" + ("......\n" if n % 7 == 0 else "") for n in range(1, 3000))
 SMALL_RUNS = Limits(run_bytes=4000, block_bytes=1000)
@@ -99,7 +101,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from parsers.reading import read
-from parsers.source import Hints, Limits
+from parsers.text.source import Hints, Limits
 read(Path(sys.argv[1]), Hints(), Path(sys.argv[2]), limits=Limits(run_bytes=4000, block_bytes=1000),
      progress=lambda p: time.sleep(0.05))
 """

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from rules import collect, html_page
 from rules.__main__ import main
+from rules.case.reading import open_paths
+from rules.collecting import commands as collect
 from rules.errors import CaseInvalid
-from rules.reading import open_paths
-from rules.rule import Need
-from tests.rules import seed001
+from rules.reporting import html_page
+from rules.writing.rule import Need
+from tests.rules.incidents import seed001
 
 ROOT = Path(__file__).parents[2]
 SEED = str(seed001.CASE)
@@ -164,7 +165,7 @@ def test_a_file_that_cannot_be_opened_is_status_5(
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "a.txt").write_text("x", encoding="utf-8")
-    monkeypatch.setattr("rules.reading.read", denied)
+    monkeypatch.setattr("rules.case.reading.read", denied)
     assert main([str(tmp_path / "a.txt")]) == 5
     assert "Permission denied" in capsys.readouterr().err
 

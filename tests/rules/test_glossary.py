@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from parsers import glossary
-from parsers.schema import COMMON, TABLES
-from rules import rule_words
-from rules.findings_table import TABLE as FINDINGS
-from rules.packs import open_library
+from parsers.reference import glossary
+from parsers.tables.schema import COMMON, TABLES
+from rules.judging.findings_table import TABLE as FINDINGS
 from rules.registry import derived
+from rules.reporting import rule_words
+from rules.writing.packs import open_library
 
 
 def _tables() -> dict[str, list[str]]:

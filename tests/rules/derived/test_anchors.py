@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from tests.rules import traces
 
 

@@ -13,10 +13,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.model import Citation
-from rules.whose_seconds import whose_seconds
-from tests.rules.two_sides import AHEAD, CLIENT, SERVER, call, client, server, talk
+from rules.walking.whose_seconds import whose_seconds
+from tests.rules.clocks.two_sides import AHEAD, CLIENT, SERVER, call, client, server, talk
 
 WAITS, SYNCS = [0.13, 0.02, 0.05], [0.12, 0.01, 0.04]
 

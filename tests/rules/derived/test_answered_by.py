@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.model import CaseSpec
-from tests.rules.two_sides import AHEAD, CLIENT, SERVER, call, client, server
+from tests.rules.clocks.two_sides import AHEAD, CLIENT, SERVER, call, client, server
 
 WAITS, SYNCS = [0.13, 0.02, 0.05], [0.12, 0.01, 0.04]
 ENDS = (CLIENT, SERVER)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rules import threads
-from rules.case import Case
+from rules.case.case import Case
+from rules.walking import threads
 from tests.rules import traces
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived import changes as module
-from tests.rules.test_statistics import A, B, C
+from tests.rules.statistics.test_statistics import A, B, C
 
 PHASES = {"before": A, "after-1": B, "after-2": C}
 MARKER = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived.counter_growth import TABLE
 
 
@@ -73,7 +73,7 @@ def test_nstat_that_does_not_say_what_it_prints() -> None:
 
 def test_clocks_say_which_file_is_earlier(tmp_path: Any) -> None:
     """The later file was given first: its date comes before the order in the case."""
-    from rules.reading import open_paths
+    from rules.case.reading import open_paths
 
     def listing(drops: int, clock: str) -> str:
         head = "TCP     tcpRtoAlgorithm     =     4     tcpRtoMin           =   400\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 
 # A loop that finds nothing to do ends in the first bucket; one that serves a connection lies beyond the gap.
 #

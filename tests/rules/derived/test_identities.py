@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rules.case import Case
+from rules.case.case import Case
 
 DB = {"host": "db1", "phase": "before"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived import listener_cycles
 from tests.rules import traces
 

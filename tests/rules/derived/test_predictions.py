@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from tests.rules.derived.test_changes import MARKER, PHASES, series
-from tests.rules.test_statistics import A, B
+from tests.rules.statistics.test_statistics import A, B
 
 SAID = [
     {"name": "work_rate", "num": 40.0},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived.proc_tree import ancestry
 from tests.rules import traces
 

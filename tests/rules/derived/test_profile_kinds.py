@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived.profile_kinds import kind_of
 
 

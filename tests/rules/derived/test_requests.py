@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from polars.testing import assert_frame_equal
 
-from rules.case import Case
-from rules.reading import open_paths
+from rules.case.case import Case
+from rules.case.reading import open_paths
 
 PLACE = {"artifact_id": 1, "host": "app", "clock": "1.1:1"}
 
@@ -189,6 +189,6 @@ def test_a_long_request_read_in_pieces_has_the_same_parts(
     spec, _ = open_paths([recorded], None, tmp_path)
     whole = Case(spec).derived("request_parts")
     assert whole.height > 0
-    monkeypatch.setattr("rules.request_walk.LARGE", 0)
-    monkeypatch.setattr("rules.request_walk.PIECE", 7)
+    monkeypatch.setattr("rules.walking.request_walk.LARGE", 0)
+    monkeypatch.setattr("rules.walking.request_walk.PIECE", 7)
     assert_frame_equal(Case(spec).derived("request_parts"), whole)

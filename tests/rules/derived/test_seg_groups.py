@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rules.case import Case
+from rules.case.case import Case
 from tests.rules.traces import seed
 
 GIB = 1024**3

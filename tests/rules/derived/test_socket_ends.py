@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rules.case import Case
-from tests.rules.two_sides import CLIENT, SERVER, call, client, server, talk
+from rules.case.case import Case
+from tests.rules.clocks.two_sides import CLIENT, SERVER, call, client, server, talk
 
 
 def ends(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

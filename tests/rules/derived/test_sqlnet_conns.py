@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
-from parsers.source import Hints
-from rules.case import Case
-from tests.parsers.evidence import read_path
+from parsers.text.source import Hints
+from rules.case.case import Case
+from tests.parsers.formats.evidence import read_path
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "sqlnet"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers.source import Hints
-from rules.case import Case
-from tests.parsers.evidence import read_path
+from parsers.text.source import Hints
+from rules.case.case import Case
+from tests.parsers.formats.evidence import read_path
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "sqlnet"
 

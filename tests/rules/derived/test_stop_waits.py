@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 
 WAIT, WAKE = "0x10, FUTEX_WAIT_PRIVATE, 0, NULL", "0x10, FUTEX_WAKE_PRIVATE, 1"
 

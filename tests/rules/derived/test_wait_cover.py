@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rules.case import Case
+from rules.case.case import Case
 from rules.derived import wait_cover
-from rules.derived_table import PLACE
+from rules.derived.derived_table import PLACE
 
 #            39.329                          41.201
 #  client    |---- nttrd: waits for the peer ----|

@@ -1,0 +1,210 @@
+"""Findings, clearings and the verdict as text for a mail (80 columns) and as Markdown for a ticket.
+
+Both carry the same: the claim, its bound, the quoted lines with file, line and hash, what it does not say, a link.
+Quoted evidence is made visible first, so that a copied text cannot steer a terminal.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from incidents.content.report import Citation, Claim, Outlook
+from incidents.content.visible import visible
+
+WIDTH = 80
+
+
+def claim_text(claim: Claim, link: str) -> str:
+    """Return a finding or clearing as plain text, no line longer than 80 columns except the link."""
+    out = [*_wrap(_head(claim)), *_wrap(claim.headline)]
+    if claim.expert:
+        out += ["", *_wrap(claim.expert)]
+    out += ["", *_wrap(f"Bound: {_bound(claim)}", "       ")]
+    if claim.where:
+        out += _wrap(f"Where: {claim.where}", "       ")
+    if claim.layer_name:
+        out += _wrap(f"Layer: {claim.layer_name}", "       ")
+    out += ["", "LINES", *_quoted_text(claim.citations)]
+    out += ["", "WHAT IT DOES NOT SAY", *_bullets(_unsaid(claim))]
+    if claim.would_help:
+        out += [
+            "",
+            "WOULD SETTLE IT",
+            *_bullets(f"{ask.why}: {ask.command}" if ask.command else ask.why for ask in claim.would_help),
+        ]
+    for remedy, buts in claim.remedies:
+        out += ["", "DO", *_wrap(remedy)]
+        for but in buts:
+            out += _wrap(f"But: {but}", "     ")
+    return "\n".join([*out, "", link, ""])
+
+
+def claim_markdown(claim: Claim, link: str) -> str:
+    """Return a finding or clearing as Markdown; evidence stands in fenced blocks, everything else is escaped."""
+    out = [f"### {escaped(claim.headline)}", "", f"{escaped(_head(claim))}", ""]
+    if claim.expert:
+        out += [escaped(claim.expert), ""]
+    out += [f"- **Bound:** {escaped(_bound(claim))}"]
+    if claim.where:
+        out += [f"- **Where:** {escaped(claim.where)}"]
+    if claim.layer_name:
+        out += [f"- **Layer:** {claim.layer_name}"]
+    out += ["", *_quoted_markdown(claim.citations), "**What it does not say**", ""]
+    out += [f"- {escaped(text)}" for text in _unsaid(claim)]
+    if claim.would_help:
+        out += ["", "**Would settle it**", ""]
+        out += [
+            f"- {escaped(ask.why)}" + (f": {_code(ask.command)}" if ask.command else "") for ask in claim.would_help
+        ]
+    for remedy, buts in claim.remedies:
+        out += ["", f"**Do:** {escaped(remedy)}"] + [f"**But** {escaped(but)}" for but in buts]
+    return "\n".join([*out, "", f"<{link}>", ""])
+
+
+def verdict_text(outlook: Outlook, title: str, link: str) -> str:
+    """Return the verdict with the claims that carry it, what is cleared and what cannot be told, as plain text."""
+    verdict = outlook.verdict
+    out = [
+        *_wrap(title),
+        *_wrap(f"{verdict.state.upper()}: {verdict.sentence or 'No sentence: nothing was judged yet.'}"),
+    ]
+    out += _wrap(f"UNDER DISPUTE: {disputed_words(outlook)}", "         ") if verdict.disputed else []
+    out += _wrap(f"Support: {verdict.support}{f', {verdict.basis}' if verdict.basis else ''}", "         ")
+    if outlook.seconds:
+        out += ["", *_wrap(f"WHOSE SECONDS ({outlook.seconds.title}, {outlook.seconds.total_text})")]
+        out += [f"  {piece.amount:>12}  {visible(piece.share.label)[:62]}" for piece in outlook.seconds.pieces]
+    for claim in outlook.carriers:
+        out += ["", *_wrap(f"{claim.rule}: {claim.headline}"), *_quoted_text(claim.citations)]
+    out += ["", "CLEARED", *_bullets(_cleared(outlook) or ["nothing"])]
+    out += ["", "WHAT IT DOES NOT SAY", *_bullets(_untold(outlook))]
+    return "\n".join([*out, "", link, ""])
+
+
+def verdict_markdown(outlook: Outlook, title: str, link: str) -> str:
+    """Return the verdict with the claims that carry it, what is cleared and what cannot be told, as Markdown."""
+    verdict = outlook.verdict
+    out = [
+        f"## {escaped(title)}",
+        "",
+        f"**{verdict.state.capitalize()}:** {escaped(verdict.sentence or 'nothing was judged yet')}",
+        "",
+    ]
+    out += [f"**Under dispute:** {escaped(disputed_words(outlook))}", ""] if verdict.disputed else []
+    out += [f"**Support:** {escaped(verdict.support)}{f', {escaped(verdict.basis)}' if verdict.basis else ''}", ""]
+    if outlook.seconds:
+        out += [
+            f"**Whose seconds** ({escaped(outlook.seconds.title)}, {outlook.seconds.total_text})",
+            "",
+            "| piece | seconds |",
+            "| --- | --- |",
+        ]
+        out += [f"| {escaped(piece.share.label)} | {piece.amount} |" for piece in outlook.seconds.pieces] + [""]
+    for claim in outlook.carriers:
+        out += [f"**{escaped(claim.rule)}** {escaped(claim.headline)}", "", *_quoted_markdown(claim.citations)]
+    out += ["**Cleared**", "", *[f"- {escaped(text)}" for text in _cleared(outlook) or ["nothing"]], ""]
+    out += ["**What it does not say**", "", *[f"- {escaped(text)}" for text in _untold(outlook)]]
+    return "\n".join([*out, "", f"<{link}>", ""])
+
+
+def _head(claim: Claim) -> str:
+    weight = f"{claim.support} support" if claim.support else ""
+    kind = "clears" if claim.clears else claim.severity
+    return " · ".join(part for part in (f"{claim.rule} {claim.version}".strip(), kind, weight) if part)
+
+
+def _bound(claim: Claim) -> str:
+    return " · ".join(part for part in (claim.bound, claim.magnitude, claim.scope) if part) or "none stated"
+
+
+def _unsaid(claim: Claim) -> list[str]:
+    said = [*claim.against, *claim.cautions, *[f"Could also be: {text}" for text in claim.mistaken_for]]
+    if claim.disputes:
+        said.append(
+            f"It is under dispute: {claim.disputes} open objection{'s' if claim.disputes > 1 else ''} in the room."
+        )
+    if claim.withdrawn:
+        said.append("Evidence that it cites was withdrawn.")
+    return said or ["Nothing was noted against it; it speaks only for the lines above."]
+
+
+def disputed_words(outlook: Outlook) -> str:
+    """Say which of the claims that carry the verdict somebody objects to."""
+    return "; ".join(f"{claim.rule} {claim.headline}" for claim in outlook.verdict.disputed)
+
+
+def _cleared(outlook: Outlook) -> list[str]:
+    cleared = outlook.verdict.cleared
+    return [
+        f"{claim.layer_name}: {_bound(claim)}" + "".join(f" ({c.file} {c.where})" for c in claim.citations)
+        for claim in cleared
+    ]
+
+
+def _untold(outlook: Outlook) -> list[str]:
+    asks = [f"{ask.why}: {ask.command}" if ask.command else ask.why for ask in outlook.asks]
+    return [*outlook.verdict.missing, *asks] or ["It speaks only for the lines cited."]
+
+
+def _wrap(text: str, indent: str = "") -> list[str]:
+    clean = visible(" ".join(text.split()))
+    return textwrap.wrap(clean, WIDTH, subsequent_indent=indent, break_on_hyphens=False) or [""]
+
+
+def _bullets(texts: Iterable[str]) -> list[str]:
+    return [
+        line
+        for text in texts
+        for line in textwrap.wrap(
+            visible(" ".join(text.split())),
+            WIDTH,
+            initial_indent="  - ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def _quoted_text(citations: list[Citation]) -> list[str]:
+    """Number each quoted line; a longer one goes on below its own beginning, cut at the column, never re-flowed."""
+    out: list[str] = []
+    for citation in citations:
+        out += textwrap.wrap(visible(citation.file), WIDTH - 2, initial_indent="  ", subsequent_indent="    ") or [
+            "  (no name)"
+        ]
+        out += [f"  sha256 {citation.sha256}"] if citation.sha256 else []
+        for line in citation.lines:
+            number = str(line.number) if line.number else "..."
+            room = WIDTH - 11
+            text = visible(line.text, keep="").replace("␉", "    ")
+            for i, begin in enumerate(range(0, max(len(text), 1), room)):
+                head = f"{number if i == 0 else '':>8} {'|' if i == 0 else '+'}"
+                piece = text[begin : begin + room]
+                out.append(f"{head} {piece}" if piece else head)  # blanks at a cut belong to the line
+    return out or ["  none"]
+
+
+def _quoted_markdown(citations: list[Citation]) -> list[str]:
+    out: list[str] = []
+    for citation in citations:
+        lines = [f"{str(line.number) if line.number else '...':>7}  {visible(line.text)}" for line in citation.lines]
+        fence = "`" * max(3, 1 + max((len(run) for line in lines for run in re.findall("`+", line)), default=0))
+        hashed = f", sha256 `{citation.sha256}`" if citation.sha256 else ""
+        out += [f"{escaped(citation.file)}, line {citation.where}{hashed}", "", f"{fence}text", *lines, fence, ""]
+    return out
+
+
+def escaped(text: str) -> str:
+    """Take away the meaning that Markdown or HTML would find in a text."""
+    clean = visible(" ".join(text.split()))
+    clean = clean.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    clean = re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", clean)
+    return re.sub(r"^(\d+)([.)]\s)|^([-+])(\s)", lambda m: f"{m[1]}\\{m[2]}" if m[1] else f"\\{m[3]}{m[4]}", clean)
+
+
+def _code(text: str) -> str:
+    clean = visible(" ".join(text.split()))
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", clean)), default=0))
+    pad = " " if "`" in clean else ""
+    return f"{fence}{pad}{clean}{pad}{fence}"

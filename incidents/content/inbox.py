@@ -1,0 +1,24 @@
+"""A person's notifications, as far as that person may still see the rooms they come from."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+
+from incidents.access import visible_to
+from incidents.models.people.notification import Notification
+
+MOST_COUNTED = 100
+
+
+def notifications_of(user: User) -> QuerySet[Notification]:
+    """Return what a person was told, newest first: nothing of rooms that are closed to them by now, nor of deleted notes."""
+    mine = Notification.objects.filter(user=user, incident__in=visible_to(user))
+    return mine.exclude(note__deleted_at__isnull=False).order_by("-pk")
+
+
+def unread_count(user: User | AnonymousUser) -> int:
+    """Count what is unread, up to 100: the bell says 99+ above that."""
+    if not isinstance(user, User) or not user.is_active:
+        return 0
+    return notifications_of(user).filter(read_at__isnull=True).order_by()[:MOST_COUNTED].count()

@@ -1,0 +1,28 @@
+"""How people are called on pages and in mails."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+
+from incidents.content.visible import visible
+
+
+def known_as(user: User | None) -> str:
+    """Name a person: the full name, else the user name; the program itself is Exhibit.
+
+    Who has no account any more is a former member. The number tells two of them apart and says nothing else.
+    """
+    if user is None:
+        return "Exhibit"
+    if not user.is_active:
+        return f"former member {user.pk}"
+    return visible(user.get_full_name() or user.get_username())
+
+
+def letters_of(user: User | None) -> str:
+    """Return two letters for an avatar, of the full name where there is one."""
+    if user is None or not user.is_active:
+        return "–"
+    words = (user.get_full_name() or user.get_username()).replace(".", " ").replace("_", " ").replace("-", " ").split()
+    letters = "".join(word[0] for word in words[:2]) if len(words) > 1 else "".join(words)[:2]
+    return visible(letters.upper())

@@ -1,0 +1,765 @@
+"""An evaluation's report (the JSON of `python -m rules --json`) as pages read it: groups, verdict, bar, citations.
+
+Nothing is judged here. Fields that a report lacks are shown as missing, never filled in: `None` means "the report
+does not say". Texts of the report quote evidence, so whoever renders them passes them through `visible`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.urls import reverse
+
+from incidents.drawing.shares import Share, shares
+
+Json = dict[str, Any]
+
+LAYERS: dict[str, tuple[str, str]] = {
+    "client_app": ("CA", "client application"),
+    "client_host": ("CH", "client host"),
+    "network": ("NW", "network"),
+    "listener": ("LS", "listener"),
+    "name_service": ("NS", "name service"),
+    "os_kernel": ("OS", "operating system"),
+    "database": ("DB", "database"),
+    "storage": ("ST", "storage"),
+    "configuration": ("CF", "configuration"),
+    "measurement": ("ME", "measurement"),
+}
+# What rules call by table and column, in the words of whoever collects it.
+NEEDS: dict[str, str] = {
+    "packets": "a packet capture",
+    "tcp_flows": "a packet capture",
+    "unbroken trace": "an unbroken trace",
+    "pmap of the same start": "the memory map of the same start",
+    "pmap": "a memory map",
+    "pmap.shm_kind": "a memory map",
+    "ipcs_shm": "the list of shared memory segments",
+    "params": "the instance's parameters",
+    "syscalls": "a trace of system calls",
+    "syscalls.cpu_s": "the CPU time of each call (-E)",
+    "syscalls.delta_s": "the time between calls (-D)",
+    "syscalls.dur_hi_s": "a trace with time stamps",
+    "syscalls.child_pid": "a trace that follows children (-f)",
+    "pipe_pairs": "a trace of both ends of the pipe",
+    "sqlnet": "an Oracle Net trace",
+    "wait_cover": "traces of one connection on both sides",
+    "answered_by": "system call traces of both ends of a connection",
+    "conn_times": "connection times",
+    "changes": "connection times before and after the change",
+    "markers": "what was changed and when",
+    "logs": "the listener's log",
+    "vmstat": "samples of the whole host (vmstat, sar)",
+    "vmstat_i": "samples of the whole host (vmstat, sar)",
+    "mpstat": "samples of each processor (mpstat)",
+    "mpstat_i": "samples of each processor (mpstat)",
+    "iostat": "samples of the disks (iostat)",
+    "iostat_i": "samples of the disks (iostat)",
+    "counters": "counters, twice",
+    "counters_i": "counters, twice",
+    "counter_growth": "counters, twice",
+    "ps": "a list of processes",
+    "hosts": "the size of the machine",
+    "profile_symbols": "a profile of the processors",
+    "profile_kinds": "a profile of the processors",
+    "profile_stacks": "stacks of calls",
+    "sockets": "a list of sockets",
+    "ipcs_sem": "the list of semaphore sets",
+    "microstates": "where a thread spends its time (prstat -mL)",
+    "resource_use": "use and limits of resources",
+    "db_waits": "waits of the database (AWR, ASH, 10046)",
+    "sessions": "the list of sessions",
+    "hist": "a distribution of times",
+    "hist_modes": "a distribution of times",
+    "locks": "lock statistics (lockstat)",
+    "numa": "memory by NUMA node",
+    "meminfo": "what memory is used for",
+    "signals": "a trace with signals",
+    "fdmap": "the open files of the process",
+    "listener_cycles": "a trace of the listener",
+    "requests": "a trace of whole requests",
+    "request_parts": "a trace of whole requests",
+    "predictions": "connection times and work rates before and after",
+    "trends": "the same measure over time",
+    "seg_groups": "the shared memory segments",
+    "statement:work_rate": "how many items are finished per minute",
+    "statement:same_connection": "whether both traces show one connection",
+}
+# What carries a verdict, one of them and several.
+KINDS: dict[str, tuple[str, str]] = {
+    "truss": ("trace of system calls", "traces of system calls"),
+    "strace": ("trace of system calls", "traces of system calls"),
+    "pmap": ("memory map", "memory maps"),
+    "sqlnet": ("Oracle Net trace", "Oracle Net traces"),
+    "conntime": ("list of connection times", "lists of connection times"),
+    "dtrace": ("output of DTrace", "outputs of DTrace"),
+    "perf": ("profile of the processors", "profiles of the processors"),
+    "vmstat": ("run of vmstat", "runs of vmstat"),
+    "mpstat": ("run of mpstat", "runs of mpstat"),
+    "iostat": ("run of iostat", "runs of iostat"),
+    "ipcs": ("list of shared memory and semaphores", "lists of shared memory and semaphores"),
+    "sysctl": ("list of kernel settings", "lists of kernel settings"),
+    "nsswitch": ("list of name sources (nsswitch)", "lists of name sources (nsswitch)"),
+}
+GROUPS: dict[str, str] = {
+    "cause": "Causes",
+    "along": "Along the way",
+    "contributing": "Contributing",
+    "cleared": "Cleared",
+    "cannot-tell": "Cannot tell",
+    "quality": "Data quality",
+}
+LONGEST_SHOWN = 9
+SUPPORT_STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
+_SIGNS = {"pct": "%"}
+_SEVERITIES = {"critical": 0, "major": 1, "minor": 2, "info": 3}
+
+
+def quantity(amount: float | None, unit: str | None, at_most: bool = False) -> str:
+    """Write a magnitude with its unit: seconds to the millisecond, shares to a tenth, thin spaces in thousands.
+
+    >>> quantity(2.4734, "s", at_most=True)
+    '≤ 2.473 s'
+    >>> quantity(42.857, "%")
+    '42.9 %'
+    >>> quantity(None, "s")
+    ''
+    """
+    if amount is None:
+        return ""
+    if unit == "s":
+        number = f"{amount:,.3f}" if abs(amount) < 100 else f"{amount:,.1f}"
+    elif unit in ("%", "pct"):
+        number = f"{amount:,.1f}"
+    elif float(amount).is_integer():
+        number = f"{int(amount):,}"
+    else:
+        number = f"{amount:,.4g}" if abs(amount) < 1000 else f"{amount:,.1f}"
+    spaced = number.replace(",", "\u2009")
+    unit = _SIGNS.get(unit or "", unit)
+    return f"{'≤ ' if at_most else ''}{spaced}{f' {unit}' if unit else ''}"
+
+
+def layer_name(code: str) -> str:
+    """Name a layer in words; one that is not known here keeps its own.
+
+    >>> layer_name("client_host"), layer_name("new_layer")
+    ('client host', 'new layer')
+    """
+    return LAYERS.get(code, ("", code.replace("_", " ")))[1]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What the room knows about an artifact that a report cites."""
+
+    number: int
+    name: str
+    sha256: str = ""
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True)
+class QuotedLine:
+    """One line of a quote; `number` is None for the mark that lines between were left out."""
+
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Citation:
+    """Artifact and line range (both ends included) that carry a claim, with the quoted text."""
+
+    artifact: int
+    file: str
+    line_from: int
+    line_to: int
+    role: str
+    text: str
+    sha256: str
+    withdrawn: bool
+    slug: str
+
+    @property
+    def anchor(self) -> str:
+        """Name the range as the lines page does: `L91` or `L91-L107`."""
+        return f"L{self.line_from}" if self.line_from == self.line_to else f"L{self.line_from}-L{self.line_to}"
+
+    @property
+    def href(self) -> str:
+        """Address the lines; `at` lets a reader without JavaScript land on the right page of them."""
+        return f"{reverse('lines', args=[self.slug, self.artifact])}?at={self.line_from}#{self.anchor}"
+
+    @property
+    def where(self) -> str:
+        """Say the range in words: `91` or `91–107`."""
+        return str(self.line_from) if self.line_from == self.line_to else f"{self.line_from}–{self.line_to}"
+
+    @property
+    def shown(self) -> list[QuotedLine]:
+        """Return the lines for the drawer: of a long quote the ends; the link above it opens all of them."""
+        lines = self.lines
+        if len(lines) <= LONGEST_SHOWN:
+            return lines
+        gap = f"{len(lines) - 7} lines between"
+        return [*lines[:3], QuotedLine(None, gap), *lines[-4:]]
+
+    @property
+    def lines(self) -> list[QuotedLine]:
+        """Number the quoted lines. A quote shorter than its range keeps both ends and marks the gap."""
+        texts = self.text.split("\n")
+        if texts and texts[-1] == "" and len(texts) > 1:
+            texts.pop()
+        span = self.line_to - self.line_from + 1
+        if len(texts) == span:
+            return [QuotedLine(self.line_from + i, text) for i, text in enumerate(texts)]
+        left_out = (
+            f"... {span - len(texts) + 1} lines ..."  # as rules/judging/evaluate.py writes it between the two ends
+        )
+        if left_out in texts:
+            at = texts.index(left_out)
+            end = self.line_to - len(texts) + 1
+            return [
+                QuotedLine(None if i == at else (self.line_from + i if i < at else end + i), text)
+                for i, text in enumerate(texts)
+            ]
+        if len(texts) == 2 and span > 2:
+            gap = f"{span - 2} line{'s' if span > 3 else ''} between, not quoted"
+            return [QuotedLine(self.line_from, texts[0]), QuotedLine(None, gap), QuotedLine(self.line_to, texts[1])]
+        return [QuotedLine(self.line_from if i == 0 else None, text) for i, text in enumerate(texts)]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Evidence that is missing: what for, the exact command, on which system, who can run it, what it is worth.
+
+    `id` stays the same from one evaluation to the next as long as the same rule lacks the same on the same host: it
+    is what links to a new request say, and how a request is found again.
+    """
+
+    why: str
+    command: str
+    os: str
+    who: str
+    worth: float
+    rule: str
+    id: str = ""
+    host: str = ""
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A finding or a clearing finding of a report."""
+
+    raw: Json
+    slug: str
+    held: Mapping[int, Held]
+    disputes: int = 0
+    left_out: str = ""
+    """Of a finding that the newest judgement does not have: why its rule gave none, where it was left out."""
+
+    @property
+    def key(self) -> str:
+        return str(self.raw.get("key") or "")
+
+    @property
+    def href(self) -> str:
+        return reverse("finding", args=[self.slug, self.key])
+
+    @property
+    def rule(self) -> str:
+        return str(self.raw.get("rule") or "")
+
+    @property
+    def version(self) -> str:
+        return str(self.raw.get("version") or "")
+
+    @property
+    def clears(self) -> bool:
+        return self.raw.get("kind") == "clear" and self.raw.get("group", "cleared") == "cleared"
+
+    @property
+    def group(self) -> str:
+        group = str(self.raw.get("group") or ("cleared" if self.clears else "contributing"))
+        return group if group in GROUPS else "contributing"
+
+    @property
+    def severity(self) -> str:
+        severity = str(self.raw.get("severity") or "info")
+        return severity if severity in _SEVERITIES else "info"
+
+    @property
+    def layer(self) -> str:
+        return str(self.raw.get("layer") or "")
+
+    @property
+    def letters(self) -> str:
+        return LAYERS.get(self.layer, ("", ""))[0]
+
+    @property
+    def layer_name(self) -> str:
+        layers = [str(layer) for layer in self.raw.get("layers") or [self.layer]]
+        return " and ".join(map(layer_name, layers))
+
+    @property
+    def headline(self) -> str:
+        return str(self.raw.get("headline") or self.raw.get("bound") or self.raw.get("title") or self.rule)
+
+    @property
+    def expert(self) -> str:
+        return str(self.raw.get("expert") or "")
+
+    @property
+    def bound(self) -> str:
+        """The limit a clearing finding sets, as the rule words it ("at most 0.080 s of 1.872 s")."""
+        return str(self.raw.get("bound") or "")
+
+    @property
+    def scope(self) -> str:
+        return str(self.raw.get("scope") or "")
+
+    @property
+    def magnitude(self) -> str:
+        amount = self.raw.get("magnitude")
+        return quantity(
+            float(amount) if amount is not None else None, self.raw.get("unit"), bool(self.raw.get("at_most"))
+        )
+
+    @property
+    def support(self) -> str:
+        return str(self.raw.get("support") or "")
+
+    @property
+    def decibans(self) -> float | None:
+        value = self.raw.get("decibans")
+        return float(value) if value is not None else None
+
+    @property
+    def where(self) -> str:
+        """Name host and subject, as far as the report does."""
+        return " · ".join(str(part) for part in (self.raw.get("host"), self.raw.get("subject")) if part)
+
+    @property
+    def cautions(self) -> list[str]:
+        """List what limits the claim: a statement it leans on, lines that may be missing between the quoted ones."""
+        said = []
+        if self.raw.get("by_statement"):
+            said.append("Leans on a statement, not on evidence alone.")
+        # Rules that say it in their own words need no second voice.
+        if self.raw.get("contiguous") == "assumed" and not any("assumed" in text for text in self.against):
+            said.append("Assumes that no line is missing between the quoted ones: the paste carries no mark of it.")
+        if self.raw.get("contiguous") in ("broken", "false"):
+            said.append("Lines are missing between the quoted ones.")
+        if self.raw.get("tier") == "contradicted" and not any("disagrees" in text for text in self.against):
+            said.append("An artifact disagrees with it.")
+        return said
+
+    @property
+    def against(self) -> list[str]:
+        return [str(text) for text in self.raw.get("against") or []]
+
+    @property
+    def mistaken_for(self) -> list[str]:
+        """List what looks the same and is something else, as the rule names it."""
+        return [str(text) for text in self.raw.get("false_positives") or []]
+
+    @property
+    def remedies(self) -> list[tuple[str, list[str]]]:
+        """Pair each remedy with its "but"; when they do not pair up, all buts stand with the last remedy."""
+        todo = [str(text) for text in _listed(self.raw.get("remedy"))]
+        buts = [str(text) for text in _listed(self.raw.get("contraindications"))]
+        if len(todo) == len(buts):
+            return [(text, [but]) for text, but in zip(todo, buts, strict=True)]
+        return [(text, buts if i == len(todo) - 1 else []) for i, text in enumerate(todo)]
+
+    @property
+    def verify(self) -> str:
+        return str(self.raw.get("verify") or "")
+
+    @property
+    def would_help(self) -> list[Ask]:
+        return [_ask(entry, self.rule) for entry in self.raw.get("would_help") or []]
+
+    @cached_property
+    def citations(self) -> list[Citation]:
+        return citations(self.raw.get("citations") or [], self.slug, self.held)
+
+    @property
+    def withdrawn(self) -> bool:
+        """Say whether evidence that it cites was purged since."""
+        return any(citation.withdrawn for citation in self.citations)
+
+    @property
+    def settled(self) -> list[Json]:
+        """List what this finding clears on its way (layer, seconds, scope, because)."""
+        return list(self.raw.get("clears") or [])
+
+
+@dataclass(frozen=True)
+class Group:
+    """One heading of the findings column. `claims` and `asks` are never both filled."""
+
+    code: str
+    title: str
+    claims: list[Claim] = field(default_factory=list)
+    asks: list[Ask] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.claims) + len(self.asks)
+
+
+@dataclass(frozen=True)
+class Second:
+    """One piece of the "whose seconds" bar."""
+
+    share: Share
+    kind: str
+    at_most: bool
+    layer: str
+    citations: list[Citation]
+
+    @property
+    def amount(self) -> str:
+        return quantity(self.share.amount, "s", self.at_most)
+
+    @property
+    def text(self) -> str:
+        return f"{self.share.label} {self.amount}"
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """The "whose seconds" bar: one traced request, its pieces adding up to 100 %."""
+
+    title: str
+    total: float
+    where: str
+    pieces: list[Second]
+
+    @property
+    def total_text(self) -> str:
+        return quantity(self.total, "s")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict of a report in the words of the page."""
+
+    state: str
+    sentence: str
+    support: str
+    basis: str
+    layer: str
+    missing: list[str]
+    cleared: list[Claim]
+    next: Ask | None
+    disputed: list[Claim] = field(default_factory=list)  # of the claims that carry it, those under dispute
+
+    @property
+    def steps(self) -> list[bool]:
+        reached = SUPPORT_STEPS.get(self.support.split(" ")[0], 0)
+        return [step < reached for step in range(4)]
+
+
+class Outlook:
+    """A report joined with what the room knows: names and hashes of artifacts, disputes of findings."""
+
+    def __init__(
+        self, report: Json | None, slug: str, held: Iterable[Held] = (), disputes: Mapping[str, int] | None = None
+    ) -> None:
+        self.report: Json = report or {}
+        self.exists = report is not None
+        self.slug = slug
+        self.held = {artifact.number: artifact for artifact in held}
+        self._disputes = disputes or {}
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """List all claims once. A clearing takes its bound and scope from the report's own list of what is cleared.
+
+        What a finding clears on its way has no claim of its own: it stands as a clearing that leads to that finding.
+        """
+        cleared = list(self.report.get("cleared") or [])
+        found = []
+        for raw in self.report.get("findings") or []:
+            bounds = [entry for entry in cleared if raw.get("kind") == "clear" and _same_clearing(entry, raw)]
+            cleared = [entry for entry in cleared if entry not in bounds]
+            found.append(self._claim({**raw, **_joined(bounds)} if bounds else raw))
+        keys = {claim.rule: claim.key for claim in reversed(found)}
+        found += [
+            self._claim({**entry, "kind": "clear", "group": "cleared", "key": keys.get(str(entry.get("rule")), "")})
+            for entry in cleared
+        ]
+        return found
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Group the claims as the column shows them, worst first; groups without a claim are left out."""
+        ordered = sorted(self.claims, key=lambda claim: _SEVERITIES[claim.severity])
+        groups = []
+        for code, title in GROUPS.items():
+            if code == "cannot-tell":
+                group = Group(code, title, asks=self.asks)
+            else:
+                group = Group(code, title, claims=[claim for claim in ordered if claim.group == code])
+            if group.count:
+                groups.append(group)
+        return groups
+
+    @cached_property
+    def asks(self) -> list[Ask]:
+        """List what would settle what cannot be told, each command once: first what bears on the causes found, then most worth first."""
+        once: dict[str, Ask] = {}
+        for ask in self._asks:
+            once.setdefault(ask.command or ask.why, ask)
+        return list(once.values())
+
+    @cached_property
+    def _asks(self) -> list[Ask]:
+        near = [
+            ask
+            for code in ("cause", "along")
+            for claim in self.claims
+            if claim.group == code
+            for ask in claim.would_help
+        ]
+        rest = [_ask(entry, str(entry.get("rule") or "")) for entry in self.report.get("not_evaluable") or []]
+        rest += [ask for claim in self.claims if claim.group not in ("cause", "along") for ask in claim.would_help]
+        return [*sorted(near, key=lambda ask: -ask.worth), *sorted(rest, key=lambda ask: -ask.worth)]
+
+    def ask(self, id: str) -> Ask | None:
+        """Return what is missing under this id, also where the list names the same command for another rule."""
+        return next((ask for ask in self._asks if ask.id == id), None)
+
+    def asked(self, entries: Iterable[Json]) -> list[Ask]:
+        """Return what is missing for each entry of the board's `wanted`, under the ids that `ask` knows."""
+        made = []
+        for entry in entries:
+            # What would confirm a finding stands in the finding, which does not name host and title again.
+            known = ("host", "title") if entry.get("finding") else ()
+            bare = {key: value for key, value in entry.items() if key not in known}
+            made.append(_ask(bare, str(entry.get("rule") or "")))
+        return made
+
+    def claim(self, key: str) -> Claim | None:
+        """Return the claim with this key, or None."""
+        return next((claim for claim in self.claims if claim.key and claim.key == key), None)
+
+    @cached_property
+    def first(self) -> Claim | None:
+        """Return what the drawer shows unasked: the first claim of the first group that has claims."""
+        return next((group.claims[0] for group in self.groups if group.claims and group.claims[0].key), None)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        raw = self.report.get("verdict") or {}
+        cleared = [claim for claim in self.claims if claim.group == "cleared"]
+        return Verdict(
+            state=str(raw.get("state") or "cannot tell"),
+            sentence=str(raw.get("sentence") or ""),
+            support=str(raw.get("support") or "none"),
+            basis=str(raw.get("basis") or self._basis(set(raw.get("rules") or []))),
+            layer=LAYERS.get(str(raw.get("layer") or ""), ("", ""))[1],
+            missing=[str(text) for text in raw.get("missing") or []],
+            cleared=cleared,
+            next=self.asks[0] if self.asks else None,
+            disputed=[claim for claim in self.carriers if claim.disputes],
+        )
+
+    @property
+    def carriers(self) -> list[Claim]:
+        """List the claims that the verdict stands on."""
+        rules = set((self.report.get("verdict") or {}).get("rules") or [])
+        return [claim for claim in self.claims if claim.rule in rules]
+
+    @cached_property
+    def seconds(self) -> Seconds | None:
+        raw = self.report.get("whose_seconds")
+        if not raw or not raw.get("pieces"):
+            return None
+        pieces = raw["pieces"]
+        laid = shares([(str(piece["label"]), float(piece["seconds"])) for piece in pieces])
+        if not laid:
+            return None
+        return Seconds(
+            title=str(raw.get("title") or ""),
+            total=float(raw["total_s"]),
+            where=" · ".join(str(raw[name]) for name in ("host", "subject") if raw.get(name)),
+            pieces=[
+                Second(
+                    share,
+                    str(piece.get("kind") or "rest"),
+                    bool(piece.get("at_most")),
+                    LAYERS.get(str(piece.get("layer") or ""), ("", ""))[1],
+                    citations(piece.get("citations") or [], self.slug, self.held),
+                )
+                for share, piece in zip(laid, pieces, strict=True)
+            ],
+        )
+
+    @property
+    def failed(self) -> list[Json]:
+        return list(self.report.get("failed") or [])
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """Why a rule gave no judgement, by its id: what it found before may still hold."""
+        return {str(fault.get("rule")): str(fault.get("error")) for fault in self.failed}
+
+    @property
+    def hidden(self) -> list[Json]:
+        """Findings that a suppression hides: counted always, shown on demand."""
+        return list(self.report.get("hidden") or [])
+
+    @property
+    def compared(self) -> list[Json]:
+        return list(self.report.get("compared") or [])
+
+    def _claim(self, raw: Json) -> Claim:
+        return Claim(raw, self.slug, self.held, self._disputes.get(str(raw.get("key") or ""), 0))
+
+    def _basis(self, rules: set[str]) -> str:
+        """Count what carries the verdict: the artifacts cited by its rules by kind, and the compared samples."""
+        kinds = {artifact.get("id"): str(artifact.get("kind") or "") for artifact in self.report.get("artifacts") or []}
+        carrying = [claim for claim in self.claims if claim.rule in rules]
+        cited = {c.artifact for claim in carrying for c in claim.citations}
+        elsewhere = any(claim.raw.get("facts", {}).get("id_mismatch") for claim in carrying)
+        said = []
+        for kind, n in Counter(kinds.get(number, "") for number in sorted(cited)).items():
+            one, many = KINDS.get(kind, (f"{kind} artifact".strip(), f"{kind} artifacts".strip()))
+            other = " of another start" if elsewhere and kind == "pmap" else ""
+            said.append(f"{'one' if n == 1 else n} {one if n == 1 else many}{other}")
+        leader = str((self.report.get("verdict") or {}).get("hypothesis") or "")
+        board = {row.get("code"): row for row in self.report.get("hypotheses") or []}
+        if "before-after" in (board.get(leader, {}).get("cells") or {}):
+            said += [f"{sum(row['n'])} timings before and after a change" for row in self._tested(leader)]
+        return ", ".join(said)
+
+    def _tested(self, leader: str) -> list[Json]:
+        """The comparison whose change tested the leading hypothesis: the first that a finding of its group speaks of."""
+        spoken = {
+            str(claim.raw.get("subject"))
+            for claim in self.claims
+            if claim.raw.get("evidence_group") == "before-after" and (claim.raw.get("cells") or {}).get(leader)
+        }
+        named = [row for row in self.compared if row.get("n") and f"{row.get('from')} to {row.get('to')}" in spoken]
+        return (named or [row for row in self.compared if row.get("n")])[:1]
+
+
+def changes(before: Outlook, after: Outlook) -> list[str]:
+    """Say in plain words what a new evaluation changed, most important first; an empty list says "nothing"."""
+    if not before.exists:
+        return []
+    said = []
+    old, new = before.verdict, after.verdict
+    arrived = [
+        a
+        for a in after.report.get("artifacts") or []
+        if a.get("id") not in {b.get("id") for b in before.report.get("artifacts") or []}
+    ]
+    why = ", ".join(f"{a.get('kind') or 'file'} {a.get('file') or ''}".strip() for a in arrived[:3])
+    because = f"{why} arrived: " if why else ""
+    if old.state != new.state:
+        said.append(f"{because}verdict {old.state} → {new.state}")
+    if old.support != new.support:
+        said.append(f"{because if not said else ''}support {old.support} → {new.support}")
+    keys_before, keys_after = ({c.key for c in outlook.claims if c.key} for outlook in (before, after))
+    found = [f"new: {claim.headline}" for claim in after.claims if claim.key in keys_after - keys_before]
+    lost = [
+        f"{'not judged, its rule was left out' if claim.rule in after.left_out else 'no longer found'}: {claim.headline}"
+        for claim in before.claims
+        if claim.key in keys_before - keys_after
+    ]
+    said += [*found[:2], *lost[:2]]
+    if more := len(found[2:]) + len(lost[2:]):
+        said.append(f"{more} more change{'s' if more > 1 else ''} of findings")
+    return said or ([f"{why} arrived, nothing else changed"] if why else [])
+
+
+def citations(entries: Sequence[Json], slug: str, held: Mapping[int, Held]) -> list[Citation]:
+    """Make citations of a report's entries, with the name and hash under which the room holds the artifact."""
+    made = []
+    for entry in entries:
+        number = int(entry["artifact"])
+        artifact = held.get(number)
+        made.append(
+            Citation(
+                artifact=number,
+                file=artifact.name if artifact else str(entry.get("file") or f"artifact {number}"),
+                line_from=int(entry["line_from"]),
+                line_to=int(entry["line_to"]),
+                role=str(entry.get("role") or ""),
+                text=str(entry.get("text") or ""),
+                sha256=artifact.sha256 if artifact else "",
+                withdrawn=artifact.withdrawn if artifact else False,
+                slug=slug,
+            )
+        )
+    return made
+
+
+def _same_clearing(entry: Json, finding: Json) -> bool:
+    """Tell whether an entry of what is cleared belongs to a clearing finding; one finding may clear several layers."""
+    return entry.get("rule") == finding.get("rule") and _first_cited(entry) == _first_cited(finding)
+
+
+def _first_cited(entry: Json) -> tuple[object, object] | None:
+    return next(((c["artifact"], c["line_from"]) for c in entry.get("citations") or []), None)
+
+
+def _joined(bounds: list[Json]) -> Json:
+    """Say once what several entries bound alike: all their layers, each different bound and scope."""
+    return {
+        "layer": bounds[0].get("layer"),
+        "layers": [str(entry.get("layer")) for entry in bounds],
+        **{
+            name: "; ".join(dict.fromkeys(str(entry[name]) for entry in bounds if entry.get(name)))
+            for name in ("bound", "scope")
+        },
+    }
+
+
+def _ask(entry: Json, rule: str) -> Ask:
+    # Conditions in brackets are for rule authors; the page names what to collect.
+    named = (re.sub(r"\[.*\]| x \d+$", "", str(need)) for need in entry.get("needs") or [])
+    needs = " and ".join(dict.fromkeys(_need(need) for need in named))
+    host = f" on {entry['host']}" if entry.get("host") else ""
+    title = str(entry.get("title") or "")
+    why = f"{title}{host}: needs {needs}" if title else f"Collect {needs}{host}"
+    host_name, command = str(entry.get("host") or ""), str(entry.get("ask") or "")
+    listed = tuple(str(need) for need in entry.get("needs") or [])
+    return Ask(
+        why=why,
+        command=command,
+        os=str(entry.get("os") or ""),
+        who=str(entry.get("who") or ""),
+        worth=float(entry.get("worth") or 0),
+        rule=rule,
+        id=hashlib.sha256("\0".join((rule, host_name, command, *sorted(listed))).encode()).hexdigest()[:16],
+        host=host_name,
+        needs=listed,
+    )
+
+
+def _need(need: str) -> str:
+    """Say in words what a rule needs: its own words, those of its table, or whose word it is."""
+    if need in NEEDS:
+        return NEEDS[need]
+    if need.startswith("statement:"):
+        return f"somebody's word on {need.removeprefix('statement:').replace('_', ' ')}"
+    return NEEDS.get(need.split(".")[0], need)
+
+
+def _listed(value: object) -> list[object]:
+    if value is None or value == "":
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]

@@ -1,0 +1,140 @@
+"""Rows of a window for other programs: a flat table, and the trace event format that Perfetto and Chromium read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from incidents.drawing import windows
+from incidents.drawing.frames import Frame
+from incidents.drawing.lane import Lane, Window
+from rules.engine.read import ReadOnly
+
+#: More than this is no window any more: the tables themselves are in the evidence folder.
+MOST_ROWS = 1_000_000
+COLUMNS = (
+    *(
+        "lane",
+        "clock",
+        "host",
+        "artifact",
+        "strip",
+        "begin_s",
+        "end_s",
+        "length_s",
+        "label",
+        "at_most",
+        "value",
+        "unit",
+    ),
+    *("line_from", "line_to"),
+)
+#: What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def table(frame: Frame, window: Window, chosen: Sequence[windows.Choice], source: ReadOnly, cache: Path | None) -> str:
+    """Return the SELECT of all rows of some lanes in a window, times on the frame's axis, one row of evidence each."""
+    parts = []
+    for one in chosen:
+        lane = one.lane
+        if not source.has(lane.table) or not (lane.order if frame.ordered else lane.timed):
+            continue
+        relation = windows.relation(one, frame.laid, window, source, cache, single=True)
+        keys = ", ".join(f"{key}::varchar" for key in lane.keys)
+        strip = f"concat_ws(' ', {keys})" if keys else "''"
+        unit = "top.unit" if "unit" in lane.fields else windows.quoted(lane.unit)
+        counter = lane.kind == "counter"
+        parts.append(
+            f"select {windows.quoted(one.name)} as lane, clock, host, artifact_id as artifact, {strip} as strip, t0 as begin_s, t1 as end_s,"
+            f" t1 - t0 as length_s, {_label(lane)} as label, {_at_most(lane)} as at_most,"
+            f" {'total_s / n' if counter else 'null::double'} as value, {unit} as unit, top.line_from as line_from, top.line_to as line_to"
+            f" from ({relation})"
+        )
+    every = " union all ".join(f"({part})" for part in parts)
+    empty = f"select {', '.join(f'null as {name}' for name in COLUMNS)} where false"
+    return f"select {', '.join(COLUMNS)} from ({every or empty}) order by begin_s, lane, line_from"
+
+
+def _label(lane: Lane) -> str:
+    for name in ("label", "name", "ended_by"):
+        if name in lane.fields and name not in lane.keys:
+            return f"top.{name}"
+    return "null"
+
+
+def _at_most(lane: Lane) -> str:
+    if "at_most" in lane.fields:
+        return "top.at_most"
+    return "top.dur_kind = 'gap'" if "dur_kind" in lane.fields else "false"
+
+
+def guarded(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula.
+
+    >>> [guarded(v) for v in ("=1+1", "-3.5", "+4", "@a", "read", None, -2.5, "\\tx")]
+    ["'=1+1", '-3.5', '+4', "'@a", 'read', None, -2.5, "'\\tx"]
+    """
+    if not isinstance(value, str) or not value.startswith(FORMULA):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return f"'{value}"
+    return value if math.isfinite(number) and value.strip() == value else f"'{value}"
+
+
+def trace_events(frame: Frame, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]) -> Iterator[str]:
+    """Write rows of `table` as trace event JSON, piece by piece: spans complete events, counters counter events, moments instants.
+
+    Times are microseconds on the frame's axis, so offsets between its clocks are applied; `about` says which.
+    """
+    epoch = frame.epoch or 0.0
+    pids: dict[tuple[str, str], int] = {}
+    tids: dict[tuple[int, str], int] = {}
+    yield '{"displayTimeUnit": "ms", "otherData": ' + json.dumps(about) + ', "traceEvents": ['
+    comma = ""
+    for row in rows:
+        head = row["strip"].split(" ")[0] if row["lane"] == "syscalls" else row["lane"]
+        group = (row["host"] or "unknown host", head)
+        if group not in pids:
+            pids[group] = len(pids) + 1
+            yield comma + json.dumps(
+                {"ph": "M", "name": "process_name", "pid": pids[group], "args": {"name": " ".join(group).strip()}}
+            )
+            comma = ",\n"
+        pid = pids[group]
+        thread = (pid, row["strip"])
+        if thread not in tids:
+            tids[thread] = len(tids) + 1
+            named = {"name": row["strip"] or row["lane"]}
+            yield comma + json.dumps({"ph": "M", "name": "thread_name", "pid": pid, "tid": tids[thread], "args": named})
+        yield comma + json.dumps(_event(row, pid, tids[thread], epoch))
+    yield "]}\n"
+
+
+def _event(row: Mapping[str, Any], pid: int, tid: int, epoch: float) -> dict[str, Any]:
+    begin, end = (row["begin_s"] + epoch) * 1e6, (row["end_s"] + epoch) * 1e6
+    said = {
+        "artifact": row["artifact"],
+        "line_from": row["line_from"],
+        "line_to": row["line_to"],
+        "clock": row["clock"],
+    }
+    event = {
+        "name": row["label"] or row["lane"],
+        "cat": row["lane"],
+        "pid": pid,
+        "tid": tid,
+        "ts": round(begin, 3),
+        "args": said,
+    }
+    if row["value"] is not None:
+        name = " ".join(filter(None, [row["lane"], row["strip"]]))
+        return event | {"ph": "C", "name": name, "ts": round(end, 3), "args": {row["unit"] or "value": row["value"]}}
+    if end > begin:
+        return event | {"ph": "X", "dur": round(end - begin, 3), "args": said | {"at_most": bool(row["at_most"])}}
+    return event | {"ph": "i", "s": "t"}

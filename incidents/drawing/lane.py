@@ -1,0 +1,223 @@
+"""What a lane is and what it draws: plain data, so that a notebook can plot it too.
+
+Times are seconds on the axis of the frame that a lane stands in, lengths are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal
+
+#: How a span is painted: where the culprit of a cause is, waiting, busy or other, where nothing was traced, what went wrong.
+CLASSES = ("culprit", "wait", "rest", "untraced", "error")
+
+Kind = Literal["span", "event", "counter"]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Window:
+    """The visible stretch of one frame: `start` to `end` in seconds of its axis, `px` pixels wide."""
+
+    start: float
+    end: float
+    px: int
+
+    @property
+    def pixel(self) -> float:
+        """Seconds in one pixel."""
+        return max(self.end - self.start, 1e-9) / max(self.px, 1)
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A kind of strip over one table, evidence or derived.
+
+    `rows` is a SELECT of single rows over the table as `s`, in the artifact's own clock: `clock, host, artifact_id`, the `keys`
+    that tell strips apart, `t0, t1, line_from, line_to`, the `fields` that the drawing needs; for a counter `low, high, value`,
+    and `s0, s1, ...` for what is stacked in it. In it stand `{here}` for the condition on the window, `{t}` for the stamp (the
+    place in the order where a series has no clock), `{dt}` for the length of a sample, `{end}` for where the clock ends.
+    Merging what is narrower than a pixel, shifting onto the axis and overviews of large artifacts are the same for all lanes
+    (`incidents/drawing/windows.py`). `order` is the column that counts the rows of a series without a clock; None: it has no place then.
+    `finish` adds columns to the merged rows `p` afterwards. `args`: columns whose values are chosen with the lane
+    (`counters:tcp|lo|in`). `shown` says whether it stands in a frame before somebody adds it.
+    """
+
+    title: str
+    group: str
+    table: str
+    unit: str
+    kind: Kind
+    keys: tuple[str, ...]
+    fields: tuple[str, ...]
+    rows: str
+    time: str = "s.t_local"
+    order: str | None = None
+    timed: bool = True
+    finish: str = "select p.* from p"
+    stack: tuple[str, ...] = ()
+    args: tuple[str, ...] = ()
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class Span:
+    """One bar: a call, a wait, or `n` of them that share a pixel (`total_s` together, the longest being `worst_s`)."""
+
+    start: float
+    end: float
+    label: str
+    cls: str
+    artifact: int
+    line_from: int
+    line_to: int
+    at_most: bool
+    n: int
+    total_s: float
+    worst_s: float
+
+    def as_list(self) -> list[Any]:
+        return [
+            round(self.start, 7),
+            round(self.end, 7),
+            self.label,
+            self.cls,
+            self.artifact,
+            self.line_from,
+            self.line_to,
+            int(self.at_most),
+            self.n,
+            round(self.total_s, 7),
+            round(self.worst_s, 7),
+        ]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Samples of a counter that share a pixel: lowest, highest and mean value, and where the highest stands."""
+
+    start: float
+    end: float
+    low: float
+    high: float
+    mean: float
+    artifact: int
+    line: int
+    n: int
+    stacked: tuple[float, ...] = ()
+
+    def as_list(self) -> list[Any]:
+        return [
+            round(self.start, 7),
+            round(self.end, 7),
+            _short(self.low),
+            _short(self.high),
+            _short(self.mean),
+            self.artifact,
+            self.line,
+            self.n,
+            *map(_short, self.stacked),
+        ]
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One strip: all its spans (or samples) share host, clock and what `label` names; `process` groups threads of one."""
+
+    lane: str
+    clock: str
+    host: str | None
+    label: str
+    unit: str
+    spans: Sequence[Span] = field(default_factory=tuple)
+    samples: Sequence[Sample] = field(default_factory=tuple)
+    rows: int = 0
+    kind: Kind = "span"
+    process: int | None = None
+    lwp: int | None = None
+    stack: Sequence[str] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        drawn: dict[str, Any] = {
+            "lane": self.lane,
+            "kind": self.kind,
+            "clock": self.clock,
+            "host": self.host,
+            "label": self.label,
+            "unit": self.unit,
+            "rows": self.rows,
+            "thinned": any(span.n > 1 for span in self.spans) or any(one.n > 1 for one in self.samples),
+            "spans": [span.as_list() for span in self.spans],
+        }
+        if self.kind == "counter":
+            drawn |= {"samples": [sample.as_list() for sample in self.samples], "stack": list(self.stack)}
+        if self.process is not None:
+            drawn["process"] = [self.process, self.lwp]
+        return drawn
+
+    @property
+    def start(self) -> float:
+        marks: Iterable[Span | Sample] = self.spans or self.samples
+        return min((mark.start for mark in marks), default=0.0)
+
+    @property
+    def worst(self) -> float:
+        return max((span.worst_s for span in self.spans), default=0.0)
+
+
+Draw = Callable[[Sequence[Row], Window], list[Drawing]]
+
+
+def strips(rows: Sequence[Row], keys: Sequence[str]) -> list[tuple[Row, list[Row]]]:
+    """Cut rows into runs that share clock, host and `keys`: the first row of each run, and the run.
+
+    >>> rows = [{"clock": "1.1:1", "host": None, "pid": pid} for pid in (7, 7, 8)]
+    >>> [(first["pid"], len(run)) for first, run in strips(rows, ["pid"])]
+    [(7, 2), (8, 1)]
+    """
+    named = ("clock", "host", *keys)
+    runs = (list(run) for _, run in groupby(rows, key=lambda row: tuple(row[name] for name in named)))
+    return [(run[0], run) for run in runs]
+
+
+def span(row: Row, label: str, cls: str = "rest", at_most: bool = False) -> Span:
+    """Make the bar of a merged row."""
+    return Span(
+        start=row["t0"],
+        end=row["t1"],
+        label=label,
+        cls=cls,
+        artifact=row["artifact_id"],
+        line_from=row["line_from"],
+        line_to=row["line_to"],
+        at_most=at_most,
+        n=row["n"],
+        total_s=row["total_s"],
+        worst_s=row["worst_s"],
+    )
+
+
+def sample(row: Row, stacked: int = 0) -> Sample:
+    """Make the step of a merged row of a counter that stacks so many values."""
+    return Sample(
+        row["t0"],
+        row["t1"],
+        row["low"],
+        row["high"],
+        row["mean"],
+        row["artifact_id"],
+        row["line_to"],
+        row["n"],
+        tuple(row[f"s{place}"] or 0.0 for place in range(stacked)),
+    )
+
+
+def counted(rows: Iterable[Row]) -> int:
+    """How many rows of evidence these merged rows stand for."""
+    return sum(row["n"] for row in rows)

@@ -1,0 +1,64 @@
+"""What the room must decide or has decided."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from incidents.models.room.incident import Incident
+from incidents.models.words.wording import indexed
+
+
+class Decision(models.Model):
+    """A question with the time by which its answer is needed; `outcome` is empty until it was decided.
+
+    Hangs on a finding's key, which outlives every evaluation. Deleting is soft: `restore` clears `deleted_at`.
+    """
+
+    incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="decisions")
+    question = models.TextField()
+    needed_by = models.DateTimeField(null=True, blank=True)
+    # Whose word is needed; a member, or empty when nobody was named.
+    asked_of = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    finding_key = models.CharField(max_length=16, null=True, blank=True)
+    outcome = models.TextField(null=True, blank=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(null=True, blank=True)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    edited_at = models.DateTimeField(null=True, blank=True)
+    deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
+
+    class Meta:
+        ordering = ("id",)
+        constraints = (
+            models.UniqueConstraint(name="decision_sent_once", fields=("incident", "author", "client_id")),
+            models.CheckConstraint(name="decision_has_question", condition=~Q(question="")),
+            models.CheckConstraint(
+                name="decision_outcome_has_author",
+                condition=Q(outcome__isnull=True, decided_by__isnull=True, decided_at__isnull=True)
+                | Q(outcome__isnull=False, decided_by__isnull=False, decided_at__isnull=False),
+            ),
+        )
+        indexes = (
+            models.Index(fields=("incident", "needed_by", "id"), name="decision_by_need"),
+            models.Index(fields=("incident", "finding_key"), name="decision_by_finding"),
+            *indexed("decision", "question", "outcome"),
+        )
+
+    def __str__(self) -> str:
+        return self.question[:60]
+
+    @property
+    def late(self) -> bool:
+        return self.outcome is None and self.needed_by is not None and self.needed_by < timezone.now()

@@ -1,0 +1,125 @@
+"""The incident and its room: what was asked when it was opened, and the counters that number what happens in it."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from incidents.models.words.wording import indexed
+
+
+class Status(models.TextChoices):
+    OPEN = "open", "open"
+    MITIGATED = "mitigated", "mitigated"
+    RESOLVED = "resolved", "resolved"
+    CLOSED = "closed", "closed"
+
+
+#: What of a room is searched.
+SEARCHED = ("title", "symptom_text", "affected", "last_change", "measured_how")
+
+
+class Incident(models.Model):
+    """One case and the room in which its members work on it. Rooms are closed, never deleted."""
+
+    # The slug ends in 8 random characters, so that a stranger cannot guess a room from its title.
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    status = models.CharField(max_length=12, choices=Status.choices, default=Status.OPEN)
+
+    symptom_text = models.CharField(max_length=300, null=True, blank=True)
+    symptom_unit = models.CharField(max_length=20, null=True, blank=True)
+    symptom_bad = models.FloatField(null=True, blank=True)
+    symptom_normal = models.FloatField(null=True, blank=True)
+    # The stretch of time that somebody marked as bad, in seconds of a clock domain.
+    symptom_clock = models.CharField(max_length=60, null=True, blank=True)
+    symptom_from = models.FloatField(null=True, blank=True)
+    symptom_to = models.FloatField(null=True, blank=True)
+    measured_how = models.TextField(null=True, blank=True)
+    since = models.DateTimeField(null=True, blank=True)
+    ongoing = models.BooleanField(null=True, blank=True)
+    affected = models.CharField(max_length=200, null=True, blank=True)
+    last_change = models.TextField(null=True, blank=True)
+
+    # A UTC instant that every aligned time is counted from. Set once: alignment never moves it.
+    t_zero = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="rooms_created")
+    created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    # A lead wants it closed as soon as uploads and jobs under way are through.
+    closing_at = models.DateTimeField(null=True, blank=True)
+    closing_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    archived_at = models.DateTimeField(null=True, blank=True)
+    archived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+
+    next_update_at = models.DateTimeField(null=True, blank=True)  # when the next word on it is promised
+    next_update_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    standing_version = models.PositiveIntegerField(default=1)  # counts changes of the status and of these times
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = (
+            models.CheckConstraint(name="incident_status_known", condition=Q(status__in=Status.values)),
+            models.CheckConstraint(
+                name="incident_closed_has_time",
+                condition=Q(status=Status.CLOSED, closed_at__isnull=False)
+                | (~Q(status=Status.CLOSED) & Q(closed_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="incident_archived_is_closed",
+                condition=Q(archived_at__isnull=True) | Q(status=Status.CLOSED),
+            ),
+        )
+        indexes = (
+            models.Index(fields=("status", "-created_at"), name="incident_by_status"),
+            models.Index(fields=("archived_at",), name="incident_archived"),
+            *indexed("incident", *SEARCHED),
+        )
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def closed(self) -> bool:
+        return self.status == Status.CLOSED
+
+    @property
+    def archived(self) -> bool:
+        return self.archived_at is not None
+
+    @property
+    def update_late(self) -> bool:
+        """Tell whether the promised word on a living incident is overdue."""
+        live = self.status in (Status.OPEN, Status.MITIGATED)
+        return live and self.next_update_at is not None and self.next_update_at < timezone.now()
+
+
+class RoomCounter(models.Model):
+    """The numbers of one room. Its row is the room's lock: whoever writes in the room locks it first.
+
+    A row of its own, so that saving an `Incident` read earlier can never write an old number back.
+    """
+
+    incident = models.OneToOneField(Incident, on_delete=models.CASCADE, primary_key=True, related_name="counter")
+    artifact_number = models.PositiveIntegerField(default=0)
+    event_seq = models.PositiveBigIntegerField(default=0)
+    activity_seq = models.PositiveBigIntegerField(default=0)
+    activity_head = models.CharField(max_length=64, default="")
+
+    def __str__(self) -> str:
+        return f"counters of {self.incident_id}"
+
+    @classmethod
+    def lock(cls, incident_id: int) -> RoomCounter:
+        """Lock the room until the transaction ends. Must be called inside `transaction.atomic`."""
+        return cls.objects.select_for_update(no_key=True).get(incident_id=incident_id)
+
+    @classmethod
+    def next_number(cls, incident_id: int, field: str) -> int:
+        """Count one of the fields up under the row's lock and return the new value."""
+        cls.objects.filter(incident_id=incident_id).update(**{field: F(field) + 1})
+        value: int = cls.objects.values_list(field, flat=True).get(incident_id=incident_id)
+        return value

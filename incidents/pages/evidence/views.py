@@ -1,0 +1,297 @@
+"""What the room holds and how it was read: artifacts with their parts, as they stand in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.access import Room
+from incidents.content.visible import visible
+from incidents.drawing.shares import ACCOUNT, Share, account_shares
+from incidents.errors import Refused
+from incidents.models.evidence.archive import ArchiveMember
+from incidents.models.evidence.artifact import Artifact, ArtifactState, CorrectedField
+from incidents.models.evidence.reading import Part, Reading
+from incidents.pages.shell import counts_of, shell
+from incidents.storage import store
+from incidents.work import analysis
+from parsers.preview import first_rows
+from parsers.tables import parquet
+from parsers.tables.schema import TABLES
+
+A_PAGE = 50
+PARTS = 50
+"""Parts of one artifact that the list shows; the others stand on further pages of their own."""
+
+SHOWN_FIELDS = (
+    CorrectedField.KIND,
+    CorrectedField.HOST,
+    CorrectedField.ROLE,
+    CorrectedField.PHASE,
+    CorrectedField.CLOCK,
+)
+
+
+@dataclass(frozen=True)
+class ShownValue:
+    name: str
+    label: str
+    holds: str | None
+    corrected: bool
+
+
+@dataclass(frozen=True)
+class PartRow:
+    part: Part
+    shown: list[ShownValue]
+    clocks: str
+    lines: int
+    shares: list[Share]
+    questions: int
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Lines between parts: an author's words, which give no rows."""
+
+    first: int
+    last: int
+
+    @property
+    def lines(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of a table while its file is still being read."""
+
+    table: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class ArtifactRow:
+    artifact: Artifact
+    lines: int | None
+    kind: str
+    shares: list[Share]
+    parts: list[PartRow]
+    tree: list[PartRow | Prose]
+    error: str | None
+    tables: list[tuple[str, int]]
+    first_rows: FirstRows | None
+    more_parts: bool = False
+
+    @property
+    def one(self) -> PartRow | None:
+        """The only part, whose values stand in the artifact's own row."""
+        alone = len(self.parts) == 1 and len(self.tree) == 1 and self.parts[0].part.part == 1
+        return self.parts[0] if alone else None
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self.lines)
+
+    @property
+    def questions(self) -> int:
+        return sum(part.questions for part in self.parts)
+
+
+@require_GET
+def evidence(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the artifacts with their first parts; `?of=3&parts=2` shows one artifact with the second page of its parts.
+
+    `?part=count` and `?part=state&n=` answer with a few words for scripts.
+    """
+    room = access.enter(request.user, slug)
+    if request.GET.get("part") == "count":
+        return HttpResponse(str(shell(room, "evidence")["artifact_count"]), content_type="text/plain")
+    if request.GET.get("part") == "state":
+        return HttpResponse(state_words(artifact_of(room, request.GET.get("n", ""))), content_type="text/plain")
+    found = room.incident.artifacts.select_related("reading", "uploader", "purged_by", "token").order_by("number")
+    of = artifact_of(room, request.GET["of"]) if "of" in request.GET else None
+    first = 0
+    parts: Page[Part] | None = None
+    if of is not None:
+        found = found.filter(pk=of.pk)
+        held = of.reading.parts.order_by("part") if of.reading else Part.objects.none()
+        parts = Paginator(held, PARTS).get_page(request.GET.get("parts"))
+        first = (parts.number - 1) * PARTS
+    # Parts are numbered from 1 on: an artifact may have thousands, and fifty artifacts stand on a page.
+    shown = Part.objects.filter(part__gt=first, part__lte=first + PARTS + 1)
+    came_in = Prefetch("came_in", ArchiveMember.objects.select_related("archive"))
+    found = found.prefetch_related(Prefetch("reading__parts", shown), "corrections", came_in, "readings")
+    counts = counts_of(room)
+    pages = Paginator(found, A_PAGE)
+    if of is None:
+        pages.count = counts["total"] + counts["purged"]  # counted already
+    paged = pages.get_page(request.GET.get("page"))
+    rows = [artifact_row(artifact, PARTS) for artifact in paged]
+    context = shell(room, "evidence", counts) | {
+        "artifacts": rows,
+        "paged": paged,
+        "account_names": ACCOUNT,
+        "query": "",
+    }
+    context |= {"of": of, "parts_paged": parts, "of_query": f"of={of.number}&" if of else ""}
+    from incidents.pages.evidence.questions import open_questions  # it looks at single artifacts through this module
+
+    context["asked"] = open_questions(room)
+    return render(request, "evidence/evidence.html", context)
+
+
+def artifact_row(artifact: Artifact, most: int | None = None) -> ArtifactRow:
+    """Lay an artifact out for the list; the caller prefetched reading, parts, readings and corrections.
+
+    With `most` no more parts than these are laid out, and the row says whether there are others.
+    """
+    reading = store.shown_reading(artifact)
+    in_use = artifact.reading if artifact.state == ArtifactState.READ else None
+    newest = in_use or max(artifact.readings.all(), key=lambda r: r.number, default=None)
+    every = [_part_row(values) for values in analysis.values_of(artifact)]
+    parts = every[:most]
+    said = {c.field: c.value for c in artifact.corrections.all() if c.line_from is None}
+    kind = (reading.kind if reading else None) or said.get(CorrectedField.KIND) or ""
+    lines = (reading.lines if reading else None) or artifact.lines_read or None
+    tables, first = _so_far(artifact, newest)
+    return ArtifactRow(
+        artifact,
+        lines,
+        kind,
+        account_shares(reading.account) if reading else [],
+        parts,
+        _tree(
+            parts,
+            reading,
+            len(parts) == len(every),
+            {c.line_from for c in artifact.corrections.all() if c.field == CorrectedField.BORDER},
+        ),
+        newest.error if newest and artifact.state == ArtifactState.FAILED else None,
+        tables,
+        first,
+        len(parts) < len(every),
+    )
+
+
+def _tree(
+    parts: list[PartRow], reading: Reading | None, to_the_end: bool, said: set[int | None]
+) -> list[PartRow | Prose]:
+    """Put the prose between the parts, as it stands in the file.
+
+    A single line between two parts is a blank one, unless a person said (by the first lines in `said`) that it is prose.
+    """
+    if reading is None or not reading.account.get("prose"):
+        return list(parts)
+    tree: list[PartRow | Prose] = []
+    following = 1 if parts and parts[0].part.part == 1 else parts[0].part.line_from if parts else 1
+    for row in parts:
+        gap = row.part.line_from - following
+        if gap > 1 or (gap == 1 and (following == 1 or following in said)):
+            tree.append(Prose(following, row.part.line_from - 1))
+        tree.append(row)
+        following = row.part.line_to + 1
+    if parts and to_the_end and (reading.lines or 0) > following:
+        tree.append(Prose(following, reading.lines or following))
+    return tree
+
+
+def _so_far(artifact: Artifact, newest: Reading | None) -> tuple[list[tuple[str, int]], FirstRows | None]:
+    """The rows that a reading under way, or one that was stopped, has written: how many, and the first of most."""
+    if newest is None or artifact.state not in (ArtifactState.READING, ArtifactState.STOPPED):
+        return [], None
+    newest.artifact = artifact
+    folder = store.reading_dir(newest)
+    manifest = parquet.load_manifest(folder) or {}
+    counts: dict[str, int] = {}
+    for batch in manifest.get("batches", []):
+        for table, count in batch["tables"].items():
+            if table in TABLES and table not in ("notes", "artifacts"):
+                counts[table] = counts.get(table, 0) + count
+    tables = sorted(counts.items(), key=lambda pair: -pair[1])[:4]
+    return tables, FirstRows(tables[0][0], *first_rows(folder, tables[0][0])) if tables else None
+
+
+def _part_row(values: analysis.PartValues) -> PartRow:
+    part = values.part
+    shown = [
+        ShownValue(field, field.label.capitalize(), values.values[field].holds, values.values[field].corrected)
+        for field in SHOWN_FIELDS
+    ]
+    clocks = ", ".join(
+        sorted({f"{d.get('kind') or 'none'}{', ' + d['zone'] if d.get('zone') else ''}" for d in part.domains})
+    )
+    lines = part.line_to - part.line_from + 1
+    return PartRow(part, shown, clocks, lines, account_shares(part.account), len(asked_of(values)))
+
+
+def asked_of(values: analysis.PartValues) -> list[dict[str, Any]]:
+    """What the reading of a part asks and nobody answered yet.
+
+    Where nothing at all is known of a zone, that is asked once for its host (`views/questions.py`), not of each part.
+    """
+    asked = values.part.facts.get("questions")
+    return [
+        q
+        for q in (asked if isinstance(asked, list) else [])
+        if q["ask"] in CorrectedField.values
+        and not values.values[q["ask"]].corrected
+        and not (q["ask"] == CorrectedField.TZ and not q.get("default") and not q.get("choices"))
+    ]
+
+
+def part_of(artifact: Artifact, number: str | None) -> analysis.PartValues | None:
+    """Return the part that an address names, None when it names none; `Refused` for one that is not there."""
+    if number is None:
+        return None
+    for values in analysis.values_of(artifact):
+        if str(values.part.part) == number:
+            return values
+    raise Refused("There is no such part.", 404)
+
+
+def said_on(artifact: Artifact, values: analysis.PartValues | None) -> tuple[int, int] | None:
+    """The lines on which a word about a part is said; None when the part is all there is, so that it is said of the file."""
+    if values is None or artifact.reading is None:
+        return None
+    part = values.part
+    whole = part.line_from == 1 and part.line_to >= (artifact.reading.lines or 0)
+    return None if whole else (part.line_from, part.line_to)
+
+
+def state_words(artifact: Artifact) -> str:
+    """Say in a few words what became of an artifact, for the row of its upload."""
+    reading = artifact.reading
+    if artifact.state == ArtifactState.FAILED:
+        return f"not read: {visible(artifact.cause or '')}"
+    if artifact.state == ArtifactState.STOPPED:
+        return visible(artifact.cause or "stopped")
+    if artifact.state == ArtifactState.UNPACKED:
+        taken, every = artifact.members.filter(became__isnull=False).count(), artifact.members.count()
+        words = f"unpacked: {taken} of {every} files taken in"
+        return f"{words}. {visible(artifact.cause)}" if artifact.cause else words
+    if artifact.state != ArtifactState.READ or reading is None:
+        return artifact.get_state_display()
+    unread = sum(reading.account.get(name, 0) for name in ("unknown", "damaged"))
+    kind = f"recognised as {reading.kind}" if reading.kind else "kept, but of no known kind"
+    words = f"{kind}; {reading.lines:,} lines read" + (f", {unread:,} of them not understood" if unread else "")
+    return f"{words}. {visible(artifact.cause)}" if artifact.cause else words
+
+
+def artifact_of(room: Room, number: str | int) -> Artifact:
+    """Return an artifact of the room by its number; `Refused` with 404 for none."""
+    text = str(number)
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Refused("There is no such artifact.", 404)
+    found = room.incident.artifacts.select_related("reading", "purged_by").filter(number=int(text)).first()
+    if found is None:
+        raise Refused("There is no such artifact.", 404)
+    return found

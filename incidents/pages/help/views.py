@@ -1,0 +1,74 @@
+"""Help: the glossary as a list that can be searched, and a page for each term. The same for everybody who is signed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from incidents.content import rulebook
+from incidents.content.rulebook import Shown
+from incidents.errors import Refused
+from parsers.reference import glossary
+from parsers.reference.glossary import Entry
+from rules.reporting import rule_words
+
+A_PAGE = 60
+
+
+@require_GET
+def terms(request: HttpRequest) -> HttpResponse:
+    """List the glossary; `?q=` searches names first, then texts, `?what=` keeps one sort."""
+    query = request.GET.get("q", "").strip()[:200]
+    what = request.GET.get("what", "") if request.GET.get("what") in glossary.SORTS else ""
+    found = _together(entry for entry in glossary.search(query) if not what or entry.what == what)
+    paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
+    kept = urlencode({name: value for name, value in (("q", query), ("what", what)) if value})
+    return render(
+        request,
+        "help/help.html",
+        {
+            "paged": paged,
+            "q": query,
+            "what": what,
+            "sorts": glossary.SORTS.items(),
+            "count": len(found),
+            "query": f"{kept}&" if kept else "",
+        },
+    )
+
+
+def _together(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Put names that share a text into one row, at the place of the first."""
+    rows: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in entries:
+        rows.setdefault((entry.what, entry.place, entry.text), []).append(entry)
+    return list(rows.values())
+
+
+@require_GET
+def term(request: HttpRequest, term: str) -> HttpResponse:
+    """Show one term. A bare name goes to its page, or to the list where it means several things."""
+    found = glossary.entry(term)
+    if found is None:
+        raise Refused(f"The glossary has no entry for “{term[:80]}”. Search it at /help/.", 404)
+    if found.key != term and "." not in term and len(glossary.namesakes(term)) > 1:
+        return redirect(f"{reverse('help')}?{urlencode({'q': term})}")
+    table = found.name if found.what == "table" else found.place if found.what == "column" else ""
+    readers = [Shown(rule) for rule in rulebook.library().rules if table in rule_words.tables(rule)] if table else []
+    return render(
+        request,
+        "help/term.html",
+        {
+            "entry": found,
+            "same": [other for other in glossary.namesakes(found.name) if other.key != found.key],
+            "table": table,
+            "columns": glossary.columns_of(table) if table else [],
+            "readers": readers,
+        },
+    )

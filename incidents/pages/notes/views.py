@@ -1,0 +1,309 @@
+"""Notes on findings, lines, times, lanes and the room: listed, written, edited, deleted, brought back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from incidents import access
+from incidents.access import Right, Room
+from incidents.actions import notes as actions
+from incidents.content import discussions, merging
+from incidents.content.references import Known
+from incidents.errors import Refused
+from incidents.models.people.notification import Told
+from incidents.models.words.note import Note
+from incidents.pages.forms import NoteEditForm, NoteForm
+from incidents.pages.shell import is_part, shell
+
+A_PAGE = 30
+MOST_ON_LINES = 100
+STATES = {"": "all", "open": "open", "resolved": "resolved"}
+WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
+
+
+def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[str, Any]:
+    """Return the notes that stand on the room's own page: the newest, and how many came before them.
+
+    With the key of a finding also those that stand beside it; the replies of both lists are one question then.
+    """
+    shown, earlier = discussions.newest(discussions.roots(room))
+    beside, earlier_beside = discussions.newest(discussions.on_finding(room, key)) if key else ([], 0)
+    listed = discussions.threads(room, [*shown, *beside], known)
+    section = {"notes": listed[: len(shown)], "notes_earlier": earlier, "notes_count": earlier + len(shown)}
+    return section | (_beside(listed[len(shown) :], earlier_beside, key) if key else {})
+
+
+def finding_section(room: Room, key: str, known: Known | None = None) -> dict[str, Any]:
+    """Return the notes that stand beside a finding."""
+    shown, earlier = discussions.newest(discussions.on_finding(room, key))
+    return _beside(discussions.threads(room, shown, known), earlier, key)
+
+
+def _beside(listed: list[discussions.Thread], earlier: int, key: str) -> dict[str, Any]:
+    return {"finding_notes": listed, "finding_earlier": earlier, "finding_count": earlier + len(listed), "key": key}
+
+
+def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:
+    """Return the notes that stand beside the lines of an artifact, in the order of the lines; `known` saves looking things up."""
+    shown, earlier = discussions.newest(discussions.on_lines(room, sha256), MOST_ON_LINES)
+    shown.sort(key=lambda note: (note.line_from or 0, note.pk))
+    listed = discussions.threads(room, shown, known)
+    return {
+        "line_notes": listed,
+        "lines_earlier": earlier,
+        "lines_count": earlier + len(shown),
+        "artifact_number": number,
+        "line_sha": sha256,
+    }
+
+
+@require_http_methods(["GET", "POST"])
+def notes(request: HttpRequest, slug: str) -> HttpResponse:
+    """List the threads; a POST begins one and answers with the part in which it appears."""
+    room = access.enter(request.user, slug)
+    if request.method == "GET":
+        if is_part(request) and "section" in request.GET:
+            return _section(request, room, request.GET["section"], request.GET, NoteForm(auto_id="note_%s"))
+        return _page(request, room)
+    room.require(Right.READ)
+    form = NoteForm(request.POST, auto_id="note_%s")
+    if form.is_valid():
+        said = form.cleaned_data
+        try:
+            note = actions.add(
+                room,
+                said["text"],
+                client_id=said["client"],
+                again=said["again"],
+                finding_key=said["finding_key"],
+                artifact=said["artifact"],
+                lines=(said["line_from"], said["line_to"]) if said["line_from"] is not None else None,
+                clock=said["clock"],
+                times=(said["t_from"], said["t_to"]) if said["t_from"] is not None else None,
+                lane=said["lane"],
+                lane_label=said["lane_label"],
+            )
+        except Refused as refused:
+            if is_part(request) or refused.status in (403, 404):
+                raise  # htmx leaves the form as it is and says why
+            form.add_error(None, refused.message)
+        else:
+            if not is_part(request):
+                return redirect(_home(room, note))
+            return _section(
+                request, room, request.headers.get("HX-Target", ""), request.POST, NoteForm(auto_id="note_%s")
+            )
+    return _section(request, room, request.headers.get("HX-Target", ""), request.POST, form)
+
+
+@require_GET
+def note_new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ask for a note on the place that the address names (docs/interfaces.md 8); the bare form for htmx."""
+    room = access.enter(request.user, slug, Right.NOTE)
+    said = request.GET
+    place = {
+        "clock": said.get("clock"),
+        "t_from": said.get("from"),
+        "t_to": said.get("to"),
+        "lane": said.get("lane"),
+        "lane_label": said.get("label"),
+        "finding_key": said.get("finding"),
+        "artifact": said.get("artifact"),
+        "line_from": said.get("line_from"),
+        "line_to": said.get("line_to") or said.get("line_from"),
+    }
+    given = {name: value for name, value in place.items() if value}
+    tried = NoteForm({"text": "-", **given})
+    if not tried.is_valid():
+        raise Refused(" ".join(str(text) for texts in tried.errors.values() for text in texts))
+    form = NoteForm(initial=given, auto_id="note_%s")
+    context = shell(room, "notes") | {"note_form": form, "place": _words_of(room, tried.cleaned_data)}
+    template = "notes/_note_new.html" if is_part(request) else "one_form.html"
+    return render(request, template, context | {"part_name": "notes/_note_new.html"})
+
+
+@require_http_methods(["GET", "POST"])
+def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
+    """Show a note's form, or save what was typed into it. Somebody else's change in between is merged, not overwritten."""
+    room = access.enter(request.user, slug)
+    row = one(room, id)
+    if request.method == "GET":
+        if "show" in request.GET:
+            return _note(request, room, row)
+        room.require(Right.NOTE)
+        form = NoteEditForm({"text": row.text, "version": row.version}, auto_id=f"note-{row.pk}-%s")
+        return _edit(request, room, row, form)
+    form = NoteEditForm(request.POST, auto_id=f"note-{row.pk}-%s")
+    if form.is_valid() and form.cleaned_data["merged"] and merging.undecided(form.cleaned_data["text"]):
+        form.add_error("text", "Decide the places marked ⟦ ‖ ⟧ first: keep one side of each, or write your own.")
+    if form.is_valid():
+        text = form.cleaned_data["text"]
+        try:
+            return _note(request, room, actions.edit(room, id, text, form.cleaned_data["version"]))
+        except actions.Conflict as conflict:
+            return _merge(request, room, conflict, text)
+        except Refused as refused:
+            if is_part(request) or refused.status in (403, 404):
+                raise
+            form.add_error(None, refused.message)
+    room.require(Right.READ)
+    return _edit(request, room, row, form, 422)
+
+
+@require_POST
+def delete(request: HttpRequest, slug: str, id: int) -> HttpResponse:
+    """Delete a note; the answer offers to undo it."""
+    room = access.enter(request.user, slug, Right.NOTE)
+    return _note(request, room, actions.delete(room, id))
+
+
+@require_POST
+def restore(request: HttpRequest, slug: str, id: int) -> HttpResponse:
+    room = access.enter(request.user, slug, Right.NOTE)
+    return _note(request, room, actions.restore(room, id))
+
+
+def one(room: Room, id: int) -> Note:
+    """Return a note of this room with the people in its history; 404 for any other."""
+    row: Note | None = (
+        room.incident.notes.select_related("author", "edited_by", "deleted_by", "resolved_by", "reply_to")
+        .filter(pk=id)
+        .first()
+    )
+    if row is None:
+        raise Refused("There is no such note.", 404)
+    return row
+
+
+def _page(request: HttpRequest, room: Room) -> HttpResponse:
+    """All threads of the room, newest first, with a search and filters."""
+    said = request.GET
+    state = said.get("state", "") if said.get("state") in STATES else ""
+    whose = said.get("whose", "") if said.get("whose") in WHOSE else ""
+    q = said.get("q", "").replace("\x00", "").strip()
+    found = discussions.roots(room).order_by("-created_at", "-id")
+    if state:
+        found = found.filter(resolved_at__isnull=state == "open")
+    if whose == "mine":
+        found = found.filter(Q(author=room.user) | Q(replies__author=room.user)).distinct()
+    elif whose == "mentions":
+        named = room.user.notifications.filter(kind=Told.MENTION, incident=room.incident, note__isnull=False)
+        found = found.filter(Q(pk__in=named.values("note")) | Q(pk__in=named.values("note__reply_to")))
+    if q:
+        spoken = discussions.living(room).filter(text__icontains=q)
+        found = found.filter(Q(pk__in=spoken.values("pk")) | Q(pk__in=spoken.values("reply_to")))
+    if key := said.get("finding", ""):
+        found = found.filter(finding_key=key[:16])
+    number = said.get("artifact", "")
+    if number.isascii() and number.isdigit() and len(number) < 10:
+        hashes = room.incident.artifacts.filter(number=int(number)).values("sha256")
+        found = found.filter(sha256__in=hashes)
+    paged = Paginator(found, A_PAGE).get_page(said.get("page"))
+    query = said.copy()
+    query.pop("page", None)
+    context = shell(room, "notes") | {
+        "paged": paged,
+        "threads": discussions.threads(room, list(paged)),
+        "q": q,
+        "state": state,
+        "states": STATES.items(),
+        "whose": whose,
+        "whose_all": WHOSE.items(),
+        "filtered": bool(q or state or whose or key or number),
+        "query": f"{query.urlencode()}&" if query else "",
+    }
+    return render(request, "notes/notes.html", context)
+
+
+def _section(request: HttpRequest, room: Room, name: str, said: Any, form: NoteForm) -> HttpResponse:
+    """Answer with the part in which a note was written: the room's list, the drawer's, or the margin of lines."""
+    status = 422 if form.errors else 200
+    context: dict[str, Any] = shell(room, "room") | {"note_form": form}
+    if not is_part(request):
+        context |= {"part_name": "notes/_note_new.html", "place": "", "page": "notes"}
+        return render(request, "one_form.html", context, status=status)
+    if name == "finding-notes" and said.get("finding_key"):
+        context |= finding_section(room, str(said["finding_key"])[:16])
+        return render(request, "findings/_finding_notes.html", context, status=status)
+    if name == "margin-notes":
+        number = str(said.get("artifact", ""))
+        artifact = room.incident.artifacts.filter(number=int(number)).first() if number.isdigit() else None
+        if artifact is None:
+            raise Refused("There is no such artifact.", 404)
+        context |= lines_section(room, artifact.number, artifact.sha256)
+        return render(request, "lines/_margin_notes.html", context, status=status)
+    return render(request, "notes/_notes.html", context | room_section(room), status=status)
+
+
+def _edit(request: HttpRequest, room: Room, row: Note, form: NoteEditForm, status: int = 200) -> HttpResponse:
+    context = shell(room, "notes") | {"note": row, "form": form, "part_name": "notes/_note_edit.html"}
+    template = "notes/_note_edit.html" if is_part(request) else "one_form.html"
+    return render(request, template, context, status=status)
+
+
+def _merge(request: HttpRequest, room: Room, conflict: actions.Conflict, mine: str) -> HttpResponse:
+    """Show the second writer all that there is: what the other made of the text, what they typed, and both together."""
+    theirs = conflict.note.text
+    merged = merging.merge(conflict.base, theirs, mine, conflict.name)
+    said = {"text": merged.text, "version": conflict.note.version, "merged": "1"}
+    context = shell(room, "notes") | {
+        "note": conflict.note,
+        "name": conflict.name,
+        "theirs": merging.differences(conflict.base, theirs),
+        "mine": merging.differences(conflict.base, mine),
+        "mine_text": mine,
+        "conflicts": merged.conflicts,
+        "form": NoteEditForm(said, auto_id=f"note-{conflict.note.pk}-%s"),
+        "part_name": "notes/_note_merge.html",
+    }
+    template = "notes/_note_merge.html" if is_part(request) else "one_form.html"
+    return render(request, template, context, status=422)
+
+
+def _note(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
+    row = one(room, row.pk)
+    thread = discussions.whole(room, row, [])
+    context = shell(room, "notes") | {"item": thread.first, "part_name": "notes/_note.html"}
+    if is_part(request):
+        return render(request, "notes/_note.html", context)
+    if row.deleted_at is not None:
+        return render(request, "one_form.html", context)
+    return redirect(reverse("note-thread", args=[room.incident.slug, row.pk]) + f"#note-{row.pk}")
+
+
+def _home(room: Room, note: Note) -> str:
+    """Where a note without scripts leads to once it is written."""
+    held = {}
+    if note.sha256:
+        artifact = room.incident.artifacts.filter(sha256=note.sha256).first()
+        held = {note.sha256: (artifact.number, artifact.name)} if artifact else {}
+    place = discussions.place_of(room, note, held)
+    return place.href if place else reverse("room", args=[room.incident.slug]) + f"#note-{note.pk}"
+
+
+def _words_of(room: Room, said: dict[str, Any]) -> str:
+    """Say in words where a note that is about to be written will hang."""
+    if said["finding_key"]:
+        headline = room.incident.findings.filter(key=said["finding_key"]).values_list(
+            "current__content__headline", flat=True
+        )
+        return f"on the finding “{headline[0]}”" if headline else "on a finding"
+    if said["artifact"] is not None:
+        name = room.incident.artifacts.filter(number=said["artifact"]).values_list("name", flat=True).first()
+        if name is None:
+            raise Refused("There is no such artifact.", 404)
+        first, last = said["line_from"], said["line_to"]
+        return f"on {name}" + (f", line {first}" + (f" to {last}" if last != first else "") if first else "")
+    words = [f"on lane {said['lane_label'] or said['lane']}"] if said["lane"] else []
+    if said["clock"]:
+        words.append(f"on clock {said['clock']}" if not words else f"clock {said['clock']}")
+    if said["t_from"] is not None:
+        words.append(f"{said['t_from']:.3f} to {said['t_to']:.3f} s")
+    return ", ".join(words) or "on the room"

@@ -1,0 +1,162 @@
+"""The room: verdict, whose seconds, findings, timeline, notes, drawer. Read from the newest accepted evaluation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.access import Room
+from incidents.actions import notices
+from incidents.content.discussions import objections
+from incidents.content.milestones import header
+from incidents.content.references import Known
+from incidents.content.report import Claim, Held, Outlook, changes, quantity
+from incidents.content.request_words import collect_part
+from incidents.errors import Refused
+from incidents.models.evidence.artifact import ArtifactState
+from incidents.models.judging.finding import OPEN_DISPUTE, Evaluation, Finding
+from incidents.pages.forms import AnswerForm, NoteForm, ReasonForm
+from incidents.pages.notes.views import finding_section, room_section
+from incidents.pages.shell import is_part, shell
+
+# So many findings that are no longer found are listed; the oldest of many evaluations help nobody.
+MOST_GONE = 100
+
+
+@require_GET
+def room(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the room; the drawer holds the first claim until another is chosen. `?wall`: in large type, nothing to press."""
+    entered = access.enter(request.user, slug)
+    context = judged(entered)
+    if "wall" in request.GET:
+        return render(request, "room/wall.html", context)
+    context |= around(entered, context, context["outlook"].first, None)
+    return render(request, "room/room.html", context | {"selected": False})
+
+
+@require_GET
+def finding(request: HttpRequest, slug: str, key: str) -> HttpResponse:
+    """Show a finding in the drawer: alone for htmx, inside the whole room otherwise."""
+    entered = access.enter(request.user, slug)
+    context = judged(entered)
+    claim, row = claim_of(entered, context["outlook"], key)
+    notices.seen(entered, finding_key=key)
+    if is_part(request):
+        return render(request, "findings/_finding.html", context | drawer(entered, claim, row, context["known"]))
+    return render(request, "room/room.html", context | around(entered, context, claim, row) | {"selected": True})
+
+
+def claim_of(room: Room, outlook: Outlook, key: str) -> tuple[Claim, Finding | None]:
+    """Find a claim by its key in the newest report, else what the room kept of it since it was no longer found."""
+    claim = outlook.claim(key)
+    if claim is not None:
+        return claim, None  # it is found now
+    row = room.incident.findings.select_related("current").filter(key=key).first()
+    if row is not None and row.current is not None:
+        why = outlook.left_out.get(row.rule, "")
+        claim = Claim(row.current.content, room.incident.slug, outlook.held, left_out=why)
+    if claim is None:
+        raise Refused("There is no such finding.", 404)
+    return claim, row
+
+
+def judged(room: Room) -> dict[str, Any]:
+    """Return the frame and everything that a new judgement changes: verdict, seconds, findings."""
+    held, counts = artifacts_of(room)
+    context = shell(room, "room", counts)
+    outlook, evaluation, before = newest(room, held)
+    incident = room.incident
+    return context | {
+        "outlook": outlook,
+        "known": known_of(room, outlook),
+        "evaluation": evaluation,
+        "changed": "; ".join(changes(before, outlook)),
+        "gone": [
+            (finding, outlook.left_out.get(finding.rule))
+            for finding in incident.findings.select_related("current").filter(gone_since__isnull=False)[:MOST_GONE]
+        ],
+        **header(incident),
+        "symptom_bad": quantity(incident.symptom_bad, incident.symptom_unit),
+        "symptom_normal": quantity(incident.symptom_normal, incident.symptom_unit),
+    }
+
+
+def artifacts_of(room: Room) -> tuple[list[Held], dict[str, int]]:
+    """Return all artifacts as reports need them, and the counts that the frame of the room shows."""
+    rows = list(room.incident.artifacts.values_list("number", "name", "sha256", "state", "reading"))
+    held = [Held(number, name, sha256, state == ArtifactState.PURGED) for number, name, sha256, state, _ in rows]
+    there = [(state, reading) for *_, state, reading in rows if state != ArtifactState.PURGED]
+    read = sum(reading is not None or state == ArtifactState.UNPACKED for state, reading in there)
+    failed = sum(state == ArtifactState.FAILED for state, _ in there)
+    return held, {"total": len(there), "read": read, "failed": failed}
+
+
+def newest(room: Room, held: list[Held] | None = None) -> tuple[Outlook, Evaluation | None, Outlook]:
+    """Return the outlook of the newest accepted evaluation, that evaluation, and the outlook before it."""
+    incident = room.incident
+    disputed = ArraySubquery(incident.disputes.filter(OPEN_DISPUTE).order_by().values("finding__key"))
+    last = list(incident.evaluations.filter(accepted=True).annotate(disputed=disputed).order_by("-number")[:2])
+    held = artifacts_of(room)[0] if held is None else held
+    disputes = Counter(last[0].disputed if last else ())
+    outlooks = [Outlook(evaluation.report, incident.slug, held, disputes) for evaluation in last]
+    nothing = Outlook(None, incident.slug, held, disputes)
+    outlooks += [nothing, nothing]
+    return outlooks[0], last[0] if last else None, outlooks[1]
+
+
+def around(room: Room, context: dict[str, Any], claim: Claim | None, row: Finding | None) -> dict[str, Any]:
+    """Return what stands between the columns and in the drawer."""
+    known = context["known"]
+    key = claim.key if claim else ""
+    return drawer(room, claim, row, known, notes={}) | middle(room, context, key)
+
+
+def middle(room: Room, context: dict[str, Any], key: str = "") -> dict[str, Any]:
+    """Return what stands between the columns: notes, and what to collect while there is no evidence.
+
+    With the key of a finding also the notes beside it, which the drawer shows.
+    """
+    collect = None
+    if not context["artifact_count"]:
+        hosts = list(room.incident.hosts.all())
+        host = next((host for host in hosts if host.role == "database"), hosts[0] if hosts else None)
+        collect = collect_part(None, None, room.incident, host)
+    return room_section(room, context["known"], key) | {"collect": collect}
+
+
+def known_of(room: Room, outlook: Outlook) -> Known:
+    """What notes may point at, as far as the page has read it already."""
+    held = {number: (artifact.name, artifact.sha256) for number, artifact in outlook.held.items()}
+    findings = {claim.key: (claim.rule, claim.headline) for claim in outlook.claims if claim.key}
+    return Known(room, held, findings)
+
+
+def drawer(
+    room: Room, claim: Claim | None, row: Finding | None, known: Known, notes: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what the drawer shows beside the claim itself: disputes and notes (unless somebody has them), with empty forms."""
+    forms = {
+        "note_form": NoteForm(auto_id="note_%s"),
+        "dispute_form": ReasonForm(auto_id="dispute_%s"),
+        "answer_form": AnswerForm(auto_id="answer_%s"),
+    }
+    if claim is None or not claim.key:
+        return forms | {"claim": None}
+    disputes = objections(room, claim.key, known)
+    return (
+        forms
+        | {
+            "claim": claim,
+            "gone_since": row.gone_since if row else None,
+            "disputes": disputes,
+            "open_disputes": sum(seen.dispute.open for seen in disputes),
+            "my_dispute": any(seen.mine and seen.dispute.open for seen in disputes),
+        }
+        | (finding_section(room, claim.key, known) if notes is None else notes)
+    )

@@ -1,0 +1,160 @@
+"""What stands around every page: who may come in, what a refusal looks like, the room's navigation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import structlog
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
+
+from incidents.access import Right, Room
+from incidents.content.moments import zone_of
+from incidents.errors import NotAMember, Refused
+from incidents.models.evidence.artifact import ArtifactState
+from incidents.storage.database import AWAY
+
+log = structlog.get_logger(__name__)
+
+View = Callable[..., HttpResponseBase]
+AWAY_WORDS = "The database does not answer just now. What was stored is safe."
+AGAIN_S = 5
+MAY = {
+    "upload": Right.UPLOAD,
+    "correct": Right.CORRECT,
+    "note": Right.NOTE,
+    "dispute": Right.DISPUTE,
+    "case": Right.CASE,
+    "plan": Right.PLAN,
+    "people": Right.PEOPLE,
+    "original": Right.ORIGINAL,
+    "purge": Right.PURGE,
+    "unmask": Right.UNMASK,
+    "close": Right.CLOSE,
+    "hooks": Right.HOOKS,
+    "ask": Right.ASK,
+    "tune": Right.TUNE,
+    "share": Right.SHARE,
+}
+
+
+def page(view: View) -> View:
+    """Wrap a view for people who are signed in. Others are sent to sign in, whatever the address: it tells nothing."""
+
+    @wraps(view)
+    def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            if not request.user.is_authenticated:
+                if wants_json(request) or request.headers.get("HX-Request"):
+                    return refusal(request, Refused("Sign in first.", 401))
+                return redirect_to_login(request.get_full_path())
+            return answered(view, request, *args, **kwargs)
+        except AWAY as error:
+            return away(request, error)
+
+    return inside
+
+
+def open_page(view: View) -> View:
+    """Wrap a view that needs no account: the secret in its address is checked by the view itself."""
+
+    @wraps(view)
+    def outside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        answer = answered(view, request, *args, **kwargs)
+        answer["Referrer-Policy"] = "strict-origin"
+        answer["X-Robots-Tag"] = "noindex"
+        return answer
+
+    return outside
+
+
+def answered(view: View, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    """Call a view in the zone of its forms; what it refuses becomes an answer. Nothing of a room is kept by caches on the way."""
+    try:
+        with timezone.override(zone_of(request)):
+            answer = view(request, *args, **kwargs)
+    except Refused as refused:
+        answer = refusal(request, refused)
+    add_never_cache_headers(answer)
+    return answer
+
+
+def away(request: HttpRequest, error: Exception) -> HttpResponse:
+    """Say that the database is away, in a page that needs none; a page that was only read comes again by itself."""
+    log.warning("views.database_away", path=request.path, error=str(error))
+    again = request.method == "GET" and not is_part(request)
+    answer: HttpResponse
+    if wants_json(request):
+        answer = JsonResponse({"error": f"{AWAY_WORDS} Try again in a moment."}, status=503)
+    else:
+        answer = HttpResponse(render_to_string("503.html", {"words": AWAY_WORDS, "again": again}), status=503)
+        if again:
+            answer["Refresh"] = str(AGAIN_S)
+    answer["Retry-After"] = str(AGAIN_S)
+    add_never_cache_headers(answer)
+    return answer
+
+
+def refusal(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """Say a refusal as a page, a part or JSON. A room that one may not know of looks like an address that is none."""
+    if wants_json(request):
+        return JsonResponse({"error": refused.message}, status=refused.status)
+    if isinstance(refused, NotAMember):
+        return render(request, "404.html", status=refused.status)
+    heading = {403: "Not allowed", 404: "Not found", 409: "Not now", 410: "Gone", 413: "Too large"}.get(
+        refused.status, "Refused"
+    )
+    words = {"heading": heading, "words": [refused.message]}
+    return render(request, "plain.html", words, status=refused.status)
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Tell whether the caller is a script that reads JSON, by address or by what it accepts."""
+    return request.path.startswith("/api/") or request.headers.get("Accept", "").startswith("application/json")
+
+
+def shell(room: Room, name: str, counts: dict[str, int] | None = None) -> dict[str, Any]:
+    """Return what the room's frame shows: navigation, rights, counts of artifacts, the newest event number.
+
+    The number is the one that stood there when the room was entered, before the page read anything. `counts`: for a page
+    that has read all artifacts itself.
+    """
+    counts = counts_of(room) if counts is None else counts
+    return {
+        "room": room,
+        "page": name,
+        "seq": room.incident.counter.event_seq,
+        "counts": counts,
+        "artifact_count": counts["total"],
+        "may": {word: room.may(right) for word, right in MAY.items()},
+    }
+
+
+def counts_of(room: Room) -> dict[str, int]:
+    """Count a room's artifacts in one question: what is there in all, what was read, what failed, and what was purged."""
+    there, read = ~Q(state=ArtifactState.PURGED), Q(reading__isnull=False) | Q(state=ArtifactState.UNPACKED)
+    return room.incident.artifacts.aggregate(
+        total=Count("pk", filter=there),
+        read=Count("pk", filter=there & read),
+        failed=Count("pk", filter=Q(state=ArtifactState.FAILED)),
+        purged=Count("pk", filter=~there),
+    )
+
+
+def people_named(ids: list[int]) -> list[User]:
+    """Return the users with these ids in one query, in the order of the ids."""
+    users = User.objects.in_bulk(ids) if ids else {}
+    return [users[id] for id in ids if id in users]
+
+
+def is_part(request: HttpRequest) -> bool:
+    """Tell whether htmx asks for a part; going back in the history asks for the whole page."""
+    return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers

@@ -1,0 +1,151 @@
+"""The status of the incident, and closing, opening and archiving its room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from incidents import access
+from incidents.access import Right, Room
+from incidents.actions import rooms
+from incidents.actions import standing as actions
+from incidents.content.milestones import standing
+from incidents.content.names import known_as
+from incidents.content.visible import visible
+from incidents.errors import Overtaken, Refused
+from incidents.models.room.incident import Incident
+from incidents.models.room.standing import Moment
+from incidents.pages.plan.forms import StatusForm
+from incidents.pages.plan.views import People
+from incidents.pages.shell import people_named, shell
+from incidents.work import closing
+
+LATEST = 20
+WORDS = {kind: kind for kind in Moment.values} | {"next_update_at": "next update", "next_update_by": "next update by"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """One change of the status: what was set, each to a time or to words."""
+
+    at: datetime
+    who: str
+    status: str
+    said: list[tuple[str, datetime | None, str]]
+
+
+@require_http_methods(["GET", "POST"])
+def status(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show how far the incident is and who said so; a POST sets it. `now`: one of the moments is this very second."""
+    room = access.enter(request.user, slug)
+    if request.method == "POST":
+        room.require(Right.PLAN)
+        return _now(room, request.POST["now"]) if "now" in request.POST else _save(request, room)
+    return _show(request, room, _form(room))
+
+
+@require_POST
+def close(request: HttpRequest, slug: str) -> HttpResponse:
+    """Close, keep open, open again, archive, take out of the archive."""
+    room = access.enter(request.user, slug, Right.CLOSE)
+    deeds: dict[str, Callable[[Room], Incident]] = {
+        "close": rooms.close,
+        "wait": lambda room: rooms.close(room, wait=True),
+        "keep-open": rooms.keep_open,
+        "reopen": rooms.reopen,
+        "archive": rooms.archive,
+        "unarchive": rooms.unarchive,
+    }
+    deed = deeds.get(request.POST.get("do", ""))
+    if deed is None:
+        raise Refused("There is nothing like that to do here.")
+    incident = deed(room)
+    if incident.closing_at is not None:
+        messages.info(request, "The room closes by itself as soon as what is under way is through.")
+    return redirect("status", slug)
+
+
+def _now(room: Room, kind: str) -> HttpResponse:
+    if kind not in Moment.values:
+        raise Refused("Choose a moment from the list.")
+    actions.put(room, {kind: timezone.now()})
+    return redirect("status", room.incident.slug)
+
+
+def _save(request: HttpRequest, room: Room) -> HttpResponse:
+    form = _form(room, request.POST)
+    if not form.is_valid():
+        return _show(request, room, form, 422)
+    assert isinstance(form, StatusForm)
+    try:
+        actions.put(room, form.cleaned_data, form.seen)
+    except Overtaken as beaten:
+        last = room.incident.activity.filter(verb="set status").order_by("-seq").first()
+        who = visible(last.actor_name) if last else "Somebody"
+        people = dict(People.of(room).choices(room.incident.next_update_by))
+        words = {
+            name: f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else people.get(value, "")
+            for name, value in beaten.now.items()
+            if value is not None
+        }
+        return _show(request, room, form.beside(beaten.now, who, words), 409)
+    except Refused as refused:
+        if refused.status in (403, 404, 409):
+            raise
+        form.add_error(None, refused.message)
+        return _show(request, room, form, 422)
+    return redirect("status", room.incident.slug)
+
+
+def _form(room: Room, data: Any = None) -> Any:
+    incident = room.incident
+    values = actions.values_of(incident)
+    return StatusForm(
+        data, initial=values, auto_id="status_%s", people=People.of(room).choices(incident.next_update_by, room.user)
+    )
+
+
+def _show(request: HttpRequest, room: Room, form: Any, status: int = 200) -> HttpResponse:
+    incident = room.incident
+    context = (
+        shell(room, "status")
+        | standing(incident)
+        | {
+            "form": form,
+            "under_way": closing.under_way(incident.pk),
+            "history": _history(incident),
+            "reached": {row.kind for row in incident.milestones.all()},
+            "moments": Moment.choices,
+        }
+    )
+    return render(request, "status/status.html", context, status=status)
+
+
+def _history(incident: Incident) -> list[Told]:
+    """Put the last changes into words: times as times, people by name."""
+    rows = list(incident.activity.filter(verb="set status").order_by("-seq")[:LATEST])
+    ids = {row.detail["next_update_by"] for row in rows if row.detail.get("next_update_by")}
+    people = {user.pk: known_as(user) for user in people_named(sorted(ids))}
+    told = []
+    for row in rows:
+        said: list[tuple[str, datetime | None, str]] = []
+        for name, words in WORDS.items():
+            if name not in row.detail:
+                continue
+            value = row.detail[name]
+            if value is None:
+                said.append((words, None, "taken back"))
+            elif name == "next_update_by":
+                said.append((words, None, people.get(value, "")))
+            else:
+                said.append((words, datetime.fromisoformat(value), ""))
+        told.append(Told(row.at, row.actor_name, row.object, said))
+    return told

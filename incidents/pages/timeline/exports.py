@@ -1,0 +1,136 @@
+"""The timeline for elsewhere: rows as CSV or Parquet, a trace for Perfetto, a picture. All of one window, all for members only."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.access import Room
+from incidents.content import pictures
+from incidents.drawing import exports, frames, strips, windows
+from incidents.drawing.frames import Frame
+from incidents.drawing.lane import Window
+from incidents.drawing.registry import lanes
+from incidents.errors import Refused
+from incidents.pages.timeline.views import MOST_ADDED, asked_frames, asked_window, newest_report, number, opened
+from incidents.storage import store
+from rules.engine.read import ReadOnly
+
+
+@require_GET
+@never_cache
+def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
+    """Hand out the rows of a window of one frame: `csv`, `parquet` or `trace` (trace event JSON)."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident)
+    if report is None or not request.GET.get("frame"):
+        raise Refused("Name the frame whose rows you want.", 404)
+    source = opened(room)
+    try:
+        found = asked_frames(request, report, source)
+        if not found:
+            raise Refused("There is no such frame any more. Load the room again.", 404)
+        frame = found[0]
+        window = asked_window(request, frame)
+        sql = exports.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
+        many = source.query(f"select count(*) as n from ({sql})")[0]["n"]
+        if many > exports.MOST_ROWS:
+            raise Refused(f"That are {many:,} rows; at most {exports.MOST_ROWS:,} are handed out at once. Select a shorter stretch.", 413)  # fmt: skip
+        if form == "parquet":
+            return _parquet(source, sql, room)
+        texts = _csv(source, sql) if form == "csv" else _trace(source, sql, frame, room)
+    except BaseException:
+        source.__exit__(None, None, None)
+        raise
+    kind, ending = ("text/csv; charset=utf-8", "csv") if form == "csv" else ("application/json", "trace.json")
+    answer = StreamingHttpResponse(_until_end(source, texts), content_type=kind)
+    return _attached(answer, f"{room.incident.slug}.{ending}")
+
+
+def _chosen(request: HttpRequest) -> list[windows.Choice]:
+    """The lanes named in the address, else those that a frame shows anyway."""
+    named = request.GET.getlist("lane")[:MOST_ADDED]
+    shown = [name for name, (lane, _) in lanes().items() if lane.shown]
+    return [one for name in dict.fromkeys([*(named or shown), *request.GET.getlist("add")[:MOST_ADDED]]) if (one := windows.choice(name))]  # fmt: skip
+
+
+def _parquet(source: ReadOnly, sql: str, room: Room) -> HttpResponseBase:
+    with source, tempfile.TemporaryDirectory(prefix="exhibit-rows-") as folder:
+        file = Path(folder) / "rows.parquet"
+        source.copy(sql, file)
+        handed = file.open("rb")  # the name goes with the folder, the bytes stay until they are sent
+    return _attached(
+        FileResponse(handed, content_type="application/vnd.apache.parquet"), f"{room.incident.slug}.parquet"
+    )
+
+
+def _csv(source: ReadOnly, sql: str) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(exports.COLUMNS)
+    for _, piece in source.rows(sql):
+        writer.writerows([exports.guarded(cell) for cell in row] for row in piece)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+    yield text.getvalue()
+
+
+def _trace(source: ReadOnly, sql: str, frame: Frame, room: Room) -> Iterator[str]:
+    clocks = {c["clock"]: {"added_s": frame.laid.shifts[c["clock"]], "err_s": float(c.get("err") or 0.0), "host": c["host"]} for c in frame.clocks}  # fmt: skip
+    about = {"room": room.incident.title, "frame": frame.name, "axis": frame.axis, "clocks": clocks}
+    found = (dict(zip(names, row, strict=True)) for names, piece in source.rows(sql) for row in piece)
+    return exports.trace_events(frame, found, about)
+
+
+def _until_end(source: ReadOnly, texts: Iterator[str]) -> Iterator[str]:
+    with source:
+        yield from texts
+
+
+def _attached(answer: Any, name: str) -> HttpResponseBase:
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer["X-Content-Type-Options"] = "nosniff"
+    handed: HttpResponseBase = answer
+    return handed
+
+
+@require_GET
+@never_cache
+def picture(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Draw one frame's window, or all frames whole, as SVG; `save` hands it out as a file."""
+    room = access.enter(request.user, slug)
+    width = int(number(request, "px", 1280, 320, 4000))
+    report = newest_report(room.incident)
+    shown: list[pictures.Picture] = []
+    if report:
+        add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                asked = asked_window(request, frame)
+                window = Window(asked.start, asked.end, max(100, width - pictures.NAMES - 2 * pictures.MARGIN))
+                drawn, _ = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                bands = strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source)
+                shown.append(
+                    pictures.Picture(
+                        frames.title(frame, report),
+                        frames.why(frame, report),
+                        frame.axis,
+                        window,
+                        drawn,
+                        bands,
+                        frames.culprits(report["findings"]),
+                    )
+                )
+    answer = HttpResponse(pictures.svg(shown, width), content_type="image/svg+xml")
+    answer["X-Content-Type-Options"] = "nosniff"
+    return _attached(answer, f"{room.incident.slug}.svg") if "save" in request.GET else answer

@@ -1,0 +1,221 @@
+"""What the timeline draws: frames thinned for the window that is seen, and the figure of connection times."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_GET
+
+from incidents import access
+from incidents.access import Room
+from incidents.content import figures
+from incidents.content.visible import visible
+from incidents.drawing import frames, strips
+from incidents.drawing.frames import Frame
+from incidents.drawing.lane import Window
+from incidents.errors import Refused
+from incidents.models.evidence.artifact import ArtifactState
+from incidents.models.judging.finding import Evaluation
+from incidents.models.room.incident import Incident
+from incidents.pages import part_cache
+from incidents.pages.timeline import people as said
+from incidents.storage import store
+from incidents.work import analysis
+from rules.engine.read import ReadOnly
+
+LEAST_PX, MOST_PX = 100, 4000
+#: Frames whose strips come with the first answer.
+AT_ONCE = 8
+#: Lanes that one address may add.
+MOST_ADDED = 30
+
+Json = dict[str, Any]
+
+
+@require_GET
+@never_cache
+@gzip_page
+def data(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with frames as JSON (docs/interfaces.md 4): all of them whole, or one of them between `from` and `to`."""
+    room = access.enter(request.user, slug)
+    drawn = part_cache.text_of(request, room, "timeline", lambda: json.dumps(frames_drawn(request, room)))
+    # Which lanes somebody chose is theirs.
+    layouts = {} if request.GET.get("frame") else kept_lanes(room)
+    return HttpResponse(
+        drawn if not layouts else f"{drawn[:-1]}, {json.dumps(layouts)[1:]}", content_type="application/json"
+    )
+
+
+def frames_drawn(request: HttpRequest, room: Room) -> Json:
+    """Draw the frames that the address asks for; the same for everybody who sees the room."""
+    px = int(number(request, "px", 1000, LEAST_PX, MOST_PX))
+    report = newest_report(room.incident)
+    answer: list[Json] = []
+    if report:
+        noted = list(
+            room.incident.notes.filter(
+                deleted_at=None, reply_to=None, clock__isnull=False, t_from__isnull=False
+            ).values("id", "text", "clock", "t_from", "t_to")
+        )
+        marked = list(room.incident.markers.filter(at__isnull=False).values("id", "label", "kind", "at"))
+        with opened(room) as source:
+            for place, frame in enumerate(asked_frames(request, report, source)):
+                window = asked_window(request, frame, px)
+                if place >= AT_ONCE:
+                    answer.append(later(frame, report))
+                    continue
+                add, hide = request.GET.getlist("add")[:MOST_ADDED], request.GET.getlist("hide")
+                drawn, in_all = frames.draw(frame, source, window, store.cache_dir(room.incident.pk), add, hide)
+                answer.append(
+                    {
+                        "frame": frame.name,
+                        "title": visible(frames.title(frame, report)),
+                        "why": visible(frames.why(frame, report)),
+                        "axis": frame.axis,
+                        "unit": "" if frame.ordered else "s",
+                        "t0": frame.t0,
+                        "t1": frame.t1,
+                        "clocks": [{"clock": c["clock"], "shift": float(c.get("add") or 0.0), "err": float(c.get("err") or 0.0)} for c in frame.clocks],
+                        "lanes": [strip.as_json() for strip in drawn],
+                        "more": max(0, in_all - len(drawn)),
+                        "bands": strips.cited(frames.bands(frame, report["findings"]), report["findings"], frame, source),
+                        "culprits": frames.culprits(report["findings"]),
+                        "notes": frames.notes(frame, noted),
+                        "markers": frames.markers(frame, marked),
+                        "bad": frames.bad(frame, room.incident),
+                    }
+                )  # fmt: skip
+    rows = sum(lane["rows"] for frame in answer for lane in frame["lanes"])
+    if request.GET.get("frame") in (None, said.NAME) and (people := said.frame(room)):
+        answer.append(people)
+    return {"frames": answer, "rows": rows}
+
+
+def later(frame: Frame, report: Json) -> Json:
+    """Return a frame without its strips: of many the page asks for those that come into view."""
+    return {
+        "frame": frame.name,
+        "title": visible(frames.title(frame, report)),
+        "why": visible(frames.why(frame, report)),
+        "axis": frame.axis,
+        "unit": "" if frame.ordered else "s",
+        "t0": frame.t0,
+        "t1": frame.t1,
+        "clocks": [],
+        "more": 0,
+        "bad": None,
+        "later": True,
+        **{name: [] for name in ("lanes", "bands", "culprits", "notes", "markers")},
+    }
+
+
+def kept_lanes(room: Room) -> Json:
+    """Return the choices of lanes that hold for this person: the own one before the room's."""
+    rows = room.incident.layouts.filter(Q(owner=None) | Q(owner=room.user)).values_list("owner", "lanes")
+    kept = {"room" if owner is None else "mine": lanes for owner, lanes in rows}
+    return {"layouts": kept} if kept else {}
+
+
+@require_GET
+@never_cache
+def offered(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with the lanes that one frame could show: name, title, group, whether it is shown anyway."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident)
+    found: list[Json] = []
+    if report:
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                found += frames.offered(frame, source)
+    return JsonResponse({"lanes": [offer | {"title": visible(offer["title"])} for offer in found]})
+
+
+@require_GET
+@never_cache
+def waits(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with the waits of a frame that were followed to whoever was waited for: the arrows between its strips (`waits`), and in words
+    those that lead to another clock (`elsewhere`)."""
+    room = access.enter(request.user, slug)
+    report = newest_report(room.incident)
+    found: list[Json] = []
+    if report:
+        with opened(room) as source:
+            for frame in asked_frames(request, report, source):
+                found += strips.waits(frame, source)
+    drawn = [edge for edge in found if edge["to"] is not None]
+    return JsonResponse({"waits": drawn, "elsewhere": [visible(line) for line in strips.elsewhere(found)]})
+
+
+@require_GET
+@never_cache
+def connect_times(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer with the Plotly figure of all connection times, or with `null` where there are none."""
+    room = access.enter(request.user, slug)
+    figure = None
+    with ReadOnly(analysis.case_of(room.incident, judged=False), ["conn_times"]) as source:
+        if source.has("conn_times"):
+            figure = figures.connect_times(
+                source.query(
+                    "select phase, series, artifact_id, line_no, elapsed_s from conn_times order by artifact_id, seq"
+                )
+            )
+    return JsonResponse({"figure": figure, "lines": reverse("lines", args=[slug, 0])})
+
+
+def opened(room: Room) -> ReadOnly:
+    """Open the tables that lanes draw, evidence and what the last judgement derived."""
+    incident = room.incident
+    return ReadOnly(analysis.case_of(incident, judged=False), frames.tables(), store.cache_dir(incident.pk))
+
+
+def asked_frames(request: HttpRequest, report: Json, source: ReadOnly) -> list[Frame]:
+    """Return the frame that the address names, or all of them; none for a name that is no frame."""
+    wanted = request.GET.get("frame")
+    found = [frame for frame in frames.frames_of(report) if wanted in (None, frame.name)]
+    if wanted in (None, frames.ORDER) and (ordered := frames.in_order(report, source)):
+        found.append(ordered)
+    return found
+
+
+def asked_window(request: HttpRequest, frame: Frame, px: int = 1000) -> Window:
+    start = number(request, "from", frame.t0, -math.inf, math.inf)
+    end = number(request, "to", frame.t1, -math.inf, math.inf)
+    if end <= start:
+        raise Refused("The end of the window must come after its beginning.", 400)
+    return Window(start, end, px)
+
+
+def newest_report(incident: Incident) -> Json | None:
+    purged = Count("incident__artifacts", filter=Q(incident__artifacts__state=ArtifactState.PURGED))
+    newest = incident.evaluations.filter(accepted=True).annotate(purged=purged).order_by("-number")
+    found = newest.values_list("pk", "purged").first()
+    return None if found is None else _report(*found)
+
+
+@lru_cache(maxsize=16)
+def _report(pk: int, purged: int) -> Json:
+    """The report of an evaluation: every zoom asks for it. Only a purge changes one, so those of the room count."""
+    report: Json = Evaluation.objects.values_list("report", flat=True).get(pk=pk)
+    return report
+
+
+def number(request: HttpRequest, name: str, default: float, least: float, most: float) -> float:
+    """Read a number from the address; `Refused` for what is none, the nearest allowed for what is too small or large."""
+    text = request.GET.get(name)
+    if text is None:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        raise Refused(f"{name} must be a number.", 400) from None
+    if not math.isfinite(value):
+        raise Refused(f"{name} must be a finite number.", 400)
+    return min(max(value, least), most)

@@ -1,0 +1,344 @@
+"""Where originals and tables lie. Nobody else builds a path, and none is ever built from a name that a person gave.
+
+<EVIDENCE_ROOT>/<room id>/<sha256>                         originals
+<EVIDENCE_ROOT>/<room id>/<artifact>/<reading>/            tables of one reading
+<EVIDENCE_ROOT>/<room id>/<artifact>/<reading>.lock        held while the reading is written
+<EVIDENCE_ROOT>/<room id>/cache/                           derived tables
+<EVIDENCE_ROOT>/incoming/<id>                              uploads under way
+<EVIDENCE_ROOT>/quarantine/<id>                            what strangers sent, until a member takes it in
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from django.conf import settings
+from django.db import transaction
+
+from incidents.errors import NoSpace, StoreError, TooLarge
+from incidents.models.evidence.artifact import Artifact, ArtifactState
+from incidents.models.evidence.reading import Reading, ReadingState
+from incidents.models.room.incident import RoomCounter
+
+if TYPE_CHECKING:
+    from parsers.lines import LineReader
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+# How often a long upload looks at the free space again.
+_LOOK_EVERY = 16 * 2**20
+
+
+def _root() -> Path:
+    return Path(settings.EVIDENCE_ROOT)
+
+
+def _room(incident_id: int) -> Path:
+    return _root() / str(int(incident_id))
+
+
+def _original(incident_id: int, sha256: str) -> Path:
+    if not _SHA256.fullmatch(sha256):
+        raise ValueError("not a SHA-256 in hex")
+    return _room(incident_id) / sha256
+
+
+def original(artifact: Artifact) -> Path:
+    return _original(artifact.incident_id, artifact.sha256)
+
+
+def reading_dir(reading: Reading) -> Path:
+    return _room(reading.artifact.incident_id) / str(int(reading.artifact.number)) / str(int(reading.number))
+
+
+def shown_reading(artifact: Artifact) -> Reading | None:
+    """The reading by which lines are shown: the one in use, else the newest that is under way, was stopped or failed."""
+    reading = artifact.reading
+    if reading is None:
+        shown = (r for r in artifact.readings.all() if r.state in (ReadingState.RUNNING, ReadingState.FAILED))
+        reading = max(shown, key=lambda r: r.number, default=None)
+    if reading is not None:
+        reading.artifact = artifact
+    return reading
+
+
+def lines_of(artifact: Artifact) -> LineReader | None:
+    """Open the lines of an artifact; None as long as nothing of it was read. Raises OSError, ParserError."""
+    from parsers.lines import LineReader  # loads PyArrow, which must not live in a process that forks
+
+    reading = shown_reading(artifact)
+    if reading is None or artifact.purged or not (folder := reading_dir(reading)).exists():
+        return None
+    try:
+        return LineReader(original(artifact), folder)
+    except FileNotFoundError:  # begun, and no batch is written yet
+        return None
+
+
+def cache_dir(incident_id: int) -> Path:
+    return _room(incident_id) / "cache"
+
+
+def open_original(artifact: Artifact) -> BinaryIO:
+    """Open the stored bytes; `StoreError` if they are not there (a purged artifact has none)."""
+    try:
+        return original(artifact).open("rb")
+    except OSError as error:
+        raise StoreError(f"artifact {artifact.number}: {error.strerror}") from error
+
+
+@contextmanager
+def lock_reading(reading: Reading) -> Iterator[None]:
+    """Hold the reading's folder alone. The kernel lets go when the process dies, so nothing is left locked.
+
+    `StoreError` when another process still writes there (a worker that was paused beyond its lease).
+    """
+    folder = reading_dir(reading)
+    folder.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StoreError("another process still reads this file") from error
+        yield
+
+
+def require_space(size: int) -> None:
+    """Raise `NoSpace` when `size` more bytes would cross the floor of free space."""
+    folder = _root()
+    folder.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(folder).free - size < settings.EXHIBIT_MIN_FREE_BYTES:
+        raise NoSpace(
+            "The server's disk for evidence is full. Nothing was stored; what the room holds is safe. "
+            "Ask an administrator to make space, then send the file again."
+        )
+
+
+def require_size(size: int) -> None:
+    if size > settings.EXHIBIT_MAX_UPLOAD_BYTES:
+        limit = settings.EXHIBIT_MAX_UPLOAD_BYTES / 2**20
+        raise TooLarge(f"The file is larger than this server takes ({limit:,.0f} MiB). Send a part of it.")
+
+
+class Incoming:
+    """Bytes on their way in: written and hashed piece by piece, then given their place by `keep`.
+
+    Going on with an earlier upload hashes what already lies there, unless `digest` brings the hash along.
+    """
+
+    def __init__(self, id: uuid.UUID | None = None, digest: Any = None, size: int = 0) -> None:
+        self.id = id or uuid.uuid4()
+        self.path = incoming_path(self.id)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("ab", buffering=0)  # a buffer could hold on to what a full disk refused
+        there = self._file.tell()
+        if digest is None or size != there:
+            digest = hashlib.sha256()
+            with self.path.open("rb") as file:
+                while piece := file.read(2**20):
+                    digest.update(piece)
+        self.digest = digest
+        self.size = there
+        self._looked_at = there
+
+    def write(self, piece: bytes | memoryview) -> None:
+        """Append a piece; `TooLarge` and `NoSpace` as the limits are reached, `StoreError` for other faults."""
+        require_size(self.size + len(piece))
+        if self.size - self._looked_at >= _LOOK_EVERY:
+            require_space(0)
+            self._looked_at = self.size
+        with _plain_faults():
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        self.digest.update(piece)
+        self.size += len(piece)
+
+    def flush(self) -> None:
+        """Bring everything written so far safely to disk."""
+        with _plain_faults():
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the file; the bytes written stay, to be gone on with."""
+        with _plain_faults():
+            self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        text: str = self.digest.hexdigest()
+        return text
+
+    def keep(self, incident_id: int) -> None:
+        """Give the bytes their place as an original, safely on disk. Can be repeated.
+
+        They also stay where they came in until `discard`, so that a transaction that fails after this loses nothing.
+        """
+        target = _original(incident_id, self.sha256)
+        with _plain_faults():
+            if not self._file.closed:
+                self.flush()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # the same content: only whole files ever get this name
+                os.link(self.path, target)
+            _fsync_folder(target.parent)
+            _fsync_folder(target.parent.parent)
+
+    def set_aside(self, id: uuid.UUID) -> None:
+        """Give the bytes their place in quarantine, safely on disk. They also stay where they came in until `discard`."""
+        target = quarantine_path(id)
+        with _plain_faults():
+            if not self._file.closed:
+                self.flush()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                os.link(self.path, target)
+            _fsync_folder(target.parent)
+
+    def discard(self) -> None:
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+
+def quarantine_path(id: uuid.UUID) -> Path:
+    return _root() / "quarantine" / str(uuid.UUID(str(id)))
+
+
+def out_of_quarantine(id: uuid.UUID) -> Incoming:
+    """Bring a quarantined file among what comes in, hashed anew; it also stays in quarantine until `drop_quarantined`."""
+    fresh = uuid.uuid4()
+    with _plain_faults():
+        target = incoming_path(fresh)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(quarantine_path(id), target)
+        os.utime(target)  # it has lain long enough to be swept
+        return Incoming(fresh)
+
+
+def drop_quarantined(id: uuid.UUID) -> None:
+    quarantine_path(id).unlink(missing_ok=True)
+
+
+def quarantined_ids(older_than_s: float) -> list[uuid.UUID]:
+    """Return the names in quarantine that have lain there for so long."""
+    folder = _root() / "quarantine"
+    old = time.time() - older_than_s
+    # Linking a file changes its ctime, so this counts from when it came into quarantine.
+    return [
+        uuid.UUID(path.name) for path in (folder.iterdir() if folder.is_dir() else ()) if path.stat().st_ctime < old
+    ]
+
+
+def incoming_path(id: uuid.UUID) -> Path:
+    return _root() / "incoming" / str(uuid.UUID(str(id)))
+
+
+def incoming_size(id: uuid.UUID) -> int:
+    """Return how many bytes of an upload lie here; 0 if none."""
+    try:
+        return incoming_path(id).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def discard_incoming(id: uuid.UUID) -> None:
+    incoming_path(id).unlink(missing_ok=True)
+
+
+def forget_incoming(older_than_s: float) -> int:
+    """Remove uploads that nobody has added to for so long; return how many."""
+    folder, removed = _root() / "incoming", 0
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if time.time() - path.stat().st_mtime > older_than_s:
+            path.unlink(missing_ok=True)
+            removed += 1
+    return removed
+
+
+def purge(artifact: Artifact) -> None:
+    """Remove the original, all readings and whatever was derived in the room. Can be repeated.
+
+    Under the room's lock: the same content may be uploaded again, and then the original is the new artifact's.
+    """
+    with transaction.atomic(), _plain_faults():
+        RoomCounter.lock(artifact.incident_id)
+        same = Artifact.objects.filter(incident_id=artifact.incident_id, sha256=artifact.sha256)
+        if not same.exclude(state=ArtifactState.PURGED).exists():
+            original(artifact).unlink(missing_ok=True)
+        for folder in (_room(artifact.incident_id) / str(int(artifact.number)), cache_dir(artifact.incident_id)):
+            if folder.exists():
+                shutil.rmtree(folder)
+
+
+def drop_reading(reading: Reading) -> None:
+    """Remove the tables of a reading that is no longer used. Can be repeated."""
+    with _plain_faults():
+        if (folder := reading_dir(reading)).exists():
+            shutil.rmtree(folder)
+        folder.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def export_names(artifacts: list[Artifact]) -> dict[int, str]:
+    """Return number -> a safe file name, alone in its room: as in `case.yaml`, in reports and for downloads.
+
+    >>> export_names([Artifact(number=n, name=name) for n, name in enumerate(("../a b.txt", "c", "c"), start=1)])
+    {1: 'a_b.txt', 2: '2-c', 3: '3-c'}
+    """
+    plain = {artifact.number: _clean(artifact.name) for artifact in artifacts}
+    taken: dict[str, int] = {}
+    for name in plain.values():
+        taken[name.lower()] = taken.get(name.lower(), 0) + 1
+    return {
+        number: name if taken[name.lower()] == 1 and not re.match(r"\d+-", name) else f"{number}-{name}"
+        for number, name in plain.items()
+    }
+
+
+def _clean(name: str) -> str:
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^A-Za-z0-9._+-]+", "_", last).strip("._-")[:100] or "unnamed"
+
+
+def _fsync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _plain_faults() -> Iterator[None]:
+    """Turn faults of the file system into our own: a full disk is a refusal, the rest may be tried again."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpace(
+                "The server's disk for evidence is full. This file was not stored; what the room holds is safe."
+            ) from error
+        raise StoreError(f"the evidence folder: {error.strerror}") from error
+
+
+def receive_all(chunks: Iterable[bytes]) -> Incoming:
+    """Write a whole stream; on any fault nothing is left behind."""
+    require_space(0)
+    incoming = Incoming()
+    try:
+        for chunk in chunks:
+            incoming.write(chunk)
+        incoming.flush()
+    except BaseException:
+        incoming.discard()
+        raise
+    return incoming

@@ -1,0 +1,495 @@
+"""Tables become findings: the case as the room's people describe it, judged in a child process, kept by stable keys."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import structlog
+import yaml
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from incidents.errors import IncidentError
+from incidents.models.evidence.artifact import Artifact, ArtifactState, Border, CorrectedField, Correction
+from incidents.models.evidence.reading import Part, Reading
+from incidents.models.judging.case import ClockOffset, Host, Marker, Statement
+from incidents.models.judging.finding import Evaluation, Finding, FindingVersion
+from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
+from incidents.models.room.incident import Incident, RoomCounter
+from incidents.models.room.job import Job, JobState
+from incidents.storage import live, store
+from incidents.storage.database import AWAY, patiently
+from incidents.work import verdict_rows
+from rules import model as rules
+from rules.case.case_yaml import dump_case_yaml
+
+log = structlog.get_logger(__name__)
+
+# Fences of the judging child. Rules themselves have tighter ones, each on its own. The memory is address space, of which
+# Polars and DuckDB reserve more than they use: three quarters of the machine's memory keep the rest of it alive
+# (a room with 5,000,000 syscall rows did not fit into 4 GiB).
+CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
+CHILD_SECONDS = 600
+# Bytes of an artifact that may have enough rows for an overview.
+LARGE = 4_000_000
+_LIBC = ctypes.CDLL(None)
+# Exit statuses that come with a report: evaluated; some file of unknown kind; some rule failed.
+_WITH_REPORT = (0, 3, 6)
+
+
+class JudgingFailed(IncidentError):
+    """The child gave no report; the message says why, in words for the room."""
+
+
+# --- what holds for a part ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Value:
+    """A guess and what a person said. A person's word holds, also when it says that nobody knows (`said` is None)."""
+
+    guess: str | None
+    said: str | None = None
+    corrected: bool = False
+
+    @property
+    def holds(self) -> str | None:
+        return self.said if self.corrected else self.guess
+
+
+@dataclass(frozen=True)
+class PartValues:
+    """A part with the values of its correctable fields, by name (`CorrectedField`)."""
+
+    part: Part
+    values: dict[str, Value]
+
+    def __getitem__(self, field: str) -> str | None:
+        return self.values[field].holds
+
+
+def values_of(artifact: Artifact) -> list[PartValues]:
+    """Return the parts of the reading in use with people's corrections laid over the guesses; empty if it was not read.
+
+    A correction of lines belongs to the part that holds its first line, and goes before one of the whole artifact.
+    """
+    if artifact.reading is None:
+        return []
+    corrections = list(artifact.corrections.all())
+    return [_part_values(part, corrections) for part in artifact.reading.parts.all()]
+
+
+def _part_values(part: Part, corrections: list[Correction]) -> PartValues:
+    kind = f"{part.kind}/{part.variant}" if part.kind and part.variant else part.kind
+    guesses = {"kind": kind, "host": part.host, "os": part.os, "role": part.role, "phase": part.phase}
+    values = {field: Value(guesses.get(field)) for field in CorrectedField.values}
+    whole_first = sorted(corrections, key=lambda c: c.line_from is not None)
+    for said in whole_first:
+        if said.line_from is None or part.line_from <= said.line_from <= part.line_to:
+            values[said.field] = Value(guesses.get(said.field), said.value, True)
+    return PartValues(part, values)
+
+
+#: An artifact, and the number of its newest reading if there is one.
+Held = tuple[Artifact, int | None]
+
+
+# --- the case -----------------------------------------------------------------------------------------------------
+
+
+def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = None) -> rules.CaseSpec:
+    """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read.
+
+    `judged` False: for pages that only look at tables, without what the room chose of the rules and without its own causes.
+    """
+    held = _judged(incident) if held is None else held
+    names = store.export_names([artifact for artifact, _ in held])
+    symptom = rules.Symptom(incident.symptom_text, incident.symptom_unit, incident.symptom_bad, incident.symptom_normal)
+    return rules.CaseSpec(
+        title=incident.title,
+        symptom=symptom if symptom != rules.Symptom() else None,
+        hosts={host.name: _host(host) for host in incident.hosts.all()},
+        artifacts=tuple(_artifact(artifact, reading, names[artifact.number]) for artifact, reading in held),
+        markers=tuple(_marker(marker) for marker in incident.markers.all()),
+        phases=tuple(
+            rules.PhaseSpec(phase.artifact.number, phase.line_from, phase.line_to, phase.phase)
+            for phase in incident.phases.select_related("artifact")
+            if phase.artifact.number in names
+        ),
+        statements=(*(_statement(statement) for statement in incident.statements.all()), *_argued(incident)),
+        offsets=tuple(_offset(offset) for offset in incident.clock_offsets.all()),
+        t_zero=incident.t_zero.isoformat() if incident.t_zero else None,
+        hypotheses=tuple(
+            rules.FreeHypothesis(row.code, row.cause, cast("rules.Layer | None", row.layer), row.author_label)
+            for row in (incident.free_causes.filter(removed_at__isnull=True) if judged else ())
+        ),
+        rules=_choices(incident) if judged else rules.RuleChoices(),
+    )
+
+
+def case_yaml(incident: Incident) -> str:
+    """Write the room as `case.yaml`: beside the originals, under their export names, it gives `rules` the same case."""
+    held = _judged(incident)
+    written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident, held=held)))
+    names = store.export_names([artifact for artifact, _ in held])
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for entry in written.get("artifacts", []):
+        entries.setdefault(entry["file"], []).append(entry)
+    for artifact, _ in held:
+        # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
+        parts, borders = values_of(artifact), _borders(artifact)
+        for values, entry in zip(parts, entries.get(names[artifact.number], []), strict=False):
+            said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
+            if borders:
+                entry["lines"] = f"{values.part.line_from}-{values.part.line_to}"
+            if "lines" in entry and values["kind"]:  # given borders, the command line asks where the splitter knows
+                entry["kind"] = values["kind"]
+            for field in ("kind", "os", "tz", "date", "date_order", "columns"):
+                if field in said:
+                    entry[field] = said[field]
+            if "year" in said:
+                entry["year"] = int(said["year"] or 0)
+            if "interval_s" in said:
+                entry["interval"] = float(said["interval_s"] or 0)
+        for first, last in borders if parts else ():
+            prose = {
+                "file": names[artifact.number],
+                "lines": f"{first}-{last}",
+                "kind": Border.PROSE.value,
+                "id": artifact.number,
+            }
+            written["artifacts"].append(prose)
+    return yaml.safe_dump(written, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _borders(artifact: Artifact) -> list[tuple[int, int]]:
+    """Lines that a person said to be nobody's output."""
+    return [
+        (said.line_from or 0, said.line_to or 0)
+        for said in artifact.corrections.all()
+        if said.field == CorrectedField.BORDER and said.value == Border.PROSE
+    ]
+
+
+def _judged(incident: Incident) -> list[Held]:
+    """The artifacts that a case holds: those with a complete reading, and those that could not be read; each with its newest reading.
+
+    An unpacked archive is none: what was in it is.
+    """
+    waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
+    rows = (
+        incident.artifacts.exclude(state=ArtifactState.PURGED)
+        .exclude(state__in=waiting, reading__isnull=True)
+        .exclude(state=ArtifactState.UNPACKED)
+        .select_related("reading")
+        .prefetch_related("reading__parts", "corrections")
+        .annotate(newest_reading=Max("readings__number"))
+        .order_by("number")
+    )
+    return [(artifact, artifact.newest_reading) for artifact in rows]
+
+
+def _artifact(artifact: Artifact, newest: int | None, name: str) -> rules.ArtifactSpec:
+    parts = tuple(
+        rules.PartSpec(
+            values.part.part,
+            values.part.line_from,
+            values.part.line_to,
+            host=values["host"],
+            phase=values["phase"],
+            role=values["role"],
+            clock=values["clock"],
+        )
+        for values in values_of(artifact)
+    )
+    number = artifact.reading.number if artifact.reading else newest
+    folder = store.reading_dir(Reading(artifact=artifact, number=number)) if number else None
+    where = str(folder) if folder else None
+    return rules.ArtifactSpec(artifact.number, name, artifact.sha256, str(store.original(artifact)), where, parts)
+
+
+def _host(host: Host) -> rules.HostSpec:
+    return rules.HostSpec(host.os, host.os_release, host.model, host.ncpu, host.mem_gib, host.role, host.tz)
+
+
+def _marker(marker: Marker) -> rules.Marker:
+    between = (marker.from_phase, marker.to_phase) if marker.from_phase and marker.to_phase else None
+    at = marker.at.isoformat() if marker.at else None
+    return rules.Marker(marker.kind, marker.label, at, between, tuple(marker.changed), marker.hypothesis)
+
+
+def _statement(statement: Statement) -> rules.Statement:
+    return rules.Statement(
+        statement.name, statement.num, statement.unit, statement.text, statement.author_label, statement.subject or None
+    )
+
+
+def _argued(incident: Incident) -> Iterable[rules.Statement]:
+    """What people put on the board: a statement for each word of each row, in the order of the codes."""
+    for row in incident.arguments.filter(removed_at__isnull=True):
+        for code, word in sorted(row.words.items()):
+            yield rules.Statement(code, text=f"{word}: {row.reason}", author=row.author_label)
+
+
+def _offset(offset: ClockOffset) -> rules.Offset:
+    return rules.Offset(offset.clock, offset.ref, offset.lo, offset.hi, offset.author.get_username(), offset.text)
+
+
+def _choices(incident: Incident) -> rules.RuleChoices:
+    return rules.RuleChoices(
+        tuple(_override(row) for row in incident.thresholds.filter(IN_FORCE)),
+        tuple(_suppression(row) for row in incident.suppressions.filter(IN_FORCE)),
+    )
+
+
+def _override(row: Threshold) -> rules.Override:
+    return rules.Override(row.rule, row.param, row.value, row.reason, row.author_label, "room", row.until.isoformat())
+
+
+def _suppression(row: Suppression) -> rules.Suppression:
+    scope: Literal["host", "incident"] = "host" if row.host else "incident"
+    return rules.Suppression(
+        row.rule, row.reason, row.author_label, row.until.isoformat(), row.subject, row.host, scope
+    )
+
+
+# --- judging ------------------------------------------------------------------------------------------------------
+
+
+def analyze(job: Job) -> None:
+    """Judge the job's room as it is now. What arrives while this runs waits as the room's next judgement."""
+    incident = patiently(lambda: Incident.objects.get(pk=job.incident_id))
+    spec = patiently(lambda: case_of(incident))
+    report = judge(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
+    overlook(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
+    patiently(lambda: save(job, incident, spec, report))
+
+
+def judge(
+    spec: rules.CaseSpec, each_second: Callable[[], None] | None = None, cache: Path | None = None
+) -> dict[str, Any]:
+    """Run `python -m rules` over a case in a child with limits; return the report's JSON object.
+
+    A child and not a call: DuckDB and Polars stay out of the process that forks, and a runaway takes only itself down.
+    """
+    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+        case = os.path.join(folder, "case.json")
+        kept = ["--cache", str(cache)] if cache else []
+        kept += [word for rules_folder in settings.EXHIBIT_RULES for word in ("--rules", str(rules_folder))]
+        kept += ["--rule-seconds", str(settings.EXHIBIT_RULE_SECONDS), "--rule-mb", str(settings.EXHIBIT_RULE_MB)]
+        with open(case, "w", encoding="utf-8") as file:
+            json.dump(spec.as_json(), file)
+        with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "rules", "--case-json", case, "--json", *kept],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=settings.BASE_DIR,
+                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+                start_new_session=True,
+                preexec_fn=_fences,
+            )
+            status = _wait(child, each_second)
+            out.seek(0)
+            err.seek(0)
+            if status in _WITH_REPORT:
+                report: dict[str, Any] = json.load(out)
+                return report
+            words = err.read()[-4000:].decode(errors="replace")
+            log.error("analysis.child_failed", status=status, stderr=words)
+    raise JudgingFailed(
+        f"The rules could not be run over this room ({_ending(status, words)}). The room keeps what it had."
+    )
+
+
+def overlook(spec: rules.CaseSpec, each_second: Callable[[], None] | None, cache: Path) -> None:
+    """Make the overviews of large artifacts that the timeline draws from, in a child like that of the rules.
+
+    Without them the timeline draws from the rows, only slower: a fault is written down and the judgement stands.
+    """
+    if not any(os.path.exists(a.original or "") and os.path.getsize(a.original or "") > LARGE for a in spec.artifacts):
+        return
+    with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
+        case = os.path.join(folder, "case.json")
+        with open(case, "w", encoding="utf-8") as file:
+            json.dump(spec.as_json(), file)
+        with open(os.path.join(folder, "err"), "w+b") as err:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "incidents.drawing.overviews", case, str(cache)],
+                stdin=subprocess.DEVNULL,
+                stdout=err,
+                stderr=err,
+                cwd=settings.BASE_DIR,
+                env={key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ},
+                start_new_session=True,
+                preexec_fn=_fences,
+            )
+            try:
+                status = _wait(child, each_second)
+            except JudgingFailed as slow:
+                log.error("analysis.overviews_too_slow", error=str(slow))
+                return
+            if status:
+                err.seek(0)
+                log.error(
+                    "analysis.overviews_failed", status=status, stderr=err.read()[-4000:].decode(errors="replace")
+                )
+
+
+def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None) -> int:
+    deadline = time.monotonic() + CHILD_SECONDS
+    try:
+        while time.monotonic() < deadline:
+            try:
+                return child.wait(1)
+            except subprocess.TimeoutExpired:
+                if each_second:
+                    each_second()
+        raise JudgingFailed(f"The rules took over {CHILD_SECONDS} s and were stopped. The room keeps what it had.")
+    finally:
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _fences() -> None:
+    """Between fork and exec: only system calls here. Address space, no core files, and death with the worker."""
+    if sys.platform == "linux":
+        _LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY, CHILD_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (CHILD_SECONDS, CHILD_SECONDS + 5))
+
+
+def _ending(status: int, words: str) -> str:
+    if "memory allocation" in words or "MemoryError" in words or "Out of Memory" in words:
+        return "it needed more memory than the server gives it"
+    if status < 0:
+        return f"stopped by {signal.Signals(-status).name}"
+    return "a limit was hit" if status == 5 else f"exit status {status}"
+
+
+def _still_ours(job: Job) -> None:
+    try:
+        job.renew()
+    except AWAY as error:  # the lease is long enough to wait for the database
+        log.warning("analysis.database_away", error=str(error))
+        connection.close()
+
+
+def fail(job: Job, cause: str) -> None:
+    """Write down that the room could not be judged; its pages show the cause with "try again"."""
+    with transaction.atomic():
+        RoomCounter.lock(job.incident_id)
+        job.finish(JobState.FAILED, cause)
+        live.tell(job.incident_id, "verdict")
+
+
+# --- keeping ------------------------------------------------------------------------------------------------------
+
+
+def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> None:
+    """Keep a report in one transaction, if the job is still ours and nothing of its evidence was purged meanwhile."""
+    with transaction.atomic():
+        RoomCounter.lock(incident.pk)
+        job.hold()
+        incident.refresh_from_db()
+        purged = set(incident.artifacts.filter(state=ArtifactState.PURGED).values_list("number", flat=True))
+        if purged & {artifact.id for artifact in spec.artifacts}:
+            job.queue_again(cause="an artifact was purged meanwhile")
+            return
+        save_report(incident, spec, report)
+        job.finish()
+
+
+def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> Evaluation | None:
+    """Store a report as the room's newest evaluation and bring the findings up to date; inside a transaction.
+
+    Returns None when the room has just this report already. In a closed room the report waits for a lead's word.
+    """
+    newest = incident.evaluations.order_by("-number").first()
+    if newest is not None and digest(_lasting(newest.report)) == digest(_lasting(report)):
+        return None
+    evaluation = Evaluation.objects.create(
+        incident=incident,
+        number=newest.number + 1 if newest else 1,
+        inputs_hash=inputs_hash(spec),
+        version=digest(sorted({(f["rule"], f.get("version")) for f in report["findings"]})),
+        report=report,
+        accepted=not incident.closed,
+    )
+    if evaluation.accepted:
+        save_findings(evaluation)
+    live.tell(incident.pk, "verdict", evaluation.number)
+    return evaluation
+
+
+def save_findings(evaluation: Evaluation) -> None:
+    """Match the report's findings with the room's by key: new, changed, found again, no longer found.
+
+    With them the row of the room's verdict: an evaluation that waits for a lead's word changes neither.
+    """
+    incident_id = evaluation.incident_id
+    verdict_rows.keep(evaluation)
+    known = {f.key: f for f in Finding.objects.filter(incident_id=incident_id).select_related("current")}
+    seen: set[str] = set()
+    for rank, content in enumerate(evaluation.report["findings"], start=1):
+        if content["key"] in seen:
+            continue
+        seen.add(content["key"])
+        finding = known.get(content["key"])
+        if finding is None:
+            finding = Finding(incident_id=incident_id, key=content["key"], rule=content["rule"])
+        told = finding.pk is None or finding.gone_since is not None or finding.withdrawn
+        finding.kind, finding.group, finding.rank = content["kind"], content["group"], rank
+        finding.gone_since, finding.withdrawn = None, False
+        for name, value in verdict_rows.told(content).items():
+            setattr(finding, name, value)
+        finding.save()
+        content_hash = digest(content)
+        if finding.current is None or finding.current.content_hash != content_hash:
+            number = (finding.current.number if finding.current else 0) + 1
+            finding.current = FindingVersion.objects.create(
+                finding=finding, number=number, evaluation=evaluation, content=content, content_hash=content_hash
+            )
+            finding.save(update_fields=("current",))
+            told = True
+        if told and finding.current:
+            live.tell(incident_id, "finding", finding.key, finding.current.number)
+    for finding in _no_longer(known.values(), seen):
+        finding.gone_since = timezone.now()
+        finding.save(update_fields=("gone_since",))
+        live.tell(incident_id, "finding", finding.key, finding.current.number if finding.current else 1)
+
+
+def _no_longer(known: Iterable[Finding], seen: set[str]) -> list[Finding]:
+    return [finding for finding in known if finding.key not in seen and finding.gone_since is None]
+
+
+def inputs_hash(spec: rules.CaseSpec) -> str:
+    return digest(spec.as_json())
+
+
+def _lasting(report: dict[str, Any]) -> dict[str, Any]:
+    """The report without what differs between two runs over the same case."""
+    return {key: value for key, value in report.items() if key != "seconds"}
+
+
+def digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

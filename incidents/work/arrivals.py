@@ -1,0 +1,181 @@
+"""What becomes of requests by themselves: the asker is told what an answer changed, links and quarantine run out.
+
+Run by workers after each job and by `sweep`; every step looks at the rows under the room's lock and can be repeated.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+
+from incidents.content.report import Held, Outlook, changes
+from incidents.models.evidence.artifact import Artifact
+from incidents.models.evidence.quarantine import GiveLink, Quarantined, QuarantinedFile
+from incidents.models.evidence.request import EvidenceRequest, RequestState
+from incidents.models.judging.finding import Evaluation
+from incidents.models.people.membership import Membership
+from incidents.models.people.notification import Mail, MailChoice, Notification, Told
+from incidents.models.room.activity import Activity
+from incidents.models.room.incident import Incident, RoomCounter
+from incidents.models.room.job import Job, JobState
+from incidents.storage import live, store
+
+QUARANTINE_DAYS = 14
+STRAY_S = 24 * 3600
+AT_ONCE = 50
+LONGEST = 2_000
+UNREAD = "What came could not be read, so nothing was judged anew."
+SAME = "Judged with the answer: nothing changed."
+
+
+def look() -> None:
+    """Do everything that is due."""
+    tell_what_changed()
+    expire_files()
+    expire_requests()
+
+
+# --- what an answer changed ---------------------------------------------------------------------------------------
+
+
+def tell_what_changed() -> int:
+    """Write to each answered request what the judgement with its answer changed, and tell who asked; return how many."""
+    due = EvidenceRequest.objects.filter(state=RequestState.ANSWERED, changed__isnull=True, incident__archived_at=None)
+    told = 0
+    for id, incident_id in due.order_by("settled_at").values_list("pk", "incident_id")[:AT_ONCE]:
+        with transaction.atomic():
+            RoomCounter.lock(incident_id)
+            request = due.select_related("incident").filter(pk=id).first()
+            words = _changed(request) if request is not None else None
+            if request is None or words is None:
+                continue
+            request.changed, request.changed_at = words[:LONGEST], timezone.now()
+            request.version += 1
+            request.save(update_fields=("changed", "changed_at", "version"))
+            Activity.objects.append(incident_id, None, "Exhibit", "judged", f"request {id}")
+            live.tell(incident_id, "request", id, request.version)
+            tell(request, request.asked_by_id, Told.CHANGED)
+            told += 1
+    return told
+
+
+def _changed(request: EvidenceRequest) -> str | None:
+    """Say what the answer changed; None as long as the room is still reading or judging it."""
+    incident = request.incident
+    answers = Artifact.objects.filter(answered__request=request, answered__taken=True)
+    from_archives = Artifact.objects.filter(came_in__archive__in=answers)
+    ids = set(answers.values_list("pk", flat=True)) | set(from_archives.values_list("pk", flat=True))
+    under_way = Job.objects.filter(incident=incident, state__in=(JobState.QUEUED, JobState.RUNNING))
+    if under_way.exists():
+        return None
+    numbers = set(Artifact.objects.filter(pk__in=ids).values_list("number", flat=True))
+    judged = list(
+        incident.evaluations.filter(accepted=True).order_by("-number").values_list("pk", "report__artifacts")[:AT_ONCE]
+    )
+    holding = [bool(numbers & {entry.get("id") for entry in artifacts or []}) for _, artifacts in judged]
+    if True not in holding:
+        return UNREAD if not incident.closed else None
+    # The first that has the answer, and the last that had it not.
+    first = max(index for index, holds in enumerate(holding) if holds)
+    reports = dict(
+        Evaluation.objects.filter(pk__in=[pk for pk, _ in judged[first : first + 2]]).values_list("pk", "report")
+    )
+    held = [
+        Held(number, name)
+        for number, name in Artifact.objects.filter(incident=incident, number__in=numbers).values_list("number", "name")
+    ]
+    after = Outlook(reports[judged[first][0]], incident.slug, held)
+    if first + 1 >= len(judged):
+        return f"First judgement of the room: {after.verdict.state}. {after.verdict.sentence}".strip()
+    before = Outlook(reports[judged[first + 1][0]], incident.slug, held)
+    return "; ".join(changes(before, after)) or SAME
+
+
+def tell(request: EvidenceRequest, user_id: int, kind: Told, actor_id: int | None = None, mailed: bool = False) -> None:
+    """Tell a member about a request, in a transaction that holds the room's lock. Told again, it is unread again."""
+    if user_id == actor_id:
+        return
+    member = Membership.objects.filter(incident=request.incident_id, user=user_id, user__is_active=True)
+    found = member.select_related("user").first()
+    if found is None:
+        return
+    mail = Mail.NONE
+    if mailed and found.user.email and not MailChoice.objects.filter(user=user_id, mentions=False).exists():
+        mail = Mail.WAITING
+    now = timezone.now()
+    values = {
+        "actor_id": actor_id,
+        "at": now,
+        "read_at": None,
+        "mail": mail,
+        "mail_after": now if mail == Mail.WAITING else None,
+    }
+    Notification.objects.update_or_create(
+        user_id=user_id, incident_id=request.incident_id, kind=kind, request=request, defaults=values
+    )
+    live.tell(request.incident_id, "notice", user_id)
+
+
+# --- what runs out ------------------------------------------------------------------------------------------------
+
+
+def expire_files() -> int:
+    """Let quarantined files go that nobody looked at in time, and bytes whose row never came; return how many."""
+    past = timezone.now() - timedelta(days=QUARANTINE_DAYS)
+    waiting = QuarantinedFile.objects.filter(state=Quarantined.WAITING)
+    gone = 0
+    for file in list(waiting.filter(received_at__lt=past).select_related("link__request")[:AT_ONCE]):
+        with transaction.atomic():
+            RoomCounter.lock(file.incident_id)
+            reason = f"nobody took it in within {QUARANTINE_DAYS} days"
+            if not waiting.filter(pk=file.pk).update(
+                state=Quarantined.EXPIRED, settled_at=timezone.now(), reason=reason
+            ):
+                continue
+            request = file.link.request
+            Activity.objects.append(
+                file.incident_id, None, "Exhibit", "let go", f"request {request.pk}", sha256=file.sha256, size=file.size
+            )
+            live.tell(file.incident_id, "request", request.pk, request.version)
+            gone += 1
+        store.drop_quarantined(file.pk)
+    for id in store.quarantined_ids(STRAY_S):
+        if not waiting.filter(pk=id).exists():
+            store.drop_quarantined(id)
+    return gone
+
+
+def expire_requests() -> int:
+    """Mark open requests whose last link ran out, when nobody of the room was asked and nothing waits; return how many."""
+    now = timezone.now()
+    links = GiveLink.objects.filter(request=OuterRef("pk"), revoked_at__isnull=True)
+    waits = QuarantinedFile.objects.filter(link__request=OuterRef("pk"), state=Quarantined.WAITING)
+    due = EvidenceRequest.objects.filter(
+        Exists(links.filter(expires_at__lte=now)),
+        ~Exists(links.filter(expires_at__gt=now)),
+        ~Exists(waits),
+        state=RequestState.OPEN,
+        asked_of__isnull=True,
+    )
+    ended = 0
+    for id, incident_id in list(due.values_list("pk", "incident_id")[:AT_ONCE]):
+        with transaction.atomic():
+            RoomCounter.lock(incident_id)
+            request = due.filter(pk=id).first()
+            if request is None:
+                continue
+            request.state, request.settled_at, request.settled_by = RequestState.EXPIRED, now, None
+            request.version += 1
+            request.save(update_fields=("state", "settled_at", "settled_by", "version"))
+            Activity.objects.append(incident_id, None, "Exhibit", "expired", f"request {id}")
+            live.tell(incident_id, "request", id, request.version)
+            ended += 1
+    return ended
+
+
+def waiting_in(incident: Incident) -> int:
+    """Count the files that wait in a room's quarantine."""
+    return QuarantinedFile.objects.filter(incident=incident, state=Quarantined.WAITING).count()

@@ -1,0 +1,107 @@
+"""Mails about mentions, sent by a worker. The rows of `Notification` are the outbox: a lost message loses no mail.
+
+A mail says who and where, never what: mails are read by others, and rooms are not. A worker that dies between sending
+and writing that down sends a mail twice; it never sends none.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from incidents import access
+from incidents.content.names import known_as
+from incidents.models.people.notification import Mail, Notification, Told
+
+log = structlog.get_logger(__name__)
+
+ATTEMPTS = 5
+PAUSES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2))
+AT_ONCE = 50
+MOST_LISTED = 10
+
+
+def send_waiting(most: int = AT_ONCE) -> int:
+    """Send mails that wait, at most so many; what one person was told in one room goes in one mail. Return how many."""
+    sent = 0
+    while sent < most and _send_one():
+        sent += 1
+    return sent
+
+
+def waiting() -> bool:
+    return Notification.objects.filter(mail=Mail.WAITING, mail_after__lte=timezone.now()).exists()
+
+
+def _send_one() -> bool:
+    """Send the oldest waiting mail; False if none waits. Locked rows are another worker's."""
+    with transaction.atomic():
+        due = Notification.objects.filter(mail=Mail.WAITING, mail_after__lte=timezone.now())
+        first = due.order_by("mail_after").select_for_update(skip_locked=True, of=("self",)).first()
+        if first is None:
+            return False
+        rows = list(
+            due.filter(user=first.user_id, incident=first.incident_id)
+            .select_related("user", "actor", "incident", "note", "dispute__finding")
+            .order_by("pk")
+            .select_for_update(skip_locked=True, of=("self",))
+        )
+        ids = [row.pk for row in rows]
+        told = Notification.objects.filter(pk__in=ids)
+        user = rows[0].user
+        if access.enter_by_id(user.pk, rows[0].incident_id) is None or not user.email:
+            told.update(mail=Mail.NONE)  # no member any more: the room is not spoken of
+            return True
+        try:
+            send_mail(_subject(rows), _text(rows), None, [user.email])
+        except OSError as error:  # smtplib's errors are OSErrors
+            attempts = rows[0].mail_attempts + 1
+            log.warning("mails.not_sent", user=user.pk, attempts=attempts, error=str(error))
+            if attempts >= ATTEMPTS:
+                told.update(mail=Mail.FAILED, mail_attempts=attempts, mail_cause=str(error)[:500])
+            else:
+                later = timezone.now() + PAUSES[attempts - 1]
+                told.update(mail_after=later, mail_attempts=attempts, mail_cause=str(error)[:500])
+            return True
+        told.update(mail=Mail.SENT, mail_attempts=rows[0].mail_attempts + 1)
+        return True
+
+
+def _name(row: Notification) -> str:
+    """A name in a mail's head stands on one line, whatever its owner made of it."""
+    return known_as(row.actor)
+
+
+def _does(row: Notification) -> str:
+    return "asks you to collect something" if row.kind == Told.COLLECT else "mentioned you"
+
+
+def _subject(rows: list[Notification]) -> str:
+    names = list(dict.fromkeys(_name(row) for row in rows))
+    who = names[0] if len(names) == 1 else f"{names[0]} and others"
+    kinds = {_does(row) for row in rows}
+    return f"{who} {kinds.pop() if len(kinds) == 1 else 'wrote to you'} in Exhibit"[:200]
+
+
+def _text(rows: list[Notification]) -> str:
+    out = [f"{_name(row)} {_does(row)}:\n{settings.EXHIBIT_URL}{address(row)}\n" for row in rows[:MOST_LISTED]]
+    if len(rows) > MOST_LISTED:
+        out.append(f"and {len(rows) - MOST_LISTED} more.\n")
+    choice = f"{settings.EXHIBIT_URL}{reverse('notifications')}"
+    return "\n".join([*out, f"What was written stands in the room only. To get no such mails: {choice}", ""])
+
+
+def address(row: Notification) -> str:
+    """Where the note, request or dispute of a notification is read. Needs `note` or `dispute__finding` beside it."""
+    if row.request_id is not None:
+        return reverse("request", args=[row.incident.slug, row.request_id])
+    if row.note_id is not None:
+        return reverse("note-thread", args=[row.incident.slug, row.note_id]) + f"#note-{row.note_id}"
+    assert row.dispute is not None  # the database's own constraint
+    return reverse("finding", args=[row.incident.slug, row.dispute.finding.key])

@@ -1,0 +1,80 @@
+"""The verdict of a room in a row of its own: for lists, for what recurs, for similar rooms. Kept true by judging alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from incidents.models.judging.finding import Evaluation
+from incidents.models.judging.verdict import Verdict
+
+Json = Mapping[str, Any]
+
+#: Verdicts that name somebody's seconds: from the first of them on, the room knows where to look.
+LEADS = ("cause", "suspect")
+_STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
+
+
+def keep(evaluation: Evaluation) -> Verdict:
+    """Write the row of an evaluation that was accepted; inside the transaction that accepts it.
+
+    `first_at`, the end of "time to verdict", is set by the first verdict of `LEADS` and stays.
+    """
+    fields = summary(evaluation.report)
+    earlier = Verdict.objects.filter(incident_id=evaluation.incident_id).values_list("first_at", flat=True).first()
+    fields["first_at"] = earlier or (evaluation.made_at if fields["state"] in LEADS else None)
+    fields |= {"evaluation": evaluation, "judged_at": evaluation.made_at}
+    kept, _ = Verdict.objects.update_or_create(incident_id=evaluation.incident_id, defaults=fields)
+    return kept
+
+
+def summary(report: Json) -> dict[str, Any]:
+    """Return what the row says of a report, cut to its columns.
+
+    `recurs_by` names what the verdict of two rooms must share to be the same thing again: the leading hypothesis (the rule
+    where there is none) on one host (for one subject where no host is known). Only causes and suspects recur.
+
+    >>> found = {"rule": "SHM-001", "key": "567a2367f67fd405", "host": "db1", "subject": "pid 3731"}
+    >>> kept = summary({"verdict": {"state": "cause", "rules": ["SHM-001"], "hypothesis": "H-OS-SHM"}, "findings": [found]})
+    >>> kept["recurs_by"], kept["carriers"], kept["support"]
+    ('H-OS-SHM db1', ['567a2367f67fd405'], 'none')
+    >>> summary({"verdict": {"state": "undecided", "rules": ["SHM-001"]}, "findings": [found]})["recurs_by"]
+    ''
+    """
+    verdict = report.get("verdict") or {}
+    rules = verdict.get("rules") or []
+    carriers = [found for found in report.get("findings") or [] if found.get("rule") in rules]
+    lead = carriers[0] if carriers else {}
+    state, support = str(verdict.get("state") or "cannot tell"), str(verdict.get("support") or "none")
+    hypothesis = str(verdict.get("hypothesis") or "")
+    what, where = hypothesis or str(lead.get("rule") or ""), str(lead.get("host") or lead.get("subject") or "")
+    cleared: dict[str, list[str]] = {}
+    for entry in report.get("cleared") or []:
+        cleared.setdefault(str(entry.get("layer") or ""), []).append(str(entry.get("bound") or ""))
+    return {
+        "state": state[:20],
+        "support": support[:40],
+        "support_step": _STEPS.get(support.split(" ")[0], 0),
+        "sentence": str(verdict.get("sentence") or ""),
+        "layer": str(verdict.get("layer") or "")[:40],
+        "hypothesis": hypothesis[:40],
+        "host": str(lead.get("host") or "")[:100],
+        "recurs_by": f"{what} {where}".strip()[:240] if what and state in LEADS else "",
+        "carriers": [str(found.get("key") or "") for found in carriers],
+        "cleared": [
+            {"layer": layer, "bound": "; ".join(dict.fromkeys(filter(None, bounds)))}
+            for layer, bounds in cleared.items()
+        ],
+        "cleared_count": len(cleared),
+        "compared": list(report.get("compared") or []),
+    }
+
+
+def told(content: Json) -> dict[str, str]:
+    """Return what a finding's row keeps of its current version: where it is, and what it says to whoever searches."""
+    words = (str(content.get(name) or "") for name in ("headline", "expert", "rule"))
+    return {
+        "host": str(content.get("host") or "")[:100],
+        "subject": str(content.get("subject") or "")[:200],
+        "said": " ".join(filter(None, words)),
+    }

@@ -1,0 +1,49 @@
+"""What an incident is: how it is played, what is true of it, and what people would have said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab.scene import Scene
+
+COMPLAINT: Mapping[str, Any] = {"symptom": {"text": "users say that everything is slow"}}
+ELSEWHERE: Mapping[str, Any] = {
+    "symptom": {"text": "some logins take three seconds", "unit": "s", "bad": 3.0, "normal": 0.1}
+}
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A cause that can be produced here. `truth` is written before anything judges the recording.
+
+    `truth`: keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said`: keys of its case.yaml
+    (symptom, statements ..., `at`: the host of each file, `interval`: its seconds) for the bad run; `said_healthy` for the
+    twin, which has the same programs and no cause. `calm`: the recording holds counters of the whole machine; it waits until
+    others leave the processors alone, and a twin in which they did not is thrown away.
+    """
+
+    name: str
+    about: str
+    play: Callable[[Scene], None]
+    truth: Mapping[str, Any]
+    said: Mapping[str, Any] = field(default_factory=dict)
+    said_healthy: Mapping[str, Any] = field(default_factory=dict)
+    calm: bool = False
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """Programs that do well, idle or busy: the library must blame nobody. Recorded in a network and process namespace of their own.
+
+    `calm`: the recording holds counters of the whole machine. It is made only while the machine has processors to spare, and thrown
+    away if others took them meanwhile: what it shows would not be healthy. `said`: keys of its case.yaml; as in a real room somebody
+    complains (`COMPLAINT`), or complains of seconds that are not in this evidence (`ELSEWHERE`).
+    """
+
+    name: str
+    about: str
+    play: Callable[[Scene], None]
+    calm: bool = False
+    said: Mapping[str, Any] = field(default_factory=lambda: COMPLAINT)

@@ -1,0 +1,186 @@
+"""Which column of a table is what: as a person said it, or as its cells suggest.
+
+Said in words such as `time=1 elapsed=3:ms label=2` or `time=ts values=cpu,run_queue`: a role, then a column's name or its
+number from 1, for `elapsed` a unit behind the colon (s, ms, us, ns; default s).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from parsers.tables.rows import State
+from parsers.text.source import Source
+from parsers.text.times import wall_seconds
+
+LOOKED_AT = 200
+"""Lines by which it is decided what the columns are."""
+
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
+ROLES = ("time", "elapsed", "label", "values", "ok", "message", "severity")
+
+EPOCH = r"^1[0-9]{9}(?:\.[0-9]+)?$|^1[0-9]{12}$|^1[0-9]{15}$|^1[0-9]{18}$"
+ISO = r"^([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}(?:[.,][0-9]+)?))? ?(Z|UTC|[+-][0-9]{2}:?[0-9]{2})?$"
+SLASHED = (
+    r"^([0-9]{1,2})[/.]([0-9]{1,2})[/.]([0-9]{4}|[0-9]{2})[ T,]+([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?"
+    r"(?: ?([AaPp])\.?[Mm]\.?)?$"
+)
+CLOCK = r"^([0-9]{1,2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]+)?)(?: ?([AaPp])\.?[Mm]\.?)?$"
+NUMBER = r"^[+-]?(?:[0-9]+(?:[.,][0-9]+)*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?%?$"
+STAMPS = {"epoch": EPOCH, "iso": ISO, "slashed": SLASHED, "clock": CLOCK}
+ELAPSED_WORDS = r"(?i)elapsed|connect|latency|duration|response|(?:^|_)rt(?:$|_)|time_?total|took|dauer|laufzeit"
+
+JMETER = {"timeStamp", "elapsed", "label"}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Positions from 0 of what a table's columns are; `unit_s` turns elapsed into seconds."""
+
+    time: int | None = None
+    elapsed: int | None = None
+    unit_s: float = 1.0
+    label: int | None = None
+    ok: int | None = None
+    message: int | None = None
+    severity: int | None = None
+    values: tuple[int, ...] = field(default=())
+
+    def words(self, names: Sequence[str]) -> str:
+        """Say it as a person would: the answer to the question is written like this."""
+        unit = next((u for u, s in UNITS.items() if s == self.unit_s), "s")
+        said = []
+        for role in ROLES:
+            at = getattr(self, role)
+            if role == "values":
+                said += [f"values={','.join(_name(names, n) for n in self.values)}"] if self.values else []
+            elif at is not None:
+                said.append(f"{role}={_name(names, at)}" + (f":{unit}" if role == "elapsed" else ""))
+        return " ".join(said)
+
+
+def said(text: str, names: Sequence[str]) -> Columns:
+    """Read what a person said. Raises ValueError with the word that makes no sense."""
+    found: dict[str, int] = {}
+    values: tuple[int, ...] = ()
+    unit_s = 1.0
+    for word in re.findall(r"[a-z]+=(?:\"[^\"]*\"|[^\s\"])+", text) or [text]:
+        role, equals, which = word.partition("=")
+        if not equals or role not in ROLES:
+            raise ValueError(f"{word!r} is no `role=column`; roles are {', '.join(ROLES)}")
+        if role == "values":
+            values = tuple(_position(name, names) for name in which.split(","))
+            continue
+        if role == "elapsed" and ":" in which and which.rpartition(":")[2] in UNITS:
+            which, _, unit = which.rpartition(":")
+            unit_s = UNITS[unit]
+        found[role] = _position(which, names)
+    return Columns(unit_s=unit_s, values=values, **found)
+
+
+def gathered(source: Source, state: State, read: Callable[[pl.DataFrame, State], State]) -> State:
+    """Give the run to `read` by blocks, the first lines together: a table begins when enough was seen of it.
+
+    It has begun when the state holds `names`.
+    """
+    waiting: list[pl.DataFrame] = []
+    for block in source.blocks():
+        waiting.append(block.frame)
+        if "names" in state or sum(len(frame) for frame in waiting) >= 2 * LOOKED_AT:
+            state = read(pl.concat(waiting), state)
+            waiting = []
+    return read(pl.concat(waiting), state) if waiting else state
+
+
+def _position(text: str, names: Sequence[str]) -> int:
+    text = text.strip('"')
+    lower = [name.lower() for name in names]
+    if text.lower() in lower:
+        return lower.index(text.lower())
+    if text.isdecimal() and 1 <= int(text) <= max(len(names), 1):
+        return int(text) - 1
+    raise ValueError(f"there is no column {text!r}; there are {', '.join(names)}")
+
+
+def _name(names: Sequence[str], at: int) -> str:
+    name = names[at] if at < len(names) else str(at + 1)
+    return name if re.fullmatch(r"[^\s\",:=]+", name) and not name.isdecimal() else str(at + 1)
+
+
+def kind_of(cells: Sequence[str]) -> str:
+    """Tell what a column holds by its cells: one of STAMPS, `number`, `text`, or `empty`."""
+    filled = [c for c in cells if c]
+    if not filled:
+        return "empty"
+    for name, pattern in (*STAMPS.items(), ("number", NUMBER)):
+        if sum(re.match(pattern, c) is not None for c in filled) * 5 >= 4 * len(filled):
+            return name
+    return "text"
+
+
+def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]:
+    """Guess which column is what from the kinds of their cells and their names; with the reason in words."""
+    time = next((n for n, kind in enumerate(kinds) if kind in STAMPS), None)
+    numbers = [n for n, kind in enumerate(kinds) if (kind == "number" or kind in STAMPS) and n != time]
+    texts = [n for n, kind in enumerate(kinds) if kind == "text"]
+    if set(names) >= JMETER and time == names.index("timeStamp"):
+        ok = names.index("success") if "success" in names else None
+        columns = Columns(time, names.index("elapsed"), UNITS["ms"], names.index("label"), ok=ok)
+        return columns, "the names are those of JMeter's list of results, whose times are in ms"
+    elapsed = next((n for n in numbers if re.search(ELAPSED_WORDS, names[n])), None)
+    label = texts[0] if len(texts) == 1 else None
+    clock = "no column holds stamps" if time is None else f"column {time + 1} holds stamps"
+    if elapsed is not None:
+        unit = re.search(r"(?i)[(_\[ ](ms|msec|us|ns|s|sec)[)\] ]?$", names[elapsed])
+        unit_s = UNITS.get({"msec": "ms", "sec": "s"}.get(unit[1].lower(), unit[1].lower()), 1.0) if unit else 1.0
+        return Columns(time, elapsed, unit_s, label), f"{clock}; {names[elapsed]!r} sounds like a time taken"
+    return Columns(time=time, label=label, values=tuple(numbers)), f"{clock}; the other numbers are taken as counters"
+
+
+def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Expr:
+    """Turn stamps into seconds of their clock: since 1970, or of the day where no date is known; NULL for no stamp."""
+    if kind == "epoch":
+        digits = cell.str.extract(r"^([0-9]+)").str.len_chars()
+        scale = pl.when(digits == 13).then(1e3).when(digits == 16).then(1e6).when(digits == 19).then(1e9).otherwise(1.0)
+        # A division by one number and by many may differ in the last digit; microseconds are what a double holds here.
+        return pl.when(cell.str.contains(EPOCH)).then((cell.cast(pl.Float64, strict=False) / scale).round(6))
+    groups = cell.str.extract_groups(STAMPS[kind]).struct
+
+    def number(group: int) -> pl.Expr:
+        return groups[str(group)].str.replace(",", ".", literal=True).cast(pl.Float64)
+
+    def of_day(hour: pl.Expr, half: int) -> pl.Expr:
+        """Hours since midnight; with AM or PM in a group the hour is one of twelve."""
+        afternoon = groups[str(half)].str.to_lowercase() == "p"
+        return pl.when(groups[str(half)].is_null()).then(hour).when(hour <= 12).then(hour % 12 + 12 * afternoon)
+
+    if kind == "clock":
+        day = wall_seconds(*map(int, date.split("-"))) if date else 0.0
+        hour = of_day(number(1), 4)
+        seconds = hour * 3600 + number(2) * 60 + number(3) + (day or 0.0)
+        return pl.when((hour < 24) & (number(2) < 60)).then(seconds)
+    if kind == "iso":
+        year, month, day_of = number(1), number(2), number(3)
+        hour, minute, second, zone = number(4), number(5), number(6), groups["7"]
+    else:
+        first, second_ = number(1), number(2)
+        day_of, month = (second_, first) if order == "mdy" else (first, second_)
+        year = number(3) + pl.when(number(3) < 100).then(2000).otherwise(0)
+        hour, minute, second, zone = of_day(number(4), 7), number(5), number(6), pl.lit(None, pl.String)
+    text = pl.format(
+        "{}-{}-{}",
+        year.cast(pl.Int32, strict=False),
+        month.cast(pl.Int32, strict=False),
+        day_of.cast(pl.Int32, strict=False),
+    )
+    days = text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64)
+    at = days * 86400 + hour * 3600 + minute * 60 + second.fill_null(0)
+    sign = pl.when(zone.str.starts_with("-")).then(-1).otherwise(1)
+    offset = (
+        zone.str.extract(r"([0-9]{2}):?[0-9]{2}$").cast(pl.Float64) * 3600
+        + zone.str.extract(r"([0-9]{2})$").cast(pl.Float64) * 60
+    )
+    return pl.when((hour < 24) & (minute < 60)).then(at - sign * offset.fill_null(0))

@@ -1,0 +1,81 @@
+"""Stacks: lines of frames to rows of `profile_stacks`, shared by perf, dtrace, pstack, collapsed stacks and lockstat.
+
+A stack is a stretch of lines; it is told from the next by a cumulative count, and its frames become one list without an
+object per frame. Chains are kept leaf first whatever order the tool prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Source
+
+MOST = 5000
+"""So many lines of one record are held over the end of a block; a record of more lines is no stack."""
+
+KERNEL_DSO = r"^\[(?:kernel|guest\.kernel|hypervisor)|vmlinux|/lib/modules/|\.ko(?:\.[a-z]+)?$|^\[[a-z][a-z0-9_]*\]$"
+USER_DSO = r"^\[(?:vdso|vsyscall|heap|stack|anon|unknown|uprobes|\.)"
+KERNEL_MODULE = r"^(?:unix|genunix|mach_kernel|kernel|krtld|zfs|ip|sockfs|ufs|lofs|nfs|procfs|specfs|doorfs|namefs|FSS|TS|SDC|SUNW,[^`]*)`"
+LOCK = (
+    r"(?i)spin_?lock|spin_?unlock|_lock_slowpath|mutex|rwsem|rw_?lock|osq_lock|futex|lll_lock|lll_unlock|rt_spin"
+    r"|^(?:down|up)_(?:read|write|trylock|timeout)|semaphore|ipc_lock|lock_spin|lock_set|turnstile|qspin|lock_clear"
+)
+"""Symbols that take, wait for or give back a lock."""
+
+_HELD = pl.Schema({"line_no": pl.Int64(), "line": pl.String()})
+
+
+def records(
+    source: Source,
+    out: Tables,
+    state: State,
+    begins: pl.Expr,
+    belongs: pl.Expr,
+    frames: Iterable[pl.DataFrame] | None = None,
+) -> Iterator[tuple[pl.DataFrame, bool]]:
+    """Give the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
+
+    `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished by
+    the next run. The lines of an open record are carried in `state["held"]`. `frames`: what is left of the source's
+    blocks, where lines were taken out of them.
+    """
+    held = pl.DataFrame(state.pop("held", []), schema=_HELD, orient="row")
+    for frame in frames or (block.frame for block in source.blocks()):
+        lines = pl.concat([held, frame]) if len(held) else frame
+        first = lines.select(begins.alias("begins")).to_series().arg_true()
+        cut = first[-1] if len(first) else 0
+        if len(lines) - cut > MOST:
+            cut = len(lines)
+        if cut:
+            yield lines[:cut], True
+        held = lines[cut:]
+    if source.last:
+        if len(held):
+            yield held, False
+        return
+    out.read(held.filter(belongs)["line_no"])
+    state["held"] = [list(row) for row in held.iter_rows()]
+
+
+def nested(values: pl.Series, owner: pl.Series, count: int) -> pl.Series:
+    """Give `count` lists: the i-th holds the values whose owner is i. `owner` ascends.
+
+    >>> nested(pl.Series(["a", "b", "c"]), pl.Series([0, 0, 2]), 3).to_list()
+    [['a', 'b'], [], ['c']]
+    """
+    offsets = np.searchsorted(owner.to_numpy(), np.arange(count + 1))
+    array = values.to_arrow(compat_level=pl.CompatLevel.oldest())
+    lists = pl.from_arrow(pa.LargeListArray.from_arrays(offsets, array))
+    assert isinstance(lists, pl.Series)
+    return lists
+
+
+def is_kernel(dso: pl.Expr) -> pl.Expr:
+    """Tell by perf's name of an object whether it is the kernel; NULL where it is not known."""
+    kernel = dso.str.contains(KERNEL_DSO) & ~dso.str.contains(USER_DSO)
+    return pl.when(dso.is_null() | dso.eq("[unknown]")).then(pl.lit(None, pl.Boolean)).otherwise(kernel)

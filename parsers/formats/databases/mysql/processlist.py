@@ -1,0 +1,137 @@
+r"""Sessions of MySQL and MariaDB: SHOW [FULL] PROCESSLIST, `mysqladmin processlist`, information_schema.processlist; all versions.
+Source: MySQL Reference Manual, SHOW PROCESSLIST. Printed as a box, as tab-separated lines (`mysql -B`) or by `\G`.
+
+    +----+----------------------+-----------------+------+---------+------+-------+------------------+
+    | Id | User                 | Host            | db   | Command | Time | State | Info             |
+    +----+----------------------+-----------------+------+---------+------+-------+------------------+
+    |  5 | unauthenticated user | 192.0.2.7:53456 | NULL | Connect | NULL | login | NULL             |
+
+    *************************** 1. row ***************************
+         Id: 5
+       User: app
+
+Fills `sessions`: sid = Id, db_user = User, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
+(login, Waiting for table metadata lock, Sending data ...; what the thread does, not only what it waits for), last_call_s = Time. No clock. Traps: a listing is
+one instant; Time counts since the thread took its present state; `Waiting for ...` names the lock's kind, not its holder. The statement (Info) is
+read and not kept; one of several lines goes on below its row. Known gaps: JSON of `mysqlsh`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from parsers.columns.small_texts import Rows, by_lines, number, whole
+from parsers.registry import Claim, Format
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Head, Source
+
+BOX = r"^\+-{2,}(?:\+-+){4,}\+?$"
+HEADING = (
+    r"(?i:^\|? *Id *[|\t] *User *[|\t] *Host *[|\t] *db *[|\t] *Command *[|\t] *Time *[|\t] *State *[|\t] *Info\b.*$)"
+)
+RECORD = r"^\*{10,} ?[0-9]+\. row ?\*{10,}$"
+FIELD = (
+    r"(?i:^ *(Id|User|Host|db|Command|Time|State|Info|Progress|Time_ms|Stage|Max_stage|Memory_used|Max_memory_used"
+    r"|Examined_rows|Query_id|Info_binary|Tid|Sent_rows|Rows_sent|Rows_examined): ?(.*)$)"
+)
+FOOTER = r"^[0-9]+ rows? in set\b.*$"
+PROMPT = r"^ {4}->(?: .*)?$"
+"""The client asks for the rest of a statement."""
+FORMATS = tuple(
+    Format(
+        kind="mysql", variant=variant, version="1", systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"), tables=("sessions",),
+        man="MySQL Reference Manual, SHOW PROCESSLIST", example=example, own=own,
+    )
+    for variant, example, own in (
+        ("processlist", "mysqladmin --verbose processlist", rf"{BOX}|{HEADING}|^\| *[0-9]+ \| .*\|$"),
+        ("processlist_g", r"mysql -e 'show full processlist\G'", rf"{RECORD}|{FIELD}"),
+    )
+)  # fmt: skip
+_HEADING, _RECORD, _FIELD = re.compile(HEADING), re.compile(RECORD), re.compile(FIELD)
+
+
+def claim(head: Head) -> Claim | None:
+    """By the eight headings that every version prints, or by records with the same names."""
+    text = head.text
+    if "Command" not in text and "COMMAND" not in text:
+        return None
+    if any(_HEADING.match(x) for x in head.lines):
+        return Claim(0.97, "headings of SHOW PROCESSLIST", "processlist")
+    if any(_RECORD.match(x) for x in head.lines):
+        names = {m[1].lower() for x in head.lines if (m := _FIELD.match(x))}
+        if {"id", "user", "host", "command", "time"} <= names:
+            return Claim(0.96, "records of SHOW PROCESSLIST", "processlist_g")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the headings and an open record."""
+    return by_lines(source, out, state, _record if state["variant"] == "processlist_g" else _row, _close)
+
+
+def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
+    if _HEADING.match(line):
+        state |= {"names": [x.lower() for x in _cells(line)], "sign": "|" if "|" in line else "\t", "open": False}
+        plain.append(line_no)
+    elif re.match(BOX, line) or re.match(FOOTER, line) or re.match(PROMPT, line):
+        state["open"] = False
+        plain.append(line_no)
+    elif "names" in state and (line.startswith("|") if state["sign"] == "|" else "\t" in line):
+        # In a box the statement goes on in the next line: what stands behind it is there then.
+        state["open"] = state["sign"] == "|" and not line.rstrip().endswith("|")
+        cells, names = _cells(line), state["names"]
+        if len(cells) != len(names):
+            if "info" not in names:
+                return
+            names = names[: names.index("info")]  # cells in front of the statement, which may hold a sign
+        if len(cells) >= len(names):
+            _add(rows, line_no, line_no, dict(zip(names, cells, strict=False)))
+    elif state.get("open"):
+        state["open"] = not line.rstrip().endswith("|")
+        plain.append(line_no)
+
+
+def _cells(line: str) -> list[str]:
+    if "|" in line:
+        return [x.strip() for x in line.strip().removeprefix("|").removesuffix("|").split("|")]
+    return line.split("\t")
+
+
+def _record(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
+    if _RECORD.match(line):
+        _close(rows, state)
+        state["record"] = {"lines": [line_no], "of": {}}
+        return
+    if re.match(FOOTER, line) or re.match(PROMPT, line):
+        _close(rows, state)
+        plain.append(line_no)
+        return
+    record = state.get("record")
+    found = _FIELD.match(line)
+    if record is not None and found is not None and found[1].lower() not in record["of"]:
+        record["lines"].append(line_no)
+        record["of"][found[1].lower()] = found[2].strip()
+    elif record is not None and next(reversed(record["of"]), "") == "info":
+        record["lines"].append(line_no)  # the statement goes on
+
+
+def _close(rows: Rows, state: State) -> None:
+    record: dict[str, Any] | None = state.pop("record", None)
+    if record is not None:
+        _add(rows, record["lines"][0], record["lines"][-1], record["of"])
+
+
+def _add(rows: Rows, line_no: int, line_end: int, of: dict[str, str]) -> None:
+    """Give the columns of a session; NULL and empty are unknown."""
+    said = {k: None if v in ("NULL", "<null>", "") else v for k, v in of.items()}
+    sid = whole(said.get("id"))
+    if sid is None:
+        return
+    host = said.get("host")
+    machine = re.sub(r":[0-9]{1,5}$", "", host) if host and host != "connecting host" else None
+    taken = number(said.get("time_ms"))
+    rows.add(
+        "sessions", line_no, line_end=line_end, sid=sid, db_user=said.get("user"), machine=machine, state=said.get("command"),
+        event=said.get("state"), last_call_s=taken / 1000 if taken is not None else number(said.get("time")),
+    )  # fmt: skip

@@ -1,0 +1,198 @@
+r"""PostgreSQL's sessions: pg_stat_activity as psql prints it: aligned, expanded (`\x`), unaligned, CSV; all versions since 9.0.
+Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_activity; psql, `\pset format`.
+
+     pid  | usename | application_name | client_addr |       state        | wait_event_type |  wait_event
+    ------+---------+------------------+-------------+--------------------+-----------------+---------------
+     4711 | app     | orders           | 192.0.2.7   | active             | Lock            | transactionid
+    (1 row)
+
+    -[ RECORD 1 ]----+------------------------------
+    pid              | 4711
+    wait_event       | transactionid
+
+Fills `sessions`: sid and spid = pid (one process a session), db_user = usename, program = application_name, machine = client_hostname or
+client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`), logon_text =
+backend_start. No clock. Traps: a listing is one instant; an idle session waits for its client (Client:ClientRead), background processes wait
+for work (Activity:...); columns are the author's choice, other columns (the query's text) are read and not kept; a cell that goes on in the
+next line ends with `+`. Of the lock monitoring queries (`blocked_pid`, `blocking_pid`) the blocked session is given, event `Lock:`; who
+blocks it has no column. Known gaps: HTML and LaTeX output; other aliases of columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+from parsers.columns.small_texts import Rows, by_lines, whole
+from parsers.registry import Claim, Format
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Head, Source
+
+NAMES = (
+    "datid", "datname", "pid", "procpid", "leader_pid", "usesysid", "usename", "application_name", "client_addr", "client_hostname", "client_port",
+    "backend_start", "xact_start", "query_start", "state_change", "waiting", "wait_event_type", "wait_event", "state", "backend_xid",
+    "backend_xmin", "query_id", "query", "current_query", "backend_type",
+)  # fmt: skip
+OWN_NAMES = frozenset(NAMES) - {"pid", "query", "state", "waiting", "query_id"}
+"""Names that no other tool's listing has as headings."""
+RULE = r"^ *\|?-+(?:[+|]-+)+\|?$"
+RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
+FOOTER = r"^ *\([0-9]+ (?:rows?|Zeilen?|lignes?|filas?|linhas?|registros?|righe|riga|行|строк[аи]?|rad(?:er)?|wiersz[ye]?|개 행|rij(?:en)?)\)$"
+_NAME = "|".join(NAMES)
+_LOCKS = r"^[| ]*block(?:ed|ing)_pid *\|.*\bblock(?:ed|ing)_pid\b"
+FORMATS = tuple(
+    Format(
+        kind="postgres", variant=variant, version="1", systems=("linux", "solaris", "aix", "hpux", "windows", "macos", "freebsd"),
+        tables=("sessions",), man="PostgreSQL documentation, pg_stat_activity", example=example, own=own,
+    )
+    for variant, example, own in (
+        ("activity", 'psql -c "select * from pg_stat_activity"', rf"^ *(?:{_NAME}) *[|,].*\b(?:{_NAME})\b|{_LOCKS}|{RULE}|{FOOTER}|^ .* \| "),
+        ("activity_expanded", 'psql -x -c "select * from pg_stat_activity"', rf"{RECORD}|^(?:{_NAME}) *\|"),
+    )
+)  # fmt: skip
+_BLOCKED = {
+    "blocked_pid": "pid", "blocked_user": "usename", "blocked_state": "state", "blocked_application": "application_name",
+    "blocked_application_name": "application_name", "blocked_app": "application_name",
+}  # fmt: skip
+_PAIR = re.compile(rf"^({_NAME}) *\| ?(?![^|]*\|)")
+_RECORD, _RULE, _FOOTER = re.compile(RECORD), re.compile(RULE), re.compile(FOOTER)
+
+
+def claim(head: Head) -> Claim | None:
+    """By headings of the view: the process, and two names that only this view has."""
+    text = head.text
+    if "pid" not in text or not any(
+        name in text
+        for name in (
+            "wait_event",
+            "usename",
+            "datname",
+            "backend_start",
+            "application_name",
+            "client_addr",
+            "blocking_pid",
+        )
+    ):
+        return None
+    pairs = [m[1] for x in head.lines if (m := _PAIR.match(x))]
+    if any(_RECORD.match(x) for x in head.lines) or (
+        _is_view(set(pairs)) and pairs[0] == head.lines[0].split("|")[0].strip()
+    ):
+        found = {m[1] for x in head.lines if (m := re.match(r"^([a-z_]+) *\|", x))}
+        return Claim(0.95, "records of pg_stat_activity", "activity_expanded") if _is_view(found) else None
+    for line in head.lines[:40]:
+        if (names := _headings(line)) is not None:
+            return Claim(0.95, f"headings of pg_stat_activity: {len(names)} columns", "activity")
+    return None
+
+
+def _is_view(names: set[str]) -> bool:
+    return (bool(names & {"pid", "procpid"}) and len(names & OWN_NAMES) >= 2) or names >= {
+        "blocked_pid",
+        "blocking_pid",
+    }
+
+
+def _headings(line: str) -> list[str] | None:
+    """Give the columns of a heading, whatever parts them; None for any other line."""
+    if "pid" not in line:
+        return None
+    sign = _sign(line)
+    names = [x.strip().strip('"').lower() for x in line.split(sign)]
+    return names if _is_view(set(names)) else None
+
+
+def _sign(line: str) -> str:
+    return "|" if "|" in line else "\t" if "\t" in line else ","
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the headings, what parts them, and an open record."""
+    return by_lines(source, out, state, _expanded if state["variant"] == "activity_expanded" else _listed, _close)
+
+
+def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
+    """Take a line of an aligned, unaligned or CSV listing."""
+    if state.get("quote") is not None:
+        # A CSV cell (the query) goes on until its quote is closed.
+        plain.append(line_no)
+        state["quote"] += line.count('"')
+        state["quote"] = None if state["quote"] % 2 == 0 else state["quote"]
+        return
+    if (names := _headings(line)) is not None:
+        state |= {"names": names, "sign": _sign(line)}
+        plain.append(line_no)
+        return
+    if "names" not in state:
+        return
+    if _RULE.match(line) or _FOOTER.match(line):
+        plain.append(line_no)
+        return
+    cells = _cells(line, state["sign"])
+    if state["sign"] == "," and line.count('"') % 2:
+        state["quote"] = line.count('"')
+    many = len(cells) - len(state["names"])
+    if (many < 0 and state.get("quote") is None) or (many > 0 and state["names"][-1] not in ("query", "current_query")):
+        return  # a sign inside a cell: only the last one may hold it
+    of = dict(zip(state["names"], cells, strict=False))
+    _of_blocked(of)
+    pid = whole(of.get("pid") or of.get("procpid"))
+    if pid is not None:
+        rows.add("sessions", line_no, line_end=line_no, **_session(pid, of))
+    elif not (of.get("pid") or of.get("procpid")) and state["sign"] == "|":
+        plain.append(line_no)  # a cell above goes on here
+
+
+def _cells(line: str, sign: str) -> list[str]:
+    if sign != ",":
+        return [x.strip() for x in line.split(sign)]
+    return next(csv.reader(io.StringIO(line)), [])
+
+
+def _expanded(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
+    """Take a line of an expanded listing: name and value."""
+    if _RECORD.match(line):
+        _close(rows, state)
+        state["record"] = {"lines": [line_no], "of": {}}
+        return
+    record = state.get("record")
+    found = re.match(r"^([a-z_]*) *\| ?(.*)$", line)
+    if found is None:
+        return
+    if record is None:
+        if _PAIR.match(line) is None:
+            return
+        record = state["record"] = {"lines": [], "of": {}}  # the line above the record was not pasted
+    record["lines"].append(line_no)
+    if found[1]:
+        record["of"][found[1]] = found[2].strip()
+
+
+def _close(rows: Rows, state: State) -> None:
+    record: dict[str, Any] | None = state.pop("record", None)
+    if record is None:
+        return
+    _of_blocked(record["of"])
+    pid = whole(record["of"].get("pid") or record["of"].get("procpid"))
+    if pid is not None:
+        rows.add("sessions", record["lines"][0], line_end=record["lines"][-1], **_session(pid, record["of"]))
+
+
+def _of_blocked(of: dict[str, str]) -> None:
+    """Name the columns of the wiki's question who blocks whom as the view does: the blocked session waits for a lock."""
+    if "blocked_pid" in of and "pid" not in of:
+        of |= {name: of[alias] for alias, name in _BLOCKED.items() if alias in of} | {"waiting": "t"}
+
+
+def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
+    """Give the columns of a session; what is empty is unknown."""
+    kind, event = of.get("wait_event_type") or None, of.get("wait_event") or None
+    waits = f"{kind}:{event}" if kind and event else event or ("Lock:" if of.get("waiting") in ("t", "true") else None)
+    state = of.get("state") or None
+    return {
+        "sid": pid, "spid": pid, "db_user": of.get("usename") or None, "program": of.get("application_name") or None,
+        "machine": of.get("client_hostname") or of.get("client_addr") or None, "state": state, "event": waits,
+        "logon_text": of.get("backend_start") or None,
+    }  # fmt: skip

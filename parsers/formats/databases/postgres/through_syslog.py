@@ -1,0 +1,117 @@
+r"""Server logs of PostgreSQL that came by way of syslog (log_destination = syslog): 9.0 to 18, English messages.
+Source: PostgreSQL documentation, "Error Reporting and Logging" (syslog_sequence_numbers, syslog_split_messages); rsyslog's and syslogd's files.
+Capture: `cat /var/log/postgresql.log`, `grep 'postgres\[' /var/log/messages`.
+
+    Nov 21 23:27:17 db1 postgres[2154]: [7-1] 2026-11-21 23:27:17.903 UTC [2154] app@shop LOG:  process 2154 still waiting for ShareLock ...
+    Nov 21 23:27:17 db1 postgres[2154]: [7-2] 2026-11-21 23:27:17.903 UTC [2154] app@shop DETAIL:  Process holding the lock: 2143. Wait queue: 2154.
+    Nov 21 23:27:17 db1 postgres[2154]: [7-5] #011  set n = 2
+
+Fills `logs`, source postgres, as the kind's other variants do: a row for each line with a severity. pid is the server process. Clock: the server's own
+stamp, where log_line_prefix has one in the first message, else syslog's, whole seconds and without a year in most files (a question). Traps: a
+message is cut at each line end and every 900 bytes; further pieces have a number behind the dash above 1, tabs are `#011` or `^I`: read,
+not kept. syslog may drop lines under load, and says so elsewhere. Known gaps: syslog_sequence_numbers = off (such lines
+are the kind syslog), and files where other programs write more than every tenth line (likewise).
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.clocks import stamp_falls, yearless
+from parsers.columns.small_texts import share
+from parsers.formats.databases.postgres.lines import AT, EPOCH, LEVELS, STDERR, THROUGH_SYSLOG, prefixed, said, timed
+from parsers.registry import Claim, Format
+from parsers.secrets import sql
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Head, Source
+
+FORMAT = Format(
+    kind="postgres",
+    variant="syslog",
+    version="1",
+    systems=("linux", "solaris", "aix", "hpux", "macos", "freebsd"),
+    tables=("logs",),
+    man="PostgreSQL documentation, Error Reporting and Logging",
+    example="cat /var/log/postgresql.log",
+    clocks=("wall-local", "wall-utc", "none"),
+    own=THROUGH_SYSLOG,
+)
+MOST = 0.9
+"""So many lines are the server's own (practice); else it is a log of the system."""
+
+_LINE = re.compile(THROUGH_SYSLOG)
+_NAMES = [
+    "mon",
+    "day",
+    "h",
+    "m",
+    "s",
+    "i_year",
+    "i_mon",
+    "i_day",
+    "i_h",
+    "i_m",
+    "i_s",
+    "i_zone",
+    "process",
+    "piece",
+    "rest",
+]
+_DETAILS = ("DETAIL", "HINT", "STATEMENT", "CONTEXT", "QUERY", "LOCATION")
+
+
+def claim(head: Head) -> Claim | None:
+    """By numbered pieces of messages with a severity."""
+    if "-1] " not in head.text or not re.search(rf"\[[0-9]+-1\] .{{0,200}}(?:{LEVELS}):  ", head.text):
+        return None
+    found, part = share(head, _LINE)
+    return Claim(0.96, f"{found} pieces of messages of PostgreSQL", "syslog") if part >= MOST else None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` knows whose stamps are taken, what they are, and the year."""
+    for block in source.blocks():
+        for line_no, first, last in sql.spans(block.frame):
+            out.secret(line_no, first, last, "password")
+        line = pl.col("line")
+        lines = block.frame.with_columns(
+            line.str.extract_groups(THROUGH_SYSLOG).struct.rename_fields(_NAMES).alias("g")
+        )
+        lines = lines.unnest("g").filter(pl.col("rest").is_not_null())
+        lines = lines.with_columns(
+            pl.col("rest").str.extract_groups(STDERR).struct.rename_fields(["before", "severity", "message"]).alias("g")
+        ).unnest("g")
+        before, level = pl.col("before"), pl.col("severity")
+        sure = pl.col("rest").str.contains(f"(?:{LEVELS}):  ") | before.str.contains(AT) | before.str.contains(EPOCH)
+        further = ~pl.col("rest").str.contains(r"^(?:#011|\^I|[ \t])") & level.is_in(_DETAILS)
+        heads = (sure & ((pl.col("piece") == "1") | further)).fill_null(False)
+        # A first piece without a severity is another program's.
+        out.read(lines.filter(~heads & (pl.col("piece") != "1"))["line_no"])
+        rows = lines.filter(heads)
+        if not rows.is_empty():
+            rows = _timed(rows, source, out, state)
+            stamp_falls.remark(rows, out, state.setdefault("falls", {}))
+            out.add("logs", said(rows))
+    return state
+
+
+def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Give the columns of `prefixed` with `t_local`: by the server's stamps if the first row has one, else by syslog's."""
+    own = prefixed(rows.select("line_no", "severity", "message", "before"))
+    own = own.with_columns(pid=pl.coalesce("pid", rows["process"]))
+    if "stamps" not in state:
+        first = own.row(0, named=True)
+        kind = "dated" if rows["i_year"][0] is not None else "yearless"
+        state["stamps"] = "own" if first["year"] is not None or first["epoch"] is not None else kind
+    if state["stamps"] == "own":
+        return timed(own, source, out, state)
+    if state["stamps"] == "dated":
+        theirs = [rows[f"i_{n}"].alias(n) for n in ("year", "mon", "day", "h", "m", "s")]
+        zone = rows["i_zone"].replace("Z", "UTC").alias("zone")
+        return timed(own.with_columns(*theirs, zone, epoch=pl.lit(None, pl.String)), source, out, state)
+    at = yearless.seconds(rows.select("mon", "day", "h", "m", "s"), source.hints, state)
+    own = own.with_columns(t_local=pl.when(rows["mon"].is_not_null()).then(at), line_end=pl.col("line_no"))
+    yearless.report(own, source.hints, out, state)
+    return own.drop("line_end")

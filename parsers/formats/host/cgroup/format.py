@@ -1,0 +1,336 @@
+r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 and v2; pressure of the whole host.
+
+Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
+.current, *.pressure (v2); /proc/pressure/*; cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
+.usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
+
+Samples::
+
+    /sys/fs/cgroup/system.slice/db.service/cpu.stat:nr_throttled 4711
+    ==> /sys/fs/cgroup/db/cpu.max <==
+    200000 100000
+    8:16 rbytes=1459200 wbytes=314773504 rios=192 wios=353 dbytes=0 dios=0
+    8:16 rbps=2097152 wbps=max riops=max wiops=120
+    /sys/fs/cgroup/blkio/db/blkio.throttle.io_service_bytes:8:16 Write 314773504
+    /sys/fs/cgroup/blkio/db/blkio.throttle.write_bps_device:8:16 4194304
+    some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
+    /proc/pressure/cpu:some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
+
+Tables: counters (grp cgroup, item = path of the group, with the device behind it for io.stat; names of memory.events and of pressure carry
+their file, those of /proc/pressure that of a group, and have no item), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
+Traps: `max` is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
+throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 has totals of children beside it (`total_...`). A value alone
+(`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or prompts with `cat FILE` stand above (one value
+under one prompt is not recognised); the group is the file's directory, else what pwd or cd said. v1 has 2^63 less a page for no limit. Known gaps: cpuset,
+hugetlb, rdma, memory.numa_stat (known lines without figures).
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from parsers.clocks.snapshots import marked
+from parsers.columns import counter_rows, grid
+from parsers.registry import Claim, Format
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Head, Source
+
+_FILE = (
+    r"(?:cpu|memory|io|pids|blkio|cpuacct)\.(?:stat(?:\.local)?|max(?:\.burst)?|weight|pressure|high|low|min|current|peak|events(?:\.local)?|"
+    r"swap\.(?:max|current|high|events|peak)|cfs_quota_us|cfs_period_us|shares|limit_in_bytes|usage_in_bytes|max_usage_in_bytes|failcnt|"
+    r"soft_limit_in_bytes|memsw\.[a-z_]+|kmem\.(?:tcp\.)?(?:max_usage_in_bytes|usage_in_bytes|limit_in_bytes|failcnt)|oom_control|usage|idle|throttle\.(?:io_service_bytes|io_serviced|(?:read|write)_(?:bps|iops)_device))"
+    r"|pressure/(?:cpu|memory|io|irq)"
+)
+HOST = r"^pressure/(.*)$"
+"""A file of /proc/pressure: what a group calls cpu.pressure, for the whole host."""
+PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
+OTHER = (
+    r"^(?:[^ \t:]*/)?(?:cgroup\.[a-z_.]+|memory\.(?:numa_stat|move_charge_at_immigrate|swappiness|use_hierarchy|pressure_level|force_empty|"
+    r"kmem\.slabinfo|oom\.group|reclaim)|cpu\.(?:rt_[a-z_]+|uclamp\.(?:min|max))|(?:cpuset|hugetlb|rdma|misc|freezer|pids|cpuacct)\.[A-Za-z0-9_.]+|"
+    r"notify_on_release|release_agent|tasks):"
+    r"|^(?:grep|cat): [^ \t:]*(?:memory|cgroup|cpu|cpuset|io|blkio|pids)\.[a-z_.]+: [A-Z]"
+)
+"""Lines of a group's other files and what grep and cat say of those they cannot read: known, no figures are kept."""
+MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
+"""What names the file of the lines below: head and tail do for several files, a prompt with its command does."""
+UNLIMITED = r"^hierarchical_[a-z_]+_limit 92233720368547[0-9]{5}$"
+"""memory.stat (v1) of a group without a limit."""
+PLACE = r"^(?:[^\t]*[$#%>] ?cd )?(/sys/fs/cgroup/[^ \t:]*)$"
+"""The directory that the files below are in, as pwd or cd names it."""
+CUT_FILE = r"/(?:cpu|memory|io|pids|blkio|cpuacct|cpuset|cgroup)\.[a-z_.]*$"
+KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
+DEVICE = r"^([0-9]+:[0-9]+|[a-z][a-z0-9]*) ((?:[a-z_]+=(?:[0-9.]+|max)[ \t]*)+)$"
+SERVED = r"^([0-9]+:[0-9]+) (Read|Write) ([0-9]+)$"
+SPLIT = r"^(?:[0-9]+:[0-9]+ (?:Sync|Async|Discard|Total) [0-9]+|Total [0-9]+)$"
+HELD = r"^([0-9]+:[0-9]+) ([0-9]+)$"
+PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
+VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
+
+_MEMORY = frozenset(
+    "active_anon active_file anon_thp cache file_dirty file_mapped file_writeback hierarchical_memory_limit hierarchical_memsw_limit inactive_anon "
+    "inactive_file kernel_stack mapped_file percpu rss rss_huge slab_reclaimable slab_unreclaimable total_cache total_rss total_mapped_file".split()
+)
+"""Keys of memory.stat (v1 and v2) that /proc/vmstat and the other files do not have."""
+_CPU = "usage_usec user_usec system_usec nr_periods nr_throttled throttled_usec throttled_time nr_bursts burst_usec core_sched.force_idle_usec nice_usec"
+_EVENTS = "low high max oom oom_kill oom_group_kill"
+_UNITS = {"usec": "us", "time": "ns", "bytes": "B"}
+_USES = r"(?:current|peak|usage_in_bytes|max_usage_in_bytes|failcnt|usage)$"
+
+FORMAT = Format(
+    kind="cgroup",
+    variant="linux",
+    version="4",
+    systems=("linux",),
+    tables=("counters", "params"),
+    man="cgroups(7), kernel cgroup-v2",
+    example="grep . /sys/fs/cgroup/system.slice/NAME/{cpu,memory,io}.*",
+    clocks=("none", "wall-local"),
+    own="(?:"
+    + "|".join(
+        (
+            PREFIXED,
+            OTHER,
+            MARKED,
+            r"^(?:nr_periods|nr_throttled|throttled_usec|throttled_time|usage_usec) [0-9]+$",
+            PRESSURE,
+            r"^[0-9]+:[0-9]+ r(?:bytes|bps)=",
+            r"^[ \t]*(?:hierarchical_mem(?:ory|sw)_limit|slab_(?:un)?reclaimable|(?:in)?active_(?:anon|file)|total_(?:rss|cache)|"
+            r"file_mapped|mapped_file) [0-9]+$",
+        )
+    )
+    + ")",
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """By names of cgroup files on the lines or above them, else by keys that only cpu.stat and its like have."""
+    lines = [x.strip() for x in head.lines[:200] if x]
+    if not any(re.match(p, x) for x in lines[:6] for p in (PREFIXED, MARKED, KEYED, DEVICE, PRESSURE)):
+        return None
+    if any(x.startswith("nr_free_pages ") for x in lines):
+        return None  # /proc/vmstat has such keys too, of the whole host
+    named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x) or re.match(OTHER, x))
+    if named and (named * 2 > len(lines) or any(re.match(MARKED, x) for x in lines[:3])):
+        return Claim(0.95, f"{named} lines that name files of a control group")
+    sure = sum(
+        1
+        for x in lines
+        if re.match(r"^(?:nr_throttled|throttled_usec|throttled_time|oom_kill|usage_usec) [0-9]+$", x)
+        or re.match(PRESSURE, x)
+    )
+    io = sum(1 for x in lines if (m := re.match(DEVICE, x)) and re.search(r"\b(?:rbytes|rbps|rios|riops)=", m[2]))
+    keyed = sum(1 for x in lines if re.match(KEYED, x))
+    if io + sure and (io + keyed + sure) * 2 > len(lines):
+        return Claim(0.9, f"{io + sure} lines of cpu.stat, io.stat, io.max or pressure")
+    keys = {x.split()[0] for x in lines}
+    if keyed * 10 > len(lines) * 9 and ({"anon", "file", "kernel_stack"} <= keys or len(_MEMORY & keys) >= 3):
+        return Claim(0.9, f"{keyed} lines of memory.stat")
+    return None
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` keeps the file and group that a mark named, and the last values."""
+    for frame in grid.frames(source):
+        frame = marked(frame, out, state).filter(~pl.col("is_mark"))
+        line = pl.col("line")
+        said = re.search(rf"(?:cat|more|head|tail) (?:-[^ ]+ )*([^ ]*/)?({_FILE})", source.hints.command or "")
+        said = said or re.search(rf"^(.*/)?({_FILE})$", source.text.name)
+        if said and "file" not in state:
+            state |= {"group": said[1] or "", "file": said[2]}
+        is_mark = line.str.contains(MARKED)
+        is_place = line.str.contains(PLACE) & ~line.str.contains(CUT_FILE)
+        out.read(frame.filter(is_mark | line.str.contains(OTHER) | is_place)["line_no"])
+        frame = frame.with_columns(
+            above=line.str.extract(MARKED, 2).forward_fill().fill_null(pl.lit(state.get("file"), pl.String)),
+            within=line.str.extract(MARKED, 1).forward_fill().fill_null(pl.lit(state.get("group"), pl.String)),
+            place=pl.when(is_place)
+            .then(line.str.extract(PLACE, 1))
+            .forward_fill()
+            .fill_null(pl.lit(state.get("place"), pl.String)),
+        )
+        if len(frame):
+            state |= {"file": frame["above"][-1], "group": frame["within"][-1], "place": frame["place"][-1]}
+        bare = pl.coalesce(line.str.extract(PREFIXED, 1), "within")
+        body = line.str.extract(PREFIXED, 3)
+        frame = frame.filter(~is_mark & ~line.str.contains(OTHER)).with_columns(
+            file=pl.coalesce(line.str.extract(PREFIXED, 2), "above").str.replace(HOST, "${1}.pressure"),
+            group=_group(pl.when(bare == "").then(pl.coalesce("place", pl.lit(""))).otherwise(bare)),
+            body=pl.coalesce(body, line).str.strip_chars(),
+        )
+        throttled = pl.col("file").str.starts_with("blkio.throttle.io_service").fill_null(False)
+        same = pl.col("body").str.contains(SPLIT) & throttled  # the same bytes, split otherwise
+        out.read(frame.filter(same | pl.col("body").str.contains(UNLIMITED))["line_no"])
+        rows = [_keyed(frame), _devices(frame), _served(frame), _pressure(frame), _values(frame)]
+        counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
+        _params(frame, out)
+    return state
+
+
+def _group(path: pl.Expr) -> pl.Expr:
+    """The group's path below the mount, `/` for the root; NULL where no path was printed."""
+    short = path.str.replace(
+        r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpu|memory|io|blkio|pids|unified))?/", "/"
+    ).str.strip_chars_end("/")
+    return pl.when(path.is_not_null() & (path != "") & ~path.str.ends_with("proc/")).then(
+        pl.when(short == "").then(pl.lit("/")).otherwise(short)
+    )
+
+
+def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
+    """`nr_throttled 4711`; the file is told by its keys where nothing names it."""
+    body = pl.col("body")
+    key = body.str.extract(KEYED, 1)
+    guessed = (
+        pl.when(key.is_in(_CPU.split()))
+        .then(pl.lit("cpu.stat"))
+        .when(key.is_in(_EVENTS.split()))
+        .then(pl.lit("memory.events"))
+        .otherwise(pl.lit("memory.stat"))
+    )
+    file = pl.coalesce("file", guessed)
+    rows = frame.filter(body.str.contains(KEYED) & ~body.str.contains(UNLIMITED)).with_columns(key=key, of=file)
+    unit = pl.col("key").str.extract(r"(usec|time|bytes)$").replace_strict(_UNITS, default=None, return_dtype=pl.String)
+    sized = pl.col("of").eq("memory.stat") & ~pl.col("key").str.contains(
+        r"^(?:total_)?(?:pg|workingset_|thp_|zswp|numa_|swpin|swpout)"
+    )
+    told = sized | pl.col("key").is_in(["oom_kill_disable", "under_oom"])
+    return rows.select(
+        "line_no",
+        "t_local",
+        item="group",
+        name=pl.when(pl.col("of").str.contains("events"))
+        .then(pl.col("of") + "." + pl.col("key"))
+        .otherwise(pl.col("key")),
+        value=body.str.extract(KEYED, 2).cast(pl.Float64),
+        unit=pl.coalesce(unit, pl.when(sized).then(pl.lit("B"))),
+        mode=pl.when(told).then(pl.lit("level")).otherwise(pl.lit("total")),
+    )
+
+
+def _devices(frame: pl.DataFrame) -> pl.DataFrame:
+    """io.stat: one counter for each device and key."""
+    body = pl.col("body")
+    rows = frame.filter(body.str.contains(DEVICE) & ~body.str.contains(r"[a-z]+(?:bps|iops)="))
+    rows = rows.with_columns(cell=body.str.extract_all(r"[a-z_]+=[0-9.]+")).explode("cell").drop_nulls("cell")
+    item = pl.concat_str([pl.col("group"), body.str.extract(DEVICE, 1)], separator=" ", ignore_nulls=True)
+    return rows.select(
+        "line_no",
+        "t_local",
+        item=item,
+        name=pl.col("cell").str.extract(r"^([a-z_]+)"),
+        value=pl.col("cell").str.extract(r"=([0-9.]+)$").cast(pl.Float64, strict=False),
+        unit=pl.when(pl.col("cell").str.contains("^.bytes=")).then(pl.lit("B")),
+        mode=pl.lit("total"),
+    )
+
+
+def _served(frame: pl.DataFrame) -> pl.DataFrame:
+    """What a throttled group moved (v1), under the names of io.stat."""
+    body, file = pl.col("body"), pl.col("file")
+    rows = frame.filter(
+        body.str.contains(SERVED) & file.str.contains(r"^blkio\.throttle\.io_service(?:_bytes|d)$").fill_null(False)
+    )
+    sized = file.str.ends_with("_bytes")
+    name = pl.concat_str(
+        body.str.extract(SERVED, 2).replace({"Read": "r", "Write": "w"}),
+        pl.when(sized).then(pl.lit("bytes")).otherwise(pl.lit("ios")),
+    )
+    return rows.select(
+        "line_no",
+        "t_local",
+        item=pl.concat_str([pl.col("group"), body.str.extract(SERVED, 1)], separator=" ", ignore_nulls=True),
+        name=name,
+        value=body.str.extract(SERVED, 3).cast(pl.Float64),
+        unit=pl.when(sized).then(pl.lit("B")),
+        mode=pl.lit("total"),
+    )
+
+
+def _held(frame: pl.DataFrame) -> pl.DataFrame:
+    """Limits of a group on a device (v1), under the names of io.max."""
+    body, file = pl.col("body"), pl.col("file")
+    kept = r"^blkio\.throttle\.(read|write)_(bps|iops)_device$"
+    rows = frame.filter(body.str.contains(HELD) & file.str.contains(kept).fill_null(False))
+    key = pl.concat_str(file.str.extract(kept, 1).str.head(1), file.str.extract(kept, 2))
+    value = body.str.extract(HELD, 2)
+    return rows.select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=pl.concat_str(pl.lit("io.max"), body.str.extract(HELD, 1), key, separator=" "),
+        value=value,
+        num=value.cast(pl.Float64),
+    )
+
+
+def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
+    """PSI: shares of time in percent, and the total in microseconds."""
+    body = pl.col("body")
+    rows = frame.filter(body.str.contains(PRESSURE))
+    parts = []
+    for place, (what, unit, mode) in enumerate(
+        (("avg10", "%", "level"), ("avg60", "%", "level"), ("avg300", "%", "level"), ("total", "us", "total")), start=2
+    ):
+        name = pl.concat_str(
+            [pl.col("file"), body.str.extract(PRESSURE, 1), pl.lit(what)], separator=".", ignore_nulls=True
+        )
+        parts.append(
+            rows.select(
+                "line_no",
+                "t_local",
+                item="group",
+                name=name,
+                value=body.str.extract(PRESSURE, place).cast(pl.Float64, strict=False),
+                unit=pl.lit(unit),
+                mode=pl.lit(mode),
+            )
+        )
+    return pl.concat(parts)
+
+
+def _values(frame: pl.DataFrame) -> pl.DataFrame:
+    """A number alone in a file that tells use."""
+    body, file = pl.col("body"), pl.col("file")
+    rows = frame.filter(body.str.contains(r"^[0-9]+$") & file.str.contains(_USES).fill_null(False))
+    bytes_ = file.str.contains(r"^memory\.") & ~file.str.contains("failcnt")
+    counting = file.str.contains(r"failcnt|^cpuacct\.usage")
+    return rows.select(
+        "line_no",
+        "t_local",
+        item="group",
+        name=file,
+        value=body.cast(pl.Float64, strict=False),
+        unit=pl.when(bytes_).then(pl.lit("B")).when(file == "cpuacct.usage").then(pl.lit("ns")),
+        mode=pl.when(counting).then(pl.lit("total")).otherwise(pl.lit("level")),
+    )
+
+
+def _params(frame: pl.DataFrame, out: Tables) -> None:
+    """Limits: a value alone, quota and period of cpu.max, one row for each key of io.max."""
+    body, file = pl.col("body"), pl.col("file")
+    # `max 12` in memory.events is a count, not a limit.
+    other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")
+    alone = frame.filter(body.str.contains(VALUE) & (~other).fill_null(False))
+    one, two = body.str.extract(VALUE, 1).cast(pl.Float64, strict=False), body.str.extract(VALUE, 2).cast(pl.Float64)
+    limits = alone.select(
+        "line_no",
+        "t_local",
+        entity="group",
+        name=file,
+        value=body,
+        # A quota of -1 (v1) is none, as `max` is; so is the largest number of pages (v1: 2^63 less a page).
+        num=pl.when(file == "cpu.max").then(one / two).when((one >= 0) & (one < 9.2e18)).then(one),
+    )
+    pairs = frame.filter(body.str.contains(DEVICE) & body.str.contains(r"[a-z]+(?:bps|iops)="))
+    pairs = pairs.with_columns(cell=body.str.extract_all(r"[a-z_]+=(?:[0-9]+|max)")).explode("cell").drop_nulls("cell")
+    value = pl.col("cell").str.extract(r"=(.*)$")
+    name = pl.concat_str(
+        pl.lit("io.max"), body.str.extract(DEVICE, 1), pl.col("cell").str.extract(r"^([a-z_]+)"), separator=" "
+    )
+    devices = pairs.select(
+        "line_no", "t_local", entity="group", name=name, value=value, num=value.cast(pl.Float64, strict=False)
+    )
+    rows = pl.concat([limits, devices, _held(frame)]).sort("line_no", maintain_order=True)
+    out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

@@ -1,0 +1,104 @@
+r"""How names are asked for: resolv.conf of Solaris, Linux, AIX, BSD.
+
+File: /etc/resolv.conf, resolv.conf(4), (5). Capture: `cat /etc/resolv.conf`.
+
+Samples::
+
+    nameserver 192.0.2.53
+    search db.example.com example.com
+    options timeout:2 attempts:3 rotate
+
+Tables: params, scope resolv: a row for each nameserver in order, domain, search and sortlist as lists, `options` as a list
+and each option once more under its own name with its number. Clock: none. Traps: of domain and search the last line
+counts, lines of options add up; resolvers ask the first three nameservers only, so further ones are not active; # and ; begin comments.
+Known gaps: none known.
+"""
+
+from __future__ import annotations
+
+import re
+
+from parsers.columns.small_texts import Settings, number, share
+from parsers.registry import Claim, Format
+from parsers.tables.rows import State, Tables
+from parsers.text.source import Head, Source
+
+OWN = (
+    r"^[ \t]*(?:[#;]+[ \t]*)?(?:nameserver[ \t]+(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9a-fA-F]*:[0-9a-fA-F:.%a-z0-9]+)"
+    r"|(?:search|domain)[ \t]+[A-Za-z0-9._-]+\.[A-Za-z0-9._-]*(?:[ \t]+[A-Za-z0-9._-]+)*"
+    r"|options?(?:[ \t]+(?:ndots|timeout|attempts|rotate|debug|inet6|edns0|retrans|retry|single-request|no-|use-vc|trust-ad)[a-z0-9-]*(?::[0-9]+)?)+"
+    r"|sortlist(?:[ \t]+[0-9./]+)+|lookup(?:[ \t]+(?:file|bind|yp))+)[ \t]*(?:[#;].*)?$"
+)
+FORMAT = Format(
+    kind="resolv_conf",
+    variant="resolv_conf",
+    version="2",
+    systems=("solaris", "linux", "aix", "bsd"),
+    tables=("params",),
+    man="resolv.conf(5)",
+    example="cat /etc/resolv.conf",
+    own=OWN,
+)
+
+_OWN = re.compile(OWN)
+LINE = re.compile(r"([#;]*)[ \t]*(nameserver|search|domain|options?|sortlist|lookup)[ \t]+([^#;]*)(?:[#;].*)?")
+SHOWN = re.compile(r"[#$>%] *(?:cat|more|head|less) .*resolv\.conf")
+"""A prompt that shows the file of another machine, or the same one again."""
+
+ASKED = 3
+"""Resolvers ask so many nameservers (MAXNS)."""
+
+
+def claim(head: Head) -> Claim | None:
+    """By a nameserver with an address, or options and search lines alone."""
+    if "nameserver" not in head.text and "options" not in head.text:
+        return None
+    if not any(_OWN.match(x) for x in head.lines[:400]):
+        return None
+    bare = Head([x for x in head.lines if x.lstrip()[:1] not in ("#", ";") or _OWN.match(x)])
+    found, part = share(bare, _OWN)
+    if part < 0.5:
+        return None
+    sure = any(re.match(r"[ \t]*nameserver[ \t]+[0-9a-fA-F.:]+", x) for x in head.lines)
+    return Claim((0.95 if sure else 0.6) * part, f"{found} lines of a resolver's settings")
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run; `state` counts nameservers."""
+    settings = Settings(many=frozenset({"nameserver", "options"}))
+    for block in source.blocks():
+        for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
+            text = line.strip()
+            match = LINE.fullmatch(text)
+            if SHOWN.search(text):
+                state.pop("nameservers", None)
+                state.pop("suffixes", None)
+            # Words after a comment sign are a setting only where nothing else could be meant; half an address is none.
+            if match is None or ((match[1] or match[2] == "nameserver") and not _OWN.match(text)):
+                if text[:1] in ("#", ";"):
+                    out.read([line_no])
+                continue
+            _setting(settings, out, state, line_no, match)
+        settings.settle()
+    settings.give(out)
+    return state
+
+
+def _setting(settings: Settings, out: Tables, state: State, line_no: int, match: re.Match[str]) -> None:
+    name, words, active = match[2], match[3].split(), not match[1]
+    if name == "nameserver" and active:
+        state["nameservers"] = state.get("nameservers", 0) + 1
+        if state["nameservers"] > ASKED:
+            active = False
+            out.note(line_no, line_no, "remark", f"resolvers ask the first {ASKED} nameservers only")
+    if name in ("option", "options"):
+        for option in words:
+            word, _, value = option.partition(":")
+            settings.add(line_no, scope="resolv", name=word, value=value or "on", num=number(value), active=active)
+        name = "options"
+    elif name in ("search", "domain") and active:
+        if state.get("suffixes", name) != name:
+            text = f"{name} stands after {state['suffixes']}: they override each other, the last one counts"
+            out.note(line_no, line_no, "remark", text)
+        state["suffixes"] = name
+    settings.add(line_no, scope="resolv", name=name, value=match[3].strip(), list=words, active=active)

@@ -1,0 +1,444 @@
+r"""Workload reports of Oracle databases as text: AWR and ASH (10g and later), Statspack (8i and later).
+Source: Database Performance Tuning Guide, "Automatic Performance Statistics"; `@?/rdbms/admin/awrrpt.sql`, `spreport.sql`, `ashrpt.sql`.
+
+    Event                                 Waits     Time(s)   (ms)   time Wait Class
+    ------------------------------ ------------ ----------- ------ ------ ----------
+    db file sequential read              35,732       6,575    184   77.5 User I/O
+
+Fills `db_waits` (tables of events), `counters` (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot; the sections
+`SQL ordered by`, `Segments by`, those of ASH and every other table of names and figures under their own titles: item is the SQL id,
+segment, session or name), `params` (scope oracle, the init.ora section), `resource_use`, `hist` (wait histograms: n is waits times
+percent), `sessions` (ASH), `hosts`. t_local is the end of the interval; rows above its line have none.
+Traps: cells stand where the dashes are; event names are cut by their column; an average printed as 0 is made from time and waits; `%WIO`
+is part of `%Idle`; DB CPU has no waits; a table may be continued on a next page; `OUTPUT` heads each page where the report was selected
+in SQL*Plus, even between headings and dashes; since 12.1 a segment has two lines; the detail of a histogram counts other waits than its
+percentages do; the share of an event in ASH counts samples, it has neither waits nor seconds. Literals of statements are masked, also
+over the end of a line. Known gaps: the texts of statements fill no table; headings that stand beside their dashes (a retyped report) give
+no rows; HTML reports come as transcripts of their tables.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import polars as pl
+
+from parsers.clocks import oracle_stamps
+from parsers.formats.oracle.awr import sections as awr_sections
+from parsers.formats.oracle.awr import tables as awr_tables
+from parsers.formats.oracle.awr import waits as awr_waits
+from parsers.formats.oracle.shared import sqlplus
+from parsers.formats.oracle.shared.figures import figure
+from parsers.registry import Claim, Format
+from parsers.tables.rows import Domain, State, Tables
+from parsers.tables.schema import schema
+from parsers.text.source import Head, Source
+from parsers.text.times import WALL_BASE
+
+_TITLE = r"(?m)^\s*(?:WORKLOAD REPOSITORY (?:report|RAC|PDB|COMPARE)|STATSPACK report for|ASH Report For|WORKLOAD REPOSITORY)"
+FORMAT = Format(
+    kind="awr", variant="report", version="4", systems=("solaris", "linux", "aix", "hpux", "windows"),
+    tables=("db_waits", "counters", "params", "resource_use", "hist", "sessions", "hosts"), man="Oracle Database Performance Tuning Guide, AWR reports",
+    example="sqlplus / as sysdba @?/rdbms/admin/awrrpt.sql", clocks=("wall-local", "none"),
+    own=(
+        r"^\s*(?:WORKLOAD REPOSITORY|STATSPACK report for|ASH Report For)|DB/Inst: |^ *(?:Begin|End) Snap: |^ +(?:Elapsed|DB Time): +[0-9.,]+ \(mins\)"
+        r"|^[-~ ]{8,}$|^->|^(?:Load Profile|Top [0-9]+ .*Events|Event +Waits|Host CPU|Statistic|DB Name +DB Id|Host Name +Platform|Cache Sizes|Instance Eff)"
+        r"|^ *[A-Za-z][A-Za-z0-9%*:()/ &$#_.-]{2,64}? {2,}-?[0-9.,]+(?:[KMG%]|us|ms|s)?(?: +[0-9.,%KMGusm-]+)*(?: +[A-Z@]\S*(?: \S+)?)?$"
+        r"|^OUTPUT$|^ +(?:No data exists for this section of the report|statements called by the code)\.$|^(?:Module: |   PDB: )"
+        r"|^ *[0-9.,]+(?: +(?:[0-9.,]+|N/A)){3,} +[0-9a-z]{13}$"
+        r"|^[A-Z][A-Z0-9_$#]+ +(?:INDEX|TABLE|LOB|CLUSTER)[A-Z ]* +[0-9]+ +[0-9]+ +[0-9.,]+ +[0-9.]+$"
+        r"|^ {12,}[A-Z(%][A-Za-z%/()]*(?: +[A-Za-z%/()]+)*$|^ {10,}[0-9.,]+(?: +[0-9.,]+)+$"
+    ),
+)  # fmt: skip
+
+_DASHES = re.compile(r"^[ ]*(?:-+|~{3,})(?: +-+)+ *$|^ *-{8,} *$")
+_SNAP = re.compile(r"^\s*(Begin|End) Snap: +([0-9]+) +(\S+) +([0-9:]{8}) +([0-9,]+)?(?: +([0-9.,]+))?")
+_SPAN = re.compile(r"^\s*(Elapsed|DB Time|DB time): +([0-9.,]+) \(min(?:s|utes)?\)")
+_SECTION = re.compile(
+    r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
+)
+_BESIDE = re.compile(r"^ *DB/Inst: (\S+?)/(\S+) +\(")
+"""The names of the instance on a line of their own, below the title."""
+_TOP = re.compile(r"^Top .*?Events(?: by [A-Z][A-Za-z ]*?(?=  |$))?")
+_PAGE = "OUTPUT"
+_ASH = re.compile(
+    r"^\s*(Analysis (?:Begin|End) Time|Elapsed Time|Sample Count|Average Active Sessions|Avg\. Active Session per CPU|Report Target): +(\S.*)$"
+)
+_FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
+
+
+def claim(head: Head) -> Claim | None:
+    if not any(
+        key in head.text
+        for key in (
+            "WORKLOAD REP",
+            "STATSPACK",
+            "ASH Report",
+            "DB/Inst",
+            " Snap: ",
+            "Timed",
+            "Foreground",
+            "Load Profile",
+        )
+    ):
+        return None
+    if re.search(_TITLE, head.text):
+        return Claim(0.97, "title of a workload report", "report")
+    found = re.findall(r"DB/Inst: \S+/\S+ +(?:Snaps?: |\([A-Z][a-z]{2} )", head.text)
+    if found:
+        return Claim(0.95, f"{len(found)} page headers of a workload report", "report")
+    if re.search(
+        r"(?m)^Top [0-9]+ (?:Timed|Foreground).*Events|^\s*Begin Snap: +[0-9]+ |^Load Profile\b.*(?:\n~+)? +Per Second\b",
+        head.text,
+    ):
+        return Claim(0.85, "a table of a workload report", "report")
+    return None
+
+
+@dataclass
+class _Carry:
+    """What goes from block to block and from run to run."""
+
+    section: str = ""
+    columns: list[tuple[int, int]] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
+    above: list[tuple[int, str]] = field(default_factory=list)
+    begin: float | None = None
+    end: float | None = None
+    under: list[tuple[int, int]] = field(default_factory=list)
+    under_heads: list[str] = field(default_factory=list)
+    """The second line of a row, where a row has two (ASH)."""
+    fresh: bool = False
+    """No row stood under the dashes yet."""
+    item: str = ""
+    item_line: int = 0
+    item_event: str | None = None
+    remark: bool = False
+    literal: bool = False
+    """A literal of a statement goes on in the next line."""
+    page_above: list[tuple[int, str]] = field(default_factory=list)
+    page_remark: bool = False
+    """What stood before a blank line: a page of SQL*Plus may begin behind it."""
+    page: bool = False
+    lead: str = ""
+    """The heading of a row's first line, where the names stand on a line of their own."""
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    kept = {f.name: state[f.name] for f in fields(_Carry) if f.name in state}
+    kept |= {name: [tuple(c) for c in kept.get(name, [])] for name in ("columns", "under")}
+    reader = _Reader(out, _Carry(**kept))
+    for block in source.blocks():
+        for line_no, line in block.frame.rows():
+            reader.feed(line_no, line.expandtabs(8))
+        reader.flush()
+    carry = reader.carry
+    if source.next_line > source.first_line:
+        span = [(source.first_line, source.next_line - 1)]
+        if carry.end is None and carry.begin is None:
+            out.domain(Domain(1, "none", lines=span))
+        else:
+            out.domain(Domain(1, "wall-local", WALL_BASE, None, carry.begin, carry.end, span))
+            if carry.begin is not None and carry.end is not None and carry.begin < carry.end:
+                out.fact("interval_s", carry.end - carry.begin)
+    return state | asdict(carry)
+
+
+class _Reader:
+    """Takes lines; rows by table wait for `flush`."""
+
+    def __init__(self, out: Tables, carry: _Carry) -> None:
+        self.out, self.carry = out, carry
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.plain: list[int] = []
+
+    def add(self, table: str, line_no: int, **cells: Any) -> None:
+        self.rows.setdefault(table, []).append({"line_no": line_no, "t_local": self.carry.end, **cells})
+
+    def flush(self) -> None:
+        self.out.read(self.plain)
+        for table, rows in self.rows.items():
+            columns = schema(table)
+            self.out.add(
+                table, pl.DataFrame(rows, schema={c: columns[c] for c in dict.fromkeys(k for r in rows for k in r)})
+            )
+        self.rows, self.plain = {}, []
+
+    def feed(self, line_no: int, line: str) -> None:
+        carry, text = self.carry, line.strip()
+        begun, carry.page = carry.page, text == _PAGE
+        if not text:
+            carry.page_above, carry.page_remark = carry.above, carry.remark
+            carry.above, carry.remark = [], False
+            return
+        above, carry.page_above = carry.page_above, []
+        if carry.page or (begun and re.match(r"^-+$", line)):
+            # The function's only column is the whole report: its heading comes again on each page.
+            if carry.page and above:
+                carry.above = above
+            carry.remark = carry.remark or (carry.page and carry.page_remark)
+            self.plain.append(line_no)
+        elif _DASHES.match(line):
+            self.rule(line_no, line)
+        elif found := _SNAP.match(line):
+            self.snap(line_no, found)
+        elif span := _SPAN.match(line):
+            self.add(
+                "counters",
+                line_no,
+                grp="snapshot",
+                name=span[1].lower().replace(" ", "_"),
+                value=round((figure(span[2]) or 0) * 60, 6),
+                unit="s",
+                mode="total",
+            )
+        elif told := _ASH.match(line):
+            self.ash(line_no, told)
+        elif section := _SECTION.match(line):
+            self.title((section[1] or section[4]).lower(), [line_no])
+            if section[4] and line.startswith(("Load Profile", "Top ")):
+                carry.above = [(line_no, _TOP.sub(lambda m: " " * len(m[0]), line))]
+            if section[3]:
+                self.out.fact("label", f"{section[2]}/{section[3]}")
+        elif carry.above and (beside := _BESIDE.match(line)):
+            self.title(carry.above[-1][1].strip().lower(), [n for n, _ in carry.above[-1:]] + [line_no])
+            self.out.fact("label", f"{beside[1]}/{beside[2]}")
+        elif (
+            re.match(_TITLE, line)
+            or text.startswith(("->", "~~~", "^L", "\x0c", "End of Report"))
+            or text == awr_tables.NO_DATA
+            or re.match(r"^-+$", text)
+            or (carry.remark and line.startswith(" "))
+        ):
+            self.plain.append(line_no)
+            carry.remark = carry.remark or text.startswith("->")
+            if carry.section.startswith(("top ", "load profile")) and text.startswith("~") and not carry.columns:
+                # What is written beside it belongs to the headings.
+                carry.above.append((line_no, line.replace("~", " ")))
+            elif text.startswith("~~~") and carry.above:
+                self.title(carry.above[-1][1].strip().lower(), [carry.above[-1][0]])
+        elif carry.columns and self.row(line_no, line):
+            carry.fresh = False
+        elif carry.columns and carry.section.startswith(awr_sections.WITH_TEXT):
+            self.statement_text(line_no, line)
+        elif pairs := awr_tables.labelled(carry.section, text):
+            for table, row in pairs:
+                self.add(table, line_no, **row)
+        else:
+            carry.above = [*carry.above[-3:], (line_no, line)]
+
+    def title(self, section: str, lines: list[int]) -> None:
+        """Begin a section."""
+        carry = self.carry
+        carry.section, carry.item, carry.lead, carry.literal = section, "", "", False
+        carry.columns, carry.heads, carry.under, carry.above = [], [], [], []
+        self.plain += lines
+
+    def statement_text(self, line_no: int, line: str) -> None:
+        """Take a line of a statement (or its module): read, its literals masked, kept in no table."""
+        spots, self.carry.literal = awr_sections.secrets(line, self.carry.literal)
+        for begin, end in spots:
+            self.out.secret(line_no, begin, end, "literal")
+        self.plain.append(line_no)
+
+    def ash(self, line_no: int, told: re.Match[str]) -> None:
+        """Take a line of an ASH report's head: the interval and how many samples it has."""
+        self.plain.append(line_no)
+        name, text = told[1].lower(), told[2]
+        stamp = re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9:]{8})", text)
+        if stamp:
+            at = oracle_stamps.entry_seconds(pl.Series([stamp[1]]), pl.Series([stamp[2]]))[0]
+            self.stamp(line_no, at, begins="begin" in name)
+            return
+        if (row := awr_tables.ash_head(name, text)) is not None:
+            self.add("counters", line_no, **row)
+
+    def rule(self, line_no: int, line: str) -> None:
+        """Take a line of dashes: columns and what is written above them; a single long one ends a table."""
+        carry = self.carry
+        runs = [(m.start(), m.end()) for m in re.finditer(r"-+|~+", line)]
+        if carry.section.startswith("load profile") and runs[0][0] > 20:  # 10g: no dashes under the names
+            runs.insert(0, (0, runs[0][0] - 1))
+        self.plain.append(line_no)
+        carry.literal = False
+        if len(runs) < 2:
+            # A single one below a heading: names on a line of their own, their figures on the next.
+            titles = carry.above if not carry.columns else []
+            carry.lead = titles[-1][1].strip().lower() if titles and runs[0][0] == 0 else ""
+            within = titles and runs[0][0] <= len(titles[-1][1].rstrip()) <= runs[0][1]
+            self.plain += [n for n, _ in titles] if carry.lead or within else []
+            carry.columns, carry.heads, carry.above, carry.under = [], [], [], []
+            return
+        starts = [0 if i == 0 and runs[0][0] < 4 else a for i, (a, _) in enumerate(runs)]
+        above = [(n, t) for n, t in carry.above if _DASHES.match(t) is None]
+        if carry.section.startswith("top ") and (flat := awr_waits.flat_heads([t for _, t in above])):
+            # Blanks were collapsed: the columns are told by their order.
+            carry.columns, carry.heads, carry.under, carry.fresh, carry.above = [(0, 0)], flat, [], True, []
+            self.plain += [n for n, _ in above]
+            return
+        edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
+        # Names of a load profile stick out over their underline; what follows them is set to the right.
+        edges[0] = (edges[0][0], edges[1][0])
+        heads = awr_sections.headings([t for _, t in above], edges)
+        if any("~" in line[a:b] for a, b in runs[:1]) and heads[0]:
+            carry.section = heads[0]
+        twice = any(h.startswith("% ") for h in carry.heads) or carry.heads == awr_sections.OWNER
+        if carry.columns and carry.fresh and twice:
+            carry.under, carry.under_heads = edges, heads
+        else:
+            carry.columns, carry.heads, carry.under, carry.fresh = edges, heads, [], True
+        self.plain += [n for n, _ in above]
+        carry.above = []
+
+    def row(self, line_no: int, line: str) -> bool:
+        """Take a line under dashes; False if it is no row of this table."""
+        carry = self.carry
+        if carry.under and carry.heads == awr_sections.OWNER:
+            return self.owned(line_no, line)
+        if carry.columns == [(0, 0)]:
+            flat = awr_waits.flat_cells(carry.heads, line)
+            return flat is not None and self.dispatch(line_no, flat, dict(zip(carry.heads, flat, strict=True)))
+        cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.heads, carry.columns, strict=True)])
+        if carry.lead:
+            return self.led(line_no, line, cells)
+        if cells is None:
+            return self.second(line_no, line)
+        foreign = _FOREIGN.match(cells[-1])
+        last = carry.heads[-1]
+        if (
+            foreign
+            and ("%" in last or "time" in last or "value" in last or "per " in last)
+            and figure(cells[-1]) is None
+            and figure(foreign[1]) is not None
+        ):
+            self.out.note(line_no, line_no, "remark", f"behind the row stands: {foreign[2]}")
+            cells[-1] = foreign[1]
+        of = dict(zip(carry.heads, cells, strict=True))
+        return self.dispatch(line_no, cells, of) or self.second(line_no, line)
+
+    def owned(self, line_no: int, line: str) -> bool:
+        """Take a line of a segment: owner and tablespace, its name and figures below them, its container (12.1 and later)."""
+        carry = self.carry
+        if line.lstrip().startswith("PDB: "):
+            self.plain.append(line_no)
+            return True
+        under = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.under_heads, carry.under, strict=True)])
+        heads = [*awr_sections.OWNER, *carry.under_heads]
+        rows = awr_sections.segment(carry.section, heads, [carry.item, "", *under]) if under and carry.item else None
+        for row in rows or ():
+            self.add("counters", line_no, **row)
+        if not rows:
+            found = re.match(r"^(\S+) +\S+$", line)
+            carry.item, carry.item_line = found[1] if found else "", line_no
+            self.plain += [line_no] if found else []
+            return found is not None
+        return True
+
+    def led(self, line_no: int, line: str, cells: list[str] | None) -> bool:
+        """Take a line of a table whose names stand on a line of their own: a name, or its figures."""
+        carry = self.carry
+        if cells and not re.match(r"\S*[A-Za-z]", line):
+            rows = awr_tables.named(carry.section, [carry.lead, *carry.heads], [carry.item, *cells])
+            for table, row in rows or ():
+                self.add(table, line_no, **row)
+            return bool(rows)
+        carry.item = line.strip()
+        self.plain.append(line_no)
+        return True
+
+    def second(self, line_no: int, line: str) -> bool:
+        """Take the second line of a row of an ASH report, where its tables have two."""
+        carry = self.carry
+        if not carry.under or not carry.item or line_no > carry.item_line + 2:
+            return False
+        cells = sqlplus.cut(line, [(h, a, b) for h, (a, b) in zip(carry.under_heads, carry.under, strict=True)])
+        cells = cells or awr_sections.apart(line, carry.under_heads)
+        if cells is None:
+            return False
+        found = awr_sections.session(carry.under_heads, cells, carry.item)
+        if found is not None and carry.section == "top sessions":
+            self.add("sessions", carry.item_line, line_end=line_no, event=carry.item_event, **found)
+        self.plain.append(line_no)
+        return True
+
+    def listed(self, line_no: int, cells: list[str]) -> bool:
+        """Take a row about a statement, a segment, or what ASH saw active."""
+        carry = self.carry
+        rows = awr_sections.statement(carry.section, carry.heads, cells) or awr_sections.segment(
+            carry.section, carry.heads, cells
+        )
+        seen = None if rows else awr_sections.activity(carry.section, carry.heads, cells, carry.item)
+        if seen is not None:
+            carry.item, rows = seen
+            carry.item_line, carry.item_event = line_no, awr_sections.event(carry.heads, cells)
+        for row in rows or ():
+            self.add("counters", line_no, **row)
+        return bool(rows)
+
+    def dispatch(self, line_no: int, cells: list[str], of: dict[str, str]) -> bool:
+        heads, section = self.carry.heads, self.carry.section
+        first = heads[0]
+        if (not first.startswith("event") or "p1 value" in " ".join(heads)) and self.listed(line_no, cells):
+            return True
+        if first.startswith("event") and any(h.endswith(("1ms", "<1us")) or h == "<2s" for h in heads):
+            buckets = awr_waits.histogram(heads, cells)
+            for bucket in buckets or ():
+                self.add("hist", line_no, **bucket)
+            return buckets is not None
+        if first.startswith("event") or "wait event" in first or first == "top 5 timed events":
+            waited = awr_waits.event(heads, cells)
+            if waited is not None:
+                self.add("db_waits", line_no, **waited)
+            return waited is not None
+        found = awr_tables.rows(section, heads, cells)
+        if found is None and self.head(line_no, of):
+            return True
+        if not found and not section.startswith((*awr_sections.WITH_TEXT, *awr_tables.OWN)):
+            found = awr_tables.named(section, heads, cells)
+        for table, row in found or ():
+            self.add(table, line_no, **row)
+        self.plain += [line_no] if found == [] else []
+        return found is not None
+
+    def head(self, line_no: int, of: dict[str, str]) -> bool:
+        """Take the tables at the top: database and host."""
+        if "host name" in of or "cpus" in of:
+            host = awr_tables.host(of)
+            if host is not None:
+                self.add("hosts", line_no, **host)
+            return host is not None
+        if "release" in of and figure(of.get("db id")) is not None:
+            self.out.fact("tool_opts", [f"release={of['release']}"])
+            self.plain.append(line_no)
+            return True
+        for begins, name in ((True, "begin snap time"), (False, "end snap time")):
+            if stamped := re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9]{2}:[0-9]{2})$", of.get(name, "")):
+                at = oracle_stamps.entry_seconds(pl.Series([stamped[1]]), pl.Series([f"{stamped[2]}:00"]))[0]
+                self.stamp(line_no, at, begins=begins)
+        told = awr_tables.is_about(list(of)) and any(figure(c) is not None for c in of.values())
+        if told and not all(figure(c) is not None for c in of.values() if c):
+            self.plain.append(line_no)
+            return True
+        return False
+
+    def stamp(self, line_no: int, at: float | None, *, begins: bool) -> None:
+        """Take the beginning or the end of a report; another report's beginning takes the end of the one above away."""
+        if begins:
+            self.carry.begin, self.carry.end = at, None
+            return
+        if at is not None and self.carry.begin is not None and at < self.carry.begin:
+            self.out.note(line_no, line_no, "remark", "the report ends before it begins: a clock was set back")
+        self.carry.end = at
+
+    def snap(self, line_no: int, found: re.Match[str]) -> None:
+        date, time = pl.Series([found[3]]), pl.Series([found[4]])
+        at = oracle_stamps.entry_seconds(date, time)[0]
+        self.stamp(line_no, at, begins=found[1] == "Begin")
+        for name, cell in (("sessions", found[5]), ("cursors_per_session", found[6])):
+            if (value := figure(cell)) is not None:
+                self.add(
+                    "counters", line_no, grp="snapshot", item=found[1].lower(), name=name, value=value, mode="level"
+                )
+        self.plain.append(line_no)

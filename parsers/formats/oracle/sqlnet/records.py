@@ -1,0 +1,267 @@
+"""Records of Oracle Net traces: one line `PREFIX FUNCTION: TEXT`, and the lines below it that carry no stamp.
+
+    [14-APR-2016 05:58:39:329] nttrd: entry                            milliseconds behind a colon (10g to 12c)
+    (5304) [12-FEB-2019 17:25:10:647] nttrd: entry                     with the thread (Windows, HP-UX, threaded clients)
+    [000001 12-OCT-2009 10:03:39:116] nttrd: entry                     with six digits that are no part of the date
+    2014-11-15 16:12:24.300524 : nlstdipi:entry                        ADR, six or three digits behind a point, no blank
+    nttbnd2addr: using ::1                                             time stamps switched off
+
+Lines of a function without blank, pasted indentation, tags of a page and Markdown's quoting are understood. Two records may
+stand on one physical line (`nsglcrstrc` writes without a line end): they become two rows with the same number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from parsers.formats.oracle.sqlnet import stamps as net_stamps
+from parsers.formats.oracle.sqlnet.packets import is_dump_row
+from parsers.text.times import month, wall_seconds
+
+FUNCTION = r"[a-z][a-z0-9_]{2}[A-Za-z0-9_]{0,37}"
+"""Capitals only behind the third letter, so that `Attempted load of ...:` or `LISTENER = (...` name no function."""
+LAYERED = r"(?:ni[a-z]|n[ns][a-z]|na[cemgsui_]|nt[a-z]|nr[a-z]|nl[a-z]|nz[a-z]|sn[lsit])[A-Za-z0-9_]{1,37}"
+"""Function of one of the layers; asked of records without a stamp, since any prose has a word before a colon."""
+
+_NAMED_DATE = r"[0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4}"
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAY = rf"({_NAMED_DATE}) ([0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[:.][0-9]{{3,6}})"
+_ISO = rf"({_ISO_DATE}) ([0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]{{3,6}})"
+_THREAD = r"\(?(-?[0-9]+)\) "
+_NO_THREAD = "()"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One form of the prefix: with or without the number of the thread, then the stamp (groups date, time) with its date."""
+
+    name: str
+    threaded: bool
+    stamp: str
+    date: str
+
+    @property
+    def pattern(self) -> str:
+        """The whole prefix, groups thread, date, time."""
+        return (_THREAD if self.threaded else _NO_THREAD) + self.stamp
+
+
+SHAPES = (
+    Shape("bracket", False, rf"\[{_DAY}\] ?", _NAMED_DATE),
+    Shape("thread", True, rf"\[{_DAY}\] ?", _NAMED_DATE),
+    Shape("numbered", False, rf"\[[0-9]{{6}} {_DAY}\] ?", _NAMED_DATE),
+    Shape("thread_numbered", True, rf"\[[0-9]{{6}} {_DAY}\] ?", _NAMED_DATE),
+    Shape("adr", False, rf"{_ISO} ?: ?", _ISO_DATE),
+    Shape("adr_thread", True, rf"{_ISO} ?: ?", _ISO_DATE),
+)
+BARE = "bare"
+
+_STAMPED = r"^[\t ]*(?:\(?-?[0-9]+\) )?(?:\[[0-9]{1,6}[- ]|[0-9]{4}-[0-9]{2}-[0-9]{2} )"
+"""May begin with a stamp; a cheap question before all forms are tried."""
+_TAG = r"(?i)</?(?:span|strong|em|b|i|u|code|pre|font|mark|tt|p|div|br|a|li)(?: [^<>]*)?/?>"
+_QUOTED = r"^(?:> ?)+"
+_ESCAPED = r"\\([\[\]_*(){}#.|>-])"
+_GLUED = {
+    "[": r"^(.+?)((?:\([0-9]+\) )?\[(?:[0-9]{6} )?[0-9]{1,2}-[^-\] ]{1,12}-[0-9]{4} [0-9:.]{12,15}\] ?[a-z].*)$",
+    "-": r"^(.+?)([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\.[0-9]{3,6} ?: ?[a-z].*)$",
+}
+_STAMP_INSIDE = r"[0-9]{4} [0-9:.]{12,15}\] ?[a-z]|-[0-9]{2} [0-9:]{8}\.[0-9]{3,6} ?: ?[a-z]"
+EVENTS = r"N[TS] events set:$"
+_FIELDS = ("head", "thread", "date", "time", "func")
+
+
+def shape_of(lines: pl.Series) -> str:
+    """Name the prefix that most of the lines have; `bare` if no line is stamped."""
+    lines = clean(lines.to_frame("line"))["text"]
+    hits = {shape.name: int(lines.str.contains(rf"^[\t ]*{shape.pattern}").sum()) for shape in SHAPES}
+    best = max(hits, key=lambda name: hits[name])
+    return best if hits[best] else BARE
+
+
+def clean(lines: pl.DataFrame) -> pl.DataFrame:
+    """Take page tags and Markdown's quoting off; adds `text` (the cleaned line) and `repaired`.
+
+    Rows of a dump are left alone: their right column may well hold a piece of a page that went over the wire.
+    """
+    line = pl.col("line")
+    signs = line.str.contains_any(["<", "\\"]) | line.str.starts_with(">")
+    may = lines.select_seq(signs & ~line.str.ends_with("|")).to_series()
+    if not may.any():
+        return lines.with_columns_seq(text=line, repaired=pl.lit(False))
+    suspect = pl.when(may).then(line)
+    dirty = (suspect.str.contains(_TAG) | suspect.str.contains(r"\\[\[\]_(]|^>")).fill_null(False)
+    cleaned = (
+        suspect.str.replace_all(_TAG, "").str.replace(_QUOTED, "").str.replace_all(_ESCAPED, "$1").str.strip_chars_end()
+    )
+    return lines.with_columns_seq(repaired=dirty).with_columns_seq(
+        text=pl.when("repaired").then(cleaned).otherwise(line)
+    )
+
+
+def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
+    """Split lines into records and others, in file order.
+
+    `lines`: line_no, line. Gives line_no, sub (0, or 1 ... for further records on the line), line, repaired, stamped, thread, day
+    (days since 1970), micro (microseconds of the day), func, text, dump (a row of a packet dump), record. What is no record has
+    stamped False and func NULL; its text is the line as it stands, indentation included.
+    """
+    whole = clean(lines).with_columns_seq(sub=pl.lit(0, pl.Int32))
+    if shape == BARE:
+        return _judged(_bare(whole))
+    straight, rest = _straight(whole, next(s for s in SHAPES if s.name == shape))
+    if not len(rest):
+        return _judged(straight)
+    rest = rest.select_seq("line_no", "line", "text", "repaired", "sub")
+    order = sorted(SHAPES, key=lambda s: s.name != shape)
+    done = [_empty(whole)]
+    while len(rest):
+        found, rest = _stamped(rest, order)
+        found, glued = _unglue(found)
+        rest, more = _unglue(rest)
+        done += [found, rest]
+        rest = pl.concat([glued, more])
+    records = pl.concat([straight, _timed(pl.concat(done, how="diagonal"))], how="diagonal")
+    records = records.with_columns_seq(pl.col("stamped").fill_null(False))
+    return _judged(records.sort("line_no", "sub", maintain_order=True))
+
+
+_LEFT_OUT = "|(...)"
+
+
+def _judged(records: pl.DataFrame) -> pl.DataFrame:
+    named = pl.col("func").is_not_null()
+    left_out = records.select_seq(pl.col("text").str.ends_with(_LEFT_OUT)).to_series()
+    if left_out.any():
+        # An author's mark behind a row of a dump is no part of it.
+        records = records.with_columns_seq(text=pl.col("text").str.replace(_LEFT_OUT, "|", literal=True))
+    return records.with_columns_seq(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
+
+
+def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Read the lines whose prefix stands in the same columns as in the first record; gives them and the rest."""
+    like = net_stamps.template(lines["text"].head(200), f"{shape.pattern}({FUNCTION}):", shape.threaded)
+    if like is None:
+        return _timed(_empty(lines)), lines
+    stamps = net_stamps.read(lines["text"], like, lambda date: _days(date) if re.fullmatch(shape.date, date) else None)
+    rest = lines["text"].str.slice(pl.Series(stamps.length))
+    # A blank more or less than in the first record is for the pattern to judge.
+    fits = pl.Series(stamps.fits) & ~rest.str.starts_with(" ")
+    cut = rest.str.splitn(":", 2).struct.rename_fields(["func", "said"]).struct.unnest()
+    names = cut["func"].unique()
+    names = names.filter(names.str.contains(f"^{FUNCTION}$"))
+    named = cut["func"].is_in(names.implode()) & cut["said"].is_not_null()
+    if not named.all():
+        named_one = pl.when(named)
+        cut = cut.select_seq(named_one.then("func").alias("func"), named_one.then("said").otherwise(rest).alias("said"))
+    thread = pl.lit(pl.Series(stamps.thread)) if shape.threaded else pl.lit(None, pl.Int64)
+    found = lines.with_columns_seq(
+        cut["said"].str.strip_chars().alias("text"), cut["func"], stamped=pl.lit(True), thread=thread,
+        day=pl.Series(stamps.day), micro=pl.Series(stamps.micro),
+    )  # fmt: skip
+    fits &= ~_glued(found["text"])
+    return (found, lines.clear()) if fits.all() else (found.filter(fits), lines.filter(~fits))
+
+
+def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Take the records with a stamp out of `lines`: with a function first, by the commonest prefix first."""
+    found: list[pl.DataFrame] = []
+    may = lines["text"].str.contains(_STAMPED)
+    rest = lines.filter(may)
+    for shape in order:
+        for tail in (rf"(?:({FUNCTION}):)", "()"):
+            if not len(rest):
+                break
+            tried = rest.with_columns_seq(
+                pl.col("text")
+                .str.extract_groups(rf"^([\t ]*{shape.pattern}{tail})")
+                .struct.rename_fields(list(_FIELDS))
+                .alias("g")
+            ).unnest("g")
+            hit = pl.col("head").is_not_null()
+            found.append(tried.filter(hit))
+            rest = tried.filter(~hit).drop(_FIELDS)
+    rest = pl.concat([lines.filter(~may), rest])
+    if not found:
+        return _empty(lines), rest
+    text = pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars()
+    records = pl.concat(found).with_columns_seq(
+        text=text, func=_filled("func"), thread=_filled("thread").cast(pl.Int64, strict=False), stamped=pl.lit(True)
+    )
+    return records.drop("head"), rest
+
+
+def _filled(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) != "").then(pl.col(name))
+
+
+def _empty(like: pl.DataFrame) -> pl.DataFrame:
+    return like.clear().with_columns_seq(
+        thread=pl.lit(None, pl.Int64), date=pl.lit(None, pl.String), time=pl.lit(None, pl.String), func=pl.lit(None, pl.String),
+        stamped=pl.lit(None, pl.Boolean),
+    )  # fmt: skip
+
+
+def _glued(text: pl.Series) -> pl.Series:
+    """Tell texts that hold a further stamp: long enough for one, no row of a dump, and the end of a stamp inside."""
+    size = text.str.len_bytes()
+    found = ((size >= 25) & ~((size == 35) & text.str.ends_with("|"))).to_numpy().copy()
+    long = text.filter(pl.Series(found)).str
+    found[found] = long.contains(" : ", literal=True) | long.contains("] ", literal=True)
+    found[found] = text.filter(pl.Series(found)).str.contains(_STAMP_INSIDE)
+    return pl.Series(found)
+
+
+def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
+    text = pl.col("text")
+    may = _glued(lines["text"])
+    none = lines.clear().select_seq("line_no", "line", "text", "repaired", "sub")
+    if not may.any():
+        return lines, none
+    parts = (text.str.extract_groups(p).struct.rename_fields(["a", "b"]).struct.field("b") for p in _GLUED.values())
+    glued = lines.filter(may).with_columns_seq(pl.coalesce(parts).alias("b")).filter(pl.col("b").is_not_null())
+    if not len(glued):
+        return lines, none
+    further = glued.select_seq("line_no", "line", pl.col("b").alias("text"), "repaired", pl.col("sub") + 1)
+    cut = lines.join(glued.select_seq("line_no", "sub", "b"), on=["line_no", "sub"], how="left", maintain_order="left")
+    cut = cut.with_columns_seq(text=text.str.strip_suffix(pl.col("b").fill_null("")).str.strip_chars_end())
+    return cut.drop("b"), further
+
+
+def _bare(lines: pl.DataFrame) -> pl.DataFrame:
+    pattern = rf"^([\t ]*({LAYERED}):)"
+    got = lines.with_columns_seq(
+        pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")
+    ).unnest("g")
+    text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
+    none = _empty(lines)
+    got = got.with_columns_seq(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
+    return _timed(pl.concat([none, got], how="diagonal"))
+
+
+def _timed(records: pl.DataFrame) -> pl.DataFrame:
+    """Put day and micro in place of date and time."""
+    dates = {text: _days(text) for text in records["date"].unique() if text is not None}
+    clock = pl.col("time")
+    hour, minute, second, fraction = (
+        clock.str.slice(start, length).cast(pl.Int64, strict=False)
+        for start, length in ((0, 2), (3, 2), (6, 2), (9, 6))
+    )
+    scale = pl.when(clock.str.len_bytes() == 12).then(1000).otherwise(1)
+    day = pl.col("date").replace_strict(dates, default=None, return_dtype=pl.Int64) if dates else pl.lit(None, pl.Int64)
+    micro = ((hour * 60 + minute) * 60 + second) * 1_000_000 + fraction * scale
+    return records.with_columns_seq(day=day, micro=micro).drop("date", "time")
+
+
+def _days(text: str) -> int | None:
+    """Days since 1970 of `14-APR-2016` (month in any language that `parsers.text.times` knows) or `2014-11-15`; None if no such day."""
+    first, middle, last = text.split("-")
+    number = month(middle)
+    if number is None:
+        return None
+    year, day = (last, first) if len(last) == 4 else (first, last)
+    seconds = wall_seconds(int(year), number, int(day))
+    return None if seconds is None else int(seconds) // 86_400

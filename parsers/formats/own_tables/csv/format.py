@@ -1,0 +1,370 @@
+r"""Tables of somebody's own: CSV, TSV, semicolons, or lines of `stamp value`.
+
+Tools: exports of monitoring systems, spreadsheets, home-made loops. Capture: whatever made it.
+
+Samples::
+
+    time,connect_ms,host
+    2021-11-20T10:15:00Z,31,db1
+    10:15:00;0,31
+    1598877345 0.042
+
+Tables: conn_times if a column is a time taken, else counters (grp `csv`, one row per cell, `item` the label). Which column
+is what nobody but the uploader knows: it is guessed (stamps by their form, times taken by the header's word), read that way
+and asked about; the answer (`time=1 elapsed=3:ms label=host`) comes back as a hint. Clock: wall-utc for epochs and stamps
+with a zone, wall-local for others, none without stamps. Traps: `07/04/07` is a question of its own (day or month first);
+decimal commas where the separator is no comma; quoted cells that hold the separator; a header that comes again; times of
+day without a date leap into the next day where they fall. Known gaps: cells with line breaks in quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import polars as pl
+
+from parsers.columns.column_roles import (
+    LOOKED_AT,
+    NUMBER,
+    SLASHED,
+    STAMPS,
+    Columns,
+    gathered,
+    kind_of,
+    said,
+    suggested,
+    wall,
+)
+from parsers.registry import Claim, Format
+from parsers.tables.rows import Domain, State, Tables
+from parsers.text.notes import ELISION
+from parsers.text.source import Head, Source
+from parsers.text.times import WALL_BASE, decimal_sign, span_s
+
+_SECONDS = r"(?::[0-9]{2}(?:[.,][0-9]+)?)"
+STAMP = (
+    r"(?:[0-9]{10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{2}:[0-9]{2}"
+    + _SECONDS
+    + "|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}"
+    + _SECONDS
+    + r"?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
+)
+PAIR = rf"^[ \t]*({STAMP})[ \t]+([+-]?[0-9][0-9.,]*)$"
+SEPARATORS = ("\t", ";", ",", "|")
+MOST_COLUMNS = 200
+
+FORMATS = tuple(
+    Format(
+        kind="csv",
+        variant=variant,
+        version="1",
+        systems=("solaris", "linux", "aix", "hpux", "windows", "macos"),
+        tables=("counters", "conn_times"),
+        man="",
+        example=example,
+        clocks=("wall-local", "wall-utc", "none"),
+        own=own,
+    )
+    for variant, example, own in (
+        ("delimited", "export of a monitoring system", ""),
+        ("pairs", "while :; do echo $(date +%s) $(...); done", PAIR),
+    )
+)
+
+
+def claim(head: Head) -> Claim | None:
+    """Weak by intent: any tool's own format goes first."""
+    lines = [x for x in head.lines[:LOOKED_AT] if x]
+    if len(lines) < 3:
+        return None
+    pairs = sum(re.match(PAIR, x) is not None for x in lines)
+    if pairs * 5 >= len(lines) * 4:
+        return Claim(0.5 * pairs / len(lines), f"{pairs} of {len(lines)} lines are a stamp and a value", "pairs")
+    shape = shape_of(lines)
+    if shape is None:
+        return None
+    separator, width, header = shape
+    rows = [cells for cells in (split(x, separator) for x in lines[1 if header else 0 :]) if len(cells) == width]
+    kinds = [kind_of([cells[n] for cells in rows]) for n in range(width)]
+    if len(rows) < 2 or not (set(kinds) & {"number", *STAMPS}):
+        return None
+    strength = 0.55 if header and set(kinds) & {"number"} else 0.45 if any(k in STAMPS for k in kinds) else 0.0
+    if strength == 0:
+        return None
+    name = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}[separator]
+    return Claim(
+        strength * len(rows) / len(lines), f"{len(rows)} rows of {width} cells parted by a {name}", "delimited"
+    )
+
+
+def shape_of(lines: Sequence[str]) -> tuple[str, int, bool] | None:
+    """Find separator, number of cells and whether the first line is a header; None if the lines are no table."""
+    best: tuple[int, str, int] | None = None
+    for separator in SEPARATORS:
+        widths = Counter(len(split(x, separator)) for x in lines if separator in x)
+        if not widths:
+            continue
+        width, n = widths.most_common(1)[0]
+        if 2 <= width <= MOST_COLUMNS and n * 5 >= len(lines) * 4 and (best is None or n > best[0]):
+            best = (n, separator, width)
+    if best is None:
+        return None
+    _, separator, width = best
+    first = split(lines[0], separator)
+    words = [c for c in first if c and not re.match(NUMBER, c) and not any(re.match(p, c) for p in STAMPS.values())]
+    later = [split(x, separator) for x in lines[1:]]
+    numeric = any(re.match(NUMBER, c) or any(re.match(p, c) for p in STAMPS.values()) for cells in later for c in cells)
+    return separator, width, len(first) == width and len(words) == len([c for c in first if c]) and numeric
+
+
+def split(line: str, separator: str) -> list[str]:
+    """Cut a line into cells; quotes hold a separator together."""
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(separator)]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
+    except (csv.Error, StopIteration):
+        return [line]
+
+
+def parse(source: Source, out: Tables, state: State) -> State:
+    """Read rows; the state keeps separator, names, what the columns are, and the position."""
+    return gathered(source, state, lambda frame, state: _table(frame, source, out, state))
+
+
+def _table(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:
+    begun = state if "names" in state else _begin(frame, source, out, state)
+    return state if begun is None else _rows(frame, out, begun)
+
+
+def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State | None:
+    """Look at the first lines: the table's shape, what its columns are, and what only a person can say."""
+    filled = frame.filter(pl.col("line") != "").head(LOOKED_AT)
+    lines = filled["line"].to_list()
+    if not lines:
+        return None
+    pairs = state["variant"] == "pairs"
+    shape = (" ", 2, False) if pairs else shape_of(lines)
+    if shape is None:
+        return None
+    separator, width, header = shape
+    first = split(lines[0], separator)
+    names = first if header else ["time", "value"] if pairs else [f"column {n + 1}" for n in range(width)]
+    taken = (
+        [list(m.groups()) for m in (re.match(PAIR, x) for x in lines) if m]
+        if pairs
+        else [split(x, separator) for x in lines[int(header) :]]
+    )
+    cells = [row for row in taken if len(row) == width and not (header and row == first)]
+    kinds = [kind_of([row[n] for row in cells]) for n in range(width)]
+    columns, reason = suggested(kinds, names)
+    questions = []
+    told = source.hints.columns
+    if told:
+        try:
+            columns = said(told, names)
+        except ValueError as error:
+            out.note(
+                int(filled["line_no"][0]),
+                int(filled["line_no"][0]),
+                "remark",
+                f"columns as said make no sense: {error}",
+            )
+    if columns.values == () and columns.elapsed is None:
+        numbers = tuple(n for n, k in enumerate(kinds) if k == "number" and n != columns.time)
+        columns = Columns(columns.time, None, 1.0, columns.label, values=numbers)
+    line = int(filled["line_no"][0])
+    if not told:
+        questions.append(
+            {
+                "ask": "columns",
+                "text": "Which column is what?",
+                "default": columns.words(names),
+                "reason": reason,
+                "choices": names,
+                "line": line,
+            }
+        )
+    stamp = kinds[columns.time] if columns.time is not None else None
+    order = source.hints.date_order
+    if stamp == "slashed" and columns.time is not None:
+        given = [m for m in (re.match(SLASHED, row[columns.time]) for row in cells) if m]
+        first_over, second_over = (any(int(m[g]) > 12 for m in given) for g in (1, 2))
+        # Performance Monitor of Windows writes the month first in every country.
+        order = order or ("mdy" if "(PDH-CSV" in names[columns.time] else None)
+        order = order or ("dmy" if first_over else "mdy" if second_over else None)
+        if order is None:
+            order = "dmy"
+            questions.append(
+                {
+                    "ask": "date_order",
+                    "text": f"Is {given[0][0]} the {int(given[0][1])}. of month {int(given[0][2])}, or the other way round?",
+                    "default": "dmy",
+                    "reason": "no stamp has a number over 12; outside the United States the day comes first",
+                    "choices": ["dmy", "mdy"],
+                    "line": line,
+                }
+            )
+    if stamp == "clock" and not source.hints.date:
+        questions.append(
+            {
+                "ask": "date",
+                "text": "Which day does it begin on?",
+                "default": "",
+                "reason": "the stamps have no date: they are kept as times of a day",
+                "choices": [],
+                "line": line,
+            }
+        )
+    if questions:
+        out.fact("questions", questions)
+    numbers_text = pl.Series([row[n] for row in cells for n in range(width) if kinds[n] == "number"], dtype=pl.String)
+    sign = None if separator == "," and not any('"' in x for x in lines) else decimal_sign(numbers_text)
+    zone_said = stamp == "epoch" or (
+        stamp == "iso"
+        and columns.time is not None
+        and all(re.search(r"(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})$", r[columns.time]) for r in cells)
+    )
+    return state | {
+        "separator": separator,
+        "names": names,
+        "header": split(lines[0], separator) if header else None,
+        "columns": {k: getattr(columns, k) for k in ("time", "elapsed", "unit_s", "label", "ok", "values")},
+        "stamp": stamp,
+        "order": order,
+        "date": source.hints.date,
+        "sign": sign or ".",
+        "clock": "wall-utc" if zone_said else "wall-local" if stamp else None,
+        "zone": "UTC" if zone_said else source.hints.tz,
+        "sample": 0,
+        "days": 0,
+        "nameless": not (header or pairs or told),
+    }
+
+
+def _rows(frame: pl.DataFrame, out: Tables, state: State) -> State:
+    columns = Columns(**(state["columns"] | {"values": tuple(state["columns"]["values"])}))
+    names: list[str] = state["names"]
+    cut = _cells(frame, state, len(names))
+    if state["header"] is not None:
+        heading = pl.concat_str(
+            [pl.col(f"c{n}").fill_null("") for n in range(len(names))], separator="\0"
+        ) == "\0".join(state["header"])
+        out.read(cut.filter(heading)["line_no"])
+        cut = cut.filter(~heading)
+    bad = cut.filter(~pl.col("fits") & (pl.col("line") != "") & ~pl.col("line").str.contains(ELISION))
+    text = f"another number of cells than {len(names)}: "
+    out.notes(bad.select("line_no", kind=pl.lit("unknown"), text=text + pl.col("line")))
+    rows = cut.filter(pl.col("fits"))
+    if columns.time is not None and state["stamp"]:
+        rows = rows.with_columns(
+            t_local=wall(state["stamp"], pl.col(f"c{columns.time}"), state["date"], state["order"])
+        )
+        if state["stamp"] == "clock":
+            rows, state = _leaps(rows, state)
+        unread = rows.filter(pl.col("t_local").is_null())
+        rows = rows.filter(pl.col("t_local").is_not_null())
+        out.notes(unread.select("line_no", kind=pl.lit("unknown"), text="the stamp cannot be read: " + pl.col("line")))
+    else:
+        rows = rows.with_columns(t_local=pl.lit(None, pl.Float64))
+    if rows.is_empty():
+        return state
+    rows = rows.with_columns(sample=pl.int_range(pl.len()) + 1 + state["sample"])
+    label = pl.col(f"c{columns.label}").replace("", None) if columns.label is not None else pl.lit(None, pl.String)
+    if columns.elapsed is not None:
+        rows = rows.with_columns(elapsed_s=_number(f"c{columns.elapsed}", state) * columns.unit_s)
+        ok = pl.col("elapsed_s").is_not_null()
+        wrong = rows.filter(~ok)
+        series = label.fill_null(names[columns.elapsed])
+        out.notes(wrong.select("line_no", kind=pl.lit("remark"), text="no time taken: a failure: " + pl.col("line")))
+        out.add(
+            "conn_times",
+            rows.select(
+                "line_no",
+                "t_local",
+                "elapsed_s",
+                seq=pl.col("sample"),
+                series=series,
+                ok=ok,
+                contiguous=pl.lit("assumed"),
+            ),
+        )
+    for n in columns.values:
+        value = rows.select(
+            "line_no",
+            "t_local",
+            "sample",
+            item=label,
+            grp=pl.lit("csv"),
+            name=pl.lit(names[n]),
+            value=_number(f"c{n}", state),
+        )
+        out.add("counters", value.filter(pl.col("value").is_not_null()))
+    out.read(rows["line_no"])
+    if state.get("nameless"):
+        text = "no line of names: what the columns are is asked, until then they are numbered"
+        out.note(int(rows["line_no"][0]), int(rows["line_no"][-1]), "damaged", text)
+    if state["clock"]:
+        begin, end = span_s(rows["t_local"])
+        lines = [(int(rows["line_no"][0]), int(rows["line_no"][-1]))]
+        base = WALL_BASE if state["stamp"] != "clock" or state["date"] else None
+        out.domain(Domain(1, state["clock"], base=base, zone=state["zone"], t_begin=begin, t_end=end, lines=lines))
+    return state | {"sample": state["sample"] + len(rows)}
+
+
+def _number(column: str, state: State) -> pl.Expr:
+    text = pl.col(column).str.strip_chars_end("% ")
+    exponent = text.cast(pl.Float64, strict=False)
+    return pl.when(text.str.contains(r"[eE]")).then(exponent).otherwise(_decimal(text, state["sign"]))
+
+
+def _decimal(text: pl.Expr, sign: str) -> pl.Expr:
+    """A number by the table's decimal sign; the other sign parts thousands."""
+    other = "," if sign == "." else "."
+    return (
+        text.str.replace_all(other, "", literal=True)
+        .str.replace(sign, ".", literal=True)
+        .cast(pl.Float64, strict=False)
+    )
+
+
+def _cells(frame: pl.DataFrame, state: State, width: int) -> pl.DataFrame:
+    """Cut a block into columns c0, c1 ...; `fits` tells rows of the right width."""
+    line = pl.col("line")
+    if state["variant"] == "pairs":
+        groups = line.str.extract_groups(PAIR).struct.rename_fields(["c0", "c1"])
+        return (
+            frame.with_columns(groups.alias("g"))
+            .unnest("g")
+            .with_columns(fits=pl.col("c0").is_not_null() & pl.col("c1").is_not_null())
+        )
+    separator = state["separator"]
+    plain = line.str.split(separator).list.eval(pl.element().str.strip_chars())
+    cut = frame.with_columns(cells=plain)
+    quoted = frame.filter(line.str.contains('"', literal=True))
+    if len(quoted):
+        again = {"line_no": quoted["line_no"], "again": [split(x, separator) for x in quoted["line"]]}
+        redone = pl.DataFrame(again, schema={"line_no": pl.Int64, "again": pl.List(pl.String)})
+        cut = (
+            cut.join(redone, on="line_no", how="left", maintain_order="left")
+            .with_columns(cells=pl.coalesce("again", "cells"))
+            .drop("again")
+        )
+    cut = cut.with_columns(fits=(pl.col("cells").list.len() == width) & (line != ""))
+    return cut.with_columns(pl.col("cells").list.get(n, null_on_oob=True).alias(f"c{n}") for n in range(width)).drop(
+        "cells"
+    )
+
+
+def _leaps(rows: pl.DataFrame, state: State) -> tuple[pl.DataFrame, State]:
+    """A time of day that falls by more than half a day has passed midnight."""
+    before = pl.col("t_local").shift(1).fill_null(pl.lit(state.get("last"), pl.Float64))
+    leap = (pl.col("t_local") < before - 43200).fill_null(value=False).cum_sum() + state["days"]
+    last = rows["t_local"].drop_nulls()
+    rows = rows.with_columns(t_local=pl.col("t_local") + leap * 86400.0, leap=leap)
+    if len(last):
+        state = state | {"last": float(last[-1]), "days": int(rows["leap"][-1])}
+    return rows.drop("leap"), state

@@ -1,0 +1,84 @@
+"""Pastes of iostat that lost or gained line ends: rows taken out of a stream of words.
+
+A row is proved by its shape: a device's name and a number for each other column. Shares of CPU have no name, and their
+header's first word is no column: they are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from parsers.columns import grid
+from parsers.formats.sampling.iostat.lines import heading, kind_of
+from parsers.formats.sampling.shared.section_columns import CPU, DISK
+from parsers.tables.rows import Tables
+
+_MORE = """
+rrqm/s wrqm/s drqm/s %rrqm %wrqm %drqm avgrq-sz svctm rareq-sz wareq-sz dareq-sz areq-sz d/s dkB/s d_await f/s f_await
+kB_read kB_wrtn kB_dscd Blk_read Blk_wrtn MB_read MB_wrtn kB_dscd/s s/w h/w trn tot Kbps Kb_read Kb_wrtn
+"""
+_NAMES = {*CPU, *DISK, *_MORE.split()}
+_STARTS = ("Device:", "Device", "device", "Disks:", "avg-cpu:", "r/s")
+_LAST = ("device", "Device")
+_REMARKED = r"^([A-Za-z/][^ \t]*(?:[ \t]+[0-9]+(?:[.,][0-9]+)?){3,})[ \t]+(\([A-Za-z][^()]*\))$"
+_NUMBER = re.compile(r"^-?[0-9]+(?:[.,][0-9]+)?[kMG]?$")
+
+
+def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Put a small paste together again if its rows were flattened or wrapped; else give it back as it is.
+
+    Where that happened the frame has `line_end`, and a note says so.
+    """
+    names = frame.select(names=heading())["names"]
+    widths = {len(h.split(" ")) for h in names.drop_nulls() if kind_of(h) in ("cpu", "device")}
+    texts = list(frame.select("line_no", "line").iter_rows())
+    begun = any(w in _STARTS for _, text in texts for w in text.split())
+    rows = [len(text.split()) for _, text in texts if re.search(r"[0-9][.,][0-9]", text)]
+    if not begun or not rows or sum(n in widths for n in rows) * 2 >= len(rows):
+        return frame
+    found = grid.restore(texts, begins, _fits)
+    if not found.repaired:
+        return frame
+    text = "rows taken out of a stream of words: a device's name and a number for each other column"
+    for first, last in found.repaired:
+        out.note(first, last, "repaired", text)
+    taken = {n for a, b, _ in found.lines.iter_rows() for n in range(a, b + 1)}
+    for line_no, words in found.left.items():
+        if line_no in taken and re.search(r"[0-9]", words):
+            out.note(line_no, line_no, "damaged", f"words that fit no row: {words}")
+    rest = frame.filter(~pl.col("line_no").is_in(sorted(taken))).with_columns(line_end=pl.col("line_no"))
+    lines = found.lines.select("line_no", "line", "line_end")
+    return pl.concat([lines, rest.select("line_no", "line", "line_end")]).sort("line_no", maintain_order=True)
+
+
+def without_remarks(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
+    """Take what an author wrote in brackets behind a device's row off the row."""
+    line = pl.col("line")
+    said = frame.filter(line.str.contains(_REMARKED))
+    if said.is_empty():
+        return frame
+    remark = line.str.extract(_REMARKED, 2)
+    out.notes(said.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
+    return frame.with_columns(line=line.str.replace(_REMARKED, "$1"))
+
+
+def begins(words: Sequence[str]) -> int:
+    """Count the words of a header: from its first one as far as names of columns go."""
+    if words[0] not in _STARTS:
+        return 0
+    count = 1
+    while count < len(words) and words[count] in _NAMES:
+        count += 1
+    if words[0] == "r/s":
+        return count + 1 if count < len(words) and words[count] in _LAST else 0
+    return count if count >= 5 else 0
+
+
+def _fits(names: Sequence[str], row: Sequence[str]) -> bool:
+    if names[0] == "avg-cpu:":
+        return False
+    name, numbers = (row[-1], row[:-1]) if names[-1] in _LAST else (row[0], row[1:])
+    return bool(re.match(r"[A-Za-z/]", name)) and name not in _STARTS and all(map(_NUMBER.match, numbers))

@@ -1,0 +1,305 @@
+"""From the lines of a truss to rows: details joined to their call, argument columns, events for the clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from parsers.formats.tracing.shared import syscall_args as arg
+from parsers.formats.tracing.truss.patterns import (
+    ANY_DETAIL,
+    KNOWN_DETAIL,
+    PEER,
+    POLLED,
+    SEMNUM,
+    SIGINFO,
+    SIGNAL_EVENTS,
+    TOOL_NOTE,
+    Lines,
+)
+from parsers.text.inline_polars import without
+
+KEY = ["line_no", "pos"]
+BODY = pl.col("body").str.strip_chars_start(" \t")
+
+MAX_PROCESSES = 5000
+"""Addresses are kept for so many processes whose end was not seen."""
+
+TOKEN = r"^[A-Z]{2,8}[0-9]{2,}$"
+"""A short message that names a process by number (`NTP0 3731`): read from the pipe it was written to, it ties two excerpts."""
+
+
+def details(lines: Lines) -> pl.DataFrame:
+    """Find the lines of the rest that belong to the call, signal or function line right above them.
+
+    Gives line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same prefix;
+    what has no owner is not among them.
+    """
+    rest = lines.rest
+    inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
+    generic = BODY.str.contains(ANY_DETAIL) | pl.col("body").str.contains(r"^[\t ]{2,}\S")
+    like = (
+        (BODY.str.contains(KNOWN_DETAIL) | (inset & generic)) & ~BODY.str.contains(TOOL_NOTE) & (pl.col("body") != "")
+    )
+    marked = rest if rest.is_empty() else rest.with_columns_seq(like.alias("like"))
+    if rest.is_empty() or not marked["like"].any():
+        return rest.clear().with_columns_seq(o_line=pl.lit(None, pl.Int64), o_pos=pl.lit(None, pl.Int64))
+    columns = [*KEY, "line_end", "pid", "lwp"]
+    owners = pl.concat([f.select_seq(columns) for f in (lines.calls, lines.signals, lines.functions)])
+    both = pl.concat(
+        [
+            owners.with_columns_seq(like=pl.lit(False), owner=pl.lit(True), body=pl.lit(None, pl.String)),
+            marked.select_seq(*columns, "like", pl.lit(False).alias("owner"), "body"),
+        ]
+    ).sort(KEY)
+    head = pl.when(~pl.col("like"))
+    both = both.with_columns_seq(
+        head.then(pl.col("line_no")).forward_fill().alias("o_line"),
+        head.then(pl.col("pos")).forward_fill().alias("o_pos"),
+        head.then(pl.col("owner")).forward_fill().alias("o_is"),
+        head.then(pl.col("pid").fill_null(-1)).forward_fill().alias("o_pid"),
+        head.then(pl.col("lwp").fill_null(-1)).forward_fill().alias("o_lwp"),
+    )
+    same = (pl.col("o_pid") == pl.col("pid").fill_null(-1)) & (pl.col("o_lwp") == pl.col("lwp").fill_null(-1))
+    return both.filter(pl.col("like") & pl.col("o_is").fill_null(False) & same).select_seq(
+        *KEY, "line_end", "body", "o_line", "o_pos"
+    )
+
+
+_SAID = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+_NOTHING_SAID = [pl.lit(None, t).alias(n) for n, t in _SAID.items()]
+
+
+def said(found: pl.DataFrame) -> pl.DataFrame:
+    """Give one row for each owner of details, none without details.
+
+    `d_end` (last line), address, poll list, first ready descriptor, semaphore, siginfo.
+    """
+    if found.is_empty():
+        return found
+    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _SAID}
+    polled = body.str.contains(POLLED)
+    by_line = found.with_columns_seq(BODY.alias("body")).select_seq(
+        "o_line", "o_pos", "line_end",
+        pl.when(body.str.contains(PEER)).then("body").alias("peer"),
+        pl.when(polled).then("body").alias("polled"),
+        pl.when(polled & (body.str.extract(POLLED, 2) != "0"))
+        .then(body.str.extract(POLLED, 1).str.to_integer(base=10, strict=False))
+        .alias("ready"),
+        body.str.extract(SEMNUM, 1).str.to_integer(base=10, strict=False).alias("semnum"),
+        pl.when(body.str.starts_with("siginfo:")).then("body").alias("siginfo"),
+    )  # fmt: skip
+    by_owner = by_line.group_by("o_line", "o_pos").agg(
+        pl.col("line_end").max().alias("d_end"), **{**first, "polled": pl.col("polled")}
+    )
+    return by_owner.with_columns_seq(pl.col("polled").list.join("; ", ignore_nulls=True).replace("", None))
+
+
+def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
+    """Join what details say to their owners, and add columns `more`; `by_owner` as `said` gives it."""
+    if by_owner.is_empty() or frame.is_empty():
+        return frame.with_columns_seq(*_NOTHING_SAID, *more)
+    # Only the keys are joined: the wide frame is not copied for the few rows that have details.
+    keys = frame.select_seq(KEY)
+    joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
+    wide = frame.hstack(without(joined, *KEY))
+    return without(wide.with_columns_seq(pl.max_horizontal("line_end", "d_end").alias("line_end"), *more), "d_end")
+
+
+def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
+    """Give `t` (-d), `delta` (-D), `cpu` (-E) from the stamps, by what each number of stamps means."""
+    out = []
+    for column, flag in (("t", "d"), ("delta", "D"), ("cpu", "E")):
+        expr: pl.Expr = pl.lit(None, pl.Float64)
+        for n, text in flags.items():
+            if flag in text:
+                expr = pl.when(pl.col("n") == n).then(pl.col(f"s{text.index(flag) + 1}")).otherwise(expr)
+        out.append(expr.alias(column))
+    return out
+
+
+_SOME = {
+    "fd": arg.Column(arg.WITH_FD, pl.Int64, arg.fd),
+    "path": arg.Column(None, pl.String, arg.path, arg.may_have_path),
+    "data": arg.Column(
+        arg.BUFFER_CALLS,
+        pl.String,
+        lambda names: arg.from_buffer(),
+        arg.has_text,
+        lambda text: arg.decode_pairs(arg.to_quote(text)),
+    ),
+    "arg_id": arg.Column(arg.WITH_ID, pl.Int64, arg.arg_id),
+    "sem_num": arg.Column(arg.SEM_CALLS, pl.Int64, arg.sem_num),
+    "arg_addr": arg.Column(arg.WITH_ADDR, pl.UInt64, arg.arg_addr),
+}
+_CHILD = pl.col("returning").is_not_null()
+_STATE = (
+    pl.when(_CHILD)
+    .then(pl.lit("child_start"))
+    .when("silent")
+    .then(pl.lit("no_return"))
+    .otherwise(pl.lit("done"))
+    .alias("state")
+)
+
+
+def arguments(calls: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of `syscalls` and `open_calls` that come from one line: results, descriptors, ids, buffers."""
+    names = arg.Names(calls["name"].unique())
+    second = arg.number(pl.col("val2")) if calls["val2"].null_count() < len(calls) else pl.lit(None, pl.Int64)
+    calls = calls.with_columns_seq(arg.number(pl.col("val")).alias("ret"), second.alias("ret2"))
+    calls = arg.add_columns(calls, names, _SOME).with_columns_seq(
+        pl.coalesce("fd", "ready").alias("fd"),
+        pl.coalesce("sem_num", "semnum").alias("sem_num"),
+        pl.coalesce("data", "polled").alias("data"),
+        pl.when(names.among(("pipe", "pipe2"))).then("ret2").alias("fd2"),
+        arg.transferred(names).alias("bytes"),
+        pl.when(~_CHILD).then(arg.child_pid(names)).alias("child_pid"),
+        _STATE,
+    )
+    return without(calls, "val", "val2", "polled", "ready", "semnum", "siginfo")
+
+
+def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
+    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame.
+
+    `ties`: with the pipe tokens that may tie one stretch of stamps to another.
+    """
+    token = pl.lit(None, pl.String)
+    if ties:
+        token = pl.col("data").str.replace_all(r"[\t\n ]+", "").str.extract(f"({TOKEN})", 1)
+    born = pl.when(pl.col("state") == "child_start").then("pid").otherwise("child_pid")
+    common = [*KEY, "line_end", "pid", "lwp", "t", "delta", "n"]
+    nothing = {"born": pl.lit(None, pl.Int64), "token": pl.lit(None, pl.String)}
+    false = {"fresh": pl.lit(False), "died": pl.lit(False)}
+    stamped = pl.when(pl.col("waits").is_null()).then
+    events = calls.select_seq(
+        *KEY, "line_end", "pid", "lwp", stamped(pl.col("t")).alias("t"), stamped(pl.col("delta")).alias("delta"), "n", "name",
+        (pl.col("state") == "child_start").alias("fresh"), (pl.col("name") == "_exit").fill_null(False).alias("died"),
+        born.alias("born"), token.alias("token"), pl.lit("call").alias("kind"),
+    )  # fmt: skip
+    others = [
+        frame.select_seq(*common, pl.col(name).alias("name"), **false, **nothing, kind=pl.lit(kind))
+        for frame, name, kind in ((signals, "signal", "signal"), (functions, "func", "function"))
+        if len(frame)
+    ]
+    return pl.concat([events, *others]).sort(KEY) if others else events
+
+
+def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
+    """Make rows of `signals`: a fault's own name is its code; siginfo adds signal, code, address, sender, status."""
+    fault = pl.col("what") == "Incurred fault"
+    info = ["info_signal", "info_code", "info_pid", "info_addr", "info_status"]
+    groups = pl.col("siginfo").str.extract_groups(SIGINFO).struct.rename_fields(info).alias("info")
+    return signals.with_columns_seq(groups).unnest("info").select_seq(
+        "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"),
+        pl.col("what").replace_strict(SIGNAL_EVENTS, return_dtype=pl.String).alias("event"),
+        pl.when(fault).then("info_signal").otherwise("signal").alias("signal"),
+        "action", "in_call",
+        pl.when(fault).then("signal").otherwise("info_code").alias("code"),
+        arg.address(pl.coalesce("addr", "info_addr")).alias("addr"),
+        pl.col("info_pid").str.to_integer(base=10, strict=False).alias("sender_pid"),
+        arg.number(pl.col("info_status")).alias("status"),
+    )  # fmt: skip
+
+
+def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.DataFrame:
+    """Make rows of `libcalls`. Depth is the indent (two blanks a level); where a page took the tabs and with them the indent, a stack.
+
+    `stacks` (per process and LWP) is carried and changed: returns may be missing, so an exit pops until the name matches.
+    """
+    tabbed = functions["line"].str.contains("\t", literal=True)
+    if tabbed.all():
+        depth = functions["line"].str.extract(r"\t( *)(?:->|<-) ", 1).str.len_chars().cast(pl.Int64, strict=False) // 2
+    else:
+        levels = []
+        for pid, lwp, arrow, func in functions.select_seq("pid", "lwp", "arrow", "func").iter_rows():
+            stack = stacks.setdefault(f"{pid}/{lwp}", [])
+            if arrow == "->":
+                levels.append(len(stack))
+                stack.append(func)
+            else:
+                while stack and stack.pop() != func:
+                    pass
+                levels.append(len(stack))
+            del stack[:-200]
+        depth = pl.Series("depth", levels, pl.Int64)
+    return functions.select_seq(
+        "line_no", "line_end", "seq", "pid", "lwp", pl.col("t").alias("t_local"), depth.alias("depth"), "lib", "func",
+        pl.when(pl.col("arrow") == "->").then(pl.lit("entry")).otherwise(pl.lit("exit")).alias("event"),
+        "args", "ret_text",
+    )  # fmt: skip
+
+
+def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.DataFrame:
+    """Add `peer_ip`, `peer_port`: the address a detail line gives, inherited by later calls on that descriptor of that process.
+
+    accept gives the peer of its result, connect and getpeername of their descriptor; getsockname prints the own address: not a peer.
+    close and a new descriptor of the same number forget it, a child inherits all. `known` (process -> descriptor -> address) is carried
+    and changed. `calls` in order of time.
+    """
+    empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
+    if not known and calls["peer"].null_count() == len(calls):
+        return without(calls, "peer").with_columns_seq(empty)
+    ok = pl.col("err").is_null()
+    gives = (
+        pl.when(ok & pl.col("name").is_in(("accept", "accept4")))
+        .then("ret")
+        .otherwise(pl.when(pl.col("name").is_in(("connect", "getpeername"))).then("fd"))
+    )
+    makes = ("so_socket", "socket", "open", "open64", "openat", "pipe", "dup", "accept", "accept4")
+    forgets = pl.when(ok & (pl.col("name") == "close")).then("fd").when(ok & pl.col("name").is_in(makes)).then("ret")
+    frame = calls.with_row_index("row").with_columns_seq(
+        pl.col("peer").str.extract(PEER, 1).alias("ip"),
+        pl.col("peer").str.extract(PEER, 2).str.to_integer(base=10, strict=False).alias("port"),
+        gives.alias("gives"),
+        forgets.alias("forgets"),
+    )
+    wanted = frame.filter(
+        (pl.col("ip").is_not_null() & pl.col("gives").is_not_null()) | pl.col("forgets").is_not_null()
+        | pl.col("child_pid").is_not_null() | (pl.col("state") == "child_start")
+    )  # fmt: skip
+    changes: list[tuple[int, int | None, int, str | None, int | None]] = [
+        (-1, _number(pid), int(fd), ip, port) for pid, fds in known.items() for fd, (ip, port) in fds.items()
+    ]
+    columns = ("row", "name", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
+    for row, name, pid, state, child, ret, fd, ip, port, lost in wanted.select_seq(columns).iter_rows():
+        own = known.setdefault(str(pid), {})
+        heir, parent = (pid, ret) if state == "child_start" else (child, pid)
+        if heir is not None:
+            if str(heir) not in known:
+                inherited = dict(known.get(str(parent), {}))
+                known[str(heir)] = inherited
+                changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
+            continue
+        if lost is not None and own.pop(str(lost), []):
+            # A close still speaks to its peer; whatever makes a new descriptor of that number does not.
+            changes.append((row + 1 if name == "close" else row, pid, lost, None, None))
+        if fd is not None and ip is not None:
+            own[str(fd)] = [ip, port]
+            changes.append((row, pid, fd, ip, port))
+    for pid in frame.filter(pl.col("name") == "_exit")["pid"].to_list():
+        known.pop(str(pid), None)
+    for pid in [p for p, fds in known.items() if not fds]:
+        del known[pid]
+    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # a small state: who was met first is forgotten first
+        del known[pid]
+    schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
+    table = pl.DataFrame(changes, schema=schema, orient="row").with_columns_seq(pl.col("pid").fill_null(-1)).sort("row")
+    at = pl.coalesce("gives", "fd").alias("at")
+    left = frame.with_columns_seq(
+        at, pl.col("row").cast(pl.Int64, strict=False), pl.col("pid").fill_null(-1).alias("who")
+    ).drop("peer", "ip", "port")
+    joined = left.join_asof(
+        table.rename({"pid": "who"}),
+        on="row",
+        by=["who", "at"],
+        strategy="backward",
+        check_sortedness=False,
+    )
+    return joined.drop("row", "gives", "forgets", "at", "who")
+
+
+def _number(text: str) -> int | None:
+    return None if text == "None" else int(text)

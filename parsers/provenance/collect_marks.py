@@ -1,0 +1,106 @@
+r"""What a collect block wrote: each tool's output between two marks that say host, system, zone, time and command.
+
+    #-- exhibit begin 2016-04-14T07:12:03Z tz=UTC os=solaris release=5.10 host=db1 run: vmstat 5 12
+     kthr      memory            page            disk          faults      cpu
+    ...
+    #-- exhibit end 2016-04-14T07:13:03Z status=0
+
+The marks (made by `rules/collecting/blocks.py`) are borders, so nobody is asked what stands between them. What no format
+knows between two marks is kept as prose: the tool said something else than its table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from parsers.text.source import Position, TextFile
+
+SIGN = "#-- exhibit "
+_STAMP = r"(?P<at>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)"
+BEGIN = re.compile(
+    rf"^#-- exhibit begin {_STAMP} tz=(?P<tz>[A-Za-z0-9/_+-]{{1,40}}) os=(?P<os>[a-z]{{2,20}})"
+    r" release=(?P<release>[^\s]{0,60}) host=(?P<host>[A-Za-z0-9_][\w.-]{0,100}) run: (?P<command>\S.{0,1000})$"
+)
+END = re.compile(rf"^#-- exhibit end {_STAMP} status=(?P<status>[0-9]{{1,3}})$")
+MOST = 2_000
+"""More sections than this are no collect block."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines `line_from` to `line_to` between two marks (both left out), and what the marks said."""
+
+    line_from: int
+    line_to: int
+    behind: int
+    """Byte offset of the line behind the section."""
+    begin: int
+    """Byte offset of its first line."""
+    host: str
+    os: str
+    release: str
+    tz: str
+    command: str
+    began: str
+    ended: str
+
+
+def sections(text: TextFile) -> list[Section]:
+    """Find the sections of a file that a collect block wrote; none in any other file, at the cost of a look at its head.
+
+    A section whose end is missing (the block was stopped) ends with the file; one that holds no line is left out.
+    """
+    if not any(line.startswith(SIGN) for line in text.head().lines):
+        return []
+    found: list[Section] = []
+    opened: tuple[re.Match[str], Position] | None = None
+    for here, behind, line in _marks(text):
+        begun, ended = BEGIN.match(line), END.match(line)
+        if opened is not None:
+            _close(found, opened, here, ended["at"] if ended else "")
+            opened = None
+        if begun:
+            opened = begun, behind
+        if len(found) > MOST:
+            return []
+    if opened is not None:
+        last = text.count_lines(text.start, text.size) + (1 if text.open_end() else 0)
+        _close(found, opened, Position(last + 1, text.size), "")
+    return found
+
+
+def _close(found: list[Section], opened: tuple[re.Match[str], Position], here: Position, ended: str) -> None:
+    mark, first = opened
+    if here.line <= first.line:
+        return
+    said = mark.groupdict()
+    found.append(
+        Section(
+            line_from=first.line,
+            line_to=here.line - 1,
+            behind=here.offset,
+            begin=first.offset,
+            host=said["host"],
+            os=said["os"],
+            release=said["release"],
+            tz=said["tz"],
+            command=said["command"].strip(),
+            began=said["at"],
+            ended=ended,
+        )
+    )
+
+
+def _marks(text: TextFile) -> Iterator[tuple[Position, Position, str]]:
+    """Give each mark: where its line begins, where the line behind it begins, its text."""
+    line = 1
+    for piece in text.pieces(text.start, text.size):
+        marked = piece.lines.str.starts_with(SIGN).fill_null(False).arg_true().to_list()
+        starts = piece.starts
+        for index in marked:
+            begin = piece.offset + int(starts[index])
+            behind = piece.offset + int(starts[index + 1]) if index + 1 < len(starts) else piece.offset + piece.size
+            yield Position(line + index, begin), Position(line + index + 1, behind), piece.lines[index]
+        line += len(piece.lines)

@@ -1,0 +1,222 @@
+"""Secrets: passwords, accounts, keys. Tables, notes and quotes hold asterisks of the same length; only the original
+holds the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from parsers.secrets.views import plain_of
+
+SECRETS = pl.Schema({"line_no": pl.Int64(), "from": pl.Int64(), "to": pl.Int64(), "kind": pl.String()})
+"""Half-open character positions within the decoded line."""
+
+SHORT = 4
+"""A shorter piece of a secret is masked only where it stands: elsewhere in its row it would blot out numbers and words."""
+
+_MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])\S.{5,}\Z", re.DOTALL)
+_LONG = 20
+_TRIM = " \t:;,.)(/\"'"
+_WORD = re.compile(r"[\w.-]+")
+_PIECE = re.compile(r"[^\s:;,/()\"'=@&\\]+")
+
+
+def distinctive(secret: str) -> bool:
+    """Tell whether a secret is no ordinary word or number, so that it may be masked wherever its text stands.
+
+    >>> distinctive("t1ger9"), distinctive("tiger"), distinctive("linux"), distinctive("20131202")
+    (True, False, False, False)
+    """
+    return bool(_MADE_UP.match(secret)) or (len(secret) >= _LONG and not secret.replace(" ", "").isdigit())
+
+
+def forms_of(secret: str) -> set[str]:
+    """Give the texts in which tables may hold a secret: as it stands, without blanks of a buffer or escapes, trimmed."""
+    forms = {secret, secret.strip(_TRIM)}
+    # A buffer of truss: tables hold it without the blank before each character.
+    if len(secret) > 2 and set(secret[1::2]) == {" "}:
+        forms.add(secret[::2])
+    if "\\" in secret or "%" in secret:
+        forms |= {plain_of(form) for form in list(forms)}
+    return {form for form in forms if form}
+
+
+def pieces_of(secret: str) -> set[str]:
+    """Give what a format may have cut a secret into at its signs, also in lower case; for the rows of its own lines."""
+    pieces = {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
+    return pieces | {piece.lower() for piece in pieces}
+
+
+def mask_text(text: str, spans: list[tuple[int, int]]) -> str:
+    """Put asterisks over half-open character ranges.
+
+    >>> mask_text("user=scott", [(5, 10)])
+    'user=*****'
+    """
+    for begin, end in spans:
+        inside = text[begin:end]
+        text = text[:begin] + "*" * len(inside) + text[end:]
+    return text
+
+
+class Masks:
+    """The secrets met in one block run, and how to take them out of what is stored."""
+
+    def __init__(self) -> None:
+        self.spans: list[tuple[int, int, int, str]] = []
+        self._places: list[pl.DataFrame] = []
+        self._everywhere: dict[str, str] = {}
+        self._in_line: dict[int, set[str]] = {}
+        self._plain: dict[int, set[str]] = {}
+        """Ordinary words that are a secret of their line and stand in it elsewhere too, such as the login `oracle`."""
+        self._short: dict[int, str] = {}
+        """Lines with a secret too short to be looked for by itself: what surrounds it tells it in what a format carries on."""
+
+    def __bool__(self) -> bool:
+        return bool(self.spans)
+
+    def keep(self, line_no: int, begin: int, end: int, kind: str, line: str, *, everywhere: bool = True) -> None:
+        """Note a secret at characters [begin, end) of `line`; its text is masked in the rows of its line and, unless it is
+        an ordinary word or the name of somebody, in all rows of the run.
+        """
+        secret = line[begin:end]
+        self.spans.append((line_no, begin, end, kind))
+        if not secret:
+            return
+        if len(secret) < SHORT:
+            self._short[line_no] = line
+        for form in forms_of(secret):
+            if everywhere and distinctive(form):
+                self._everywhere[form] = "*" * len(form)
+        self._in_line.setdefault(line_no, set()).update(forms_of(secret) | (pieces_of(secret) if everywhere else set()))
+        if not distinctive(secret) and secret in _WORD.findall(f"{line[:begin]} {line[end:]}"):
+            self._plain.setdefault(line_no, set()).add(secret)
+
+    def keep_torn(self, places: list[tuple[int, int, int]], kind: str, secret: str) -> None:
+        """Note a secret that a break has torn: `places` (line_no, from, to) hold it piece by piece, rows of these lines whole."""
+        for line_no, begin, end in places:
+            self.spans.append((line_no, begin, end, kind))
+            self._in_line.setdefault(line_no, set()).update(forms_of(secret))
+
+    @property
+    def found(self) -> bool:
+        return bool(self.spans or self._places)
+
+    def keep_places(self, frame: pl.DataFrame) -> None:
+        """Note secrets that are masked where they stand and nowhere else; columns of `SECRETS`."""
+        if len(frame):
+            self._places.append(frame.select_seq(pl.col(c).cast(t) for c, t in SECRETS.items()))
+
+    def by_place(self, lines: dict[int, str]) -> dict[int, str]:
+        """Mask lines, given by their numbers, where their secrets stand."""
+        if not self.found or not lines:
+            return lines
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for number, begin, end, _ in self.spans:
+            if number in lines:
+                spans.setdefault(number, []).append((begin, end))
+        for places in self._places:
+            for number, begin, end in places.filter(pl.col("line_no").is_in(list(lines)))[
+                "line_no", "from", "to"
+            ].iter_rows():
+                spans.setdefault(number, []).append((begin, end))
+        return lines | {number: mask_text(lines[number], found) for number, found in spans.items()}
+
+    def in_lines(self, first: int, last: int, text: str) -> str:
+        """Mask a text that quotes lines `first` to `last`."""
+        bound = [secrets for number, secrets in self._in_line.items() if first <= number <= last]
+        return _starred(text, set(self._everywhere).union(*bound)) or "" if self._everywhere or bound else text
+
+    def apply(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Mask all text columns of rows that have `line_no` and `line_end`."""
+        longest_first = sorted(self._everywhere, key=len, reverse=True)
+        if longest_first:
+            stars = [self._everywhere[s] for s in longest_first]
+            for name, dtype in frame.schema.items():
+                if dtype == pl.String:
+                    frame = frame.with_columns_seq(pl.col(name).str.replace_many(longest_first, stars, leftmost=True))
+                elif dtype == pl.List(pl.String):
+                    inner = pl.element().str.replace_many(longest_first, stars, leftmost=True)
+                    frame = frame.with_columns_seq(pl.col(name).list.eval(inner))
+        return self._by_line(frame) if self._in_line and len(frame) else frame
+
+    def _by_line(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Mask what is bound to its line: Python looks at the few rows that hold such a line."""
+        lines = np.array(sorted(self._in_line))
+        first = np.searchsorted(lines, frame["line_no"].to_numpy(), "left")
+        behind = np.searchsorted(lines, frame["line_end"].to_numpy(), "right")
+        touched = np.flatnonzero(behind > first)
+        if not len(touched):
+            return frame
+        rows = frame[touched]
+        held = [lines[first[i] : behind[i]] for i in touched]
+        secrets = [set().union(*(self._in_line[n] for n in numbers)) for numbers in held]
+        plain = [set().union(*(self._plain.get(n, ()) for n in numbers)) for numbers in held]
+        for name, dtype in frame.schema.items():
+            if dtype == pl.String:
+                cells = zip(rows[name], secrets, plain, strict=True)
+                masked: list[Any] = [v if v in p else _starred(v, s) for v, s, p in cells]
+            elif dtype == pl.List(pl.String):
+                many = zip(rows[name].to_list(), secrets, strict=True)
+                masked = [None if v is None else [_starred(x, s) for x in v] for v, s in many]
+            else:
+                continue
+            frame = frame.with_columns_seq(_put(frame[name], touched, masked))
+        return frame
+
+    def apply_json(self, value: Any) -> Any:
+        """Mask the secrets in all texts of a JSON value (a format's state, facts), keys too: a line may be carried in it.
+
+        What is an ordinary word stays where it is all of a text: a word of the format's own.
+        """
+        bound = {s for secrets in self._in_line.values() for s in secrets if len(s) >= SHORT}
+        told = dict(filter(None, (self._surrounded(number, line) for number, line in self._short.items())))
+        return _without(value, set(self._everywhere), bound, told) if self._everywhere or bound or told else value
+
+    def _surrounded(self, number: int, line: str) -> tuple[str, str] | None:
+        """The words of a line from its first to its last secret, and the same masked."""
+        spans = [(begin, end) for n, begin, end, _ in self.spans if n == number]
+        first, last = min(b for b, _ in spans), max(e for _, e in spans)
+        before, behind = line[:first].split(" ")[-1], line[last:].split(" ", 1)[0]
+        piece = f"{before}{line[first:last]}{behind}"
+        masked = _starred(piece, self._in_line[number]) or ""
+        return (piece, masked) if len(piece) >= SHORT else None
+
+    def frame(self) -> pl.DataFrame:
+        single = pl.DataFrame(self.spans, schema=SECRETS, orient="row").unique(maintain_order=True)
+        return pl.concat([single, *self._places], rechunk=False)
+
+
+def _without(value: Any, secrets: set[str], bound: set[str], told: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for piece, masked in told.items():
+            value = value.replace(piece, masked)
+        return _starred(value, secrets if value in bound else secrets | bound)
+    if isinstance(value, list):
+        return [_without(v, secrets, bound, told) for v in value]
+    if isinstance(value, dict):
+        return {_without(k, secrets, bound, told): _without(v, secrets, bound, told) for k, v in value.items()}
+    return value
+
+
+def _starred(text: str | None, secrets: set[str]) -> str | None:
+    if text is None:
+        return None
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "*" * len(secret))
+    return text
+
+
+def _put(column: pl.Series, at: npt.NDArray[np.int64], values: list[Any]) -> pl.Series:
+    """Replace elements of a column."""
+    new = pl.DataFrame({"at": at, "new": pl.Series(values, dtype=column.dtype), "hit": True})
+    both = pl.DataFrame({"at": np.arange(len(column)), "old": column}).join(
+        new, on="at", how="left", maintain_order="left"
+    )
+    return both.select_seq(pl.when("hit").then("new").otherwise("old").alias(column.name)).to_series()

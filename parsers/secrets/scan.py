@@ -1,0 +1,356 @@
+"""Secrets in any text: what no format knows of, found by their shape or by the word in front of them.
+
+Passes over whole columns find the few lines that can hold one (some 3 ms a MB), Python looks at those alone. What a secret
+looks like is in `secret_words`; other forms of text (spaced buffers, escapes, dumps) are in `secret_views`.
+
+Words that look alike and are none stay: `passwd: files ldap` of nsswitch.conf, PWD and OLDPWD of an environment,
+`remote_login_passwordfile = EXCLUSIVE`, PASSWORD_LIFE_TIME.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate, pairwise
+
+import numpy as np
+import polars as pl
+
+from parsers.secrets import connect_descriptors
+from parsers.secrets.masks import distinctive, mask_text
+from parsers.secrets.views import DUMP, ESCAPED_WORDS, SPACED, dump_row, joined, row_text, views
+from parsers.secrets.words import CLOSER, HASHED, MADE_UP, PREFIXES, SERVICES, SHAPES, WORDS, Span, in_text
+from parsers.text.dress import FEW
+from parsers.text.inline_polars import where
+
+GROUPED = r"[3-6][0-9]{3}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]"
+QUOTED = r"\"(?:[3-6][0-9]{12,18}\\?\"|[^\"]*[3-6](?: [0-9]){12})"
+LITERAL = r"'[3-6][0-9]{12,18}'"
+MAILS = r"[A-Za-z0-9]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z]"
+LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|/ (?:[^ \"] ){1,60}@| @ [A-Za-z0-9]"
+
+OF_ITS_LINE = frozenset({"person", "user"})
+"""Kinds that are masked in their own line only: a name is often an ordinary word."""
+
+DESCRIBED = frozenset({"listener_log", "sqlnet", "oracle_net_config", "oracle_params"})
+"""Kinds whose formats look at every connect descriptor themselves."""
+
+_SHAPE = re.compile(f"{SHAPES}|{HASHED}")
+_ROW = re.compile(DUMP)
+_LOGIN = re.compile(f"{LOGINS}|{MAILS}")
+_LOWER = [word.lower() for word in WORDS]
+_SERVICE = rf"\b(?:{'|'.join(SERVICES)})@"
+_DESCRIPTOR = ["(user=", "oradiag_", "clients/user_"]
+_HEADS = "|".join(map(re.escape, PREFIXES))
+_BEGIN, _END = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"), re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=]{8,}|Proc-Type:|DEK-Info:|[A-Za-z0-9+/]{2,}={1,2}$")
+_KEY_RUN = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9+/=]+$")
+_KEY_LINES = 400
+_WINDOW, _OVERLAP = 4096, 512
+_WIDTHS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
+"""Lines of such a length may have been cut by a terminal or an editor, in the middle of a word."""
+_OPEN = re.compile(r"(?:identified[ \t]+by(?:[ \t]+values)?|passw(?:or)?d[\"']?[ \t]*[=:])[ \t]*$", re.IGNORECASE)
+_TOKEN = re.compile(r"[ \t]*[\"']?([^\s\"'`,;()&|<>{}@]{1,200})")
+_KEYWORD = 24
+"""No keyword is longer."""
+_IS_WIDTH = np.isin(np.arange(max(_WIDTHS) + 2), sorted(_WIDTHS))
+_AGAIN = 200
+"""So many secrets of a run are looked for elsewhere in it."""
+
+
+def _words(names: bool) -> list[str]:
+    return [*WORDS, *_DESCRIPTOR] if names else WORDS
+
+
+def _one_of(characters: Iterable[str]) -> str:
+    return f"[{''.join(sorted({re.escape(c) for c in characters}))}]"
+
+
+_BREAKS_OFF = f"(?i-u:{_one_of(c for word in _words(True) for c in word[:-1])}|IDENTIFIED)$"
+_GOES_ON = f"^(?i-u:{_one_of(c for word in _words(True) for c in word[1:])})"
+"""A line whose last character a keyword goes on behind; one whose first character a keyword goes on with. Rust syntax."""
+
+
+@cache
+def _any_of(names: bool) -> str:
+    """Give one pattern of all that the quick look looks for: one pass instead of six, a third of their time."""
+    words = "|".join(map(re.escape, _words(names)))
+    escaped = "|".join(map(re.escape, ESCAPED_WORDS))
+    return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|@"
+
+
+_SPACED_PERHAPS = r"^[ \t]{2,8}[!-~]?(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*$"
+"""Every line that fits `SPACED`, and some more: Python would go through that one's pairs of letters again and again."""
+
+_CARD_OR_DUMP = re.compile(f"{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|{DUMP}|{_SPACED_PERHAPS}", re.MULTILINE)
+
+
+def _is_harmless(lines: list[str], names: bool) -> bool:
+    """Tell that no pass over these lines can find anything: some microseconds, where the passes cost milliseconds.
+
+    It may say no of harmless lines, never yes of others.
+    """
+    text = "\n".join(lines)
+    if "@" in text or _CARD_OR_DUMP.search(text):
+        return False
+    seams = (
+        f"{line[-_KEYWORD:]}{' ' * line.endswith('IDENTIFIED')}{below[:_KEYWORD]}"
+        for line, below in pairwise(lines)
+        if line.endswith("IDENTIFIED") or len(line.encode()) in _WIDTHS
+    )
+    lower = "\n".join((text, *seams)).lower()
+    words = (*_LOWER, *_DESCRIPTOR) if names else _LOWER
+    return not any(word in lower for word in words) and not any(sign in text for sign in (*PREFIXES, *ESCAPED_WORDS))
+
+
+class Scanner:
+    """Goes through a text block by block; a key that began in one block goes on in the next.
+
+    `names`: look for names in connect descriptors too.
+    """
+
+    def __init__(self, key_lines: int = 0, *, names: bool = True) -> None:
+        self.key_lines = key_lines
+        """So many lines of a key block were seen, 0 outside of one: all the state there is."""
+        self.names = names
+        self._words = _words(names)
+        self.known: dict[str, str] = {}
+        """Secrets that are no ordinary words, with their kinds: masked wherever else they stand from here on."""
+
+    def scan(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
+        """Give (line_no, from, to, kind) of each secret in a frame with line_no and line, positions in characters."""
+        if frame.is_empty():
+            return
+        if (
+            len(frame) <= FEW
+            and not self.key_lines
+            and not self.known
+            and _is_harmless(frame["line"].to_list(), self.names)
+        ):
+            return
+        first, lines = int(frame["line_no"][0]), frame["line"]
+        seen = set()
+        for number, begin, end, kind in self._scan(frame):
+            yield number, begin, end, kind
+            seen.add((number, begin, end))
+            secret = lines[number - first][begin:end]
+            if kind not in OF_ITS_LINE and len(self.known) < _AGAIN and distinctive(secret):
+                self.known.setdefault(secret, kind)
+        if self.known:
+            yield from (found for found in self._again(frame) if found[:3] not in seen)
+
+    def _scan(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
+        hits, rows, near = self._hits(frame)
+        begins = [int(n) for n, line in hits.iter_rows() if _BEGIN.search(line)]
+        yield from self._keys(frame, begins)
+        following: list[tuple[int, str]] = []
+        for number, line in hits.iter_rows():
+            last = 0
+            for begin, end, kind in spans(line, names=self.names):
+                yield number, begin, end, kind
+                last = end
+            if (last == len(line) and last in _WIDTHS) or _OPEN.search(line):
+                following.append((number, line))
+        yield from _wrapped(frame, following)
+        yield from self._torn(frame, near)
+        yield from _dumped(frame, rows, self.names)
+
+    def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
+        """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below.
+
+        `near` numbers the lines that hold a whole keyword. Without one in either line, some keyword must go on behind the
+        last character above, and one with the first character below: none does with a digit, as most traces begin.
+        """
+        lines = frame["line"]
+        size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
+        at = np.flatnonzero(_IS_WIDTH[size] | lines.str.ends_with("IDENTIFIED").to_numpy())
+        at = at[at + 1 < len(lines)]
+        if not len(at):
+            return
+        open_ = lines.gather(at + 1).str.contains(_GOES_ON).to_numpy()
+        open_ &= lines.gather(at).str.contains(_BREAKS_OFF).to_numpy()
+        if len(near):
+            numbers, whole = frame["line_no"].to_numpy(), near.to_numpy()
+            open_ |= np.isin(numbers[at], whole) | np.isin(numbers[at + 1], whole)
+        at = at[open_]
+        if not len(at):
+            return
+        text, below = pl.col("line"), pl.col("below")
+        cut = frame.select_seq("line_no", "line")[at].with_columns_seq(below=lines.gather(at + 1))
+        glue = pl.when(text.str.ends_with("IDENTIFIED")).then(pl.lit(" ")).otherwise(pl.lit(""))
+        seam = pl.concat_str(text.str.slice(-_KEYWORD), glue, below.str.slice(0, _KEYWORD))
+        cut = where(cut, below != "").with_columns_seq(seam=seam, glue=glue)
+        cut = where(cut, cut["seam"].str.contains_any(self._words, ascii_case_insensitive=True))
+        for number, line, next_line, _, blank in cut.iter_rows():
+            if _begins_alike(line, next_line) or _ROW.match(next_line):
+                continue
+            behind = len(line) + len(blank)
+            for begin, end, kind in spans(f"{line}{blank}{next_line}", names=self.names):
+                if end > behind:
+                    yield int(number) + 1, max(begin - behind, 0), end - behind, kind
+
+    def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
+        """Give the lines that Python must look at, the numbers of those that are rows of dumps, of those that the quick look let through."""
+        text = pl.col("line")
+        rows = where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
+        # Every column below is as strict as the quick look, which costs more than a few lines do.
+        near = frame if len(frame) <= FEW else where(frame, text.str.contains(_any_of(self.names)))
+        if near.is_empty():
+            return near.select_seq("line_no", "line"), rows, near["line_no"]
+        seen = near.select_seq(
+            "line_no",
+            "line",
+            word=text.str.contains_any(self._words, ascii_case_insensitive=True),
+            shape=text.str.contains(_HEADS),
+            grouped=text.str.contains(GROUPED),
+            sure=text.str.contains(f"{QUOTED}|{LITERAL}|{HASHED}") | text.str.contains_any(ESCAPED_WORDS),
+            at=text.str.contains("@", literal=True),
+        )
+        # Few are left: what the quick look let through is asked more closely.
+        sure = seen["sure"]
+        if seen["grouped"].any():
+            sure |= seen["grouped"] & seen["line"].str.contains(rf"(?-u:\b)(?:{GROUPED})[0-9]*(?-u:\b)")
+        if seen["word"].any():
+            closer = f"{CLOSER}|{'|'.join(map(re.escape, _DESCRIPTOR))}" if self.names else CLOSER
+            sure |= seen["word"] & seen["line"].str.contains(closer)
+        if seen["at"].any():
+            person = text.str.replace_all(_SERVICE, "").str.contains(MAILS)
+            sure |= seen["at"] & seen.select_seq(text.str.contains(LOGINS) | person).to_series()
+        if seen["shape"].any():
+            sure |= pl.Series(
+                [has and _SHAPE.search(line) is not None for has, line in seen.select_seq("shape", "line").iter_rows()]
+            )
+        return seen.filter(sure).select_seq("line_no", "line"), rows, near["line_no"]
+
+    def _again(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
+        """Find secrets that are known by now where nothing tells them."""
+        words = list(self.known)
+        for number, line in frame.filter(pl.col("line").str.contains_any(words)).iter_rows():
+            for word, kind in self.known.items():
+                at = line.find(word)
+                while at >= 0:
+                    yield int(number), at, at + len(word), kind
+                    at = line.find(word, at + len(word))
+
+    def _keys(self, frame: pl.DataFrame, begins: list[int]) -> Iterator[tuple[int, int, int, str]]:
+        """Mask the lines between BEGIN and END of private keys."""
+        starts = [*([int(frame["line_no"][0])] if self.key_lines else []), *begins]
+        for start in starts:
+            if start in begins:
+                self.key_lines = 1
+            rows = frame.filter(pl.col("line_no").is_between(start, start + _KEY_LINES))
+            for number, line in rows.iter_rows():
+                if number in begins:
+                    if _END.search(line):  # all of it in one line
+                        self.key_lines = 0
+                        break
+                    continue
+                if _END.search(line) or self.key_lines > _KEY_LINES or (line.strip() and not _BASE64.search(line)):
+                    self.key_lines = 0
+                    break
+                self.key_lines += 1
+                for run in _KEY_RUN.finditer(line):
+                    yield int(number), *run.span(), "private key"
+
+
+def spans(line: str, *, names: bool = True) -> list[Span]:
+    """Find the secrets in one line: [from, to) and kind, ascending, without overlaps.
+
+    `names`: those in connect descriptors too.
+    """
+    found: list[Span] = []
+    for at in range(0, max(len(line), 1), _WINDOW - _OVERLAP):
+        window = line[at : at + _WINDOW]
+        found += [(begin + at, end + at, kind) for begin, end, kind in _in_all(window, names)]
+        for view in views(window):
+            for begin, end, kind in _in_all(view.text, names):
+                found += [(a + at, b + at, kind) for _, a, b in view.spots(begin, end)]
+        if at + _WINDOW >= len(line):
+            break
+    return _apart(found)
+
+
+def masked(text: str) -> str:
+    """Give a short text (a command, a name of a file) with asterisks over its secrets.
+
+    >>> masked("mysql -u app -pS3cret shop")
+    'mysql -u app -p****** shop'
+    """
+    return mask_text(text, [(begin, end) for begin, end, _ in spans(text)])
+
+
+def _in_all(text: str, names: bool) -> Iterator[Span]:
+    yield from in_text(text)
+    lower = text.lower() if names else ""
+    if any(word in lower for word in _DESCRIPTOR):
+        yield from connect_descriptors.secret_spans(text)
+
+
+def _apart(found: Sequence[Span]) -> list[Span]:
+    apart: list[Span] = []
+    for begin, end, kind in sorted(found):
+        if apart and begin < apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]), apart[-1][2])
+        else:
+            apart.append((begin, end, kind))
+    return apart
+
+
+def _wrapped(frame: pl.DataFrame, cut: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, int, str]]:
+    """Mask the rest of secrets that go on in the next line: the line was wrapped, or its value stands below."""
+    for number, line in cut:
+        at = number - int(frame["line_no"][0]) + 1
+        below = frame["line"][at] if at < len(frame) else ""
+        if not below or _begins_alike(line, below) or _ROW.match(below):
+            continue
+        token = _TOKEN.match(below)
+        open_ = _OPEN.search(line)
+        sure = (
+            open_ is None or open_[0][0] in "iI" or (MADE_UP.match(token[1]) and "=" not in token[1])
+            if token
+            else False
+        )
+        if token and sure and (open_ or below[0] not in " \t"):
+            yield number + 1, *token.span(1), "password"
+
+
+def _begins_alike(line: str, below: str) -> bool:
+    """Tell whether two lines begin as records of one kind do: letters, digits and signs at the same places."""
+
+    def shape(text: str) -> str:
+        return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in text[:5])
+
+    return shape(line) == shape(below)
+
+
+def _dumped(frame: pl.DataFrame, numbers: pl.Series, names: bool) -> Iterator[tuple[int, int, int, str]]:
+    """Find secrets in dumps, which may begin in one row and end in the next."""
+    if numbers.is_empty():
+        return
+    rows: list[tuple[int, str]] = []
+    pieces: list[str] = []
+    for number, line in frame.filter(pl.col("line_no").is_in(numbers.implode())).iter_rows():
+        if rows and number != rows[-1][0] + 1:
+            yield from _in_dump(rows, pieces, names)
+            rows, pieces = [], []
+        rows.append((number, line))
+        pieces.append(row_text(line))
+    yield from _in_dump(rows, pieces, names)
+
+
+def _in_dump(rows: list[tuple[int, str]], pieces: list[str], names: bool) -> Iterator[tuple[int, int, int, str]]:
+    text, ends = "".join(pieces), list(accumulate(len(piece) for piece in pieces))
+    for at in range(0, len(text), _WINDOW - _OVERLAP):
+        window = text[at : at + _WINDOW]
+        lower = window.lower()
+        shaped = _LOGIN.search(window) or _SHAPE.search(window)
+        if not shaped and not any(word in lower for word in _LOWER):
+            continue
+        for begin, end, kind in _in_all(window, names):
+            first, last = bisect_right(ends, at + begin), bisect_left(ends, at + end)
+            view = joined([dump_row(line, number) for number, line in rows[first : last + 1]])
+            base = ends[first] - len(pieces[first])
+            for number, a, b in view.spots(begin + at - base, end + at - base):
+                yield number, a, b, kind

@@ -1,0 +1,270 @@
+r"""What a text wears that is no trait of its tool, and how to take it off: quotes of mail, cells of a wiki, line numbers,
+indents, escapes of a terminal, typography.
+
+A dress is a tuple of step names, decided once for a part from its head and kept in the manifest. It is taken off block
+by block before a format sees a line; line numbers stay, only characters go. `undressed_line` tells where each character
+that is left stood in the original, so that masks stay right there.
+
+`steps_of` only says what the text may wear: most of it shows itself (an escape, `> ` in front of every line), some of it
+(`| `, numbers) may as well belong to a tool, so `parsers/layout/recognition.py` takes these off only if a claim gains by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import polars as pl
+
+from parsers.text.prose import CLOSED, INFO, OPENED, TAG_BEFORE, TAG_BEHIND
+
+MOST = 0.6
+"""A prefix is worn if so many of the filled lines have it (programs wrap quoted lines and leave the rest bare)."""
+
+NEARLY_ALL = 0.9
+MIN_NUMBERED = 3
+FEW = 200
+"""So few lines are undressed one by one: a call of Polars costs as much as they do."""
+MIN_DOUBLED = 5
+"""So many different lines must stand twice."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to take off: replacements (pattern for Rust and Python, text), done `times` times; words for a note."""
+
+    words: str
+    replacements: tuple[tuple[str, str], ...]
+    times: int = 1
+
+
+STEPS: dict[str, Step] = {
+    "bom": Step("byte order marks", (("\ufeff", ""),)),
+    "escapes": Step(
+        "escapes of a terminal",
+        (
+            (r"\x1b\[[0-?]*[ -/]*[@-~]", ""),
+            (r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)", ""),
+            (r"\x1b[()*+][A-Za-z0-9]|\x1b[=>78cDEHMNOZ]|[\x07\x0e\x0f]|\x1b$", ""),
+        ),
+    ),
+    "backspaces": Step("struck-over characters", ((r"[^\x08]\x08", ""),), times=8),
+    "blanks": Step("no-break and other blanks", ((r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]", " "),)),
+    "invisible": Step(
+        "soft hyphens and invisible characters", ((r"[\u00ad\u200b-\u200f\u2060\u202a-\u202e\u2066-\u2069]", ""),)
+    ),
+    "typography": Step(
+        "typographic quotes and dashes",
+        ((r"[“”„‟]", '"'), (r"[‘’‚‛]", "'"), (r"[‐‑‒–—−]", "-"), (r"…", "..."), (r"0×", "0x")),
+    ),
+    "entities": Step(
+        "entities of HTML",
+        (
+            (r"&lt;|&#60;", "<"),
+            (r"&gt;|&#62;", ">"),
+            (r"&quot;|&#34;", '"'),
+            (r"&apos;|&#39;", "'"),
+            (r"&nbsp;|&#160;", " "),
+            (r"&amp;|&#38;", "&"),
+        ),
+    ),
+    "mail": Step("quotes of mail", ((r"^(?: {0,3}>)+ ?", ""),)),
+    "tags": Step("tags of a listing", ((TAG_BEFORE, ""), (TAG_BEHIND, ""))),
+    "bars": Step("bars in front", ((r"^(?: ?[|¦│])+ ?", ""),)),
+    "wiki": Step(
+        "cells of a wiki table",
+        (
+            (r"^[ \t]*[|+!][-=+|: \t]*-[-=+|: \t]*$|^[ \t]*\{\|.*$|^[ \t]*\|\}[ \t]*$", ""),
+            (r"^[ \t]*(?:\|{1,2}|!{1,2}) ?", ""),
+            (r" ?(?:\|{1,2}|!{2})[ \t]*$", ""),
+            (r" ?(?:\|{1,2}|!{2}) ?", "  "),
+        ),
+    ),
+    "doubled": Step("the second of lines that all stand twice", ()),
+    "numbers:": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9}[:)] ?", ""),)),
+    "numbers|": Step("line numbers in front", ((r"^[ \t]*[0-9]{1,9} ?[|│] ?", ""),)),
+    "numbers\t": Step("line numbers in front", ((r"^ *[0-9]{1,9}(?:\t|$)", ""),)),
+    "numbers ": Step("line numbers in front", ((r"^ *[0-9]{1,9}(?:  ?|$)", ""),)),
+}
+_INDENT = "indent "
+SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
+"""Steps that take off single characters; none of them is written by a tool."""
+
+_PREFIXES = ("mail", "bars", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
+_SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
+_FRONT = {
+    name: re.compile({"wiki": r"[ \t]*(?:\||!|\+-)"}.get(name, STEPS[name].replacements[0][0])) for name in _PREFIXES
+}
+_INFO = re.compile(INFO)
+_TAGS = re.compile(rf"{OPENED}|.*{CLOSED}|[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
+_BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
+"""A branch of a call tree, whose bars are its own."""
+
+_NUMBER = re.compile(r"[ \t]*([0-9]{1,9})")
+_PLAIN = re.compile(r"[\t -~]*")
+
+
+def step_of(name: str) -> Step:
+    """Give a step by its name; `indent 4`, `indent tab` and `indent tab2` are made from what they say."""
+    if name.startswith(_INDENT):
+        width = name.removeprefix(_INDENT)
+        tabs = width.removeprefix("tab")
+        pattern = rf"^\t{{1,{int(tabs or 1)}}}" if width.startswith("tab") else rf"^ {{1,{int(width)}}}"
+        return Step("a uniform indent", ((pattern, ""),))
+    return STEPS[name]
+
+
+def words_of(dress: Sequence[str]) -> str:
+    """Say what a dress is, for a note."""
+    return "taken off before reading: " + ", ".join(dict.fromkeys(step_of(name).words for name in dress))
+
+
+def characters_of(text: str) -> tuple[str, ...]:
+    """Name the single-character steps that a text needs."""
+    if text.isascii() and "\x1b" not in text and "\b" not in text and "\x07" not in text:
+        return ()
+    return tuple(name for name in SURE if _SIGNS[name].search(text))
+
+
+def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Say what undressed lines may still wear in front of each: name of a step, and whether that shows by itself.
+
+    Give the lines with what was found so far taken off, and ask again.
+    """
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return
+    if _worn("mail", filled, MOST):
+        yield "mail", True
+        return
+    if any(_TAGS.match(line) and not _INFO.match(line) for line in (filled[0], filled[-1])):
+        yield "tags", True
+    if _is_doubled(lines):
+        yield "doubled", True
+    for name in ("numbers|", "numbers\t", "numbers:", "numbers "):
+        if _worn(name, filled, NEARLY_ALL) and (rise := _rise(lines)):
+            if rise == 1.0 and name != "numbers ":
+                yield name, True
+            elif rise >= (0.5 if name == "numbers:" else NEARLY_ALL):
+                yield name, False
+    if _worn("wiki", filled, MOST):
+        yield "wiki", False
+    if _worn("bars", filled, NEARLY_ALL) and sum(line.rstrip().endswith("|") for line in filled) * 2 < len(filled):
+        yield "bars", len(filled) > 2 and not any(_BRANCH.match(line) for line in filled)
+    indent = _indent(filled)
+    if indent:
+        yield indent, False
+    if _SIGNS["entities"].search("\n".join(filled)) and not any(re.match(r"\s*</?[A-Za-z]", x) for x in filled):
+        yield "entities", True
+
+
+def _is_doubled(lines: Sequence[str]) -> bool:
+    """Whether each line stands twice, headings and all: no tool says everything twice."""
+    first, second = lines[0::2], lines[1::2]
+    return first[: len(second)] == second and not any(first[len(second) :]) and len(set(first)) >= MIN_DOUBLED
+
+
+def second(lines: pl.Series) -> pl.Series:
+    """Tell every second of lines in a row that are equal."""
+    frame = lines.to_frame("line").with_columns(run=pl.col("line").rle_id())
+    return frame.select(second=pl.int_range(pl.len()).over("run") % 2 == 1)["second"]
+
+
+def _once(lines: pl.Series) -> pl.Series:
+    frame = pl.DataFrame({"line": lines, "second": second(lines)})
+    return frame.select(pl.when("second").then(pl.lit("")).otherwise("line").alias("line"))["line"]
+
+
+def _worn(name: str, filled: Sequence[str], share: float) -> bool:
+    return sum(1 for line in filled if _FRONT[name].match(line)) >= max(1.0, share * len(filled))
+
+
+def _rise(lines: Sequence[str]) -> float:
+    """Give the share of lines whose number in front is the one before plus one (blank lines may be numbered or not).
+
+    0 if there are few, or if one does not rise: `grep -n` numbers with gaps, but never backwards.
+    """
+    numbers = [int(found[1]) for line in lines if line.strip() and (found := _NUMBER.match(line))]
+    steps = [b - a for a, b in pairwise(numbers)]
+    if len(numbers) < MIN_NUMBERED or min(steps) < 1:
+        return 0.0
+    return sum(1 for step in steps if step == 1) / len(steps)
+
+
+def _indent(filled: Sequence[str]) -> str | None:
+    tabs = min(len(line) - len(line.lstrip("\t")) for line in filled)
+    if tabs:
+        return f"{_INDENT}tab{tabs if tabs > 1 else ''}"
+    width = min(len(line) - len(line.lstrip(" ")) for line in filled)
+    return f"{_INDENT}{width}" if width >= 2 else None
+
+
+def undressed(lines: pl.Series, dress: Sequence[str]) -> pl.Series:
+    """Take a dress off a column of lines; trailing blanks that show then go too."""
+    if not dress:
+        return lines
+    for name in dress:
+        step = step_of(name)
+        if name == "doubled":
+            lines = _once(lines)
+        for _ in range(step.times):
+            for pattern, text in step.replacements:
+                lines = lines.str.replace_all(pattern, text.replace("$", "$$"))
+    return lines.str.strip_chars_end(" \t\r\n")
+
+
+def undressed_lines(lines: Sequence[str], dress: Sequence[str]) -> list[str]:
+    """Take a dress off a head of lines."""
+    if not dress:
+        return list(lines)
+    if len(lines) > FEW or "doubled" in dress:
+        return undressed(pl.Series(lines, dtype=pl.String), dress).to_list()
+    steps = [step_of(name) for name in dress]
+    done = [(re.compile(pattern), text) for step in steps for pattern, text in step.replacements * step.times]
+    left = list(lines)
+    for pattern, text in done:
+        left = [pattern.sub(text, line) for line in left]
+    return [line.rstrip(" \t\r\n") for line in left]
+
+
+def undressed_line(line: str, dress: Sequence[str]) -> tuple[str, list[int]]:
+    """Take a dress off one line; also give the place in `line` of each character that is left.
+
+    >>> undressed_line("> > ab", ["mail"])
+    ('ab', [4, 5])
+    """
+    places = list(range(len(line)))
+    for name in dress:
+        step = step_of(name)
+        for _ in range(step.times):
+            for pattern, text in step.replacements:
+                line, places = _replaced(line, places, pattern, text)
+    kept = line.rstrip(" \t\r\n")
+    return kept, places[: len(kept)]
+
+
+def _replaced(line: str, places: list[int], pattern: str, text: str) -> tuple[str, list[int]]:
+    out, left, at = [], [], 0
+    for found in re.finditer(pattern, line):
+        out += [line[at : found.start()], text]
+        left += places[at : found.start()]
+        left += [places[min(found.start(), len(places) - 1)]] * len(text) if places else []
+        at = found.end()
+    if not at and not out:
+        return line, places
+    return "".join([*out, line[at:]]), left + places[at:]
+
+
+def original_spans(line: str, dress: Sequence[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Find half-open character ranges of the undressed line in the original line."""
+    if not dress:
+        return spans
+    _, places = undressed_line(line, dress)
+    found = []
+    for begin, end in spans:
+        inside = places[begin:end]
+        if inside:
+            found.append((inside[0], inside[-1] + 1))
+    return found

@@ -1,0 +1,141 @@
+"""Files and folders to a CaseSpec: each file is read by the parsers into a directory of its own, then the case file is laid over."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from parsers.containers.archives import HEAD_BYTES, LeftOut, container_of, open_members
+from parsers.errors import AmbiguousFormat, LimitExceeded, NotText, ParserError, UnknownFormat, WrongFormat
+from parsers.layout.parts import PartHint
+from parsers.reading import read
+from parsers.text.source import Hints
+from rules.case.case_yaml import CaseFile, FileEntry, load_case_yaml
+from rules.errors import CaseInvalid
+from rules.model import ArtifactSpec, CaseSpec, Failed, PartSpec
+
+UNKNOWN, LIMIT = 3, 5
+
+
+def open_paths(
+    paths: Sequence[Path], case_path: Path | None, out: Path, problems: list[Failed] | None = None
+) -> tuple[CaseSpec, int]:
+    """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
+
+    Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
+    An archive counts as the files in it, named `archive!inside`. `problems` takes the files that the case file names and
+    nobody gave: the rest of it holds. Without that list the first of them is CaseInvalid.
+    """
+    folders = [p for p in paths if p.is_dir()]
+    if case_path is None:
+        case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
+    told = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
+    given = dict(_files(paths))
+    files = {inner: path for name, path in given.items() for inner, path in _unpacked(name, path, out)}
+    faults = list(told.absent(files))
+    told = told.within(files)
+    order = list(dict.fromkeys([e.file for e in told.artifacts] + sorted(files)))
+    ids = _ids(told, order)
+    status = 0
+    artifacts = []
+    for name in order:
+        artifact, failed = _read(ids[name], name, files[name], told, out / str(ids[name]))
+        artifacts.append(artifact)
+        status = max(status, failed)
+    spec = told.spec(sorted(artifacts, key=lambda a: a.id))
+    for where, why in faults:
+        if problems is None:
+            raise CaseInvalid(where, why)
+        problems.append(Failed("CASE", f"{case_path.name if case_path else 'case.yaml'}: {where}: {why}"))
+    return spec, status
+
+
+def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
+    """A file, or all files that an archive holds: they lie in `out` under numbers, and are named `archive!inside`."""
+    try:
+        with path.open("rb") as stream:
+            container = container_of(stream.read(HEAD_BYTES), path.stat().st_size)
+    except (NotText, OSError):  # reading it says what is wrong
+        container = None
+    if container is None:
+        yield name, path
+        return
+    folder = out / "unpacked" / hashlib.sha256(name.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for number, member in enumerate(open_members(path, name), start=1):
+            if isinstance(member, LeftOut):
+                print(f"rules: {name}!{member.path}: left out: {member.why}", file=sys.stderr)
+                continue
+            target = folder / str(number)
+            with target.open("wb") as spool:
+                shutil.copyfileobj(member.stream, spool)
+            if member.damage:
+                print(f"rules: {name}!{member.path}: {member.damage}", file=sys.stderr)
+            if target.stat().st_size:
+                yield f"{name}!{member.path}", target
+    except LimitExceeded as error:
+        print(f"rules: {name}: {error}; the files before it are judged", file=sys.stderr)
+
+
+def _ids(told: CaseFile, order: Sequence[str]) -> dict[str, int]:
+    """Number the artifacts: as the case file says, the others from the lowest free number."""
+    ids = {e.file: e.id for e in told.artifacts if e.id is not None}
+    if len(set(ids.values())) < len(ids):
+        raise CaseInvalid("artifacts", "two files have the same id")
+    free = iter(n for n in range(1, len(order) + len(ids) + 1) if n not in ids.values())
+    return {name: ids[name] if name in ids else next(free) for name in order}
+
+
+def _files(paths: Iterable[Path]) -> Iterable[tuple[str, Path]]:
+    """Name and path of every evidence file; names are relative to the folder given. Hidden files and YAML files are no evidence."""
+    for path in paths:
+        if path.is_dir():
+            for file in sorted(f for f in path.rglob("*") if f.is_file()):
+                inside = file.relative_to(path)
+                if file.suffix not in (".yaml", ".yml") and not any(p.startswith(".") for p in inside.parts):
+                    yield inside.as_posix(), file
+        else:
+            yield path.name, path
+
+
+def _hints(entry: FileEntry | None, told: CaseFile) -> Hints:
+    if entry is None:
+        return Hints()
+    kind, _, variant = (entry.kind or "").partition("/")
+    host = told.hosts.get(entry.host) if entry.host else None
+    return Hints(
+        kind=kind or None,
+        variant=variant or None,
+        host=entry.host,
+        os=entry.os or (host.os if host else None),
+        tz=entry.tz or (host.tz if host else None),
+        interval_s=entry.interval,
+        year=entry.year,
+        date=entry.date,
+        date_order=entry.date_order,
+        columns=entry.columns,
+    )
+
+
+def _read(number: int, name: str, path: Path, told: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:
+    entries = told.entries(name)
+    known = [PartHint(*e.span, _hints(e, told)) for e in entries if e.span]
+    whole = next((e for e in entries if not e.span), None)
+    status = 0
+    try:
+        account = read(path, _hints(whole, told), out, known=known, name=name)
+    except ParserError as error:
+        status = UNKNOWN if isinstance(error, (UnknownFormat, AmbiguousFormat, WrongFormat, NotText)) else LIMIT
+        print(f"rules: {name}: {error}", file=sys.stderr)
+        if error.account is None:
+            return ArtifactSpec(number, name), status
+        account = error.account
+    except OSError as error:
+        print(f"rules: {name}: {error.strerror}", file=sys.stderr)
+        return ArtifactSpec(number, name), LIMIT
+    parts = tuple(PartSpec(p.part, p.line_from, p.line_to) for p in account.parts)
+    return ArtifactSpec(number, name, account.sha256, str(path.resolve()), str(out), parts), status

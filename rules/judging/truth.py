@@ -1,0 +1,377 @@
+"""Cases with a known answer, and how far the library agrees: `python -m rules --score DIR`.
+
+A case is a folder with evidence, a case.yaml and a truth.yaml, which was written before the library saw the evidence. Two results say
+different things: *silent* is a library that does not reach, *wrong blame* one that accuses the innocent, which is the worst that can happen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from rules.errors import CaseInvalid
+from rules.judging.scoring import CAUSES
+from rules.model import CaseSpec, Finding, Layer, Report, State
+from rules.writing.decoding import decode
+from rules.writing.packs import Library
+from rules.writing.rule import Rule
+from rules.writing.yaml_text import load_yaml
+
+Result = Literal["right", "partly", "silent", "wrong blame"]
+RESULTS: tuple[Result, ...] = ("right", "partly", "silent", "wrong blame")
+BLAMES = ("cause", "suspect")
+FAIR = 10
+"""From here on (dB) a finding has fair support: what it says then is blame."""
+
+SEEDS = Path(__file__).resolve().parents[2].parent / "shared" / "seeds"
+"""Where published texts lie that are not in the repository, unless somebody names another folder."""
+
+TRUTH, CASE, FIRST = "truth.yaml", "case.yaml", "first.yaml"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a rule must find, as far as given; of several findings of the rule any may be meant. `facts` compare to 1e-9."""
+
+    subject: str | None = None
+    severity: str | None = None
+    tier: str | None = None
+    decibans: int | None = None
+    kind: str | None = None
+    layer: str | None = None
+    host: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def differs(self, finding: Finding) -> tuple[str, ...]:
+        """Return the keys in which a finding is another than expected."""
+        named = ("subject", "severity", "tier", "decibans", "kind", "layer", "host")
+        out = [n for n in named if getattr(self, n) is not None and getattr(self, n) != getattr(finding, n)]
+        return (*out, *(k for k, want in self.facts.items() if not _same(want, finding.facts.get(k))))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The same incident as one published text outside the repository, with a case file of its own (beside truth.yaml)."""
+
+    evidence: str
+    case: str
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known of a case. Without `state` and `layer` only the rules are compared; without `state` a suspect is as right as a cause.
+
+    `healthy`: nothing may be blamed. `layers`: further layers that may be blamed too, such as that of a true consequence.
+    `exception`: the reason why a result that is not right is admitted; it stays in the table and is counted.
+    """
+
+    state: State | None = None
+    layer: Layer | None = None
+    layers: tuple[Layer, ...] = ()
+    hypothesis: str | None = None
+    rules: Mapping[str, Expected] = field(default_factory=dict)
+    quiet: tuple[str, ...] = ()
+    not_evaluable: tuple[str, ...] = ()
+    forbidden_layers: tuple[Layer, ...] = ()
+    healthy: bool = False
+    source: str | None = None
+    evidence: str | None = None
+    whole: Whole | None = None
+    exception: str | None = None
+    first: Result | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How one run agrees with the truth: the verdict alone, each rule, who was blamed wrongly, and all of it in one word."""
+
+    state: str
+    hypothesis: str | None
+    verdict: Result | None
+    rules: Mapping[str, Result]
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def result(self) -> Result:
+        """Wrong blame before all; then the verdict, where the truth has one; else what the rules together are."""
+        if self.wrong:
+            return "wrong blame"
+        if self.verdict is not None:
+            return self.verdict
+        found = set(self.rules.values())
+        return "right" if found <= {"right"} else "silent" if found == {"silent"} else "partly"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One case: the run as it is, the run without what people stated (None where nobody stated anything), and its first result."""
+
+    name: str
+    truth: Truth
+    now: Compared
+    unstated: Compared | None
+    first: Result | None
+
+
+def load_truth(text: str, name: str = TRUTH) -> Truth:
+    """Read a truth.yaml; CaseInvalid with file, line and key of what is wrong."""
+
+    def fail(where: str, why: str) -> CaseInvalid:
+        return CaseInvalid(f"{name}: {where}" if where else name, why)
+
+    made = decode(Truth, load_yaml(text, fail, limit=1024 * 1024) or {}, fail)
+    if made.healthy and (made.state in BLAMES or made.layer or made.layers):
+        raise fail("healthy", "a healthy case blames nobody: no layer, and no state that blames")
+    if made.layer in made.forbidden_layers:
+        raise fail("layer", f"{made.layer} is also forbidden")
+    return made
+
+
+def compare(truth: Truth, report: Report) -> Compared:
+    """Hold a report against the truth."""
+    fired: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        fired.setdefault(finding.rule, []).append(finding)
+    lacking = {n.rule for n in report.not_evaluable}
+    broken = {f.rule for f in report.failed}
+
+    def became(rule: str) -> str:
+        kinds = ((broken, "failed"), (fired, "fired"), (lacking, "not evaluable"), (report.quiet, "quiet"))
+        return next((word for held, word in kinds if rule in held), "no such rule")
+
+    rules: dict[str, Result] = {}
+    notes: list[str] = []
+    for rule, want in truth.rules.items():
+        found = fired.get(rule, [])
+        differing = min((want.differs(f) for f in found), key=len, default=None)
+        rules[rule] = "silent" if differing is None else "partly" if differing else "right"
+        if differing:
+            notes.append(f"{rule}: other {', '.join(differing)} than expected")
+        elif differing is None:
+            notes.append(f"{rule}: {became(rule)}, expected to fire")
+    for rule in truth.quiet:
+        rules[rule] = "right" if became(rule) in ("quiet", "not evaluable") else "partly"
+        if rules[rule] != "right":
+            notes.append(f"{rule}: {became(rule)}, expected to stay quiet")
+    for rule in truth.not_evaluable:
+        rules[rule] = "right" if rule in lacking else "partly"
+        if rules[rule] != "right":
+            notes.append(f"{rule}: {became(rule)}, expected not to be evaluable")
+    wrong = [*_blamed_by_verdict(truth, report)]
+    for rule, found in fired.items():
+        for finding in found:
+            if rule not in truth.rules and _blames_wrongly(truth, finding):
+                wrong.append(f"{rule} blames {finding.layer} at {finding.decibans} dB: {finding.headline}")
+                rules[rule] = "wrong blame"
+    return Compared(
+        report.verdict.state,
+        report.verdict.hypothesis,
+        _verdict(truth, report),
+        dict(sorted(rules.items())),
+        tuple(wrong),
+        tuple(notes),
+    )
+
+
+def _innocent(truth: Truth, layer: str | None) -> bool:
+    """Tell whether the truth says that a layer is not to be blamed."""
+    if truth.healthy or layer in truth.forbidden_layers:
+        return True
+    known = truth.layer is not None and truth.state in (None, *BLAMES)
+    return known and layer not in (truth.layer, *truth.layers)
+
+
+def _blames_wrongly(truth: Truth, finding: Finding) -> bool:
+    if finding.kind == "clear" or finding.layer == "measurement" or finding.decibans < FAIR:
+        return False
+    return _innocent(truth, finding.layer)
+
+
+def _blamed_by_verdict(truth: Truth, report: Report) -> Iterator[str]:
+    v = report.verdict
+    nobody = truth.state in ("cannot tell", "nothing wrong seen") and v.layer not in (truth.layer, *truth.layers)
+    if v.state in BLAMES and (nobody or _innocent(truth, v.layer)):
+        yield f"verdict {v.state} {v.hypothesis} blames {v.layer}"
+
+
+def _verdict(truth: Truth, report: Report) -> Result | None:
+    """The verdict alone: right, partly where it leans the right way, silent where it says nothing of it."""
+    v = report.verdict
+    if any(_blamed_by_verdict(truth, report)):
+        return "wrong blame"
+    if truth.healthy:
+        return "right"
+    if truth.state is None and truth.layer is None and truth.hypothesis is None:
+        return None
+    if truth.state in ("cannot tell", "nothing wrong seen"):
+        return "right" if v.state == truth.state else "partly"
+    named = truth.hypothesis is None or truth.hypothesis in (v.hypothesis, _whole(v.hypothesis))
+    there = truth.layer is None or v.layer == truth.layer
+    if named and there and (v.state == truth.state if truth.state else v.state in BLAMES):
+        return "right"
+    # Neither leader nor layer, or nobody at all: the library did not reach.
+    leans = v.hypothesis is not None and (named if truth.hypothesis else there)
+    return "partly" if leans or (v.layer is not None and v.layer in (truth.layer, *truth.layers)) else "silent"
+
+
+def _whole(hypothesis: str | None) -> str | None:
+    """The hypothesis of which another is a part: who names the part has named the whole, and more exactly."""
+    cause = CAUSES.get(hypothesis or "")
+    return cause.part_of if cause else None
+
+
+def _same(want: Any, got: Any) -> bool:
+    numbers = (int, float)
+    if (
+        isinstance(want, numbers)
+        and isinstance(got, numbers)
+        and not isinstance(want, bool)
+        and not isinstance(got, bool)
+    ):
+        return abs(want - got) <= 1e-9
+    return bool(type(want) is type(got) and want == got)
+
+
+# --- a folder of cases ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A case that can be judged here: its evidence, its case file, and the folder that keeps its first result."""
+
+    name: str
+    truth: Truth
+    evidence: Path
+    case: Path
+    home: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes of evidence: about how long it takes."""
+        files = self.evidence.rglob("*") if self.evidence.is_dir() else (self.evidence,)
+        return sum(f.stat().st_size for f in files if f.is_file())
+
+
+def score(
+    folder: Path, rules: Sequence[Rule] | Library | None = None, texts: Path = SEEDS, jobs: int | None = None
+) -> Iterator[Scored | str]:
+    """Yield each case under a folder, by name; a text instead for one that cannot be judged here, saying why.
+
+    The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again. `jobs`:
+    processes that judge side by side, one per processor if not given; the result does not depend on it.
+    """
+    from rules.writing.packs import open_library
+
+    listed = [g for path in sorted(folder.rglob(TRUTH)) for g in _given(folder, path, texts)]
+    cases = [g for g in listed if isinstance(g, _Given)]
+    several = min(jobs or len(os.sched_getaffinity(0)), len(cases))
+    library = open_library() if rules is None else rules
+    if several <= 1:
+        for given in listed:
+            yield given if isinstance(given, str) else _scored(given, *_judged(given, library))
+        return
+    # Not forked: Polars has threads, and a fork may keep their locks for ever.
+    with ProcessPoolExecutor(several, multiprocessing.get_context("spawn"), _take, (library,)) as pool:
+        waiting = {g.name: pool.submit(_judged, g) for g in sorted(cases, key=lambda g: -g.size)}
+        for given in listed:
+            yield given if isinstance(given, str) else _scored(given, *waiting[given.name].result())
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a short hash of all truths under a folder with their names: another one means that a page of accuracy is out of date."""
+    made = hashlib.sha256()
+    for path in sorted(folder.rglob(TRUTH)):
+        made.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return made.hexdigest()[:16]
+
+
+def _given(folder: Path, path: Path, texts: Path) -> Iterator[_Given | str]:
+    """What a truth file speaks of: the case, and the same incident as one published text where it names one."""
+    home = path.parent
+    name = home.relative_to(folder).as_posix()
+    truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
+    if truth.evidence:
+        yield _outside(_Given(name, truth, Path(truth.evidence), home / CASE, home), texts)
+    elif any(p.is_file() and p.suffix not in (".yaml", ".yml") for p in home.rglob("*")):
+        yield _Given(name, truth, home, home / CASE, home)
+    else:
+        yield f"{name}: nothing has been recorded yet"
+    if truth.whole:
+        told = home / truth.whole.case
+        yield _outside(_Given(f"{name} whole", truth, Path(truth.whole.evidence), told, home), texts)
+
+
+def _outside(given: _Given, texts: Path) -> _Given | str:
+    """The case with the published text that it names (a pattern is allowed), or why that cannot be read."""
+    pattern = given.evidence.as_posix()
+    found = sorted(texts.glob(pattern.removeprefix("seeds/"))) if texts.is_dir() else []
+    return (
+        replace(given, evidence=found[0])
+        if found
+        else f"{given.name}: {pattern} is not present (--texts names its folder)"
+    )
+
+
+_library: Sequence[Rule] | Library = ()
+"""The rules of a process that judges beside others."""
+
+
+def _take(library: Sequence[Rule] | Library) -> None:
+    global _library
+    _library = library
+
+
+def _judged(given: _Given, library: Sequence[Rule] | Library | None = None) -> tuple[Compared, Compared | None]:
+    """Judge one case, and once more without what people stated."""
+    from rules.case.reading import open_paths
+    from rules.judging.evaluate import evaluate
+
+    rules = _library if library is None else library
+    with tempfile.TemporaryDirectory(prefix="exhibit-score-") as out, redirect_stderr(StringIO()):
+        try:
+            spec: CaseSpec = open_paths([given.evidence], given.case if given.case.is_file() else None, Path(out))[0]
+        except CaseInvalid as error:
+            raise CaseInvalid(f"{given.name}: {error.where}", error.why) from None
+        now = compare(given.truth, evaluate(spec, Path(out), rules=rules))
+        unstated = None
+        if spec.statements:
+            unstated = compare(given.truth, evaluate(replace(spec, statements=()), Path(out), rules=rules))
+    return now, unstated
+
+
+def _scored(given: _Given, now: Compared, unstated: Compared | None) -> Scored:
+    which = "whole" if given.name.endswith(" whole") else "case"
+    return Scored(given.name, given.truth, now, unstated, given.truth.first or _first(given.home / FIRST, which, now))
+
+
+def _first(path: Path, which: str, now: Compared) -> Result | None:
+    """Return the first result of a case, which is this one if none is known yet; it is then written down."""
+    known: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
+    if which in known:
+        found: Result = known[which]["result"]
+        return found
+    known[which] = {
+        "result": now.result,
+        "state": now.state,
+        "hypothesis": now.hypothesis,
+        "rules": dict(now.rules),
+        "wrong": list(now.wrong),
+    }
+    path.write_text(
+        "# What the library first said of this case; written by `python -m rules --score`, never changed.\n"
+        + yaml.safe_dump(known, sort_keys=False, allow_unicode=True, width=120),
+        encoding="utf-8",
+    )
+    return now.result

@@ -1,0 +1,312 @@
+"""From the board and the findings to the verdict: the state, whom it names, its sentence, and what evidence would move it.
+
+The conditions are those of the state table, first that holds. Nobody is blamed by counters alone: without one finding of fair support for
+the leader the board does not reach, whatever its sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from rules.case.case import Case
+from rules.engine.run import Outcome
+from rules.judging import scoring
+from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
+from rules.walking import wait_path
+
+FAIR = 10
+"""Decibans from which a single finding carries a claim."""
+
+
+class Requests:
+    """The traced requests of a case: complete cycles of a listener, starts of its server processes, and any other.
+
+    There may be millions, so they are looked up where they lie.
+    """
+
+    def __init__(self, *spans: pl.LazyFrame) -> None:
+        """`spans`: frames of clock, first and last (s, of that clock)."""
+        self._spans = spans
+        self._known: dict[tuple[str | None, float, float], bool] = {}
+
+    def hold(self, clock: str | None, begin: float, end: float) -> bool:
+        """Tell whether one request of a clock spans these seconds, give or take SLACK_S."""
+        asked = (clock, begin, end)
+        if asked not in self._known:  # the board asks again for each group that it leaves out
+            self._known[asked] = self._hold(*asked)
+        return self._known[asked]
+
+    def _hold(self, clock: str | None, begin: float, end: float) -> bool:
+        around = (
+            pl.col("clock").eq_missing(pl.lit(clock, pl.String))
+            & (pl.col("first") - SLACK_S <= begin)
+            & (end <= pl.col("last") + SLACK_S)
+        )
+        return any(not s.filter(around).head(1).collect(engine="streaming").is_empty() for s in self._spans)
+
+
+def requests_of(case: Case) -> Requests:
+    """Return the traced requests of a case; the derived tables that hold them are built where nobody did so before."""
+    cycles = case.scan("listener_cycles", where=pl.col("complete"))
+    starts = case.scan("pipe_pairs", where=pl.col("spawn_s").is_not_null())
+    others = case.scan("requests", where=~pl.col("idle"))
+    return Requests(
+        cycles.select("clock", first="t_accept", last="t_end"),
+        others.select("clock", first="t_from", last="t_to"),
+        starts.select("clock", first=pl.col("t_read") - pl.col("spawn_s"), last="t_read"),
+    )
+
+
+class Judgement:
+    """What the findings of one case say together; `verdict` is the answer, `leader` the code of the leading cause."""
+
+    def __init__(
+        self,
+        case: Case,
+        outcomes: Sequence[Outcome],
+        findings: Sequence[Finding],
+        hypotheses: Sequence[Hypothesis],
+        whose: WhoseSeconds | None,
+        requests: Requests,
+    ) -> None:
+        self.case = case
+        self.outcomes = outcomes
+        self.findings = findings
+        self.hypotheses = hypotheses
+        self.whose = whose
+        self.requests = requests
+        self.demand = scoring.is_rate(case.spec.symptom)
+        self.first = scoring.standing(hypotheses, two_kinds=False, demand=self.demand).leader
+        self.together = self._together()
+        self.leader = self.together[0] if self.together else self.first.code if self.first else None
+
+    @property
+    def best(self) -> Finding | None:
+        """The strongest finding for the leader, if any."""
+        return next(iter(self._speaking(self.leader)), None)
+
+    def verdict(self, not_evaluable: Sequence[NotEvaluable], waits: tuple[wait_path.Wait, ...] = ()) -> Verdict:
+        """Return the verdict; `missing` has what would raise a finding and what rules lack, most decibans first.
+
+        `waits` lead to the best finding and are told before it.
+        """
+        missing = _missing(self.findings, not_evaluable)
+        speaking = self._speaking(self.leader)
+        share = self._share(speaking)
+        standing, state = self._stands(speaking, share)
+        if state in ("cannot tell", "nothing wrong seen"):
+            return Verdict(state, (), None, None, "none", self._nothing_said(state), missing)
+        best = speaking[0]
+        named = [f for f in speaking if f.group == "cause"] or speaking
+        beside = [f for code in self.together[1:] for f in self._speaking(code)[:1]]
+        layer = best.layer
+        if layer == "measurement":
+            layer = scoring.CAUSES.get(self.leader or "", scoring.Cause("", None)).layer or ""
+        return Verdict(
+            state,
+            tuple(dict.fromkeys(f.rule for f in [*named, *beside])),
+            layer or None,
+            self.leader,
+            standing.support,
+            self._sentence(state, best, beside, share, waits),
+            missing,
+            standing.margin,
+            share,
+        )
+
+    def stands(self) -> tuple[scoring.Standing, State]:
+        """Return the standing of the board and the state of the verdict, without its words."""
+        speaking = self._speaking(self.leader)
+        return self._stands(speaking, self._share(speaking))
+
+    def _stands(self, speaking: Sequence[Finding], share: float | None) -> tuple[scoring.Standing, State]:
+        standing = scoring.standing(
+            self.hypotheses,
+            two_kinds=self._two_kinds(speaking, share),
+            demand=self.demand,
+            together=self.together,
+        )
+        state = standing.state
+        if state is not None and not any(f.cells[self.leader or ""] >= FAIR for f in speaking):
+            state = None
+        if state is None or not speaking:
+            return standing, "nothing wrong seen" if state is None and self._nothing_wrong() else "cannot tell"
+        return standing, state
+
+    def _speaking(self, code: str | None) -> list[Finding]:
+        """Findings for a cause, strongest for it first; equal ones as they stand on the page."""
+        held = [f for f in self.findings if code and f.cells.get(code, 0) > 0 and f.kind == "finding"]
+        return sorted(held, key=lambda f: -f.cells[code or ""])
+
+    # --- causes of disjoint seconds of one profile -------------------------------------------------------------------
+
+    def _together(self) -> tuple[str, ...]:
+        """Causes that own different seconds of one and the same request as the leader: no rivals, the larger share first."""
+        if self.first is None:
+            return ()
+        mine = self._own(self.first.code)
+        found = {self.first.code: mine[0]} if mine else {}
+        for h in scoring.rivals(self.first.code, self.hypotheses, self.demand) if mine else ():
+            its = [f for f in self._own(h.code) if all(self._disjoint(f, g) for g in found.values())]
+            if its and h.score >= scoring.SUSPECT:
+                found[h.code] = its[0]
+        if len(found) < 2:
+            return ()
+        return tuple(sorted(found, key=lambda code: (-_seconds(found[code]), list(found).index(code))))
+
+    def _own(self, code: str) -> list[Finding]:
+        """Findings of fair support for a cause whose seconds are known."""
+        return [f for f in self._speaking(code) if f.cells[code] >= FAIR and _seconds(f) > 0 and f.clock]
+
+    def _disjoint(self, one: Finding, other: Finding) -> bool:
+        """Tell whether two findings speak of different seconds of one request of one clock; one that says only its end stands there."""
+        if one.clock != other.clock or one.t_to is None or other.t_to is None:
+            return False
+        begins = [a.t_from if a.t_from is not None else b for a, b in ((one, one.t_to), (other, other.t_to))]
+        apart = one.t_to <= begins[1] or other.t_to <= begins[0]
+        begin, end = min(begins), max(one.t_to, other.t_to)
+        return apart and self.requests.hold(one.clock, begin, end)
+
+    # --- conditions --------------------------------------------------------------------------------------------------
+
+    def _share(self, speaking: Sequence[Finding]) -> float | None:
+        """The leader's share of its own request: of the pieces, else what its finding accounts for itself. None if unknown."""
+        known = [f.facts["request_share"] for f in speaking if isinstance(f.facts.get("request_share"), (int, float))]
+        blamed = self._blamed_s()
+        if self.whose is not None and blamed:
+            known.append(blamed / self.whose.total_s)
+        return round(max(known), 4) if known else None
+
+    def _blamed_s(self) -> float:
+        """Seconds of the pieces that are the leader's; none where several causes are named together, since a piece says of no one."""
+        if self.whose is None or self.together:
+            return 0.0
+        return sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
+
+    def _two_kinds(self, speaking: Sequence[Finding], share: float | None) -> bool:
+        """Two artifacts of one incarnation, or half of its own request accounted for plus an intervention."""
+        seen = [
+            f for f in speaking if f.evidence_group != "before-after" and not f.facts.get("id_mismatch") and f.citations
+        ]
+        one = any(f.tier == "corroborated" and len({c.artifact for c in f.citations}) > 1 for f in seen)
+        fair = [f for f in seen if f.cells[self.leader or ""] >= FAIR and f.host is not None]
+        two = any(
+            f.host == g.host
+            and f.evidence_group != g.evidence_group
+            and not {c.artifact for c in f.citations} & {c.artifact for c in g.citations}
+            and self._phases(f) == self._phases(g)
+            for n, f in enumerate(fair)
+            for g in fair[n + 1 :]
+        )
+        intervened = any(f.evidence_group == "before-after" and f.decibans >= FAIR for f in speaking)
+        accounted = share is not None and share >= scoring.SHARE and any(f.group == "cause" for f in speaking)
+        return one or two or (accounted and intervened)
+
+    def _phases(self, finding: Finding) -> set[str | None]:
+        places = [self.case.at(c.artifact, c.line_from) for c in finding.citations]
+        return {p.phase for p in places if p}
+
+    def _nothing_wrong(self) -> bool:
+        if any(f.layer != "measurement" and f.severity != "info" for f in self.findings) or self._elsewhere():
+            return False
+        measured = any(
+            o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement" for o in self.outcomes
+        )
+        return measured and self._covers()
+
+    def _elsewhere(self) -> list[Finding]:
+        """Findings by which the seconds pass on the other side of a wait that the evidence does not follow."""
+        return [
+            f for f in self.findings if f.cells.get(scoring.UMBRELLA, 0) >= CLASSES["shape"] and f.kind == "finding"
+        ]
+
+    def _covers(self) -> bool:
+        """Tell whether a symptom was stated and the artifacts reach as far: a clock or a measured time as long as its seconds.
+
+        A symptom without seconds is reached by any stretch of time; where nobody said what is slow, nothing can be said to be well.
+        """
+        symptom = self.case.spec.symptom
+        if symptom is None or (symptom.bad is None and not symptom.text):
+            return False
+        spans = [c.t_end - c.t_begin for c in self.case.clocks if c.t_begin is not None and c.t_end is not None]
+        times = self.case.table("conn_times")["elapsed_s"].drop_nulls().to_list()
+        least = symptom.bad if symptom.unit == "s" and symptom.bad is not None else SLACK_S
+        return any(s >= least for s in [*spans, *times])
+
+    # --- words -------------------------------------------------------------------------------------------------------
+
+    def _nothing_said(self, state: str) -> str:
+        if state == "cannot tell":
+            ends = self._elsewhere()
+            return (
+                f"The evidence ends before the cause: {ends[0].headline}."
+                if ends
+                else "The evidence does not reach to tell a cause."
+            )
+        layers = sorted(
+            {
+                o.rule.file.layer.replace("_", " ")
+                for o in self.outcomes
+                if o.quiet and o.applies and o.rule.file.layer != "measurement"
+            }
+        )
+        return f"Nothing wrong seen in what was measured: {', '.join(layers)}."
+
+    def _sentence(
+        self,
+        state: str,
+        best: Finding,
+        beside: Sequence[Finding],
+        share: float | None,
+        waits: tuple[wait_path.Wait, ...],
+    ) -> str:
+        told = best.headline
+        if share is not None and best.group == "cause" and self.whose is not None:
+            blamed = self._blamed_s()
+            if blamed:
+                told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
+        if best.evidence_group == "before-after" and (tested := scoring.CAUSES.get(self.leader or "")):
+            told = f"{tested.text}, by a change that was aimed at it: {told}"
+        led = wait_path.told(waits, best.host)
+        if led:
+            told = f"{led}, because {_within(told)}"
+        told += "".join(f"; in other seconds of the same request: {_within(f.headline)}" for f in beside)
+        if state == "undecided":
+            return f"Undecided between {' and '.join(self._tied())}: {told}."
+        if state == "suspect":
+            return f"Suspected: {told}."
+        return f"{told.replace('as the', 'As the', 1) if led.startswith('as the') else told}."
+
+    def _tied(self) -> list[str]:
+        """The leader's words, then those of every rival within the margin that has anything for it."""
+        leader = next(h for h in self.hypotheses if h.code == self.leader)
+        near = [
+            h
+            for h in scoring.rivals(leader.code, self.hypotheses, self.demand, self.together)
+            if h.score > 0 and leader.score - h.score < scoring.MARGIN
+        ]
+        return [leader.cause, *(h.cause for h in near)] if near else [leader.cause, "what is not listed"]
+
+
+SLACK_S = 0.001
+"""Stamps are printed to a tenth of a millisecond; sums of them may stand out of a request by so much."""
+
+
+def _seconds(finding: Finding) -> float:
+    if finding.unit == "s":
+        return finding.magnitude
+    return 0.0 if finding.t_from is None or finding.t_to is None else finding.t_to - finding.t_from
+
+
+def _within(headline: str) -> str:
+    """A headline inside a sentence: its first word in small letters, unless it is a name (`CPU`, `H2`, `__ticket_spin_lock`)."""
+    word = headline.split(" ", 1)[0]
+    return f"{word.lower()}{headline[len(word) :]}" if word.istitle() and word.isalpha() else headline
+
+
+def _missing(findings: Sequence[Finding], not_evaluable: Sequence[NotEvaluable]) -> tuple[str, ...]:
+    wanted = [(r.worth, f"{', '.join(r.needs)}: {r.ask}") for f in findings for r in f.would_help]
+    wanted += [(n.worth, f"{', '.join(n.needs)}: {n.ask}") for n in not_evaluable]
+    return tuple(dict.fromkeys(text for _, text in sorted(wanted, key=lambda w: -w[0])))

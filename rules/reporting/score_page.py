@@ -1,0 +1,178 @@
+"""The table of `python -m rules --score` for a terminal, and docs/accuracy.md of the same. The same results give the same text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rules.judging.truth import RESULTS, Compared, Result, Scored
+
+FINGERPRINT = "Fingerprint of the truths: `"
+"""What stands before the fingerprint on the page."""
+
+
+def text(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
+    """Return the table per case, the table per rule, and every wrong blame with its words."""
+    rows = [("case", "result", "first", "without statements", "verdict", "rules: right, partly, silent, wrong")]
+    rows += [(c.name, c.now.result, c.first or "-", _unstated(c), _said(c.now), _counts(c.now)) for c in cases]
+    lines = _aligned(rows)
+    lines += ["", *_aligned([("rule", *RESULTS), *_by_rule(cases)])]
+    for c in cases:
+        lines += [f"WRONG BLAME {c.name}: {why}" for why in c.now.wrong]
+        lines += [f"WRONG BLAME {c.name}, without statements: {why}" for why in _only_unstated(c)]
+        lines += [f"{c.name}: {note}" for note in c.now.notes]
+        if c.truth.exception and c.now.result != "right":
+            lines.append(f"{c.name}: admitted: {c.truth.exception}")
+    lines += [f"left out: {why}" for why in left_out]
+    lines += ["", summary(cases)]
+    return "\n".join(lines) + "\n"
+
+
+def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = "") -> str:
+    """Return docs/accuracy.md. `fingerprint`: that of the truths, by which a page that is out of date is known without scoring."""
+    lines = [
+        "# Accuracy",
+        "",
+        "Made by `python -m rules --score DIR --docs`; do not edit. What the words mean: `add-a-rule.md`.",
+        "A case's truth is written before the library sees it; *first* is what the library said then.",
+        *([f"{FINGERPRINT}{fingerprint}`."] if fingerprint else []),
+        "",
+        "| cases | number | right | partly | silent | wrong blame | first right | admitted exceptions | right without statements |",
+        f"|{'---|' * 9}",
+        *(_total(title, chosen) for title, chosen in _sections(cases)),
+        _total("all", cases),
+        "",
+    ]
+    for title, chosen in _sections(cases):
+        lines += [f"## {title}", "", summary(chosen), ""]
+        lines += _table(
+            ("case", "source", "truth", "verdict", "result", "first", "without statements", "rules right / all"),
+            [
+                (
+                    c.name,
+                    c.truth.source or "-",
+                    _true(c),
+                    _said(c.now),
+                    c.now.result,
+                    c.first or "-",
+                    _unstated(c),
+                    _share(c.now),
+                )
+                for c in chosen
+            ],
+        )
+        lines.append("")
+    lines += ["## By rule", "", *_table(("rule", *RESULTS), _by_rule(cases)), ""]
+    lines += [
+        "## By cause",
+        "",
+        *_table(("true layer", *RESULTS), _by_layer(c for c in cases if not c.truth.healthy)),
+        "",
+    ]
+    wrong = [(c.name, why) for c in cases for why in c.now.wrong]
+    wrong += [(f"{c.name}, without statements", why) for c in cases for why in _only_unstated(c)]
+    lines += ["## Wrong blame", "", *([f"- {name}: {why}" for name, why in wrong] or ["None."]), ""]
+    admitted = [
+        f"- {c.name}: {c.now.result}: {c.truth.exception}"
+        for c in cases
+        if c.truth.exception and c.now.result != "right"
+    ]
+    lines += [f"## Admitted exceptions: {len(admitted)}", "", *(admitted or ["None."]), ""]
+    open_ = [
+        f"- {c.name}: {note}"
+        for c in cases
+        if not (c.truth.exception and c.now.result != "right")
+        for note in c.now.notes
+    ]
+    lines += ["## Other than expected", "", *(open_ or ["Nothing."]), ""]
+    if left_out:
+        lines += ["## Left out", "", *(f"- {why}" for why in left_out), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def summary(cases: Sequence[Scored]) -> str:
+    """Return one line: how many cases of each result."""
+    found = Counter(c.now.result for c in cases)
+    first = Counter(c.first for c in cases)
+    told = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
+    return f"{len(cases)} cases: {told}."
+
+
+def _sections(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
+    """Cases by the folder they lie in, incidents before healthy evidence, in the order of their names."""
+    found: dict[tuple[bool, str], list[Scored]] = {}
+    for c in cases:
+        folder = c.name.partition("/")[0] if "/" in c.name else ""
+        found.setdefault((c.truth.healthy, folder), []).append(c)
+    for (healthy, folder), chosen in sorted(found.items()):
+        yield ("Healthy evidence" if healthy else "Incidents") + (f": {folder}" if folder else ""), chosen
+
+
+def _total(title: str, cases: Sequence[Scored]) -> str:
+    """One row: how many of each result; without statements a case in which nobody stated anything counts as it is."""
+    now = Counter(c.now.result for c in cases)
+    cells = [
+        title,
+        str(len(cases)),
+        f"{now['right']} ({100 * now['right'] / max(len(cases), 1):.0f} %)",
+        *(str(now[r]) for r in RESULTS[1:]),
+        str(sum(c.first == "right" for c in cases)),
+        str(sum(bool(c.truth.exception) and c.now.result != "right" for c in cases)),
+        str(sum((c.unstated or c.now).result == "right" for c in cases)),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _by_rule(cases: Iterable[Scored]) -> list[tuple[str, ...]]:
+    found: dict[str, Counter[str]] = {}
+    for c in cases:
+        for rule, result in c.now.rules.items():
+            found.setdefault(rule, Counter())[result] += 1
+    return [(rule, *(str(found[rule][r]) for r in RESULTS)) for rule in sorted(found)]
+
+
+def _by_layer(cases: Iterable[Scored]) -> list[tuple[str, ...]]:
+    found: dict[str, Counter[Result]] = {}
+    for c in cases:
+        found.setdefault(c.truth.layer or "not named", Counter())[c.now.result] += 1
+    return [(layer, *(str(found[layer][r]) for r in RESULTS)) for layer in sorted(found)]
+
+
+def _said(made: Compared) -> str:
+    return made.state + (f" {made.hypothesis}" if made.hypothesis else "")
+
+
+def _true(case: Scored) -> str:
+    t = case.truth
+    if t.healthy:
+        return "healthy"
+    return " ".join(x for x in (t.state, t.hypothesis, f"({t.layer})" if t.layer else None) if x) or "rules only"
+
+
+def _unstated(case: Scored) -> str:
+    if case.unstated is None:
+        return "-"
+    return case.unstated.result if case.unstated.state == case.now.state else f"{case.unstated.result}: {_said(case.unstated)}"  # fmt: skip
+
+
+def _only_unstated(case: Scored) -> list[str]:
+    return [why for why in (case.unstated.wrong if case.unstated else ()) if why not in case.now.wrong]
+
+
+def _counts(made: Compared) -> str:
+    found = Counter(made.rules.values())
+    return " ".join(str(found[r]) for r in RESULTS)
+
+
+def _share(made: Compared) -> str:
+    return f"{sum(r == 'right' for r in made.rules.values())} / {len(made.rules)}"
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    return lines + [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]

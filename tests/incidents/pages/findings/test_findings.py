@@ -1,0 +1,106 @@
+"""Disputes, and findings taken along as text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from incidents.models.judging.finding import Dispute
+from tests.incidents.conftest import make_room
+from tests.incidents.pages import reports
+from tests.incidents.pages.conftest import client_of
+
+
+def copy(room, name, *args):
+    answer = client_of(room).get(reverse(name, args=(room.incident.slug, *args)))
+    assert answer.status_code == 200
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    return answer.content.decode()
+
+
+def test_a_dispute_needs_a_reason_and_keeps_the_page(judged):
+    address = reverse("dispute", args=[judged.slug, reports.CAUSE_KEY])
+    answer = client_of(judged.investigator).post(address, {"reason": "  "})
+    assert answer.status_code == 422
+    assert "This field is required" in answer.content.decode()
+    assert not Dispute.objects.filter(finding__key=reports.CAUSE_KEY).exists()
+
+
+def test_a_dispute_stands_in_the_drawer_and_marks_the_row(judged):
+    client = client_of(judged.investigator)
+    address = reverse("dispute", args=[judged.slug, reports.CAUSE_KEY])
+    part = client.post(address, {"reason": "The map is of another start."}, headers={"HX-Request": "true"})
+    assert part.status_code == 200
+    assert "The map is of another start." in part.content.decode()
+    assert client.get(reverse("room", args=[judged.slug])).content.decode().count(">disputed<") == 2
+    again = client.post(address, {"reason": "And once more."})
+    assert again.status_code == 422
+    assert "You dispute this finding already." in again.content.decode()
+    assert "And once more." in again.content.decode()  # what was typed is still there
+
+
+def test_a_dispute_is_taken_back(judged):
+    client = client_of(judged.investigator)
+    address = reverse("dispute", args=[judged.slug, reports.CHURN_KEY])
+    assert client.post(address, {"withdraw": "1"}).status_code == 302
+    assert ">disputed<" not in client.get(reverse("room", args=[judged.slug])).content.decode()
+
+
+def test_a_finding_as_text_carries_claim_bound_lines_hash_limits_and_link(judged):
+    text = copy(judged.viewer, "finding-copy", reports.CAUSE_KEY, "text")
+    sha256 = judged.lead.incident.artifacts.get(number=1).sha256
+    assert max(len(line) for line in text.splitlines() if not line.startswith("http")) <= 80
+    for part in (
+        "2.473 s to attach a DISM segment",
+        sha256,
+        "truss-listener.txt",
+        "One traced login.",
+        "Bound: 2.473 s",
+    ):
+        assert part in text
+    assert "      11 | 3731/1: 11.7921 shmat(16777281, 0x3C0000000, IPC_ALLOC) = 0x3C0000000" in text
+    assert f"http://testserver/rooms/{judged.slug}/findings/{reports.CAUSE_KEY}/" in text
+
+
+def test_a_clearing_as_text_carries_its_bound(judged):
+    text = copy(judged.viewer, "finding-copy", reports.CLEAR_KEY, "text")
+    assert "at most 0.080 s of 1.872 s" in text
+    assert "in the one login traced on both" in text
+
+
+def test_a_finding_as_markdown_quotes_in_a_fence(judged):
+    text = copy(judged.viewer, "finding-copy", reports.CAUSE_KEY, "markdown")
+    fence = text.split("```")
+    assert len(fence) == 5
+    assert "IPC_ALLOC" in fence[1]
+    assert judged.lead.incident.artifacts.get(number=4).sha256 in text
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_the_verdict_is_copied_with_what_carries_and_what_limits_it(judged, form):
+    text = copy(judged.viewer, "verdict-copy", form).replace("\\", "")
+    for part in ("up to 2.473 s", "IPC_ALLOC", "at most 0.080 s of 1.872 s", "vmstat 5 12", "≤ 2.473 s"):
+        assert part in text.replace("\n", " ")
+
+
+def test_there_is_no_verdict_to_copy_before_the_first_judgement(db):
+    room = make_room()
+    answer = client_of(room).get(reverse("verdict-copy", args=[room.incident.slug, "text"]))
+    assert answer.status_code == 409
+    assert "Nothing was judged yet" in answer.content.decode()
+
+
+def test_from_a_finding_one_asks_for_what_would_help_and_says_what_it_means(judged):
+    address = reverse("finding", args=[judged.slug, reports.CAUSE_KEY])
+    text = client_of(judged.investigator).get(address, headers={"HX-Request": "true"}).content.decode()
+    asked = re.search(r'href="(/rooms/[^"]+/requests/new/[?]ask=[^"]+)"', text)
+    said = re.search(r'href="(/rooms/[^"]+/board/say/[?]finding=[^"]+)"', text)
+    assert asked
+    assert said
+    for link in (asked[1], said[1]):
+        assert client_of(judged.investigator).get(link).status_code == 200
+    seen = client_of(judged.viewer).get(address, headers={"HX-Request": "true"}).content.decode()
+    assert "/requests/new/" not in seen
+    assert "/board/say/" not in seen

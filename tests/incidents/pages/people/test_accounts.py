@@ -1,0 +1,72 @@
+"""The first administrator, health, and pages of errors."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from incidents.actions import accounts
+from tests.incidents.conftest import make_user
+
+GOOD = {"username": "root", "email": "", "password": "correct horse battery"}
+
+
+@pytest.mark.django_db
+def test_the_link_makes_an_administrator_once_and_signs_in():
+    link = str(accounts.first_admin_link())
+    client = Client()
+    page = client.get(link)
+    assert page.status_code == 200
+    assert page["Referrer-Policy"] == "strict-origin"  # the path, which is the secret, goes nowhere
+    assert client.post(link, GOOD)["Location"] == "/"
+    assert User.objects.get().is_superuser
+    assert client.get("/").status_code == 200
+    assert Client().get(link).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_weak_password_is_refused_and_the_name_kept():
+    link = str(accounts.first_admin_link())
+    answer = Client().post(link, GOOD | {"password": "short"})
+    assert answer.status_code == 422
+    assert 'value="root"' in answer.content.decode()
+    assert "short" not in answer.content.decode().replace("too short", "")
+    assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_link_is_dead_once_there_is_an_administrator():
+    link = str(accounts.first_admin_link())
+    make_user(is_superuser=True)
+    assert Client().get(link).status_code == 404
+    assert Client().post(link, GOOD).status_code == 404
+
+
+@pytest.mark.django_db
+def test_too_many_tries_are_refused():
+    client = Client()
+    statuses = [client.get("/first/nonsense/").status_code for _ in range(22)]
+    assert statuses[0] == 404
+    assert statuses[-1] == 429
+
+
+@pytest.mark.django_db
+def test_health_is_told_to_anybody():
+    assert Client().get("/healthz").json() == {"ok": True}
+
+
+@pytest.mark.django_db
+def test_sign_in_pages_wear_the_house_style_and_no_inline_code():
+    from tests.incidents.pages.room.test_room import INLINE
+
+    for address in ("/accounts/login/", "/accounts/password/reset/", "/nothing/here/"):
+        text = Client().get(address).content.decode()
+        assert "css/tokens.css" in text, address
+        assert INLINE.findall(text) == [], address
+    client = Client()
+    client.force_login(make_user())
+    for address in ("/accounts/email/", "/accounts/password/change/", "/accounts/2fa/", "/accounts/logout/"):
+        answer = client.get(address, follow=True)
+        assert answer.status_code == 200, address
+        assert INLINE.findall(answer.content.decode()) == [], address

@@ -1,0 +1,63 @@
+"""Trees of collecting tools: host, day and zone from their structure."""
+
+from __future__ import annotations
+
+import pytest
+
+from parsers.containers.collectors import Tree, collector_of, names_a_zone
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        (
+            "sosreport-db-1-02345678-2021-11-20-abcdefg/sos_commands/memory/free_-m",
+            {"collector": "sosreport", "host": "db-1", "os": "linux", "date": "2021-11-20"},
+        ),
+        (
+            "sosreport-db1.123-20150309141530/proc/meminfo",
+            {"collector": "sosreport", "host": "db1", "os": "linux", "date": "2015-03-09"},
+        ),
+        (
+            "osw/archive/oswiostat/DB1_iostat_13.12.02.1100.dat",
+            {"collector": "OSWatcher", "host": "db1", "date": "2013-12-02"},
+        ),
+        (
+            "ExaWatcher/Vmstat.ExaWatcher/2019_04_12_18_16_31_VmstatExaWatcher_cel01.example.org.dat",
+            {"collector": "ExaWatcher", "host": "cel01.example.org", "os": "linux", "date": "2019-04-12"},
+        ),
+        (
+            "explorer.84f1c2a0.sun1-2008.11.07.10.15/sysinfo/uname-a.out",
+            {"collector": "explorer", "host": "sun1", "os": "solaris", "date": "2008-11-07"},
+        ),
+        (
+            "rac2.tfa_srdc_dbperf_Fri_Nov_6_10_15_00_CET_2020.zip!rac2/alert_X.log",
+            {"collector": "AHF", "host": "rac2", "date": "2020-11-06"},
+        ),
+        ("logs/vmstat.txt", {}),
+        ("oswbb/README.txt", {}),
+    ],
+)
+def test_a_path_says_host_and_day(path, told):
+    assert Tree().told(path).as_json() == told
+
+
+def test_a_zone_is_learnt_from_files_and_links_and_holds_for_its_tree():
+    tree = Tree()
+    tree.learn(
+        "sosreport-a-2021-11-20-abcdefg/sos_commands/systemd/timedatectl", "  Time zone: Europe/Warsaw (CET, +0100)\n"
+    )
+    tree.learn_link("sosreport-b-2021-11-20-abcdefg/etc/localtime", "../usr/share/zoneinfo/Asia/Tokyo")
+    tree.learn("explorer.84f1c2a0.c-2008.11.07.10.15/etc/TIMEZONE", "# x\nTZ=US/Eastern\nCMASK=022\n")
+    tree.learn("d/etc/timezone", "Nowhere/Land\n")
+    assert tree.told("sosreport-a-2021-11-20-abcdefg/proc/meminfo").tz == "Europe/Warsaw"
+    assert tree.told("sosreport-b-2021-11-20-abcdefg/proc/meminfo").tz == "Asia/Tokyo"
+    assert tree.told("explorer.84f1c2a0.c-2008.11.07.10.15/x").tz == "US/Eastern"
+    assert tree.told("d/x").tz is None
+
+
+def test_the_collector_is_the_one_most_paths_speak_for():
+    assert collector_of(["oswvmstat/h_vmstat_13.12.02.1100.dat", "readme"]) == "OSWatcher"
+    assert collector_of(["vmstat.txt"]) is None
+    assert names_a_zone("x/etc/timezone")
+    assert not names_a_zone("x/etc/passwd")

@@ -1,0 +1,13 @@
+"""What the facts beside counters of kstat mean."""
+
+from __future__ import annotations
+
+from tests.parsers.formats.told_rows import asks, clock, notes, rows_of
+
+CHECKERS = {
+    "rows": rows_of("counters", "line_no", "sample", "grp", "item", "name", "value", "unit", "mode", "delta"),
+    "asks": asks,
+    "clock": clock,
+    "notes": notes,
+}
+WAIVED: dict[str, str] = {}

@@ -1,0 +1,131 @@
+"""Control groups: lines rebuilt from the columns, and what damage does to them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.reading import read
+from parsers.tables.parquet import scan
+from parsers.text.source import Hints
+from tests.parsers.formats.evidence import parse_bytes, read_bytes
+
+KEYS = st.sampled_from(["usage_usec", "nr_periods", "nr_throttled", "throttled_usec", "throttled_time"])
+
+
+@settings(max_examples=40, deadline=None, database=None)
+@given(st.lists(st.tuples(KEYS, st.integers(0, 2**53)), min_size=1, max_size=8))
+def test_keys_come_out_of_the_columns_again(rows):
+    text = "".join(f"/sys/fs/cgroup/db/cpu.stat:{k} {v}\n" for k, v in rows)
+    found = parse_bytes(text.encode(), "cgroup", "linux").tables["counters"]
+    assert found.select("item", "name", "value").rows() == [("/db", k, float(v)) for k, v in rows]
+
+
+@pytest.mark.parametrize(("text", "num"), [("max 100000", None), ("150000 100000", 1.5), ("-1", None)])
+def test_a_quota_is_cores_or_nothing(text, num):
+    rows = read_bytes(f"/sys/fs/cgroup/db/cpu.max:{text}\n".encode()).table("params")
+    assert rows.select("scope", "entity", "name", "value", "num").rows() == [("cgroup", "/db", "cpu.max", text, num)]
+
+
+def test_a_file_is_named_by_its_command():
+    told = read_bytes(b"2147483648\n", Hints(kind="cgroup", command="cat /sys/fs/cgroup/db/memory.current"))
+    assert told.table("counters").select("item", "name", "value", "unit").rows() == [
+        ("/db", "memory.current", 2147483648.0, "B")
+    ]
+
+
+def test_a_value_without_a_name_is_unknown():
+    reading = read_bytes(b"2147483648\nmax\n", Hints(kind="cgroup"))
+    assert reading.account.account.unknown == 2
+    assert reading.account.tables == {}
+
+
+def test_keys_alone_tell_their_file():
+    rows = read_bytes(b"usage_usec 7\nnr_periods 2\nnr_throttled 1\nthrottled_usec 9\n").table("counters")
+    assert rows["unit"].to_list() == ["us", None, None, "us"]
+    assert rows["item"].null_count() == 4
+
+
+def test_a_cut_line_is_unknown():
+    reading = read_bytes(b"nr_periods 200\nnr_throttled 35\nthrottled_us")
+    assert len(reading.table("counters")) == 2
+    assert reading.account.account.unknown == 1
+
+
+def test_the_throttle_of_version_1_speaks_as_io_stat_does():
+    at = "/sys/fs/cgroup/blkio/db/blkio.throttle."
+    lines = (
+        f"{at}io_service_bytes:8:16 Read 10\n{at}io_service_bytes:8:16 Write 20\n{at}io_service_bytes:8:16 Total 30\n"
+        f"{at}io_serviced:8:16 Write 2\n{at}io_service_bytes:Total 30\n{at}write_bps_device:8:16 4096\n{at}read_iops_device:8:16 50\n"
+    )
+    reading = read_bytes(lines.encode())
+    assert reading.table("counters").select("item", "name", "value", "unit", "mode").rows() == [
+        ("/db 8:16", "rbytes", 10.0, "B", "total"),
+        ("/db 8:16", "wbytes", 20.0, "B", "total"),
+        ("/db 8:16", "wios", 2.0, None, "total"),
+    ]
+    assert reading.table("params").select("entity", "name", "num").rows() == [
+        ("/db", "io.max 8:16 wbps", 4096.0),
+        ("/db", "io.max 8:16 riops", 50.0),
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_the_counters_of_the_whole_host_are_no_control_group():
+    reading = read_bytes(
+        b"nr_free_pages 4381\nnr_zone_inactive_anon 7\nanon 3\nfile 4\nkernel_stack 5\noom_kill 0\npgfault 99\n"
+    )
+    assert "counters" not in reading.account.tables
+
+
+PRESSURE = "some avg10=61.50 avg60=40.25 avg300=9.00 total=77\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"/proc/pressure/cpu:{line}\n" for line in PRESSURE.splitlines()),
+        f"==> /proc/pressure/cpu <==\n{PRESSURE}",
+        f"$ cat /proc/pressure/cpu\n{PRESSURE}",
+    ],
+)
+def test_the_pressure_of_a_host_is_named_as_that_of_a_group(text: str):
+    reading = read_bytes(text.encode())
+    rows = reading.table("counters").select("item", "name", "value", "mode").rows()
+    assert rows[:2] == [
+        (None, "cpu.pressure.some.avg10", 61.5, "level"),
+        (None, "cpu.pressure.some.avg60", 40.25, "level"),
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_a_file_of_an_archive_is_named_by_its_path(tmp_path):
+    path = tmp_path / "member"
+    path.write_text(PRESSURE)
+    read(path, Hints(), tmp_path / "reading", name="sosreport-db1/proc/pressure/memory")
+    rows = scan(tmp_path / "reading", "counters").select("item", "name").collect().rows()
+    assert rows[1] == (None, "memory.pressure.some.avg60")
+
+
+def test_values_under_prompts_belong_to_the_directory_that_was_gone_to():
+    text = (
+        "[root@h ~]# cd /sys/fs/cgroup/db.slice\n[root@h db.slice]# cat memory.max\nmax\n"
+        "[root@h db.slice]# cat memory.current\n2047483648\n[root@h db.slice]# cat /sys/fs/cgroup/memory.high\n1024\n"
+    )
+    reading = read_bytes(text.encode())
+    assert reading.table("params").select("entity", "name", "num").rows() == [
+        ("/db.slice", "memory.max", None),
+        ("/", "memory.high", 1024),
+    ]
+    assert reading.table("counters").select("item", "name", "value").rows() == [
+        ("/db.slice", "memory.current", 2047483648)
+    ]
+    assert reading.account.account.unknown == 0
+
+
+def test_what_grep_could_not_read_is_no_figure():
+    text = b"memory.stat:cache 4096\ngrep: memory.force_empty: Invalid argument\nmemory.numa_stat:total=0 N0=0\nmemory.stat:rss 1\n"
+    reading = read_bytes(text)
+    assert reading.table("counters")["name"].to_list() == ["cache", "rss"]
+    assert reading.account.account.unknown == 0

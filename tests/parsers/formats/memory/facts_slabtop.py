@@ -1,0 +1,11 @@
+"""What the facts beside kernel caches mean."""
+
+from __future__ import annotations
+
+from tests.parsers.formats.told_rows import notes, rows_of
+
+CHECKERS = {
+    "counters": rows_of("counters", "sample", "item", "name", "value", "unit"),
+    "notes": notes,
+}
+WAIVED: dict[str, str] = {}

@@ -1,0 +1,127 @@
+"""Tables of somebody's own: guessed, asked about, and read as the answer says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parsers.columns.column_roles import Columns, said
+from parsers.text.source import Hints, Limits
+from tests.parsers.formats.evidence import read_bytes
+
+FEW = settings(max_examples=30, deadline=None, database=None)
+
+
+@FEW
+@given(
+    cells=st.lists(st.tuples(st.integers(-(10**6), 10**6), st.floats(0, 1e6)), min_size=3, max_size=20),
+    separator=st.sampled_from([",", ";", "\t", "|"]),
+)
+def test_the_cells_come_out_again(cells, separator):
+    lines = [separator.join(("ts", "count", "load"))]
+    lines += [separator.join((str(1598877345 + n), str(a), f"{b:.3f}")) for n, (a, b) in enumerate(cells)]
+    reading = read_bytes("\n".join(lines).encode())
+    assert reading.account.kind == "csv"
+    rows = reading.table("counters").sort("line_no", "name", maintain_order=True)
+    assert rows["value"].to_list() == pytest.approx([x for a, b in cells for x in (a, round(b, 3))])
+    assert rows["t_local"].to_list() == [1598877345.0 + n for n in range(len(cells)) for _ in range(2)]
+
+
+TABLE = b"when,what,a,b\n10:15:00,x,1,2\n10:15:05,y,3,4\n10:15:10,x,5,6\n"
+
+
+def test_the_answer_is_followed():
+    told = Hints(columns="time=when elapsed=b:ms label=what", date="2021-11-20", tz="Asia/Tokyo")
+    reading = read_bytes(TABLE, told)
+    rows = reading.table("conn_times")
+    assert rows["elapsed_s"].to_list() == [0.002, 0.004, 0.006]
+    assert rows["series"].to_list() == ["x", "y", "x"]
+    assert rows["t_local"][0] == 1637403300.0
+    assert "columns" not in [q["ask"] for q in reading.account.parts[0].facts.get("questions", [])]
+
+
+def test_an_answer_without_sense_is_said_and_the_guess_stays():
+    reading = read_bytes(TABLE, Hints(columns="elapsed=nothing"))
+    assert any("there is no column 'nothing'" in n.text for n in reading.account.notes)
+    assert reading.account.tables == {"counters": 6}
+
+
+def test_the_order_of_day_and_month_can_be_said():
+    content = b"stamp;n\n07/04/2008 10:15;1\n08/04/2008 10:15;2\n09/04/2008 10:15;3\n"
+    months = [
+        (read_bytes(content, Hints(date_order=order)).table("counters")["t_local"][1] or 0)
+        - (read_bytes(content, Hints(date_order=order)).table("counters")["t_local"][0] or 0)
+        for order in ("dmy", "mdy")
+    ]
+    assert months == [86400.0, 31 * 86400.0]
+
+
+def test_a_repeated_header_and_a_ragged_row():
+    content = (
+        b"t,v\n1598877345,1\nt,v\n1598877346,2\n1598877347\n1598877348,3\n1598877349,4\n1598877350,5\n1598877351,5\n"
+    )
+    reading = read_bytes(content)
+    assert reading.table("counters")["value"].to_list() == [1, 2, 3, 4, 5, 5]
+    assert (reading.account.account.read, reading.account.account.unknown) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("time=1 elapsed=3:ms label=2", Columns(time=0, elapsed=2, unit_s=1e-3, label=1)),
+        ("time=ts values=cpu,3", Columns(time=0, values=(1, 2))),
+        ("elapsed=cpu", Columns(elapsed=1)),
+    ],
+)
+def test_words_and_columns(text, columns):
+    names = ["ts", "cpu", "load 1"]
+    assert said(text, names) == columns
+    assert said(columns.words(names), names) == columns
+
+
+@pytest.mark.parametrize("text", ["when=1", "time=9", "nonsense", ""])
+def test_words_without_sense(text):
+    with pytest.raises(ValueError, match=r"no `role=column`|no column"):
+        said(text, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Dear all, it is slow.\nRegards, Anna\nBy the way, thanks\n",
+        b"root:x:0:0:root:/root:/bin/sh\n" * 5,
+        b"a b c\n" * 5,
+    ],
+)
+def test_what_is_no_table_is_not_claimed(content):
+    assert read_bytes(content).account.kind is None
+
+
+@pytest.mark.parametrize("cut", [250, 399, 400, 401, 731])
+def test_a_cut_behind_the_head_changes_only_the_tail(cut):
+    lines = ["ts;what;a;b", *(f"{1598877345 + n};x{n % 3};{n},5;{n * n}" for n in range(900))]
+    whole = read_bytes("\n".join(lines).encode()).table("counters")
+    part = read_bytes("\n".join(lines[:cut]).encode()).table("counters")
+    assert part.sort("line_no", "name").equals(whole.filter(whole["line_no"] <= cut).sort("line_no", "name"))
+    blocks = read_bytes("\n".join(lines).encode(), limits=Limits(block_bytes=700)).table("counters")
+    assert blocks.sort("line_no", "name").equals(whole.sort("line_no", "name"))
+
+
+@pytest.mark.parametrize(
+    ("stamps", "seconds"),
+    [
+        (["11:59:58 PM", "12:00:01 AM", "12:30:00 PM"], [86398.0, 86401.0, 131400.0]),
+        (["11:59:58 a.m.", "12:00:01 p.m."], [43198.0, 43201.0]),
+    ],
+)
+def test_a_clock_of_twelve_hours_tells_the_time_of_day(stamps, seconds):
+    rows = "".join(f"{stamp};{n},5\n" for n, stamp in enumerate(stamps, start=1))
+    reading = read_bytes(f"zeit;last\n{rows}".encode(), Hints(kind="csv", columns="time=1 value=2"))
+    assert reading.table("counters")["t_local"].to_list() == seconds
+
+
+def test_an_hour_that_a_clock_of_twelve_has_not_gives_no_time():
+    reading = read_bytes(b"zeit;last\n13:00:00 PM;1\n1:00:00 PM;2\n", Hints(kind="csv", columns="time=1 value=2"))
+    assert reading.table("counters")["t_local"].to_list() == [46800.0]
+    assert [note.line_from for note in reading.account.notes if note.kind == "unknown"] == [2]

@@ -1,0 +1,182 @@
+"""What holds for every format, whatever the bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from parsers.registry import all_formats
+from parsers.text.source import Hints, Limits
+from tests.parsers.formats.evidence import Run, facts_of, parse_bytes, read_bytes, same_tables, without_notes
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+FORMATS = [(form.kind, form.variant) for form, _ in all_formats()]
+EVERY = pytest.mark.parametrize(("kind", "variant"), FORMATS, ids=lambda x: x)
+FEW = settings(
+    max_examples=int(os.environ.get("EXHIBIT_EXAMPLES", "8")),
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+NOTED = ("unknown", "damaged", "elided")
+
+
+def exceptions(kind: str, name: str) -> Any:
+    """What `facts_<kind>.py` says about the kind: AHEAD names columns that depend on later lines of the file by their
+    meaning, AHEAD_IF is a pattern of bytes without which it does not hold, HEAD_DECIDES is true where the first lines
+    decide what all are, REPAIRED is true where a paste is repaired and sorted if it is one run.
+    """
+    return getattr(facts_of(kind), name, ())
+
+
+@cache
+def samples(kind: str, variant: str) -> tuple[bytes, ...]:
+    """The smaller corpus texts that this variant reads."""
+    texts = [p.read_bytes() for p in sorted((CORPUS / kind).glob("*.txt"))]
+    runs = [(text, parse_bytes(text, kind, variant)) for text in texts if len(text) < 20_000]
+    return tuple(text for text, run in runs if run and run.tables.keys() - {"notes"})
+
+
+def check(run: Run | None, content: bytes) -> None:
+    """Every line is in the account once, and what was not read is noted."""
+    if run is None:
+        return
+    account = run.batch.account
+    assert account.lines == run.lines
+    if not content.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\n" in content:
+        assert run.lines == content.count(b"\n") + (not content.endswith(b"\n"))
+    noted = {line for n in run.batch.notes if n.kind in NOTED for line in range(n.line_from, n.line_to + 1)}
+    assert len(noted) >= account.unknown + account.damaged + account.elided
+    for rows in run.tables.values():
+        assert (rows["line_no"] >= 1).all()
+        assert (rows["line_end"] >= rows["line_no"]).all()
+        assert (rows["line_end"] <= run.lines).all()
+
+
+def rows_of(content: bytes, kind: str, variant: str, **limits: int) -> dict[str, pl.DataFrame]:
+    run = parse_bytes(content, kind, variant, dress=(), **limits)
+    assert run is not None
+    return run.tables
+
+
+@EVERY
+@FEW
+@given(content=st.one_of(st.binary(max_size=600), st.text(max_size=400).map(str.encode)))
+def test_no_bytes_crash_it(kind, variant, content):
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_no_damage_crashes_it_and_every_line_is_accounted_for(kind, variant, data):
+    content = data.draw(st.sampled_from(samples(kind, variant)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content)))
+        size = data.draw(st.integers(0, 40))
+        content = content[:at] + data.draw(st.binary(max_size=20)) + content[at + size :]
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_shuffled_lines_crash_nothing(kind, variant, data):
+    lines = data.draw(st.sampled_from(samples(kind, variant))).splitlines(keepends=True)
+    content = b"".join(data.draw(st.lists(st.sampled_from(lines), max_size=30)))
+    check(parse_bytes(content, kind, variant), content)
+
+
+@EVERY
+@FEW
+@given(data=st.data())
+def test_a_cut_changes_only_the_tail(kind, variant, data):
+    if exceptions(kind, "HEAD_DECIDES"):
+        return  # the samples are shorter than what decides: the kind's own test cuts a longer one
+    content = data.draw(st.sampled_from(samples(kind, variant)))
+    cut = data.draw(st.integers(1, len(content)))
+    whole, part = rows_of(content, kind, variant), rows_of(content[:cut], kind, variant)
+    if "syscalls" in whole:  # excerpts that were sorted into each other: what stands before depends on what comes
+        assume(whole["syscalls"].sort("seq")["line_no"].is_sorted())
+    border = content[:cut].count(b"\n")
+    # A record that the cut goes through belongs to the tail from its first line on.
+    every = [*whole.values(), *part.values()]
+    open_rows = [r.filter((pl.col("line_no") <= border) & (pl.col("line_end") > border))["line_no"] for r in every]
+    # What a mail has broken is joined by the breaks of all of the paste.
+    notes = [r["notes"] for r in (whole, part) if "notes" in r]
+    open_rows += [n.filter(pl.col("kind") == "repaired")["line_no"] for n in notes]
+    tail = min([border + 1, *(int(x) for numbers in open_rows for x in numbers)])
+    for name in (whole.keys() | part.keys()) - {"notes"}:
+        condition = exceptions(kind, "AHEAD_IF")
+        ahead = exceptions(kind, "AHEAD") if not condition or re.search(condition, content) else ()
+        before, after = (
+            r[name].filter(pl.col("line_end") < tail).drop(c for c in ahead if c in r[name].columns)
+            if name in r
+            else None
+            for r in (whole, part)
+        )
+        if before is None or after is None:
+            assert (0 if before is None else len(before)) == (0 if after is None else len(after))
+        else:
+            assert before.equals(after), (name, border)
+
+
+@EVERY
+def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
+    for content in samples(kind, variant):
+        plain = rows_of(content, kind, variant)
+        windows = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+        blanks = content.replace(b"\r\n", b"\n").replace(b"\n", b" \t \n")
+        assert same_tables(plain, rows_of(windows, kind, variant))
+        assert same_tables(plain, rows_of(blanks, kind, variant))
+
+
+@EVERY
+def test_block_sizes_give_identical_tables(kind, variant):
+    for content in samples(kind, variant):
+        plain = rows_of(content, kind, variant)
+        assert same_tables(plain, rows_of(content, kind, variant, block_bytes=len(content) // 5))
+    many = b"".join(samples(kind, variant))
+    many = many * (120_000 // len(many) + 1)
+    one = parse_bytes(many, kind, variant)
+    other = parse_bytes(many, kind, variant, block_bytes=30_000)
+    assert one is not None
+    assert other is not None
+    assert same_tables(one.tables, other.tables)
+    assert one.batch == other.batch
+
+
+@EVERY
+def test_runs_give_the_same_rows(kind, variant):
+    """A run ends somewhere in the middle, and what is carried goes through JSON."""
+    for content in samples(kind, variant):
+        if len(content) < 400 or exceptions(kind, "REPAIRED"):
+            continue
+        hints = Hints(kind=kind, variant=variant)
+        one = read_bytes(content, hints)
+        if any(note.kind == "repaired" for note in one.account.notes):
+            continue  # a paste is repaired where all of it is at hand
+        many = read_bytes(content, hints, Limits(run_bytes=len(content) // 4))
+        assert one.account.account == many.account.account
+        assert same_tables(without_notes(one.tables), without_notes(many.tables))
+
+
+@EVERY
+def test_encodings_change_no_row(kind, variant):
+    for content in samples(kind, variant):
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            continue
+        plain = without_notes(rows_of(content, kind, variant))
+        assert same_tables(plain, without_notes(rows_of(text.encode("utf-8-sig"), kind, variant)))
+        assert same_tables(plain, without_notes(rows_of(text.encode("utf-16"), kind, variant)))

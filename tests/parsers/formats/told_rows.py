@@ -1,0 +1,37 @@
+"""Facts that are whole rows: a list of lists beside the sample, in the order of the lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.parsers.formats.evidence import Reading
+
+Check = Callable[[Reading, list[list[Any]]], None]
+
+
+def rows_of(table: str, *columns: str) -> Check:
+    """All rows of a table, these columns of them."""
+
+    def check(reading: Reading, value: list[list[Any]]) -> None:
+        rows = reading.table(table).sort("line_no", maintain_order=True).select(columns)
+        assert [list(row) for row in rows.iter_rows()] == value
+
+    return check
+
+
+def notes(reading: Reading, value: list[list[Any]]) -> None:
+    """All notes as [first line, last line, kind]."""
+    assert [[n.line_from, n.line_to, n.kind] for n in reading.account.notes] == value
+
+
+def asks(reading: Reading, value: list[str]) -> None:
+    """What a person is asked, the zone apart."""
+    questions = reading.account.parts[0].facts.get("questions", [])
+    # The zone is asked for wherever none is printed: `test_clocks_of_kinds.py` says for which kinds.
+    assert [q["ask"] for q in questions if q["ask"] != "tz"] == value
+
+
+def clock(reading: Reading, value: str) -> None:
+    """The kind of all clocks."""
+    assert {d.kind for d in reading.account.parts[0].domains} == {value}

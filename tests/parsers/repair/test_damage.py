@@ -1,0 +1,125 @@
+"""What a paste does to a text: each damage of `damages.py` to each kind, by real samples.
+
+`damage.json` says what comes of each: `recovered` (all rows are there, values equal), `left unknown` (some rows or values are
+not, or a note on their line says not to trust them; both if dialects differ), or that it cannot happen to the kind.
+`docs/damage.md` is made of it. Nothing changes silently: a row that no row of the undamaged sample is like, a loss without a
+note or an account that does not add up fails. What is known to fall short stands under `open` with its reason, what no text
+could show under `cannot_show`; both fail here once they no longer do.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parsers.layout.recognition import recognise
+from parsers.registry import all_formats
+from parsers.text.source import Head, Hints
+from tests.parsers.formats.evidence import Run, read_bytes
+from tests.parsers.repair.damaged_rows import Outcome, anatomy, compare, read
+from tests.parsers.repair.damages import DAMAGES, NEVER, Anatomy, Damage
+
+HERE = Path(__file__).parent
+CORPUS = HERE.parents[1] / "corpus"
+SAID: dict[str, Any] = json.loads((HERE / "damage.json").read_text(encoding="utf-8"))
+TABLE: dict[str, dict[str, Any]] = SAID["kinds"]
+NO_LINES = {"pcap"}
+"""Kinds of binary files: nobody pastes them."""
+
+
+@cache
+def sample(kind: str, name: str) -> tuple[Anatomy, Run]:
+    lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    run = read(lines, kind, variant(kind, name))
+    return anatomy(lines, run), run
+
+
+@cache
+def variant(kind: str, name: str) -> str:
+    """The dialect of the undamaged sample: what a person would say of a paste that shows none."""
+    lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return str(recognise(Head(lines), kinds=[kind]).claims[0].variant)
+
+
+def damaged(kind: str, name: str, damage: Damage) -> Outcome | None:
+    clean, run = sample(kind, name)
+    lines = damage.work(clean)
+    if lines is None or kind in NEVER.get(damage.name, {}):
+        return None
+    # What cuts the last line takes its end with it.
+    return compare(clean, run, read(lines, kind, variant(kind, name), "" if damage.name == "cut" else "\n"), damage)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda d: d.name)
+@pytest.mark.parametrize("kind", sorted(TABLE))
+def test_a_damage_to_a_kind(kind: str, damage: Damage) -> None:
+    known = {
+        w: why for key in ("open", "cannot_show") for w, why in TABLE[kind].get(key, {}).get(damage.name, {}).items()
+    }
+    states = set()
+    # For some damages the first samples have not what they need.
+    for name in [*TABLE[kind]["samples"], *TABLE[kind].get("also", {}).get(damage.name, [])]:
+        found = damaged(kind, name, damage)
+        if found is None:
+            continue
+        if name in known:
+            assert found.wrong or found.untold, f"{kind}/{name}: no longer falls short of {known[name]!r}"
+            assert "account" not in found.untold
+            continue
+        assert not found.wrong, f"{kind}/{name}: rows that the undamaged text has not: {found.wrong[:3]}"
+        assert not found.untold, f"{kind}/{name}: {found.untold}: {found.lost[:3]}"
+        states.add(found.state)
+    states |= {"left unknown"} if known else set()
+    assert TABLE[kind]["cells"][damage.name] == (sorted(states, reverse=True) or ["cannot happen"])
+
+
+def test_the_table_has_every_kind_and_every_damage():
+    assert set(TABLE) == {form.kind for form, _ in all_formats()} - NO_LINES
+    for kind, said in TABLE.items():
+        assert list(said["cells"]) == [d.name for d in DAMAGES], kind
+        assert said["samples"], kind
+
+
+def test_the_words_of_the_page_are_those_of_the_damages():
+    assert SAID["damages"] == {d.name: {"words": d.words, "needs": d.needs} for d in DAMAGES}
+    assert SAID["never"] == NEVER
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "stamp"),
+    [
+        ("vmstat", "linux-1s-repeated-header", "Sat Feb 30 11:00:00 EST 2013"),
+        ("mpstat", "smartos-16cpu-shifted-ids", "Sat Feb 30 11:00:00 EST 2013"),
+        ("vmstat", "linux-1s-repeated-header", "# Starting Time:  02/30/2019 18:16:32"),
+        ("vmstat", "linux-1s-repeated-header", "Sat 31 Apr 2013 11:00:00 AM EST"),
+    ],
+)
+def test_a_day_that_no_calendar_has_is_left_unknown(kind, name, stamp):
+    text = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8")
+    clean, dated = (read_bytes(t.encode(), Hints(kind=kind)) for t in (text, f"{stamp}\n{text}"))
+    measured = [c for c in clean.table(kind).columns if c not in ("line_no", "line_end", "t_local")]
+    assert dated.error is None
+    assert dated.table(kind).select(measured).equals(clean.table(kind).select(measured))
+    assert dated.account.account.lines == len(text.splitlines()) + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("vmstat", "linux-1s-repeated-header"), ("mpstat", "smartos-16cpu-shifted-ids"), ("ps", "macos-ef-40")],
+)
+@pytest.mark.parametrize(
+    "worn",
+    [lambda x: f"> {x}\n", lambda x: f"{x}\r\n", lambda x: f"{x}\n\n", lambda x: f"{x}\n{x}\n"],
+    ids=["quoted", "windows", "blank lines", "doubled"],
+)
+def test_what_a_paste_wears_is_taken_off(kind, name, worn):
+    """Through the whole way of a file: dress, parts, notes."""
+    lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    clean = read_bytes("".join(f"{line}\n" for line in lines).encode(), Hints(kind=kind)).table(kind)
+    dressed = read_bytes("".join(worn(line) for line in lines).encode(), Hints(kind=kind)).table(kind)
+    left_out = ["line_no", "line_end"]
+    assert dressed.drop(left_out).equals(clean.drop(left_out))
