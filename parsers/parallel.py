@@ -32,9 +32,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from parsers.allocator import lean
+from parsers.declarations import Counter
 from parsers.layout.parts import fallen
 from parsers.layout.tails import strange_tail
-from parsers.registry import Counter
 from parsers.tables import parquet
 from parsers.tables.rows import JSON, Batch, Domain, Sink, State, Tables
 from parsers.text.notes import LineAccount

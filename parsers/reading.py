@@ -19,13 +19,14 @@ from typing import Any
 import polars as pl
 
 from parsers import errors, parallel
+from parsers.declarations import Format
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
 from parsers.layout.line_owners import own_of
 from parsers.layout.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.layout.recognition import Recognised, recognise
 from parsers.layout.tails import strange_tail
 from parsers.provenance.prompts import Lead
-from parsers.registry import ENOUGH, Format, Ranked, choose
+from parsers.registry import ENOUGH, Ranked, choose
 from parsers.tables import parquet
 from parsers.tables.clock_domains import date_question, is_zone, year_of, zone_question
 from parsers.tables.rows import Domain, State, Tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from parsers.formats.network.packets.lines import SERVICES
+from parsers.columns.services import SERVICES
 
 _SCOPE = r"%[^:\]]+"
 

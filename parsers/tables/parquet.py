@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from parsers.containers.disk import sync
 from parsers.tables.schema import schema
 
 GROUP_ROWS = 25_000
@@ -131,15 +132,6 @@ def _encoding(field: pa.Field) -> str | None:
 
 def batch_file(reading: Path, table: str, batch: int) -> Path:
     return reading / table / f"{batch:06}.parquet"
-
-
-def sync(path: Path) -> None:
-    """Force a file or a folder's entries to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def load_manifest(reading: Path) -> dict[str, Any] | None:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from parsers.containers.disk import sync
 from parsers.errors import LimitExceeded
-from parsers.tables.parquet import sync
 from parsers.text import html
 from parsers.text.source import Limits
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from parsers.__main__ import main
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables import parquet
 
 CORPUS = Path(__file__).parent.parent / "corpus"

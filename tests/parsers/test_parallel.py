@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks import shapes
 from parsers import parallel
+from parsers.declarations import Counter
 from parsers.reading import Progress, read
-from parsers.registry import Counter
 from parsers.text.source import Hints, Limits
 
 SIZE = 600_000

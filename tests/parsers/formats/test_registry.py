@@ -6,8 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from parsers.declarations import Claim, Format
 from parsers.errors import AmbiguousFormat, UnknownFormat
-from parsers.registry import Claim, Format, Ranked, all_formats, choose, rank
+from parsers.registry import Ranked, all_formats, choose, rank
 from parsers.text.source import Head, Hints
 
 

@@ -24,7 +24,7 @@ import polars as pl
 from parsers.clocks import stamp_falls
 from parsers.clocks.yearless import clock_seconds, day_seconds
 from parsers.columns.small_texts import share
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.tables.rows import Domain, State, Tables, line_span
 from parsers.text.source import Head, Source

@@ -22,7 +22,7 @@ import re
 from typing import Any
 
 from parsers.columns.small_texts import Rows, by_lines, number, whole
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -26,7 +26,7 @@ import re
 from typing import Any
 
 from parsers.columns.small_texts import Rows, by_lines, whole
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -35,13 +35,6 @@ ENGLISH = {word: level for level, words in _FOREIGN.items() for word in words.sp
 TRANSLATED = rf"^(.{{0,200}}?)({FOREIGN})[ \u00a0]?: {{2}}(\S.*)$"
 """Only for lines that no English level has: some catalogues leave LOG and FATAL as they are."""
 
-THROUGH_SYSLOG = (
-    r"^(?:<[0-9]{1,3}>)?(?:([A-Z][a-z]{2}) +([0-9]{1,2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})"
-    r"|([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2}(?:\.[0-9]{1,9})?)(Z|[+-][0-9]{2}:?[0-9]{2})?)"
-    r" [^ :]{1,255} [^ :=\[]{1,64}\[([0-9]{1,10})\]: \[[0-9]{1,12}-([0-9]{1,6})\] ?(.*)$"
-)
-"""A line that the server gave to syslog: two sorts of stamps, process, number of the piece of a message (`[7-2]`), text."""
-
 _OPS = (
     ("received", r"^connection received: "),
     ("authenticated", r"^connection authenticated: "),

@@ -28,6 +28,7 @@ import polars as pl
 
 from parsers.clocks import stamp_falls
 from parsers.columns.small_texts import share
+from parsers.declarations import Claim, Format
 from parsers.formats.databases.postgres.lines import (
     AT,
     ENGLISH,
@@ -40,7 +41,6 @@ from parsers.formats.databases.postgres.lines import (
     said,
     timed,
 )
-from parsers.registry import Claim, Format
 from parsers.secrets import sql
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source

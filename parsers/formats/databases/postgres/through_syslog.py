@@ -20,9 +20,10 @@ import re
 import polars as pl
 
 from parsers.clocks import stamp_falls, yearless
+from parsers.columns.server_log_lines import THROUGH_SYSLOG
 from parsers.columns.small_texts import share
-from parsers.formats.databases.postgres.lines import AT, EPOCH, LEVELS, STDERR, THROUGH_SYSLOG, prefixed, said, timed
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
+from parsers.formats.databases.postgres.lines import AT, EPOCH, LEVELS, STDERR, prefixed, said, timed
 from parsers.secrets import sql
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source

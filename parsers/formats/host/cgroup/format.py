@@ -33,7 +33,7 @@ import polars as pl
 
 from parsers.clocks.snapshots import marked
 from parsers.columns import counter_rows, grid
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -26,8 +26,8 @@ import re
 from typing import Any
 
 from parsers.columns.small_texts import Rows, kilobytes, number, share, whole
+from parsers.declarations import Claim, Format
 from parsers.formats.host.hostinfo import lscpu_translated
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import WALL_BASE, wall_seconds

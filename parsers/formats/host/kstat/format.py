@@ -29,7 +29,7 @@ import polars as pl
 from parsers.clocks.snapshots import MARK, marked
 from parsers.columns import counter_rows
 from parsers.columns.small_texts import share
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 
 from parsers.columns.small_texts import Settings, number, share
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

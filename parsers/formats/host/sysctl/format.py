@@ -24,7 +24,7 @@ import re
 import polars as pl
 
 from parsers.columns.small_texts import Settings, share
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -24,7 +24,7 @@ import polars as pl
 
 from parsers.clocks import yearless
 from parsers.columns.stack_rows import records
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

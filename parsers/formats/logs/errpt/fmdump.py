@@ -31,7 +31,7 @@ import polars as pl
 from parsers.clocks import stamp_falls
 from parsers.clocks.yearless import clock_seconds, day_seconds
 from parsers.columns.stack_rows import records
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables, line_span
 from parsers.text.source import Head, Source
 from parsers.text.times import MONTHS, WALL_BASE, span_s

@@ -26,7 +26,7 @@ import polars as pl
 
 from parsers.clocks import stamp_falls, yearless
 from parsers.columns.small_texts import Rows, share, whole
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import WALL_BASE, month, span_s, wall_seconds

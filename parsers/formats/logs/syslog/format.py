@@ -29,9 +29,9 @@ import re
 import polars as pl
 
 from parsers.clocks import yearless
+from parsers.columns.server_log_lines import THROUGH_SYSLOG
 from parsers.columns.small_texts import share
-from parsers.formats.databases.postgres.lines import THROUGH_SYSLOG
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import MONTHS, WALL_BASE, span_s

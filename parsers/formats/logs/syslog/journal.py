@@ -25,7 +25,7 @@ import polars as pl
 
 from parsers.clocks import stamp_falls
 from parsers.columns.stack_rows import records
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables, line_span
 from parsers.text.source import Head, Source
 from parsers.text.times import WALL_BASE, span_s

@@ -28,6 +28,7 @@ from itertools import pairwise
 from typing import Any
 
 from parsers.columns.small_texts import Rows, number, share, whole
+from parsers.declarations import Claim, Format
 from parsers.formats.memory.ipcs.columns import (
     BY_COUNT,
     COLUMNS,
@@ -42,7 +43,6 @@ from parsers.formats.memory.ipcs.columns import (
     TIMED,
     TITLES,
 )
-from parsers.registry import Claim, Format
 from parsers.tables.clock_domains import question
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source

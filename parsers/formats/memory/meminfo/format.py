@@ -30,8 +30,8 @@ import polars as pl
 
 from parsers.clocks.snapshots import MARK, marked
 from parsers.columns.small_texts import share
+from parsers.declarations import Claim, Format
 from parsers.formats.memory.meminfo.translated import HEAD, LABEL, LABELS, NAMES, headings
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

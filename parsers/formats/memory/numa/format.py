@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 
 from parsers.columns.small_texts import Rows, kilobytes, number, share, whole
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -31,8 +31,8 @@ from itertools import pairwise
 import polars as pl
 
 from parsers.columns.small_texts import share
+from parsers.declarations import Claim, Format
 from parsers.formats.memory.pmap.mappings import named
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

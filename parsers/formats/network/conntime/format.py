@@ -35,7 +35,7 @@ from collections import Counter
 import polars as pl
 
 from parsers.clocks import oracle_stamps, stamp_falls
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import rejoin
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.notes import ELISION

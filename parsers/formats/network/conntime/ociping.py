@@ -20,7 +20,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import WALL_BASE, month, span_s, wall_seconds

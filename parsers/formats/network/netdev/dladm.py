@@ -25,7 +25,7 @@ import polars as pl
 
 from parsers.clocks.snapshots import marked
 from parsers.columns import grid
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -32,8 +32,8 @@ import polars as pl
 from parsers.clocks.snapshots import MARK, marked
 from parsers.columns import counter_rows, grid
 from parsers.columns.endpoints import address, port
+from parsers.declarations import Claim, Format
 from parsers.formats.network.netstat.translated import ABOVE, STATES
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -21,9 +21,9 @@ import re
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.network.packets.lines import complete, spelled
 from parsers.formats.network.packets.rows import Capture
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables, line_span
 from parsers.text.source import Head, Source
 

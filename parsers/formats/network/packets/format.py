@@ -31,6 +31,7 @@ from collections.abc import Callable
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.network.packets.lines import (
     COLUMNS_OF_WIRESHARK,
     LAYERS_END,
@@ -49,7 +50,6 @@ from parsers.formats.network.packets.lines import (
     tshark,
 )
 from parsers.formats.network.packets.rows import Capture
-from parsers.registry import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.tables.rows import State, Tables, line_span
 from parsers.text.source import Head, Source

@@ -28,7 +28,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.tables.rows import Domain, State, Tables, line_span
 from parsers.text.source import Head, Source

@@ -24,9 +24,9 @@ from dataclasses import asdict, dataclass, field, fields
 import polars as pl
 
 from parsers.clocks import oracle_stamps
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.shared import log_xml as oracle_xml
 from parsers.formats.oracle.shared import values as oracle_values
-from parsers.registry import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables

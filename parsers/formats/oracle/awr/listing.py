@@ -24,9 +24,9 @@ from typing import Any
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.shared import sqlplus
 from parsers.formats.oracle.shared.figures import figure, seconds
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.tables.schema import schema
 from parsers.text.source import Head, Source

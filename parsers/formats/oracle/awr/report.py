@@ -26,12 +26,12 @@ from typing import Any
 import polars as pl
 
 from parsers.clocks import oracle_stamps
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.awr import sections as awr_sections
 from parsers.formats.oracle.awr import tables as awr_tables
 from parsers.formats.oracle.awr import waits as awr_waits
 from parsers.formats.oracle.shared import sqlplus
 from parsers.formats.oracle.shared.figures import figure
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.tables.schema import schema
 from parsers.text.source import Head, Source

@@ -26,9 +26,9 @@ from typing import Any
 import polars as pl
 
 from parsers.clocks import oracle_stamps
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.listener_log.wrapped_entries import BEGINS, ENDS, mend
 from parsers.formats.oracle.shared import log_xml as oracle_xml
-from parsers.registry import Claim, Format
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source

@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass, field, fields
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.shared import values as oracle_values
-from parsers.registry import Claim, Format
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.notes import ELISION

@@ -26,7 +26,7 @@ from typing import Any
 import polars as pl
 
 from parsers.clocks import oracle_stamps
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables
 from parsers.tables.schema import schema

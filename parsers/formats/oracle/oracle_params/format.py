@@ -24,9 +24,9 @@ from typing import Any
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.oracle.shared import sqlplus
 from parsers.formats.oracle.shared import values as oracle_values
-from parsers.registry import Claim, Format
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source

@@ -28,7 +28,7 @@ from typing import Any
 import polars as pl
 
 from parsers.clocks import oracle_stamps
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source

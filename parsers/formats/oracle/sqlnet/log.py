@@ -21,7 +21,7 @@ from typing import TypedDict
 import polars as pl
 
 from parsers.clocks import oracle_stamps, stamp_falls
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables

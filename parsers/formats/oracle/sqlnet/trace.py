@@ -27,6 +27,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
+from parsers.declarations import Claim, Counter, Format
 from parsers.formats.oracle.sqlnet import (
     between as net_between,
 )
@@ -48,7 +49,6 @@ from parsers.formats.oracle.sqlnet import (
 from parsers.formats.oracle.sqlnet import (
     threads as net_threads,
 )
-from parsers.registry import Claim, Counter, Format
 from parsers.secrets import connect_descriptors
 from parsers.secrets.masks import mask_text
 from parsers.tables.rows import Domain, State, Tables

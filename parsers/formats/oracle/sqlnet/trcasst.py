@@ -19,7 +19,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE, rejoin
 from parsers.secrets import connect_descriptors
 from parsers.tables.rows import Domain, State, Tables

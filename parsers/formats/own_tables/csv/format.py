@@ -38,7 +38,7 @@ from parsers.columns.column_roles import (
     suggested,
     wall,
 )
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.notes import ELISION
 from parsers.text.source import Head, Source

@@ -23,7 +23,7 @@ from typing import Any
 import polars as pl
 
 from parsers.columns.column_roles import LOOKED_AT, STAMPS, Columns, gathered, kind_of, said, suggested, wall
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.notes import ELISION
 from parsers.text.source import Head, Source

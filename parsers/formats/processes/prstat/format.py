@@ -33,6 +33,7 @@ import polars as pl
 from parsers.clocks.sample_stamps import unstamped
 from parsers.clocks.snapshots import marked
 from parsers.columns import grid
+from parsers.declarations import Claim, Format
 from parsers.formats.processes.prstat import cpu_head, topas
 from parsers.formats.processes.shared.process_columns import (
     HEADING,
@@ -44,7 +45,6 @@ from parsers.formats.processes.shared.process_columns import (
     seconds,
     secrets,
 )
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 

@@ -29,8 +29,8 @@ import polars as pl
 
 from parsers.clocks.snapshots import MARK, marked
 from parsers.columns import grid
+from parsers.declarations import Claim, Format
 from parsers.formats.processes.shared.process_columns import HEADING, facts, heading_of, rows, secrets
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables, line_span
 from parsers.text.source import Head, Source
 

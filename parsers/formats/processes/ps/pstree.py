@@ -23,8 +23,8 @@ from __future__ import annotations
 import re
 
 from parsers.columns.small_texts import Rows, share, whole
+from parsers.declarations import Claim, Format
 from parsers.formats.processes.shared.process_columns import secrets
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 

@@ -28,8 +28,8 @@ import re
 import polars as pl
 
 from parsers.columns.stack_rows import nested, records
+from parsers.declarations import Claim, Format
 from parsers.formats.processes.shared.process_columns import program
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.notes import ELISION
 from parsers.text.source import Head, Source

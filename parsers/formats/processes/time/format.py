@@ -24,7 +24,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.notes import ELISION
 from parsers.text.source import Head, Source

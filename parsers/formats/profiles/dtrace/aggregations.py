@@ -31,8 +31,8 @@ import polars as pl
 
 from parsers.clocks import stamp_falls
 from parsers.columns.stack_rows import records
+from parsers.declarations import Claim, Format
 from parsers.formats.profiles.dtrace.rows import BUCKET, HIST_HEAD, histograms, stacks, without_strangers
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import MONTHS, WALL_BASE, span_s, wall_seconds

@@ -25,7 +25,7 @@ import re
 import polars as pl
 
 from parsers.columns.stack_rows import nested, records
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -25,7 +25,7 @@ import re
 import polars as pl
 
 from parsers.columns.grid import REST, WORD, cut, keys, tables, under
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 

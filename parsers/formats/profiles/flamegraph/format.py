@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 from parsers.columns.stack_rows import KERNEL_MODULE
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.repair.rewrap import PASTE
 from parsers.tables.rows import State, Tables, line_span
 from parsers.text.notes import ELISION

@@ -29,12 +29,12 @@ import re
 
 from parsers.clocks.sample_stamps import STAMP
 from parsers.columns import grid
+from parsers.declarations import Claim, Format
 from parsers.formats.sampling.iostat.lines import AIX_BLOCK, ANY, CONFIG, GROUP, TITLE
 from parsers.formats.sampling.iostat.repair import begins
 from parsers.formats.sampling.iostat.reports import read_text
 from parsers.formats.sampling.shared import section_rows, sysstat_json
 from parsers.formats.sampling.shared.section_rows import Found
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -10,8 +10,8 @@ from parsers.clocks.sample_stamps import DAY, place, report, stamped
 from parsers.columns import grid
 from parsers.formats.sampling.iostat.lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of, of_long
 from parsers.formats.sampling.iostat.repair import mended, without_remarks
-from parsers.formats.sampling.sar.lines import BANNER, banner_rows
 from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banners import BANNER, banner_rows
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
 from parsers.provenance.prompts import prompt_of

@@ -31,6 +31,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import DAY, STAMP, of_day, place, running, stamped
 from parsers.columns import grid
+from parsers.declarations import Claim, Counter, Format
 from parsers.formats.sampling.mpstat import json_output as mpstat_json
 from parsers.formats.sampling.mpstat.columns import (
     AVERAGE,
@@ -45,7 +46,6 @@ from parsers.formats.sampling.mpstat.columns import (
 from parsers.formats.sampling.mpstat.lines import BANNER, STATE_CHANGE, TITLE, banners, mended, without_dots
 from parsers.formats.sampling.shared import aix_configuration, whole_numbers
 from parsers.formats.sampling.shared.aix_configuration import CONFIGURATION
-from parsers.registry import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.tables.schema import schema
 from parsers.text.source import Head, Source

@@ -28,10 +28,10 @@ import re
 import polars as pl
 
 from parsers.columns import grid
+from parsers.declarations import Claim, Format
 from parsers.formats.sampling.nmon import clock as nmon_clock
 from parsers.formats.sampling.nmon.columns import IOSTAT, MPSTAT, PS, VMSTAT, base_of, figure
 from parsers.formats.sampling.shared.disk_names import part_of
-from parsers.registry import Claim, Format
 from parsers.repair.rewrap import rejoin
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source

@@ -30,14 +30,15 @@ from __future__ import annotations
 import polars as pl
 
 from parsers.columns import grid
+from parsers.declarations import Claim, Format
 from parsers.formats.sampling.sar import clock as sar_clock
 from parsers.formats.sampling.sar import sadf_pairs, sadf_xml
-from parsers.formats.sampling.sar.lines import BEGINS, LOOKS, averages_only, banner_rows, classed, sections_claim
+from parsers.formats.sampling.sar.lines import BEGINS, LOOKS, averages_only, classed, sections_claim
 from parsers.formats.sampling.shared import section_rows, sysstat_json
+from parsers.formats.sampling.shared.banners import banner_rows
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill
 from parsers.provenance.prompts import prompt_of
-from parsers.registry import Claim, Format
 from parsers.repair.rewrap import rejoin
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source

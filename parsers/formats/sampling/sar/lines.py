@@ -8,21 +8,15 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import DAY, day_number, of_day
 from parsers.columns import grid
-from parsers.columns.small_texts import whole
+from parsers.declarations import Claim
 from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banners import BANNER, UNIX_BANNER, to_float
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
-from parsers.registry import Claim
 from parsers.tables.rows import State, Tables
 from parsers.text.notes import ELISION
 from parsers.text.source import Head, Source
 
-BANNER = (
-    r"^[ \t]*Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
-)
-"""Release, host, date, machine, CPUs."""
-
-UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2}))$"
 CONFIG = r"^[ \t]*System [Cc]onfiguration:[ \t]*lcpu="
 _TIME = r"(?:([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[ \t]?([AaPp])\.?[Mm]\.?(?:[ \t]|$))?|([0-9]{9,10})(?:[ \t]|$))"
 TIME = rf"^[ \t]*{_TIME}[ \t]*"
@@ -262,58 +256,6 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     return lines
 
 
-def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add a row of hosts for each banner and configuration line that says something new."""
-    rows = []
-    for line_no, shape, text in (
-        lines.filter(pl.col("shape").is_in(["banner", "config"])).select("line_no", "shape", "line").iter_rows()
-    ):
-        linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
-        row: dict[str, object]
-        if linux:
-            row = {
-                "os": "linux",
-                "os_release": linux[1],
-                "model": linux[4],
-                "ncpu": whole(linux[5]),
-            }
-        elif unix:
-            rest = unix[3].split()
-            system = {"SunOS": "solaris", "HP-UX": "hpux", "AIX": "aix"}[unix[1]]
-            release = f"{rest[1]}.{rest[0]}" if system == "aix" and len(rest) > 2 else rest[0]
-            row = {"os": system, "os_release": release, "model": rest[-1] if system != "aix" else None, "ncpu": None}
-        else:
-            said = dict(re.findall(r"(\w+)=([^ \t]+)", text))
-            row = {
-                "os": "aix",
-                "os_release": None,
-                "model": None,
-                "ncpu": whole(said.get("lcpu")),
-            }
-            row |= {
-                "ent": _float(said.get("ent")),
-                "capped": said.get("mode", "").startswith("Capped") if "mode" in said else None,
-            }
-        if shape == "banner":
-            banner = linux or unix
-            out.fact("host", banner[2] if banner else None)
-            out.fact("os", str(row["os"]))
-            out.fact("os_release", str(row["os_release"]))
-        if row != state.get("said_host") and [row] != [state.get("said_config")]:
-            state["said_host" if shape == "banner" else "said_config"] = row
-            rows.append({"line_no": line_no, **row})
-    if rows:
-        columns = {"line_no": pl.Int64, "os": pl.String, "os_release": pl.String, "model": pl.String, "ncpu": pl.Int64}
-        out.add("hosts", pl.DataFrame(rows, schema=columns | {"ent": pl.Float64, "capped": pl.Boolean}))
-
-
-def _float(text: str | None) -> float | None:
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return None
-
-
 _TASKS = {
     9: "UID TGID TID %usr %system %guest %CPU CPU Command",
     10: "UID TGID TID %usr %system %guest %wait %CPU CPU Command",
@@ -359,7 +301,7 @@ def _proved(rows: pl.DataFrame, state: State) -> str | None:
         return str(state["proved"])
     for cells in rows["words"].to_list():
         heading = _TASKS.get(len(cells))
-        numbers = [_float(c.replace(",", ".")) for c in cells[3:-2]]
+        numbers = [to_float(c.replace(",", ".")) for c in cells[3:-2]]
         if heading and cells[2] == "-" and all(n is not None for n in numbers):
             *shares, total = [n or 0.0 for n in numbers]
             if total > 0 and abs(sum(shares[:3]) - total) < 0.02:

@@ -32,6 +32,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import DAY, STAMP, STARTING, day_number, of_day, place, running, stamped
 from parsers.columns import grid
+from parsers.declarations import Claim, Counter, Format
 from parsers.formats.sampling.shared import aix_configuration, whole_numbers
 from parsers.formats.sampling.shared.aix_configuration import CONFIGURATION
 from parsers.formats.sampling.vmstat import totals as vmstat_totals
@@ -57,7 +58,6 @@ from parsers.formats.sampling.vmstat.lines import (
     refuse,
     sizes,
 )
-from parsers.registry import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.tables.schema import schema
 from parsers.text.source import Head, Source

@@ -29,7 +29,7 @@ import polars as pl
 from parsers.clocks.sample_stamps import unstamped
 from parsers.clocks.snapshots import marked
 from parsers.columns import grid
-from parsers.registry import Claim, Counter, Format
+from parsers.declarations import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.tables.schema import schema
 from parsers.text.source import Head, Source

@@ -24,9 +24,9 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import STAMP, place, stamped
 from parsers.columns import grid
+from parsers.declarations import Claim, Counter, Format
 from parsers.formats.sampling.shared import aix_configuration
 from parsers.formats.sampling.shared.aix_configuration import CONFIGURATION
-from parsers.registry import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -29,9 +29,9 @@ import re
 import polars as pl
 
 from parsers.columns.stack_rows import LOCK, is_kernel, records
+from parsers.declarations import Claim, Format
 from parsers.formats.tracing.perf import call_graph
 from parsers.formats.tracing.perf.symbol_rows import CELLS, MARK, OLD_ROW, PCT, PLAIN_ROW, ROW, SEPARATED, columns_of
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

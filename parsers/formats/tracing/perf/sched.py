@@ -24,7 +24,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Hints, Source
 

@@ -28,8 +28,8 @@ import re
 import polars as pl
 
 from parsers.columns.stack_rows import is_kernel, nested, records
+from parsers.declarations import Claim, Format
 from parsers.formats.tracing.perf import tracepoints
-from parsers.registry import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import span_s

@@ -28,7 +28,7 @@ import re
 
 import polars as pl
 
-from parsers.registry import Claim, Format
+from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 from parsers.text.times import decimal, decimal_sign

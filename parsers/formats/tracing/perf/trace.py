@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.tracing.shared import syscall_args as arg
+from parsers.formats.tracing.shared.c_results import results
 from parsers.formats.tracing.shared.flat_trace import FlatTrace
 from parsers.formats.tracing.shared.syscall_args import ARGS, RET_TEXT
-from parsers.formats.tracing.strace.patterns import results
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

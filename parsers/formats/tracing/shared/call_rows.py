@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from parsers.formats.tracing.shared.peers import peers
 from parsers.formats.tracing.shared.trace_clock import Longs
-from parsers.formats.tracing.truss.rows import peers
 from parsers.tables.rows import State, Tables
 from parsers.text.inline_polars import neighbours, rows_or_null, where, without
 
@@ -63,7 +63,7 @@ _SYSCALLS: list[str | pl.Expr] = [
 Fill = Callable[[pl.DataFrame], pl.DataFrame]
 """Adds what one line says of its own: ret, ret2, fd, fd2, path, arg_id, sem_num, arg_addr, bytes, data, child_pid, and `peer`.
 
-`peer` is a text as `truss_rows.PEER` has it; columns `direct_ip`, `direct_port`, if there, hold an address that the call itself shows.
+`peer` is a text as `peers.PEER` has it; columns `direct_ip`, `direct_port`, if there, hold an address that the call itself shows.
 """
 
 

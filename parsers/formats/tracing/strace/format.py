@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import re
 
+from parsers.declarations import Claim, Counter, Format
+from parsers.formats.tracing.shared.c_results import ANY_TAIL
 from parsers.formats.tracing.strace.counts import is_header
-from parsers.formats.tracing.strace.patterns import ANY_TAIL
 from parsers.formats.tracing.strace.records import DUMP, OPENED, STACK, START
 from parsers.formats.tracing.strace.state import Trace
-from parsers.registry import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from parsers.formats.tracing.shared.c_results import groups, results
 from parsers.text.inline_polars import in_order, spread, where
 
 LINE, FRONT, REST, TAIL = pl.col("line"), pl.col("front"), pl.col("rest"), pl.col("tail")
@@ -30,12 +31,8 @@ PREFIX_FIELDS = ["pid_a", "comm_a", "pid_b", "comm_b", "clock", "epoch", "since_
 
 ANY_HEAD = rf"^{PREFIX}({NAME})$"
 
-VALUE = r"(?:\?|0x[0-9a-f]+|-?[0-9]+)"
 COMMON_TAIL = r"\)[\t ]*= (?:\?|-?[0-9]+|0x[0-9a-f]+)(?: E[A-Z0-9]+ \([^()\"]*\))?(?: <[0-9]+\.[0-9]+>)?$"
 """Without groups: a match without captures takes a quarter of the time."""
-ANY_TAIL = (
-    rf"\)[\t ]*= ({VALUE}(?:<[^\"]*?>)?(?: E[A-Z0-9]+)?(?: \([^\"]*\))?)?(?: <([0-9]+[.,][0-9]+)>| <unavailable>)?$"
-)
 UNFINISHED, DETACHED = " <unfinished ...>", " <detached ...>"
 
 RESUMED = rf"^{PREFIX}<\.\.\. ({NAME}) resumed>"
@@ -72,10 +69,6 @@ _PARTS = LINE.str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("
 """A line parted at its first parenthesis; `rest` is NULL if there is none."""
 
 
-def _groups(column: pl.Expr, pattern: str, fields: list[str]) -> pl.Expr:
-    return column.str.extract_groups(pattern).struct.rename_fields(fields).alias("groups")
-
-
 def _bared(frame: pl.DataFrame) -> pl.DataFrame:
     """Take the parentheses off a difference beside a time of day (-r): they would be taken for the call's."""
     if not frame["line"].str.contains("(+", literal=True).any():
@@ -86,7 +79,7 @@ def _bared(frame: pl.DataFrame) -> pl.DataFrame:
 def shape_of(lines: pl.Series) -> Shape | None:
     """Find the commonest shape among the calls of the first lines; None if there are no calls."""
     parts = _bared(lines.head(SHAPE_LINES).to_frame("line")).select_seq(_PARTS).unnest("parts")
-    found = parts.with_columns_seq(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    found = parts.with_columns_seq(groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     found = found.filter(pl.col("name").is_not_null() & REST.is_not_null())
     if found.is_empty():
         return None
@@ -154,7 +147,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
     fields = ["pid", "stamp", "since", "name"]
     parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
     parts = parts.with_columns_seq(
-        _groups(FRONT, shape.head(), fields),
+        groups(FRONT, shape.head(), fields),
         REST.str.extract(COMMON_TAIL, 0).alias("tail"),
         REST.str.ends_with(UNFINISHED).fill_null(False).alias("open"),
     ).unnest("groups")
@@ -196,22 +189,10 @@ def _prefix() -> list[pl.Expr]:
     ]
 
 
-def results(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what stands behind the last parenthesis of `rest`: tail, ret_text, val, err, elapsed."""
-    frame = frame.with_columns_seq(
-        REST.str.extract(ANY_TAIL, 0).alias("tail"), _groups(REST, ANY_TAIL, ["ret_text", "took"])
-    ).unnest("groups")
-    return frame.with_columns_seq(
-        pl.col("ret_text").str.extract(rf"^({VALUE})", 1).alias("val"),
-        pl.col("ret_text").str.extract(rf"^{VALUE}(?:<[^\"]*?>)? (E[A-Z0-9]+)(?: |$)", 1).alias("err"),
-        pl.col("took").str.replace(",", ".", literal=True).cast(pl.Float64).alias("elapsed"),
-    )
-
-
 def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take calls and first halves of any shape."""
     parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
-    parts = parts.with_columns_seq(_groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    parts = parts.with_columns_seq(groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     parts = results(parts)
     opened = REST.str.ends_with(UNFINISHED.strip()).fill_null(False)
     left = REST.str.ends_with(DETACHED.strip()).fill_null(False)
@@ -237,7 +218,7 @@ def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     some = where(frame, there)
     if some.is_empty():
         return pl.DataFrame(schema=RECORD), frame
-    some = some.with_columns_seq(_groups(LINE, RESUMED, [*PREFIX_FIELDS, "name"])).unnest("groups")
+    some = some.with_columns_seq(groups(LINE, RESUMED, [*PREFIX_FIELDS, "name"])).unnest("groups")
     some = some.with_columns_seq(LINE.str.splitn(" resumed>", 2).struct.field("field_1").alias("rest"))
     some = results(some)
     mask = some.select_seq(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
@@ -253,7 +234,7 @@ def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not there.any():
         return pl.DataFrame(schema=RECORD), frame
     some = frame.with_columns_seq(
-        _groups(pl.when(pl.lit(there)).then(LINE), SIGNAL, [*PREFIX_FIELDS, "mark", "args"])
+        groups(pl.when(pl.lit(there)).then(LINE), SIGNAL, [*PREFIX_FIELDS, "mark", "args"])
     ).unnest("groups")
     known = pl.col("args").str.contains(r"^(?:SIG[A-Z0-9_+]+\b|stopped by|exited with|killed by|superseded by)")
     mask = some.select_seq((pl.col("mark").is_not_null() & known).fill_null(False)).to_series()

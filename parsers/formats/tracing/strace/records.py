@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from parsers.formats.tracing.shared.c_results import ANY_TAIL
 from parsers.formats.tracing.strace import patterns as sl
 from parsers.formats.tracing.strace.counts import Counts
 from parsers.repair import traces
@@ -22,7 +23,7 @@ START = re.compile(
 )
 """The beginning of a record, complete or not."""
 OPENED = re.compile(rf"^{_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>)")
-COMPLETE = re.compile(rf"{sl.ANY_TAIL}|<(?:unfinished|detached) \.\.\.>$|(?:---|\+\+\+)$")
+COMPLETE = re.compile(rf"{ANY_TAIL}|<(?:unfinished|detached) \.\.\.>$|(?:---|\+\+\+)$")
 RESULT = r"\)[\t ]*= (?:\?|-?[0-9]+|0x[0-9a-f]+)(?:<[^\"<>]*>)?(?: E[A-Z0-9]+)?(?: \([^()\"]*\))*(?: <[0-9]+\.[0-9]+>)?"
 BEHIND = re.compile(
     rf"(?:{RESULT}|<unfinished \.\.\.>|[}}A-Z)] ---|[0-9)] \+\+\+)[\t ]+"

@@ -22,11 +22,11 @@ from itertools import islice
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.tracing.shared import syscall_args as arg
 from parsers.formats.tracing.shared.c_arguments import fill as fill_c
 from parsers.formats.tracing.shared.flat_trace import FlatTrace
 from parsers.formats.tracing.truss.errno_names import MACOS, SOLARIS
-from parsers.registry import Claim, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -20,11 +20,11 @@ import re
 
 import polars as pl
 
+from parsers.declarations import Claim, Format
 from parsers.formats.tracing.shared.c_arguments import fill as fill_c
 from parsers.formats.tracing.shared.flat_trace import FlatTrace
 from parsers.formats.tracing.shared.syscall_args import ARGS, FD_CALLS, Names
 from parsers.formats.tracing.truss.errno_names import FREEBSD
-from parsers.registry import Claim, Format
 from parsers.repair.rewrap import rejoin
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source

@@ -79,7 +79,6 @@ KNOWN_DETAIL = (
 ANY_DETAIL = r"^(?:[a-z][A-Za-z_0-9]*(?:=| = |: ).*[=:0-9A-Z]|(?: [ -~]|\\[0abfnrtv]|[0-9A-F]{2}){1,32}$)"
 """The same in general: `name=value`, buffers of -r and -w. Believed only behind a prefix or an indent."""
 
-PEER = r"^AF_INET6?[\t ]+(?:name|to|from) = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
 POLLED = r"^fd=(-?[0-9]+) ev=\S* rev=(\S+)"
 SEMNUM = r"^semnum=([0-9]+)"
 SIGINFO = r"^siginfo: (SIG[A-Z0-9+]+)(?: ([A-Z]+_[A-Z]+))?(?:.*? pid=([0-9]+))?(?:.*? addr=(0x[0-9A-Fa-f]+))?(?:.*? status=(\S+))?"

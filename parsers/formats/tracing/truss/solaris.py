@@ -33,10 +33,10 @@ from __future__ import annotations
 
 import re
 
+from parsers.declarations import Claim, Counter, Format
 from parsers.formats.tracing.truss.counts import HEADERS
 from parsers.formats.tracing.truss.patterns import NAME, PREFIX, STAMPS, TAIL
 from parsers.formats.tracing.truss.state import Trace
-from parsers.registry import Claim, Counter, Format
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from parsers.clocks.stamp_falls import LEAST_S
 from parsers.formats.tracing.shared import trace_clock
+from parsers.formats.tracing.shared.peers import peers
 from parsers.formats.tracing.shared.trace_clock import Longs, Marks
 from parsers.formats.tracing.truss import patterns as tl
 from parsers.formats.tracing.truss import rows
@@ -335,7 +336,7 @@ class Trace:
             self._open_calls(calls)
             if calls["waits"].null_count() < len(calls):
                 calls = calls.filter(pl.col("waits").is_null())
-            calls = rows.peers(calls, self.peers)
+            calls = peers(calls, self.peers)
             self.out.add("syscalls", calls.select_seq(_SYSCALLS))
             if len(lines.signals):
                 signals = _ordered(lines.signals, order, "signal").with_columns_seq(t=pl.col("t_local"))

@@ -117,7 +117,7 @@ def test_it_is_something_else_lists_claims_and_reads_as_was_picked(room):
 
 def test_a_close_race_is_a_question_with_both_readings(room, monkeypatch):
     from parsers import registry
-    from parsers.registry import Claim
+    from parsers.declarations import Claim
 
     rival = registry.modules()[
         [m.__name__ for m in registry.modules()].index("parsers.formats.own_tables.json_lines.format")
