@@ -246,7 +246,7 @@ def test_what_takes_too_long_takes_nobody_with_it(monkeypatch):
 def test_the_child_has_limits():
     """Inside the child, a gigabyte and a half is all there is."""
     program = (
-        "import resource, sys; from incidents import pdf_child; sys.stdin.close();"
+        "import resource, sys; from incidents.content import pdf_child; sys.stdin.close();"
         "\ntry: pdf_child.main()\nexcept ValueError: pass\n"
         "print(resource.getrlimit(resource.RLIMIT_AS)[0], resource.getrlimit(resource.RLIMIT_CPU)[0])"
     )

@@ -32,7 +32,7 @@ OTHER = """
 import asyncio, json, os, sys, django
 django.setup()
 from asgiref.sync import sync_to_async
-from incidents import live
+from incidents.storage import live
 room, user = int(sys.argv[1]), int(sys.argv[2])
 async def story():
     listener = live.Listener(room, user, "")

@@ -123,7 +123,7 @@ def test_a_close_race_is_a_question_with_both_readings(room, monkeypatch):
         [m.__name__ for m in registry.modules()].index("parsers.formats.own_tables.json_lines.format")
     ]
     monkeypatch.setattr(rival, "claim", lambda head: Claim(0.9, "looks like one") if "elapsed" in head.text else None)
-    conntime = next(m for m in registry.modules() if m.__name__.endswith("conntime"))
+    conntime = next(m for m in registry.modules() if m.__name__.endswith("conntime.format"))
     monkeypatch.setattr(conntime, "claim", lambda head: Claim(0.9, "a list") if "elapsed" in head.text else None)
     make_artifact(room, CONNECT_TIMES)
     run_jobs("small")
