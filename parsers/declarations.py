@@ -1,8 +1,51 @@
-"""What a module of `parsers/formats` declares: the format it reads, its counters, and its claim on a file."""
+"""What the modules of `parsers/formats` declare: kinds, the formats that read them, counters, and claims on a file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known about a kind beside its grammar: `KIND` in `parsers/formats/<family>/<kind>/kind.py`.
+
+    The folders give the names of the kind and its family. Beside `kind.py` may stand `terms.txt`, the headings that the
+    glossary explains, and `damage.json`, what a damaged paste does to its samples.
+    """
+
+    title: str = ""
+    """One such artifact in words ("trace of system calls"), where its name says too little."""
+
+    titles: str = ""
+    """Several of them."""
+
+    axis: str = ""
+    """Name of its axis on the timeline, where the kind's name says too little."""
+
+    tracer: str = ""
+    """Name of the tool that slows what it traces; "" if it slows nothing that counts."""
+
+    tools: tuple[str, ...] = ()
+    """Programs that print it, as they stand at a shell prompt."""
+
+    intervals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Tools whose command line ends in a sampling interval, each with its options whose next word is a value."""
+
+    sampled: bool = False
+    """Each run has an interval, a clock and a first sample of its own, so two runs are two outputs."""
+
+    words: tuple[str, ...] = ("error", "code", "signal")
+    """Sorts of glossary entries whose words are explained in its lines."""
+
+    masks_descriptors: bool = False
+    """Its formats mask every connect descriptor themselves."""
+
+    rows_optional: bool = False
+    """Its headings alone may be all there is to read."""
+
+    collect: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Table -> system (`*` for every one) -> the command that collects it, for tables that `rules/collecting` lists nowhere."""
 
 
 @dataclass(frozen=True)

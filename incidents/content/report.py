@@ -17,6 +17,7 @@ from typing import Any
 from django.urls import reverse
 
 from incidents.drawing.shares import Share, shares
+from parsers.kinds import kind_of
 
 Json = dict[str, Any]
 
@@ -90,22 +91,6 @@ NEEDS: dict[str, str] = {
     "seg_groups": "the shared memory segments",
     "statement:work_rate": "how many items are finished per minute",
     "statement:same_connection": "whether both traces show one connection",
-}
-# What carries a verdict, one of them and several.
-KINDS: dict[str, tuple[str, str]] = {
-    "truss": ("trace of system calls", "traces of system calls"),
-    "strace": ("trace of system calls", "traces of system calls"),
-    "pmap": ("memory map", "memory maps"),
-    "sqlnet": ("Oracle Net trace", "Oracle Net traces"),
-    "conntime": ("list of connection times", "lists of connection times"),
-    "dtrace": ("output of DTrace", "outputs of DTrace"),
-    "perf": ("profile of the processors", "profiles of the processors"),
-    "vmstat": ("run of vmstat", "runs of vmstat"),
-    "mpstat": ("run of mpstat", "runs of mpstat"),
-    "iostat": ("run of iostat", "runs of iostat"),
-    "ipcs": ("list of shared memory and semaphores", "lists of shared memory and semaphores"),
-    "sysctl": ("list of kernel settings", "lists of kernel settings"),
-    "nsswitch": ("list of name sources (nsswitch)", "lists of name sources (nsswitch)"),
 }
 GROUPS: dict[str, str] = {
     "cause": "Causes",
@@ -635,7 +620,9 @@ class Outlook:
         elsewhere = any(claim.raw.get("facts", {}).get("id_mismatch") for claim in carrying)
         said = []
         for kind, n in Counter(kinds.get(number, "") for number in sorted(cited)).items():
-            one, many = KINDS.get(kind, (f"{kind} artifact".strip(), f"{kind} artifacts".strip()))
+            known = kind_of(kind)
+            one = known.title or f"{kind} artifact".strip()
+            many = known.titles or f"{kind} artifacts".strip()
             other = " of another start" if elsewhere and kind == "pmap" else ""
             said.append(f"{'one' if n == 1 else n} {one if n == 1 else many}{other}")
         leader = str((self.report.get("verdict") or {}).get("hypothesis") or "")

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from incidents.drawing import windows
 from incidents.drawing.lane import Drawing, Lane, Window
 from incidents.drawing.registry import lanes
+from parsers.kinds import kind_of
 from rules import registry
 from rules.engine.read import ReadOnly
 
@@ -29,13 +30,6 @@ MOST_OFFERED = 400
 WALL = ("wall-utc", "wall-local")
 #: The frame of series without a clock.
 ORDER = "order"
-
-KINDS = {
-    "truss": "system calls",
-    "strace": "system calls",
-    "sqlnet": "Oracle Net trace",
-    "listener_log": "listener log",
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,7 @@ def title(frame: Frame, report: Json) -> str:
     named = []
     for clock in frame.clocks:
         kind: str = kinds.get(clock["artifact"]) or "unknown evidence"
-        what = KINDS.get(kind, kind)
+        what = kind_of(kind).axis or kind
         words = f"{clock['host'] or 'unknown host'}, {what}"
         if words not in named:
             named.append(words)

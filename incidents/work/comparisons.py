@@ -22,6 +22,7 @@ from incidents.drawing.frames import WALL
 from incidents.drawing.overviews import count
 from incidents.drawing.series import Side
 from incidents.work import analysis
+from parsers.kinds import kind_of
 from rules.case import phases
 from rules.case.case import Case
 from rules.engine.read import ReadOnly
@@ -45,15 +46,6 @@ MOST_DOTS = 1_500
 MOST_CALLS = 25
 MOST_COUNTERS = 120
 MOST_SHOWN = 40
-TRACERS = {
-    "truss": "system call trace",
-    "strace": "system call trace",
-    "dtrace": "DTrace",
-    "dtruss": "system call trace",
-    "sqlnet": "Oracle Net trace",
-    "perf_script": "profile",
-    "sql_trace": "SQL trace",
-}
 
 
 def tables() -> list[str]:
@@ -223,7 +215,7 @@ def _artifacts(side: Side, report: Mapping[str, Any]) -> list[Mapping[str, Any]]
 
 
 def _traced(side: Side, report: Mapping[str, Any]) -> set[str]:
-    return {TRACERS[row["kind"]] for row in _artifacts(side, report) if row.get("kind") in TRACERS}
+    return {tracer for row in _artifacts(side, report) if (tracer := kind_of(row.get("kind")).tracer)}
 
 
 def _hours(side: Side, report: Mapping[str, Any]) -> tuple[datetime, datetime] | None:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from parsers.kinds import kind_of
 from parsers.layout.line_owners import Bools, all_hits, hits, own_of, owns, silent
 from parsers.layout.recognition import Recognised, recognise
 from parsers.provenance.collect_marks import Section, sections
@@ -38,9 +39,6 @@ from parsers.text.source import HEAD_BYTES, Head, Hints, Position, TextFile
 WINDOW_BYTES = 64 * 1024 * 1024
 WINDOW_LINES = 3_000_000
 """So many lines are laid out at once, however short they are."""
-
-SAMPLED_KINDS = frozenset({"vmstat", "mpstat", "iostat", "sar", "prstat"})
-"""Each run of these has an interval, a clock and a first sample of its own, so two of them are two outputs."""
 
 ALONE = 0.5
 """A claim on a single line must be so strong, and so must one behind a prompt."""
@@ -548,7 +546,7 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     if int(prose[first:behind].sum()) > own > 0:
         return None
     found = _cut(scan, first, behind, kind)
-    sampled = kind in SAMPLED_KINDS or prose[first:behind].any()
+    sampled = kind_of(kind).sampled or prose[first:behind].any()
     if len(found) > 1 or (sampled and len(_at_prompts(scan, found)) > 1):
         return None
     # Where somebody writes around it, strange lines behind a blank one are no lines that happen to have no pattern.

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from parsers.kinds import kinds
 from parsers.secrets.scan import masked
 from parsers.text.source import Hints
 from parsers.text.times import month, wall_seconds
@@ -21,19 +22,18 @@ from parsers.text.times import month, wall_seconds
 LEAD_LINES = 12
 """No more lines than these above an output are looked at."""
 
-_TOOLS = (
-    "adrci arcstat asmcmd awk bash bpftrace cat cd coreadm crsctl curl cut date dbx df dladm dmesg dtrace dtruss du echo"
-    " egrep entstat errpt ethtool export fdisk fgrep find fmdump for free fuser gdb getconf grep gstack gunzip gzcat gzip head"
-    " hostname ifconfig intrstat iostat ip ipcrm ipcs isainfo kill ksh kstat less lgrpinfo limit locale lockstat ls"
-    " lscpu lslpp lsnrctl lsof lparstat lsps lspv ltrace mdb metastat more mpstat ndd netstat nfsstat nice nicstat nl nm nmon"
-    " nohup nslookup nstat ntpq numactl numastat opatch oradebug oslevel pargs perf pfiles pgrep pflags pidstat ping"
-    " plockstat plimit pldd pmap poolstat prctl preap procfiles procmap proctree procstack projects prstat prtconf"
-    " prtdiag ps psig psrinfo psrset pstack ptree ptime pvs pwdx route sadf sar script sed sh slabtop sleep snoop sort"
-    " sqlplus srvctl ss ssh strace strings stty su sudo svmon svcs swap sysctl sysdef tail taskset tcpdump tee time"
-    " timeout tnsping top topas traceroute truss tshark tusc ulimit uname uptime vi vim vmo vmstat w watch wc which"
+_PROGRAMS = (
+    "asmcmd awk bash cat cd coreadm crsctl curl cut date dbx df du echo egrep export fdisk fgrep find for gdb"
+    " grep gunzip gzcat gzip head hostname intrstat ipcrm isainfo kill ksh less locale ls lslpp lspv ltrace"
+    " mdb metastat more ndd nfsstat nice nicstat nl nm nohup nslookup ntpq opatch oradebug oslevel pargs pgrep"
+    " pflags pldd poolstat preap projects psig psrset pvs pwdx route script sed sh sleep sort sqlplus srvctl"
+    " ssh strings stty su sudo svcs sysdef tail taskset tee timeout traceroute vi vim vmo w watch wc which"
     " while who xargs zfs zoneadm zpool"
 )
-_PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS.split())})"
+"""Programs that stand at prompts and are no kind's tool."""
+
+_TOOLS = sorted({*_PROGRAMS.split(), *(tool for kind in kinds().values() for tool in kind.tools)})
+_PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS)})"
 _COMMAND = r"(?P<command>[^\s|].*)"
 
 # A prompt that names somebody or some place may have any command; a bare sign only one that is known.
@@ -91,28 +91,12 @@ _SYNTHETIC = re.compile(
     r"^(?:Linux|SunOS|AIX|HP-UX) (?:OSWbb|OSW|ExaWatcher)\b.*|^# *(?:Starting|Collection) [Tt]ime:? .*|^SNAP_INTERVAL +[0-9]+$"
 )
 
-_INTERVAL = {
-    "vmstat",
-    "mpstat",
-    "iostat",
-    "sar",
-    "prstat",
-    "pidstat",
-    "nicstat",
-    "arcstat",
-    "zpool",
-    "kstat",
-    "topas",
-    "lparstat",
+_INTERVALS: dict[str, tuple[str, ...]] = {
+    "nicstat": (),
+    "zpool": (),
+    **{tool: valued for kind in kinds().values() for tool, valued in kind.intervals.items()},
 }
-_VALUED = {  # options whose next word is no interval
-    "vmstat": ("-S", "-p"),
-    "iostat": ("-g", "-o", "-j", "-p"),
-    "mpstat": ("-P", "-I", "-o"),
-    "sar": ("-o", "-f", "-s", "-e", "-i", "-P", "-n", "-I", "-m"),
-    "prstat": ("-p", "-P", "-u", "-U", "-n", "-s", "-S", "-C", "-j", "-k", "-z", "-h"),
-    "pidstat": ("-p", "-C", "-G", "-T", "-U"),
-}
+"""Tools whose command line ends in an interval -> options whose next word is none."""
 
 
 @dataclass(frozen=True)
@@ -271,11 +255,11 @@ def interval_of(command: str) -> float | None:
     (5.0, 10.0, None, None)
     """
     tool = tool_of(command)
-    if tool not in _INTERVAL:
+    if tool not in _INTERVALS:
         return None
     words = re.split(r"[|;>&]", command)[0].split()
     begin = next(i for i, w in enumerate(words) if w.strip("'\"").rpartition("/")[2] == tool)
-    valued, skip = _VALUED.get(tool, ()), False
+    valued, skip = _INTERVALS.get(tool, ()), False
     for word in words[begin + 1 :]:
         number = word.strip("'\"")
         if skip:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
+from typing import Any
 
+from parsers.kinds import folders
 from parsers.reference.confusion import confusion, matrix
 from parsers.registry import all_formats
 from parsers.tables.schema import COMMON, TABLES, Column
@@ -80,8 +82,15 @@ def _list(words: tuple[str, ...]) -> str:
     return ", ".join(words)
 
 
-DAMAGE = CORPUS.parent / "parsers" / "repair" / "damage.json"
-"""What comes of each damage to each kind, as `tests/parsers/repair/test_damage.py` proves it."""
+DAMAGES = Path(__file__).with_name("damages.json")
+"""The damages and what each needs, in words; `damage.json` in the folder of a kind tells what comes of them."""
+
+
+def damage_of_kinds() -> dict[str, dict[str, Any]]:
+    """Return what comes of each damage to each kind, as `tests/parsers/repair/test_damage.py` proves it, sorted by kind."""
+    files = (folder / "damage.json" for folder in folders())
+    found = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()}
+    return dict(sorted(found.items()))
 
 
 _SHORT = {
@@ -90,14 +99,15 @@ _SHORT = {
 }
 
 
-def damage_text(path: Path = DAMAGE) -> str:
+def damage_text() -> str:
     """Write what a paste may do to each kind as Markdown: a table of all damages, then what falls short and why."""
-    said = json.loads(path.read_text(encoding="utf-8"))
-    kinds = said["kinds"]
+    damages = json.loads(DAMAGES.read_text(encoding="utf-8"))
+    kinds = damage_of_kinds()
     lines = [
         "# Damage",
         "",
-        "Made by `python -m parsers --docs docs` from `tests/parsers/repair/damage.json`, which `tests/parsers/repair/test_damage.py` proves on real samples.",
+        "Made by `python -m parsers --docs docs` from `damage.json` in the folder of each kind;",
+        "`tests/parsers/repair/test_damage.py` proves it on real samples.",
         "",
         "**Recovered**: all rows are there with equal values. **Left unknown**: some rows or values are not, or not to be trusted, and a note says so.",
         "In both no row is made up and the account of lines adds up. **Cannot happen**: for the reason in brackets, or because",
@@ -106,11 +116,11 @@ def damage_text(path: Path = DAMAGE) -> str:
         "| damage | recovered | left unknown | cannot happen |",
         "|---|---|---|---|",
     ]
-    for name, damage in said["damages"].items():
-        never = said["never"].get(name, {})
+    for name, damage in damages.items():
         by_state: dict[str, list[str]] = {"recovered": [], "left unknown": [], "cannot happen": []}
         for kind, table in kinds.items():
-            why = f" ({never[kind]})" if kind in never else ""
+            never = table.get("never", {})
+            why = f" ({never[name]})" if name in never else ""
             for state in table["cells"][name]:
                 short = state == "left unknown" and (name in table["open"] or name in table.get("cannot_show", {}))
                 by_state[state].append(f"*{kind}*" if short else kind + why)
@@ -119,7 +129,7 @@ def damage_text(path: Path = DAMAGE) -> str:
         lines.append(f"| {damage['words']} | {cells[0]} | {cells[1]} | {cells[2]}{without} |")
     for key, heading in (("open", "What falls short"), ("cannot_show", "What cannot show")):
         rows = [
-            f"| {kind} | {said['damages'][name]['words']} | {sample} | {why} |"
+            f"| {kind} | {damages[name]['words']} | {sample} | {why} |"
             for kind, table in kinds.items()
             for name, samples in table.get(key, {}).items()
             for sample, why in samples.items()
@@ -141,5 +151,4 @@ def write_docs(folder: Path, corpus: Path = CORPUS) -> None:
     """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for it."""
     (folder / "formats.md").write_text(formats_text(corpus), encoding="utf-8")
     (folder / "tables.md").write_text(tables_text(), encoding="utf-8")
-    if DAMAGE.is_file():
-        (folder / "damage.md").write_text(damage_text(), encoding="utf-8")
+    (folder / "damage.md").write_text(damage_text(), encoding="utf-8")

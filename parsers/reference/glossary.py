@@ -22,6 +22,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from parsers.kinds import folders, kind_of
+
 TERMS = Path(__file__).parent / "terms"
 
 #: What the names of a section are, in the order in which a bare name is looked up.
@@ -98,7 +100,8 @@ def entries_of(text: str, file: str) -> Iterator[Entry]:
 def glossary() -> dict[str, Entry]:
     """Return all entries by key, those with `*` in their names too. Raises TermsInvalid."""
     found: dict[str, Entry] = {}
-    for file in sorted(TERMS.glob("*.txt")):
+    of_kinds = (file for folder in folders() if (file := folder / "terms.txt").exists())
+    for file in (*sorted(TERMS.glob("*.txt")), *of_kinds):
         for entry in entries_of(file.read_text(encoding="utf-8"), file.name):
             if entry.key in found:
                 raise TermsInvalid(f"{file.name}: {entry.key} stands there twice")
@@ -183,28 +186,19 @@ def _unit(table: str, name: str) -> str:
     return next((c.unit for c in columns if c.name == name), "")
 
 
-_TRACE = ("call", "error", "signal", "fault", "trace")
-_CODES = ("error", "code", "signal")
-_OF_KIND: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("truss", "strace", "dtrace", "perf", "json_lines"), _TRACE),
-    "sqlnet": ("function", "packet", "error"),
-    **dict.fromkeys(("alert_log", "listener_log", "syslog", "errpt", "ping", "conntime"), _CODES),
-    **dict.fromkeys(
-        ("oracle_params", "oracle_net_config", "sysctl", "nsswitch", "resolv_conf", "cgroup", "hostinfo", "ipcs"),
-        ("parameter",),
-    ),
-    **dict.fromkeys(("awr", "oracle_trace"), ("wait", "error")),
-    **dict.fromkeys(("postgres", "mysql"), ("code", "wait", "state")),
-    **dict.fromkeys(("ps", "prstat", "netstat", "ss", "fdmap"), ("state",)),
-    "packets": ("packet", "state"),
-    "mixed": (*_TRACE, "function", "packet", "code", "parameter", "wait"),
-}
+_MIXED = ("call", "error", "signal", "fault", "trace", "function", "packet", "code", "parameter", "wait")
+"""Sorts of words that are explained in a file whose parts are of several kinds."""
+
+
+def _sorts_of(kind: str) -> tuple[str, ...]:
+    """Return the sorts of words that are explained in an artifact of a kind."""
+    return _MIXED if kind == "mixed" else kind_of(kind).words
 
 
 @cache
 def _vocabulary(kind: str) -> tuple[dict[str, Entry], tuple[str, ...]]:
     """The words that mean something in an artifact of this kind, and those of them that hold blanks."""
-    wanted = _OF_KIND.get(kind, _CODES)
+    wanted = _sorts_of(kind)
     found = {
         e.name: e
         for e in sorted(glossary().values(), key=lambda e: -wanted.index(e.what) if e.what in wanted else 0)
@@ -226,7 +220,7 @@ def words_of(texts: Iterable[str], kind: str | None) -> dict[str, Entry]:
     lines = list(texts)
     kind = (kind or "").partition("/")[0]
     known, long = _vocabulary(kind)
-    wanted = _OF_KIND.get(kind, _CODES)
+    wanted = _sorts_of(kind)
     found: dict[str, Entry] = {}
     for word in {word for line in lines for word in _SYMBOL.findall(line)}:
         for said in dict.fromkeys((word.rstrip(".:/-"), word)):

@@ -34,9 +34,6 @@ LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|/ (?:[^ \"] ){1
 OF_ITS_LINE = frozenset({"person", "user"})
 """Kinds that are masked in their own line only: a name is often an ordinary word."""
 
-DESCRIBED = frozenset({"listener_log", "sqlnet", "oracle_net_config", "oracle_params"})
-"""Kinds whose formats look at every connect descriptor themselves."""
-
 _SHAPE = re.compile(f"{SHAPES}|{HASHED}")
 _ROW = re.compile(DUMP)
 _LOGIN = re.compile(f"{LOGINS}|{MAILS}")

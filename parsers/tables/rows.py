@@ -15,9 +15,10 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from parsers.kinds import kind_of
 from parsers.provenance.prompts import is_lead
 from parsers.secrets.masks import SECRETS, Masks
-from parsers.secrets.scan import DESCRIBED, OF_ITS_LINE, Scanner, spans
+from parsers.secrets.scan import OF_ITS_LINE, Scanner, spans
 from parsers.tables import clock_domains as clocks
 from parsers.tables.schema import TABLES, schema
 from parsers.text.notes import LINE_ACCOUNT, NOTE_CHARS, NOTE_KINDS, LineAccount, Note, clip
@@ -141,7 +142,7 @@ class Tables:
         self._source = source
         self._sink = sink
         self._masks = Masks()
-        self.scanner = Scanner(names=source.hints.kind not in DESCRIBED)
+        self.scanner = Scanner(names=not kind_of(source.hints.kind).masks_descriptors)
         """Finds the secrets that the format does not know of; its state goes from run to run."""
         source.scout, source.watch = self._scan, self._keep
         self._codes = np.zeros(4096, np.uint8)
@@ -425,7 +426,12 @@ class Tables:
         """Say where a reading may have gone wrong unseen: headings without any row, a last line without an end."""
         source = self._source
         read = np.flatnonzero(codes == _CODE["read"])
-        if source.whole and len(read) and source.hints.kind != "hostinfo" and not self.rows.keys() - _NO_ROWS:
+        if (
+            source.whole
+            and len(read)
+            and not kind_of(source.hints.kind).rows_optional
+            and not self.rows.keys() - _NO_ROWS
+        ):
             first, last = int(read[0]) + source.first_line, int(read[-1]) + source.first_line
             self._single.append(Note(first, last, "remark", "headings only: no row was read below them"))
         if source.is_small(_PASTE):

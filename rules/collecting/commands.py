@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from parsers.kinds import kinds
 from rules.model import Request
 from rules.writing.rule import Need
 
@@ -298,7 +299,7 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
     if need.statement:
         known = STATEMENTS.get(need.statement)
         return known.ask if known else f"say in the room: {need.statement}", TEAM
-    commands, who = COMMANDS.get(need.table, ({}, SYSADMIN))
+    commands, who = COMMANDS.get(need.table) or (_of_kinds(need.table), SYSADMIN)
     if need.table == "sqlnet" and any(value == "listener" for _, _, value in need.where):
         return "trace_level_LISTENER = 16 in listener.ora, then reload the listener; back to 0 within 10 minutes", DBA
     if need.table == "sqlnet" and any(value == "client" for _, _, value in need.where):
@@ -308,6 +309,11 @@ def command(need: Need, os: str | None) -> tuple[str, str]:
             commands, who = NARROWER.get((need.table, str(one)), (commands, who))
     chosen = of_system(commands, os) or next(iter(commands.values()), f"anything that fills the table {need.table}")
     return chosen, who
+
+
+def _of_kinds(table: str) -> Mapping[str, str]:
+    """Return the commands that a kind itself names for a table that is listed nowhere here."""
+    return next((kind.collect[table] for kind in kinds().values() if table in kind.collect), {})
 
 
 def of_system(commands: Mapping[str, str], system: str | None) -> str | None:

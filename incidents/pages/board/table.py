@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from incidents.content.report import KINDS, Ask, Claim, Json, Outlook, layer_name
+from incidents.content.report import Ask, Claim, Json, Outlook, layer_name
 from incidents.models.judging.argument import Argument
 from incidents.models.judging.cause import FreeCause
+from parsers.kinds import kind_of
 from rules.case.statements import SPOKEN
 from rules.judging.scoring import CAUSES
 from rules.model import CLASSES, support_word
@@ -358,7 +359,7 @@ def _what_ifs(held: Json, leader: Column, state: str, causes: Mapping[str, str])
         _what_if(f"“{group['title']}”", group["without"], leader, state, causes) for group in held.get("groups") or []
     ]
     for one in held.get("artifacts") or [] if len(held.get("artifacts") or []) > 1 else []:
-        kind = KINDS.get(str(one.get("kind") or ""), ("file", "files"))[0]
+        kind = kind_of(str(one.get("kind") or "")).title or "file"
         made.append(_what_if(f"the {kind} {one['file']}", one["without"], leader, state, causes))
     return sorted((one for one in made if one is not None), key=lambda one: (not one.changes, one.kept))
 

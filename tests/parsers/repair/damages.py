@@ -480,23 +480,3 @@ def restarted(sample: Anatomy) -> Lines | None:
 def since_boot(sample: Anatomy) -> Lines | None:
     """The text as it is: what is asked is that no other sample is taken for one since boot."""
     return list(sample.lines) if sample.boot else None
-
-
-_ORACLE = "Oracle's stamps do not follow the locale: 24 hours, English months"
-_RELEASES = "its numbers with points are releases, which no locale changes"
-_SYSLOG = "RFC 3164 and 5424 know 24 hours only"
-NEVER = {
-    "twelve_hours": {
-        "alert_log": _ORACLE, "awr": _ORACLE, "listener_log": _ORACLE, "oracle_trace": _ORACLE, "sqlnet": _ORACLE, "syslog": _SYSLOG,
-        "ps": "its times are durations and days",
-        "strace": "its stamps do not follow the locale", "truss": "its stamps do not follow the locale", "packets": "its stamps do not follow the locale",
-        "postgres": "its stamps do not follow the locale", "mysql": "its stamps do not follow the locale",
-    },
-    "decimal_comma": {"oracle_trace": "Oracle writes whole microseconds", "hostinfo": _RELEASES},
-    "thousands": {"perf": "no program of perf but stat parts thousands", "oracle_trace": "Oracle writes whole microseconds"},
-    "thousands_points": {"oracle_trace": "Oracle writes whole microseconds", "hostinfo": _RELEASES},
-    "foreign_months": {"alert_log": _ORACLE},
-    "foreign_days": {"alert_log": _ORACLE},
-    "foreign_words": {"strace": "strace has no translations"},
-}  # fmt: skip
-"""Damages that cannot happen to a kind though its text would allow it, and why."""

@@ -12,21 +12,21 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from parsers.layout.recognition import recognise
+from parsers.reference.docs import DAMAGES as DAMAGE_WORDS
+from parsers.reference.docs import damage_of_kinds
 from parsers.registry import all_formats
 from parsers.text.source import Head, Hints
 from tests.parsers.formats.evidence import Run, read_bytes
 from tests.parsers.repair.damaged_rows import Outcome, anatomy, compare, read
-from tests.parsers.repair.damages import DAMAGES, NEVER, Anatomy, Damage
+from tests.parsers.repair.damages import DAMAGES, Anatomy, Damage
 
 HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "corpus"
-SAID: dict[str, Any] = json.loads((HERE / "damage.json").read_text(encoding="utf-8"))
-TABLE: dict[str, dict[str, Any]] = SAID["kinds"]
+TABLE = damage_of_kinds()
 NO_LINES = {"pcap"}
 """Kinds of binary files: nobody pastes them."""
 
@@ -48,7 +48,7 @@ def variant(kind: str, name: str) -> str:
 def damaged(kind: str, name: str, damage: Damage) -> Outcome | None:
     clean, run = sample(kind, name)
     lines = damage.work(clean)
-    if lines is None or kind in NEVER.get(damage.name, {}):
+    if lines is None or damage.name in TABLE[kind].get("never", {}):
         return None
     # What cuts the last line takes its end with it.
     return compare(clean, run, read(lines, kind, variant(kind, name), "" if damage.name == "cut" else "\n"), damage)
@@ -85,8 +85,9 @@ def test_the_table_has_every_kind_and_every_damage():
 
 
 def test_the_words_of_the_page_are_those_of_the_damages():
-    assert SAID["damages"] == {d.name: {"words": d.words, "needs": d.needs} for d in DAMAGES}
-    assert SAID["never"] == NEVER
+    words = json.loads(DAMAGE_WORDS.read_text(encoding="utf-8"))
+    assert words == {d.name: {"words": d.words, "needs": d.needs} for d in DAMAGES}
+    assert {name for table in TABLE.values() for name in table.get("never", {})} <= words.keys()
 
 
 @pytest.mark.parametrize(

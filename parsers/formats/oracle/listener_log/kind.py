@@ -1,0 +1,10 @@
+"""What is known about listener_log beside its grammar."""
+
+from __future__ import annotations
+
+from parsers.declarations import Kind
+
+KIND = Kind(
+    axis="listener log",
+    masks_descriptors=True,
+)

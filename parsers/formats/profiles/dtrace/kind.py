@@ -1,0 +1,13 @@
+"""What is known about dtrace beside its grammar."""
+
+from __future__ import annotations
+
+from parsers.declarations import Kind
+
+KIND = Kind(
+    title="output of DTrace",
+    titles="outputs of DTrace",
+    tracer="DTrace",
+    tools=("dtrace", "bpftrace"),
+    words=("call", "error", "signal", "fault", "trace"),
+)

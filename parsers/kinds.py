@@ -1,0 +1,29 @@
+"""Find what is known about each kind: `kind.py` in the kind's folder. It loads no format, so it is light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import parsers.formats
+from parsers.declarations import Kind
+
+
+def folders() -> Iterator[Path]:
+    """Yield the folder of every kind, `<family>/<kind>`, sorted."""
+    for root in parsers.formats.__path__:
+        yield from (file.parent for file in sorted(Path(root).glob("*/*/kind.py")))
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Return every kind by name."""
+    found = {f.name: import_module(f"parsers.formats.{f.parent.name}.{f.name}.kind").KIND for f in folders()}
+    return dict(sorted(found.items()))
+
+
+def kind_of(name: str | None) -> Kind:
+    """Return what is known about a kind; nothing is known about one that no folder has (`mixed`, an unknown one)."""
+    return kinds().get(name or "", Kind())
