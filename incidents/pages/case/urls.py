@@ -1,0 +1,14 @@
+"""Addresses of incidents/pages/case."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from incidents.pages.addresses import ROOM
+from incidents.pages.case import views
+from incidents.pages.shell import page
+
+urlpatterns = [
+    path(ROOM + "case/", page(views.case), name="case"),
+    path(ROOM + "case.yaml", page(views.case_yaml), name="case-yaml"),
+]

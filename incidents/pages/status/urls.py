@@ -1,0 +1,14 @@
+"""Addresses of incidents/pages/status."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from incidents.pages.addresses import ROOM
+from incidents.pages.shell import page
+from incidents.pages.status import views
+
+urlpatterns = [
+    path(ROOM + "status/", page(views.status), name="status"),
+    path(ROOM + "close/", page(views.close), name="close"),
+]
