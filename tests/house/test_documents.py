@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rules.writing.inline_tests import run_tests
+from rules.writing.loader import load
+
 ROOT = Path(__file__).resolve().parents[2]
 TEST = re.compile(r"(tests/[\w/]+\.py)(?:::([\w:]+))?")
 RESULT = re.compile(r"benchmarks/[\w/.-]+")
@@ -95,3 +98,11 @@ def test_the_license_is_whole():
     assert "Version 2.0, January 2004" in text
     assert "END OF TERMS AND CONDITIONS" in text
     assert "limitations under the License." in text
+
+
+def test_the_rule_of_the_recipe_passes_its_own_tests():
+    text = (ROOT / "docs" / "add-a-rule.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```yaml\n(.*?)^```", text, flags=re.M | re.S)
+    assert len(blocks) == 1
+    rule = load(blocks[0])
+    assert [(result.test, result.problems) for result in run_tests([rule]) if not result.passed] == []
