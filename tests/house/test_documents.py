@@ -89,6 +89,12 @@ def test_links_lead_somewhere(file):
     assert [target for target in targets if not (file.parent / target).exists()] == []
 
 
+def test_the_folders_that_the_readme_judges_exist():
+    judged = re.findall(r"python -m rules ([a-z]\S+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert judged
+    assert [path for path in judged if not (ROOT / path / "case.yaml").exists()] == []
+
+
 def test_readme_stays_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
