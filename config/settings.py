@@ -192,7 +192,7 @@ CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 3
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
 # So many processes read one file above 200 MB.
 EXHIBIT_READ_PROCESSES = env_int("EXHIBIT_READ_PROCESSES", os.cpu_count() or 1, minimum=1)
-# Folders of a team's own rules, packs, changed thresholds and suppressions, beside the shipped rules (docs/add-a-rule.md).
+# Folders of a team's own rules, packs, changed thresholds and suppressions, beside the shipped rules (docs/rule-reference.md).
 EXHIBIT_RULES = [Path(folder).expanduser().absolute() for folder in env_list("EXHIBIT_RULES")]
 # What one query of a rule may take at most. A rule that takes more is left out of that judgement and named in the room.
 EXHIBIT_RULE_SECONDS = env_int("EXHIBIT_RULE_SECONDS", 30, minimum=1)

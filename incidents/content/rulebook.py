@@ -20,7 +20,7 @@ from rules.reporting import rule_words
 from rules.writing.packs import Library, open_library
 from rules.writing.rule import Need, Rule
 
-#: The ids of a team's own rules begin so (`docs/add-a-rule.md`).
+#: The ids of a team's own rules begin so (`docs/rule-reference.md`).
 TEAM = "TEAM-"
 
 

@@ -33,7 +33,7 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
     lines = [
         "# Accuracy",
         "",
-        "Made by `python -m rules --score DIR --docs`; do not edit. What the words mean: `add-a-rule.md`.",
+        "Made by `python -m rules --score DIR --docs`; do not edit. What the words mean: `rule-reference.md`.",
         "A case's truth is written before the library sees it; *first* is what the library said then.",
         *([f"{FINGERPRINT}{fingerprint}`."] if fingerprint else []),
         "",

@@ -2,6 +2,10 @@
 
 A kind's checkers stand in `facts_<kind>.py`: `CHECKERS` (fact key -> function of the reading and the stated value, asserting)
 and `WAIVED` (fact key, or `sample:key` -> reason). A fact key that neither names fails.
+
+How texts were read at their first try stands beside them: `first_reading` in a sample's facts (right, wrong or, where nobody
+wrote it down, null, with what was wrong) and `first_readings.json` of each kind, which counts each search, with texts that
+are not kept.
 """
 
 from __future__ import annotations
@@ -79,3 +83,24 @@ def test_every_text_has_its_facts_and_a_source():
     for path in SAMPLES:
         told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         assert told["source"], path
+
+
+@pytest.mark.parametrize("kind", sorted({path.parent.name for path in SAMPLES}))
+def test_first_readings_agree_with_the_samples(kind):
+    searches = json.loads((CORPUS / kind / "first_readings.json").read_text(encoding="utf-8"))
+    assert searches
+    at_first = {
+        path.stem: facts["first_reading"]
+        for path in sorted((CORPUS / kind).glob("*.txt"))
+        if "first_reading" in (facts := json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    }
+    for search in searches:
+        assert {"when", "texts", "right", "kept"} <= set(search) <= {"when", "texts", "right", "kept", "note"}
+        assert search["texts"] or search["note"], "nothing was set aside: say why"
+        right = sum(at_first[name]["right"] is True for name in search["kept"])
+        wrong = sum(at_first[name]["right"] is False for name in search["kept"])
+        assert right <= search["right"], search
+        assert wrong <= search["texts"] - search["right"], search
+        assert len(search["kept"]) <= search["texts"], search
+    assert Counter(name for search in searches for name in search["kept"]) == Counter(at_first.keys())
+    assert [name for name, reading in at_first.items() if reading["right"] is False and not reading.get("note")] == []

@@ -1,4 +1,4 @@
-"""Stamps of FreeBSD's truss, by texts from outside (truss/HELD_OUT.md): fewer than three stamps leave their meaning open.
+"""Stamps of FreeBSD's truss, by texts from outside: fewer than three stamps leave their meaning open.
 
 They stand here and not in the corpus, since a cut behind the second line changes what the first one means.
 """
