@@ -14,8 +14,8 @@ Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:p
 length of the recording is known: an interval that a person entered, or `sleep 10` in the command). Clock: boot-relative for timehist;
 latency prints only the moment of the worst delay.
 Traps: delay is the time from runnable to running, wait is the time asleep before. A row of timehist is printed at the end of the run.
-`avg wait` of older versions is in nanoseconds without a unit. The output of perf sched map is recognised but not read: a note names the
-command that prints rows from the same recording.
+`avg wait` of older versions is in nanoseconds without a unit. A file of perf sched map is refused with
+the command that prints rows from the same recording.
 Known gaps: timehist -s tables, call chains of timehist, -w wake-up events.
 """
 

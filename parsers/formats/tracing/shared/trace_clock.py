@@ -199,7 +199,7 @@ def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]])
     domain = np.repeat(np.array([domain_of[k] for k in range(len(parts))], np.int64), sizes)
     place = pl.col("t").forward_fill().backward_fill().over("stretch").alias("place")
     if len(groups) == len(parts):
-        place = pl.lit(0.0).alias("place")  # nothing to sort: keep the file order, whatever the stamps of the processes are
+        place = pl.lit(0.0).alias("place")  # nothing to sort: keep the file order whatever the stamps are
     return with_before(
         events.with_columns_seq(pl.Series("stretch", stretch), pl.Series("domain", domain))
         .with_columns_seq(place)

@@ -1,4 +1,4 @@
-"""From the lines of a truss to rows: details joined to their call, argument columns, events for the clock."""
+"""Turn classified truss lines into rows: details joined to their call, argument columns, events for the clock."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ KEY = ["line_no", "pos"]
 BODY = pl.col("body").str.strip_chars_start(" \t")
 
 MAX_PROCESSES = 5000
-"""Addresses are kept for so many processes whose end was not seen."""
+"""Maximum number of processes whose descriptor addresses are kept while their end was not seen."""
 
 TOKEN = r"^[A-Z]{2,8}[0-9]{2,}$"
-"""A short message that names a process by number (`NTP0 3731`): read from the pipe it was written to, it ties two excerpts."""
+"""A short message that names a process by number (`NTP0 3731`): where it is read from the pipe it was written to, it ties two excerpts."""
 
 
 def details(lines: Lines) -> pl.DataFrame:
     """Find the lines of the rest that belong to the call, signal or function line right above them.
 
-    Gives line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same prefix;
-    what has no owner is not among them.
+    Returns line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same
+    prefix; lines without an owner are left out.
     """
     rest = lines.rest
     inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
@@ -72,9 +72,9 @@ _NOTHING_SAID = [pl.lit(None, t).alias(n) for n, t in _SAID.items()]
 
 
 def said(found: pl.DataFrame) -> pl.DataFrame:
-    """Give one row for each owner of details, none without details.
+    """Return one row for each owner of details; empty without details.
 
-    `d_end` (last line), address, poll list, first ready descriptor, semaphore, siginfo.
+    Columns: owner, `d_end` (last line of the details), address, poll list, first ready descriptor, semaphore, siginfo.
     """
     if found.is_empty():
         return found
@@ -97,10 +97,10 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
-    """Join what details say to their owners, and add columns `more`; `by_owner` as `said` gives it."""
+    """Join the details `by_owner` to their owners, and add the columns `more`; `by_owner` is the result of `said`."""
     if by_owner.is_empty() or frame.is_empty():
         return frame.with_columns_seq(*_NOTHING_SAID, *more)
-    # Only the keys are joined: the wide frame is not copied for the few rows that have details.
+    # Join the keys only: the wide data frame is not copied for the few rows that have details.
     keys = frame.select_seq(KEY)
     joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
     wide = frame.hstack(without(joined, *KEY))
@@ -108,7 +108,7 @@ def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.Da
 
 
 def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
-    """Give `t` (-d), `delta` (-D), `cpu` (-E) from the stamps, by what each number of stamps means."""
+    """Return expressions for `t` (-d), `delta` (-D), `cpu` (-E); `flags` maps the number of stamps to their meaning."""
     out = []
     for column, flag in (("t", "d"), ("delta", "D"), ("cpu", "E")):
         expr: pl.Expr = pl.lit(None, pl.Float64)
@@ -162,9 +162,9 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
-    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame.
+    """Return one row for each line that a thread printed, in file order, as `trace_clock` needs them; `kind` names the source.
 
-    `ties`: with the pipe tokens that may tie one stretch of stamps to another.
+    `ties`: add the pipe tokens that may tie one stretch of stamps to another.
     """
     token = pl.lit(None, pl.String)
     if ties:
@@ -188,7 +188,7 @@ def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFram
 
 
 def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of `signals`: a fault's own name is its code; siginfo adds signal, code, address, sender, status."""
+    """Return rows of `signals`: a fault's name becomes its code; siginfo adds signal, code, address, sender, status."""
     fault = pl.col("what") == "Incurred fault"
     info = ["info_signal", "info_code", "info_pid", "info_addr", "info_status"]
     groups = pl.col("siginfo").str.extract_groups(SIGINFO).struct.rename_fields(info).alias("info")
@@ -205,7 +205,7 @@ def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
 
 
 def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.DataFrame:
-    """Make rows of `libcalls`. Depth is the indent (two blanks a level); where a page took the tabs and with them the indent, a stack.
+    """Return rows of `libcalls`. The depth is the indent (two blanks a level), or a call stack where a page removed tabs and indent.
 
     `stacks` (per process and LWP) is carried and changed: returns may be missing, so an exit pops until the name matches.
     """
@@ -233,11 +233,11 @@ def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.D
 
 
 def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.DataFrame:
-    """Add `peer_ip`, `peer_port`: the address a detail line gives, inherited by later calls on that descriptor of that process.
+    """Add `peer_ip`, `peer_port`: the address of a detail line, inherited by later calls on that descriptor of that process.
 
-    accept gives the peer of its result, connect and getpeername of their descriptor; getsockname prints the own address: not a peer.
-    close and a new descriptor of the same number forget it, a child inherits all. `known` (process -> descriptor -> address) is carried
-    and changed. `calls` in order of time.
+    accept sets the peer of its result, connect and getpeername that of their descriptor; getsockname prints the local address, which is no
+    peer. close and a new descriptor of the same number remove the peer; a child inherits all. `known` (process -> descriptor -> address) is
+    carried and changed. `calls` are in order of time.
     """
     empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
     if not known and calls["peer"].null_count() == len(calls):
@@ -274,7 +274,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
                 changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
             continue
         if lost is not None and own.pop(str(lost), []):
-            # A close still speaks to its peer; whatever makes a new descriptor of that number does not.
+            # The close itself still belongs to its peer; a call that makes a new descriptor of that number does not.
             changes.append((row + 1 if name == "close" else row, pid, lost, None, None))
         if fd is not None and ip is not None:
             own[str(fd)] = [ip, port]
@@ -283,7 +283,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
         known.pop(str(pid), None)
     for pid in [p for p, fds in known.items() if not fds]:
         del known[pid]
-    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # a small state: who was met first is forgotten first
+    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # keep the state small: drop the oldest first
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
     table = pl.DataFrame(changes, schema=schema, orient="row").with_columns_seq(pl.col("pid").fill_null(-1)).sort("row")
