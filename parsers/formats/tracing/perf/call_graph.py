@@ -66,8 +66,8 @@ def grow(lines: Iterable[str], pct: float | None) -> Node:
             continue
         depth = lead.count("|") if by_bars else len(lead)
         if branch:
-            own = by_bars and not lead.rstrip(" ").endswith("|")
-            last_child = own or (by_bars and lead.endswith(" "))
+            without_bar = by_bars and not lead.rstrip(" ").endswith("|")
+            last_child = without_bar or (by_bars and lead.endswith(" "))
             bound = depth + 1 if last_child else depth
             while top is not root and top.depth >= bound:
                 top = top.parent or root

@@ -79,9 +79,9 @@ def claim(head: Head) -> Claim | None:
     old = "pcnt" in text and re.search(r"(?m)^[ \t]*samples[ \t]+pcnt[ \t]+function", text)
     if old:
         return Claim(0.9, "header of an old perf top", "top")
-    said = "of event" in text and re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
+    samples_line = "of event" in text and re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
     rows = [x for x in head.lines if "%" in x and ("[k]" in x or "[.]" in x or "[g]" in x) and re.match(ROW, x)]
-    if said:
+    if samples_line:
         return Claim(0.95, f"samples of an event, {len(rows)} rows of share and symbol", "report")
     trees = sum(1 for x in head.lines if "-" in x and re.match(r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--)", x))
     bars = sum(1 for x in head.lines if "|" in x and re.match(r"^[ |]*\|", x))
@@ -158,10 +158,10 @@ def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
     def number(pattern: str, kind: pl.DataType) -> pl.Expr:
         return text.str.extract(pattern, 1).cast(kind)
 
-    told = headers.filter(pl.col("shape").is_in(["screen", "event"]))
+    titles = headers.filter(pl.col("shape").is_in(["screen", "event"]))
     out.add(
         "profile_meta",
-        told.select(
+        titles.select(
             "line_no",
             variant=pl.lit(state["variant"]),
             event=pl.coalesce(pl.when(is_ == "screen").then(text.str.extract(r"\[[0-9]*Hz ([^\],]+)", 1)), "event"),
@@ -176,7 +176,7 @@ def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
             ),
         ),
     )
-    dropped = told.filter(text.str.contains(r"(?:lost|drop): [0-9]*[1-9]"))
+    dropped = titles.filter(text.str.contains(r"(?:lost|drop): [0-9]*[1-9]"))
     out.notes(
         dropped.select(
             "line_no",

@@ -183,29 +183,29 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
     located = pl.when(pl.col("dso") != "[unknown]").then(pl.format("[unknown] ({})", "dso"))
     texts = frames.select(pl.coalesce(known, located, pl.lit("[unknown]"))).to_series()
     owner = rows["group"].search_sorted(frames["group"])
-    told = pl.col("event").is_not_null()
+    has_head = pl.col("event").is_not_null()
     pid = pl.col("pid").cast(pl.Int64, strict=False)
     rows = rows.select(
         line_no=pl.coalesce("line_no", "from"),
         line_end=pl.coalesce("to", "line_no"),
         t_local=pl.col("time").cast(pl.Float64),
         event="event",
-        weight=pl.when(told).then(1.0),
+        weight=pl.when(has_head).then(1.0),
         unit=pl.lit("samples"),
         pid=pid,
         lwp=pl.coalesce(pl.col("lwp").cast(pl.Int64, strict=False), pid),
         comm="comm",
         frames=nested(texts, owner, len(rows)),
         kernel=is_kernel(pl.col("dso")),
-        complete=pl.when(told)
+        complete=pl.when(has_head)
         .then(pl.when(pl.col("from").is_null()).then("ended").otherwise("closed"))
         .otherwise(False),
     ).with_columns(leaf=pl.col("frames").list.first())
     out.add("profile_stacks", rows)
-    torn = rows.filter(told & ~pl.col("complete")).head(20)
+    torn = rows.filter(has_head & ~pl.col("complete")).head(20)
     text = pl.lit("a line right below is not understood: the stack may go on in it")
     out.notes(torn.select("line_no", "line_end", kind=pl.lit("damaged"), text=text))
-    for line in rows.filter(~told)["line_no"].head(20):
+    for line in rows.filter(~has_head)["line_no"].head(20):
         out.note(line, line, "remark", "frames without the head of their sample: no weight, no event, no process")
     _meta(rows, out, state)
 
@@ -264,11 +264,11 @@ def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
-    said = comments.with_columns(
+    fields = comments.with_columns(
         pl.col("line").str.extract(r"^# ([a-z ]+?) *:", 1).alias("name"),
         pl.col("line").str.extract(r"^# [a-z ]+: (.*)$", 1).str.strip_chars().alias("value"),
     ).drop_nulls("value")
-    words = dict(said.select("name", "value").iter_rows())
+    words = dict(fields.select("name", "value").iter_rows())
     if "nrcpus online" in words and words["nrcpus online"].isdecimal():
         state["ncpu"] = int(words["nrcpus online"])
         state.setdefault("ncpus", []).append([int(comments["line_no"].item(0)), state["ncpu"]])
@@ -277,7 +277,7 @@ def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
     if "os release" in words:
         out.fact("os_release", words["os release"])
     if "captured on" in words:
-        line = int(said.filter(pl.col("name") == "captured on")["line_no"].item(0))
+        line = int(fields.filter(pl.col("name") == "captured on")["line_no"].item(0))
         out.note(
             line,
             line,
@@ -288,8 +288,8 @@ def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
         out.fact("os", "linux")
         memory = re.match(r"([0-9]+) kB$", words.get("total memory", ""))
         row = {
-            "line_no": [said["line_no"].item(0)],
-            "line_end": [said["line_no"].item(-1)],
+            "line_no": [fields["line_no"].item(0)],
+            "line_end": [fields["line_no"].item(-1)],
             "os": ["linux"],
             "os_release": [words.get("os release")],
             "model": [words.get("cpudesc")],

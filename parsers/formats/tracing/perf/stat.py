@@ -117,8 +117,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         rows = rows.with_columns(unit=pl.coalesce("unit", "unit_behind"))
         more = _more(rows, state)
         rows = pl.concat([rows.drop_nulls("name"), _separated(fields, state)], how="diagonal").sort("line_no")
-        told = [rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), _metrics(more), ended]
-        found = pl.concat(told, how="diagonal_relaxed")
+        parts = [rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), _metrics(more), ended]
+        found = pl.concat(parts, how="diagonal_relaxed")
         found = found.sort("line_no", maintain_order=True)
         _write(found, out, state)
     return state
@@ -161,7 +161,7 @@ def _more(lines: pl.DataFrame, state: State) -> pl.DataFrame:
     shaped = lines.with_columns(
         pl.col("line").str.extract_groups(MORE).struct.rename_fields([f"more_{n}" for n in names]).alias("m")
     ).unnest("m")
-    own = pl.col("more_metric").str.extract(r"^[0-9.,]+ *%[ \t]+([a-z]+_[a-z0-9_]+)[ \t]*$")
+    metric_name = pl.col("more_metric").str.extract(r"^[0-9.,]+ *%[ \t]+([a-z]+_[a-z0-9_]+)[ \t]*$")
     shaped = shaped.with_columns(of=pl.col("name").forward_fill().fill_null(pl.lit(state.get("of"), pl.String)))
     if len(shaped):
         state["of"] = shaped["of"].item(-1)
@@ -169,10 +169,10 @@ def _more(lines: pl.DataFrame, state: State) -> pl.DataFrame:
         "line_no",
         time="more_time",
         item="more_item",
-        metric=pl.when(own.is_not_null())
+        metric=pl.when(metric_name.is_not_null())
         .then(pl.col("more_metric").str.extract(r"^([0-9.,]+ *%)"))
         .otherwise("more_metric"),
-        name=pl.coalesce(own, "of"),
+        name=pl.coalesce(metric_name, "of"),
     )
 
 

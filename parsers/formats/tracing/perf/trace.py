@@ -74,8 +74,8 @@ def _named(names: str) -> pl.Expr:
 
 
 def _arg_addr(names: arg.Names) -> pl.Expr:
-    given = arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1))
-    return pl.coalesce(given, names.choose((("shmat",), arg.address(RET_TEXT))))
+    printed = arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1))
+    return pl.coalesce(printed, names.choose((("shmat",), arg.address(RET_TEXT))))
 
 
 _TEXT = ARGS.str.extract(r'(?:filename|pathname|path|name|oldname): "([^"]*)"', 1)

@@ -80,9 +80,10 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
         port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
         calls = calls.with_columns_seq(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
         # sendto and recvfrom print their peer themselves; later calls do not inherit it.
-        own = names.among(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
+        names_peer = names.among(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
         calls = calls.with_columns_seq(
-            direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
+            direct_ip=pl.when(names_peer).then(ip),
+            direct_port=pl.when(names_peer).then(port.str.to_integer(base=10, strict=False)),
         )
     if there["shown"]:
         named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}

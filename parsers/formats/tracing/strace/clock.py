@@ -115,12 +115,12 @@ class Clock:
             base = f"{day}T00:00:00" if day else None
             if not state["dated"]:
                 line = int(stamped["line_no"][0])
-                said = (
+                text = (
                     f"the date {day} was said, not printed"
                     if day
                     else "times of day without a date: the day is unknown"
                 )
-                self.out.note(line, line, "remark", said)
+                self.out.note(line, line, "remark", text)
                 state["dated"] = True
         domain = stamped["domain"].to_numpy()
         for number in np.unique(domain).tolist():

@@ -88,7 +88,7 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
+def classify(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
     """Classify each line of a data frame (line_no, line_end, pos, line) that `patterns.cut` has split into `cut`.
 
     `counts` takes lines of tables; `last`: the part ends here.

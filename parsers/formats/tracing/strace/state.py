@@ -14,7 +14,7 @@ from parsers.formats.tracing.shared.syscall_args import WITH_FD
 from parsers.formats.tracing.strace import patterns as sl
 from parsers.formats.tracing.strace.clock import Clock
 from parsers.formats.tracing.strace.counts import Counts
-from parsers.formats.tracing.strace.records import ATTACHED, GRAMMAR, OPENED, START, Text, tell
+from parsers.formats.tracing.strace.records import ATTACHED, GRAMMAR, OPENED, START, Text, classify
 from parsers.repair import traces
 from parsers.tables.rows import State, Tables
 from parsers.text.inline_polars import in_order, where, without
@@ -71,7 +71,7 @@ class Trace:
         frame = _physical(frame)
         self._learn(frame["line"])
         counts = Counts.from_json(self.counts.as_json())
-        text = tell(frame, sl.cut(frame, self.shape), counts, last=True)
+        text = classify(frame, sl.cut(frame, self.shape), counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
             self._read(text, last=True)
@@ -104,7 +104,7 @@ class Trace:
 
     def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
         """Read what `ready` has split; it is taken out of the list so that its memory is freed early."""
-        self._read(tell(*ready.pop(), self.counts, last=last), last=last)
+        self._read(classify(*ready.pop(), self.counts, last=last), last=last)
 
     def _learn(self, lines: pl.Series) -> None:
         if self.shape is None:
@@ -208,10 +208,12 @@ class Trace:
 
     def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
         """Find the process of bare lines: by its own calls, as the one prefix that was never announced, or by the file's name."""
-        said = bare.filter(pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full"))
-        told = said["val"].str.to_integer(base=10, strict=False).drop_nulls().unique()
-        if len(told) == 1:
-            return int(told[0])
+        own_calls = bare.filter(
+            pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full")
+        )
+        pids = own_calls["val"].str.to_integer(base=10, strict=False).drop_nulls().unique()
+        if len(pids) == 1:
+            return int(pids[0])
         made = bare.filter(pl.col("name").is_in(("clone", "clone3", "fork", "vfork")))["val"]
         made = made.str.to_integer(base=10, strict=False).drop_nulls()
         strangers = seen - set(self.state["attached"]) - set(made.to_list())

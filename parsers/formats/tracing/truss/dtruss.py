@@ -139,8 +139,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         done = trace.add(frame, events, stamp=pl.lit("start"), traced_f=pl.col("pid").is_not_null())
         trace.domain(done, "trace-relative")
         rest = parts.filter(~good).select("line_no", "line")
-        told = rest.filter(pl.col("line").str.contains(r"^dtrace: "))
-        out.add("logs", told.select("line_no", pl.col("line").alias("text"), pl.lit("tool").alias("source")))
+        messages = rest.filter(pl.col("line").str.contains(r"^dtrace: "))
+        out.add("logs", messages.select("line_no", pl.col("line").alias("text"), pl.lit("tool").alias("source")))
         state["counting"] = _counts(rest, out, counting=bool(state.get("counting")))
         if source.last and source.next_line > int(frame["line_no"][-1]):
             _cut_call(rest, int(frame["line_no"][-1]), out)

@@ -41,9 +41,9 @@ def record_starts(text: str) -> list[int]:
     if "Base time stamp:" in text:
         at |= {found.end() for found in _BEHIND_BASE.finditer(text)}
         at |= {found.end() for found in _BEFORE_BASE.finditer(text)}
-    if own := _OWN_PREFIX.match(text, mark.end() if mark else 0):
-        token = own.group().strip()
-        at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
+    if prefix := _OWN_PREFIX.match(text, mark.end() if mark else 0):
+        token = prefix.group().strip()
+        at |= {f.end() for f in _SAME_PREFIX.finditer(text, prefix.end()) if f.group(1).strip() == token}
     at |= {found.start() for found in _GLUED.finditer(text)}
     return sorted(at - {0})
 
@@ -92,7 +92,7 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
+def classify(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
     """Classify each line of `cut`. `counts` takes lines of summary tables; `last`: the part ends here."""
     lines, notes = _resplit(cut, shape)
     found = details(lines)
@@ -115,8 +115,8 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
     first = (pl.col("line_no") == 1) & pl.col("pid").is_null() & pl.col("lwp").is_null()
     begun = where(lines.calls.head(1), first)
     if len(begun) and shape is not None and (shape.pid or shape.lwp):
-        said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
-        text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
+        remark = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
+        text.notes.append((1, int(begun["line_end"][0]), "damaged", remark))
     for other in others.select_seq("line_no", "line_end", "pos", "line", "body", "pid", "lwp").iter_rows(named=True):
         _judge(text, counts, other, final=other["line_no"] == end, fronted=fronted)
     text.breaks = sorted({*text.breaks, *text.unread, *text.prose, *text.damaged})

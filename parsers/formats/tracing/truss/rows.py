@@ -67,18 +67,18 @@ def details(lines: Lines) -> pl.DataFrame:
     )
 
 
-_SAID = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
-_NOTHING_SAID = [pl.lit(None, t).alias(n) for n, t in _SAID.items()]
+_DETAIL_COLUMNS = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+_NO_DETAILS = [pl.lit(None, t).alias(n) for n, t in _DETAIL_COLUMNS.items()]
 
 
-def said(found: pl.DataFrame) -> pl.DataFrame:
+def columns_of_details(found: pl.DataFrame) -> pl.DataFrame:
     """Return one row for each owner of details; empty without details.
 
     Columns: owner, `d_end` (last line of the details), address, poll list, first ready descriptor, semaphore, siginfo.
     """
     if found.is_empty():
         return found
-    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _SAID}
+    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _DETAIL_COLUMNS}
     polled = body.str.contains(POLLED)
     by_line = found.with_columns_seq(BODY.alias("body")).select_seq(
         "o_line", "o_pos", "line_end",
@@ -97,9 +97,9 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
-    """Join the details `by_owner` to their owners, and add the columns `more`; `by_owner` is the result of `said`."""
+    """Join the details `by_owner` to their owners, and add the columns `more`; `by_owner` is the result of `columns_of_details`."""
     if by_owner.is_empty() or frame.is_empty():
-        return frame.with_columns_seq(*_NOTHING_SAID, *more)
+        return frame.with_columns_seq(*_NO_DETAILS, *more)
     # Join the keys only: the wide data frame is not copied for the few rows that have details.
     keys = frame.select_seq(KEY)
     joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
@@ -265,7 +265,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
     ]
     columns = ("row", "name", "pid", "state", "child_pid", "ret", "gives", "ip", "port", "forgets")
     for row, name, pid, state, child, ret, fd, ip, port, lost in wanted.select_seq(columns).iter_rows():
-        own = known.setdefault(str(pid), {})
+        addresses = known.setdefault(str(pid), {})
         heir, parent = (pid, ret) if state == "child_start" else (child, pid)
         if heir is not None:
             if str(heir) not in known:
@@ -273,11 +273,11 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
                 known[str(heir)] = inherited
                 changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
             continue
-        if lost is not None and own.pop(str(lost), []):
+        if lost is not None and addresses.pop(str(lost), []):
             # The close itself still belongs to its peer; a call that makes a new descriptor of that number does not.
             changes.append((row + 1 if name == "close" else row, pid, lost, None, None))
         if fd is not None and ip is not None:
-            own[str(fd)] = [ip, port]
+            addresses[str(fd)] = [ip, port]
             changes.append((row, pid, fd, ip, port))
     for pid in frame.filter(pl.col("name") == "_exit")["pid"].to_list():
         known.pop(str(pid), None)

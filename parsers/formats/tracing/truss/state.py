@@ -15,7 +15,7 @@ from parsers.formats.tracing.shared.trace_clock import Longs, Marks
 from parsers.formats.tracing.truss import patterns as tl
 from parsers.formats.tracing.truss import rows
 from parsers.formats.tracing.truss.counts import Counts
-from parsers.formats.tracing.truss.records import GRAMMAR, Text, tell
+from parsers.formats.tracing.truss.records import GRAMMAR, Text, classify
 from parsers.repair import traces
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.inline_polars import in_order, where, without
@@ -63,7 +63,7 @@ class Trace:
         frame = self._of_day(_physical(frame))
         self._learn(frame["line"])
         counts = Counts()
-        text = tell(tl.cut(frame, self.shape), self.shape, counts, last=True)
+        text = classify(tl.cut(frame, self.shape), self.shape, counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
         else:
@@ -76,7 +76,7 @@ class Trace:
             )
             self.shape = None
             self._learn(frame["line"])
-            text = tell(tl.cut(frame, self.shape), self.shape, self.counts, last=True)
+            text = classify(tl.cut(frame, self.shape), self.shape, self.counts, last=True)
         self._report(text)
         text.lines = self._timed(text)
         events = self._events(text, text.lines, ties=True)
@@ -131,10 +131,10 @@ class Trace:
         stamp = pl.format("{}.{}", seconds, pl.col("stamp").str.slice(9, 4))
         # The longest stamp has nine decimals; blanks fill up a shorter one.
         padded = stamp.str.pad_end(18).str.slice(0, pl.col("stamp").str.len_chars())
-        told = pl.concat_str("front", padded, "rest")
-        return parts.select_seq(*(c for c in frame.columns if c != "line"), line=pl.coalesce(told, line)).select_seq(
-            frame.columns
-        )
+        rewritten = pl.concat_str("front", padded, "rest")
+        return parts.select_seq(
+            *(c for c in frame.columns if c != "line"), line=pl.coalesce(rewritten, line)
+        ).select_seq(frame.columns)
 
     # Reading a part block by block
 
@@ -158,7 +158,7 @@ class Trace:
         if not ready:
             return
         lines, shape, first, last_line = ready.pop()
-        text = tell(lines, shape, self.counts, last=last)
+        text = classify(lines, shape, self.counts, last=last)
         del lines
         self._report(text)
         text.lines = self._timed(text)
@@ -279,7 +279,7 @@ class Trace:
 
     def _timed(self, text: Text) -> tl.Lines:
         """Join details, give stamps their meaning, add the argument columns."""
-        lines, by_owner = text.lines, rows.said(text.details)
+        lines, by_owner = text.lines, rows.columns_of_details(text.details)
         columns = ["line_no", "pid", "lwp", "n", "s1", "s2"]
         found = {n for frame in (lines.calls, lines.signals, lines.functions) for n in frame["n"].unique()}
         if not {*self.flags, 0}.issuperset(found):
