@@ -1,4 +1,4 @@
-"""Lines of mpstat that are no rows: banners with their dates, configuration, state changes; pastes put together again."""
+"""Lines of mpstat that are not rows (banners with their dates, configuration, state changes), and the repair of pastes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from parsers.tables.rows import State, Tables
 from parsers.text.source import Hints
 
 BANNER = r"^[ \t]*Linux ([0-9][^ \t]*)[ \t]+\(([^)]*)\)[ \t]+([^ \t]+)(?:[ \t]+_?([a-z0-9_]+?)_?)?(?:[ \t]+\(([0-9]+) CPU\))?$"
-"""Release, host, date, machine, CPUs; old versions end behind the date."""
+"""A banner of sysstat: release, host, date, machine, CPUs; old versions end after the date."""
 
 STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|pset|State|CPU).*>>|State change)$"
 TITLE = r"^[ \t]*-{5,}$"
 
 
 def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read sysstat's banners; give the lines and rows of `hosts`.
+    """Read sysstat's banners; return the lines and rows of `hosts`.
 
-    Added: `is_banner`, `day` (days since 1970 of the banner above, NULL if unknown), `dated` (number of the banner).
+    Adds `is_banner`, `day` (days since 1970 of the banner above, NULL if unknown), `dated` (number of the banner).
 
-    A date of three numbers is month first as sysstat prints it in most locales, unless that is no date; where both
-    readings are possible a note says so.
+    A date of three numbers is read month first, as sysstat prints it in most locales, unless that is not a date; where both
+    readings are possible a note states it.
     """
     found = lines.filter(pl.col("line").str.contains("Linux ", literal=True) & pl.col("line").str.contains(BANNER))
     days = []
@@ -57,7 +57,7 @@ def banners(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> tup
 
 
 def without_dots(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Drop the `..` that an author put for columns, noting it; a line of dots alone stays a mark of elision."""
+    """Remove the `..` that an author wrote in place of columns, with a note; a line of dots alone stays a mark of elision."""
     line = pl.col("line")
     dotted = frame.filter(line.str.contains("..", literal=True) & line.str.contains("[A-Za-z0-9]"))
     if dotted.is_empty():
@@ -69,9 +69,9 @@ def without_dots(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Put a small paste of Solaris together again if its rows were flattened or wrapped; else give it back as it is.
+    """Repair a small paste of Solaris whose rows were flattened or wrapped; return any other data frame unchanged.
 
-    Only rows whose shares of CPU make 100 are taken out of a stream of words.
+    Only rows whose shares of CPU add up to 100 are taken out of a stream of words.
     """
     texts = list(frame.iter_rows())
     split = [x.split() for _, x in texts]

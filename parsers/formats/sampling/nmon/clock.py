@@ -1,4 +1,4 @@
-"""The head of an nmon recording and the times of its snapshots."""
+"""Read the head of an nmon recording and the times of its snapshots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAMP = (
 
 
 def head(line_nos: list[int], texts: list[str], out: Tables, state: State) -> None:
-    """Take the head: facts about the recording, and a row of hosts for each stretch of AAA records."""
+    """Read the head: facts about the recording, and a row of hosts for each run of AAA records."""
     if not texts:
         return
     said: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ def head(line_nos: list[int], texts: list[str], out: Tables, state: State) -> No
 
 
 def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each record the time, the number and the length of its snapshot."""
+    """Add to each record the time, the number and the length of its snapshot."""
     head = state.get("head", {})
     found = lines.filter(pl.col("tag") == "ZZZZ")
     times: list[tuple[int, str, int, float | None, float | None, int]] = []
@@ -97,7 +97,7 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Give records without a stamp of their own start + interval x snapshot, and say so once."""
+    """Set the time of records without a stamp to start + interval x (snapshot - 1), with one note."""
     bare = joined.filter(pl.col("snap").is_not_null() & pl.col("sample").is_null())
     if bare.is_empty():
         return joined
@@ -120,7 +120,7 @@ def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _restarts(line_no: int, t: float, before: float, source: Source, out: Tables) -> bool:
-    """Note a clock that fell; tell whether a recording of its own begins, for it was not the end of summer time."""
+    """Note that the clock fell; return whether a new clock domain begins, which the end of summer time does not do."""
     summer = set_back(before, t, source.hints.tz)
     why = "the end of daylight saving time" if summer else "it was set, or another recording begins; a clock of its own"
     out.note(line_no, line_no, "remark", f"the clock goes back by {before - t:g} s: {why}")
@@ -135,7 +135,7 @@ def _number(value: object) -> float | None:
 
 
 def _start(head: dict[str, str]) -> float | None:
-    """Read `AAA,date` and `AAA,time` (`13:18.31`)."""
+    """Return the start time from `AAA,date` and `AAA,time` (`13:18.31`)."""
     day = re.fullmatch(r"([0-9]{1,2})-([A-Za-z]{3})-([0-9]{4})", head.get("date", ""))
     time = re.fullmatch(r"([0-9]{1,2})[:.]([0-9]{2})[:.]([0-9]{2})", head.get("time", ""))
     name = month(day[2]) if day else None
@@ -147,7 +147,7 @@ def _start(head: dict[str, str]) -> float | None:
 def _wall(
     match: re.Match[str], head: dict[str, str], last: dict[str, float | int | str | None], line_no: int, out: Tables
 ) -> float | None:
-    """Read a stamp. One without a date has that of the head, a day later after midnight."""
+    """Read a stamp; one without a date has the date of the head, a day later after midnight."""
     time = int(match[2]), int(match[3]), int(match[4])
     if match[5]:
         name = month(match[6])

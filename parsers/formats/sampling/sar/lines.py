@@ -1,4 +1,4 @@
-"""What the lines of sar and pidstat are: banners, headers, rows, averages, restarts and comments."""
+"""Recognise lines of sar and pidstat: banners, headers, rows, averages, restarts and comments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from parsers.text.source import Head, Source
 BANNER = (
     r"^[ \t]*Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
 )
-"""Release, host, date, machine, CPUs."""
+"""A banner of sysstat: release, host, date, machine, CPUs."""
 
 UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2}))$"
 CONFIG = r"^[ \t]*System [Cc]onfiguration:[ \t]*lcpu="
 _TIME = r"(?:([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[ \t]?([AaPp])\.?[Mm]\.?(?:[ \t]|$))?|([0-9]{9,10})(?:[ \t]|$))"
 TIME = rf"^[ \t]*{_TIME}[ \t]*"
 SIGNED_TIME = r"^[ \t]*([0-9]{1,2})[时時]([0-9]{2})分([0-9]{2})秒"
-"""Chinese and Japanese locales; read as the same time with colons."""
+"""A time of Chinese and Japanese locales; read as the same time with colons."""
 
 AVERAGE = (
     r"^[ \t]*(?:Average|Durchschn\.|Moyenne|Media|M[ée]dia|Gemiddeld|Genomsnitt|Gjennomsnitt|Gennemsnit|Średnia|Průměr|Priemer"
@@ -43,7 +43,7 @@ _KNOWN = (
 )
 _SECTION_WORD = rf"(?:%[A-Za-z][^ \t]*|[A-Za-z][A-Za-z0-9+_.-]*/(?:s|i)|{_KNOWN})"
 HEADER = rf"^(?:{_NAME}[ \t]+)*?{_SECTION_WORD}(?:[ \t]+{_NAME})*$"
-"""Names only, one of them a percentage, a rate or another known one."""
+"""A header: column names only, one of them a percentage, a rate or another known one."""
 
 UNTIMED_ROW = r"^[ \t]*[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){3,}$"
 RESTART = r"^(?:LINUX[ -]RESTART|(?:unix|Unix|UNIX|AIX|HP-UX) [Rr]estarts?)\b.*$"
@@ -57,7 +57,7 @@ LOOKS = (
 
 
 BEGINS = rf"{LOOKS}|{CONFIG}|{AVERAGE}|^[ \t]*\*+(?:[ \t]\*+)*$|^[ \t]*[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}|^[ \t]+[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){{3,}}"
-"""How lines begin, whole or broken; a device's row has no time in front."""
+"""The beginning of a line, whole or broken; a device's row has no time in front."""
 
 _PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, "i386": 4.0}
 """Page size in kB by the machine that the banner names."""
@@ -84,7 +84,7 @@ _TITLED = re.compile(r"#[ \t]+Time[ \t]+").match
 
 
 def sections_claim(head: Head) -> Claim | None:
-    """Claim by the header of a section behind a time."""
+    """Claim by the header of a section after a time."""
     if not any(word in head.text for word in _QUICK):
         return None
     banner = system = None
@@ -124,7 +124,7 @@ def sections_claim(head: Head) -> Claim | None:
 
 
 def _of_mpstat(names: list[str]) -> bool:
-    """Tell a table of mpstat: it prints %irq before %steal where sar prints it behind, and tables of interrupts by CPU."""
+    """Decide whether a table is of mpstat: it prints %irq before %steal where sar prints it after, and tables of interrupts by CPU."""
     if names[0] not in ("CPU", "NODE"):
         return False
     if {"%usr", "%user"} & set(names):
@@ -134,7 +134,7 @@ def _of_mpstat(names: list[str]) -> bool:
 
 
 def _system(head: Head) -> str:
-    """Without a banner: device rows without times and integer shares are Unix, kB names are Linux."""
+    """Return the system of a text without a banner: device rows without times and integer shares are Unix, kB names are Linux."""
     if re.search(r"lcpu=|[ \t]physc\b|Kbs/s", head.text):
         return "aix"
     if re.search(r"runq-sz[ \t]+%runocc|blks/s|%wio", head.text):
@@ -143,7 +143,10 @@ def _system(head: Head) -> str:
 
 
 def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Say what each line is (`shape`; a time alone is `idle`: no device had work), under which header, banner and date it stands, its time and its words."""
+    """Add to each line its shape, the header, banner and date it stands under, its time and its words.
+
+    A time alone has the shape `idle`: no device had work.
+    """
     line = pl.col("line")
     if frame["line"].str.contains("\x1b", literal=True).any():
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
@@ -202,7 +205,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _averaged(lines: pl.DataFrame, state: State) -> pl.DataFrame:
-    """A blank time is that of the line above, and so is a blank `Average`: the other devices and CPUs below it are averages."""
+    """Mark rows with a blank time below an `Average` line as averages too: they are the other devices and CPUs."""
     last = pl.when("timed").then("average").forward_fill().fill_null(pl.lit(bool(state.get("averaged"))))
     lines = lines.with_columns(below=last)
     state["averaged"] = bool(lines["below"][-1]) if len(lines) else bool(state.get("averaged"))
@@ -212,7 +215,7 @@ def _averaged(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each line its day, its time in seconds and its words."""
+    """Add to each line its day, its time in seconds and its words."""
     midnight, days = state.get("midnight"), []
     page = state.get("page_kb")
     if midnight is None and source.hints.date and not state.get("banner"):
@@ -252,7 +255,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         words=listed,
         line_end=pl.col("line_end"),
     )
-    # sadf prints one row for all CPUs of an interrupt.
+    # sadf prints one row with all CPUs for each interrupt.
     star = pl.col("heading").str.ends_with("CPU*").fill_null(False)
     lines = lines.with_columns(width=pl.when(star).then(pl.col("words").list.len().max().over("table")))
     for width in lines["width"].drop_nulls().unique(maintain_order=True):
@@ -263,7 +266,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
 
 
 def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add a row of hosts for each banner and configuration line that says something new."""
+    """Write a row of hosts for each banner and configuration line that differs from the previous one."""
     rows = []
     for line_no, shape, text in (
         lines.filter(pl.col("shape").is_in(["banner", "config"])).select("line_no", "shape", "line").iter_rows()
@@ -323,7 +326,7 @@ _TASKS = {
 def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> None:
     """Take averages as rows where no other row stood before.
 
-    Without a header only pidstat -t is certain: its columns are proved by the process whose shares add up to %CPU.
+    Without a header only pidstat -t is certain: its columns are verified by a process whose shares add up to %CPU.
     """
     if state.get("timed_row"):
         return
@@ -354,7 +357,7 @@ def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) 
 
 
 def _proved(rows: pl.DataFrame, state: State) -> str | None:
-    """Name the columns of pidstat -t by their number and a process whose usr + system + guest is its %CPU."""
+    """Return the column names of pidstat -t by their number and a process whose usr + system + guest is its %CPU."""
     if state.get("proved"):
         return str(state["proved"])
     for cells in rows["words"].to_list():
