@@ -57,11 +57,11 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 def without_remarks(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     """Remove remarks in brackets that an author wrote after a device's row."""
     line = pl.col("line")
-    said = frame.filter(line.str.contains(_REMARKED))
-    if said.is_empty():
+    remarked = frame.filter(line.str.contains(_REMARKED))
+    if remarked.is_empty():
         return frame
     remark = line.str.extract(_REMARKED, 2)
-    out.notes(said.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
+    out.notes(remarked.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
     return frame.with_columns(line=line.str.replace(_REMARKED, "$1"))
 
 

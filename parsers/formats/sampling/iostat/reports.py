@@ -11,7 +11,7 @@ from parsers.columns import grid
 from parsers.formats.sampling.iostat.lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of, of_long
 from parsers.formats.sampling.iostat.repair import mended, without_remarks
 from parsers.formats.sampling.sar.lines import BANNER, banner_rows
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
 from parsers.provenance.prompts import prompt_of
@@ -115,10 +115,10 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         dated = re.match(_DATED, text)
         timed = re.match(_TIME, text)
         if banner:
-            day = told_day(banner[3], line_no, source.hints, out)
+            day = read_banner_day(banner[3], line_no, source.hints, out)
             state["clock"] = [None, None, 0.0]
         elif dated:
-            at = told_day(dated[1], line_no, source.hints, out)
+            at = read_banner_day(dated[1], line_no, source.hints, out)
             own.append((line_no, None if at is None else at + _clock(dated.groups()[1:5]), dated[6]))
         elif timed:
             own.append((line_no, _rolled(_clock(timed.groups()), state) + (day or 0.0), None))
@@ -200,15 +200,15 @@ def _row_times(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     groups = text.str.extract_groups("^([0-9]{1,2}):([0-9]{2}):([0-9]{2})$").struct.rename_fields(["h", "m", "s"])
     hms = [groups.struct.field(f).cast(pl.Float64) for f in "hms"]
     rows = rows.with_columns(at=pl.when(heading).then(hms[0] * 3600 + hms[1] * 60 + hms[2]))
-    said = rows["at"].drop_nulls()
-    if said.is_empty():
+    times = rows["at"].drop_nulls()
+    if times.is_empty():
         return rows.drop("at")
     last, days = state.get("row_clock", [None, 0])
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(last, pl.Float64))
     day = (before - pl.col("at") > DAY / 2).fill_null(False).cum_sum() + days
     timed = pl.col("at").is_not_null()
     rows = rows.with_columns(day=day)
-    state["row_clock"] = [said[-1], int(rows["day"][-1])]
+    state["row_clock"] = [times[-1], int(rows["day"][-1])]
     state["no_date"] = state.get("no_date", False) or state.get("day") is None
     return rows.with_columns(
         t=pl.when(timed).then(pl.col("at") + pl.col("day") * DAY + (state.get("day") or 0.0)).otherwise(pl.col("t")),
@@ -278,13 +278,13 @@ def _clocked(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         restart = int(state.get("fallen", [None, None, 0])[2])
         clock = open_one["clock_kind"][0], open_one["zone"][0]
         report(open_one.with_columns(t_local=pl.col("t")), *clock, out, state, restart)
-    said = place(fresh, source, out, state).select("sample", "first", "t_local", "interval_s")
+    placed = place(fresh, source, out, state).select("sample", "first", "t_local", "interval_s")
     types = pl.Schema({"sample": pl.Int64, "first": pl.Boolean, "t_local": pl.Float64, "interval_s": pl.Float64})
     known = pl.DataFrame([last] if last else [], schema=types, orient="row")
-    said = pl.concat([known, said.cast(types)])
-    if not said.is_empty():
-        state["last_report"] = list(said.row(-1))
-    return rows.join(said, on="sample", how="left", maintain_order="left").with_columns(names=_names(rows))
+    placed = pl.concat([known, placed.cast(types)])
+    if not placed.is_empty():
+        state["last_report"] = list(placed.row(-1))
+    return rows.join(placed, on="sample", how="left", maintain_order="left").with_columns(names=_names(rows))
 
 
 def _names(rows: pl.DataFrame) -> pl.Series:

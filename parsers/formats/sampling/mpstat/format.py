@@ -192,8 +192,8 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> list[
             left = left.filter(~pl.col("row").is_in(short["row"].implode()))
         damaged = left.filter(pl.col("line").str.contains(rf"^[ \t]*(?:(?:{TIME}|{AVERAGE})[ \t]+)?{LABEL}[ \t]+[0-9]"))
         out.account("damaged", damaged["line_no"])
-        said = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
-        out.notes(damaged.select("line_no", pl.lit("damaged").alias("kind"), said.alias("text")))
+        text = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
+        out.notes(damaged.select("line_no", pl.lit("damaged").alias("kind"), text.alias("text")))
     texts, fit = fit, grid.numbers(fit, names[1:], state)
     out.notes(grid.undecided(texts, fit, names[1:]))
     fit, notes = grid.implausible(fit, names[1:])
@@ -233,9 +233,9 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
     timed = rows.filter(~average)["row"]
     alone = average & (pl.col("row") < (timed[0] if len(timed) else 1 << 40))
     rows = rows.with_columns(alone=alone if grid.is_small(source) else pl.lit(False))
-    kept = rows.filter("alone")["line_no"]
-    if len(kept):
-        out.note(kept[0], kept[-1], "remark", "averages without the samples they are made of")
+    averages_used = rows.filter("alone")["line_no"]
+    if len(averages_used):
+        out.note(averages_used[0], averages_used[-1], "remark", "averages without the samples they are made of")
         rows = rows.with_columns(prefix=pl.when(~pl.col("alone")).then("prefix"))
         average = average & ~pl.col("alone")
     averages = rows.filter(average)
@@ -247,10 +247,10 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
     if rows.is_empty():
         return
     rows = _sampled(rows, source, out, state)
-    told = rows.select("row", "sample", "first", "t_local", "interval_s")
+    clocked = rows.select("row", "sample", "first", "t_local", "interval_s")
     written: dict[str, list[pl.DataFrame]] = {}
     for frame in found:
-        joined = frame.join(told, on="row", how="inner", maintain_order="left")
+        joined = frame.join(clocked, on="row", how="inner", maintain_order="left")
         for name, part in _tables(joined) if len(joined) else ():
             written.setdefault(name, []).append(part)
     for name, parts in written.items():

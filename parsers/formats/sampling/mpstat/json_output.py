@@ -19,7 +19,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import DAY, of_day, place, running
 from parsers.columns import grid
-from parsers.formats.sampling.shared.banner_dates import told_day
+from parsers.formats.sampling.shared.banner_dates import read_banner_day
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Hints, Source
 
@@ -174,7 +174,7 @@ def _head(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
             out.add("hosts", pl.DataFrame(row))
         date = re.search(r'"date": ?"([^"]*)"', text)
         if date:
-            midnight = told_day(date[1], line_no, hints, out)
+            midnight = read_banner_day(date[1], line_no, hints, out)
             state["day"] = None if midnight is None else midnight / DAY
             state["dated"] = state.get("dated", 0) + 1
 

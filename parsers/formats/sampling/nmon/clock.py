@@ -20,26 +20,31 @@ def head(line_nos: list[int], texts: list[str], out: Tables, state: State) -> No
     """Read the head: facts about the recording, and a row of hosts for each run of AAA records."""
     if not texts:
         return
-    said: dict[str, list[str]] = {}
+    records: dict[str, list[str]] = {}
     for text in texts:
         key, *values = text.split(",")[1:]
-        said[key] = [v.strip() for v in values]
-    one = {key: values[0] for key, values in said.items() if values}
+        records[key] = [v.strip() for v in values]
+    first_of = {key: values[0] for key, values in records.items() if values}
     if state.get("stamp"):
         state["stamp"]["snap"] = None
-    state["head"] = {k: one[k] for k in ("date", "time", "interval") if k in one} | {
-        k: v for k, v in state.get("head", {}).items() if k not in one
+    state["head"] = {k: first_of[k] for k in ("date", "time", "interval") if k in first_of} | {
+        k: v for k, v in state.get("head", {}).items() if k not in first_of
     }
-    system = one["OS"].lower() if "OS" in one else "aix" if "AIX" in one else None
-    release = said["OS"][1] if len(said.get("OS", [])) > 1 else one.get("AIX")
-    if one.get("interval", "").isdecimal():
-        out.fact("interval_s", int(one["interval"]))
-    facts = {"host": one.get("host"), "os": system, "os_release": release, "tool_opts": one.get("command", "").split()}
+    system = first_of["OS"].lower() if "OS" in first_of else "aix" if "AIX" in first_of else None
+    release = records["OS"][1] if len(records.get("OS", [])) > 1 else first_of.get("AIX")
+    if first_of.get("interval", "").isdecimal():
+        out.fact("interval_s", int(first_of["interval"]))
+    facts = {
+        "host": first_of.get("host"),
+        "os": system,
+        "os_release": release,
+        "tool_opts": first_of.get("command", "").split(),
+    }
     for name, value in facts.items():
         if value:
             out.fact(name, value)
-    cpus = [int(v) for v in said.get("cpus", []) if v.isdecimal()]
-    model = ",".join(said["MachineType"]) if "MachineType" in said else None
+    cpus = [int(v) for v in records.get("cpus", []) if v.isdecimal()]
+    model = ",".join(records["MachineType"]) if "MachineType" in records else None
     row = {"os": system, "os_release": release, "model": model, "ncpu": cpus[-1] if cpus else None}
     if any(row.values()):
         spread = {"line_no": line_nos[0], "line_end": line_nos[-1]}
@@ -91,8 +96,8 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         joined = sides[0].with_columns(pl.coalesce(pl.col(c), sides[1][c]) for c in known)
     else:
         joined = lines.join_asof(stamps, left_on="line_no", right_on="at", suffix="_of")
-        own = pl.col("snap") == pl.col("snap_of")
-        joined = joined.with_columns(pl.when(own).then(pl.col(c)).alias(c) for c in known).drop("snap_of")
+        same = pl.col("snap") == pl.col("snap_of")
+        joined = joined.with_columns(pl.when(same).then(pl.col(c)).alias(c) for c in known).drop("snap_of")
     return _guessed(joined, out, state)
 
 

@@ -22,7 +22,7 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     """Add `sample`, `first`, `interval_s`, `t_local` to rows; report the domains.
 
     `lines` (headers and rows, in order): row, line_no, heading, table, is_heading, banner, midnight, at (seconds of the day,
-    or an epoch, NULL where the time is left blank), utc, said_s (interval as printed, sadf). Returns the rows only.
+    or an epoch, NULL where the time is left blank), utc, printed_s (interval as printed, sadf). Returns the rows only.
     """
     if lines.is_empty():
         return lines.with_columns(
@@ -74,8 +74,8 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
 
 def own_head(table: list[float | None]) -> pl.Expr:
     """Return the beginning of the interval for the table that continues from the previous block."""
-    own = pl.col("table") == pl.lit(table[0], pl.Int64)
-    return pl.when(own).then(pl.lit(table[2], pl.Float64))
+    same_table = pl.col("table") == pl.lit(table[0], pl.Int64)
+    return pl.when(same_table).then(pl.lit(table[2], pl.Float64))
 
 
 def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
@@ -115,7 +115,7 @@ def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
             pl.col("boot").forward_fill().over(within), pl.when(going_on).then(pl.lit(boot, pl.Boolean)), pl.lit(False)
         ),
     )
-    length = pl.coalesce("said_s", "step")
+    length = pl.coalesce("printed_s", "step")
     return rows.with_columns(first=pl.col("boot"), interval_s=pl.when(~pl.col("boot") & (length > 0)).then(length))
 
 
@@ -137,13 +137,13 @@ def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
         sections[heading] = [old[0] if seen is None else seen, day, restart, *rest]
     state["sections"], state["sections_of"] = sections, last
     table = lines["table"][-1]
-    said = [table, lines["at_row"][-1], lines["head_t"][-1], None, None, None, None]
+    position = [table, lines["at_row"][-1], lines["head_t"][-1], None, None, None, None]
     mine = rows.filter(pl.col("table") == table)
     if not mine.is_empty():
-        said[3:] = list(mine.select("lowest", "place", "step", "boot").row(-1))
+        position[3:] = list(mine.select("lowest", "place", "step", "boot").row(-1))
     elif (state.get("table_at") or [None])[0] == table:
-        said[3:] = state["table_at"][3:]
-    state["table_at"] = said
+        position[3:] = state["table_at"][3:]
+    state["table_at"] = position
 
 
 def _fallen(lines: pl.DataFrame, source: Source, out: Tables) -> pl.Series:

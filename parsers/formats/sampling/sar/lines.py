@@ -9,7 +9,7 @@ import polars as pl
 from parsers.clocks.sample_stamps import DAY, day_number, of_day
 from parsers.columns import grid
 from parsers.columns.small_texts import whole
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
 from parsers.registry import Claim
@@ -152,7 +152,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
     if frame["line"].str.contains("秒", literal=True).any():
         frame = frame.with_columns(line=line.str.replace(SIGNED_TIME, "${1}:$2:$3"))
-    fields = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
+    fields = ["host", "printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
     if frame["line"].str.contains(";", literal=True).any():
         frame = frame.with_columns(line.str.extract_groups(SADF).struct.rename_fields(fields).alias("g")).unnest("g")
     else:
@@ -226,7 +226,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
         assert linux or unix
         date = linux[3] if linux else unix[4] if unix else ""
-        day = told_day(date, line_no, source.hints, out, month_first=linux is None)
+        day = read_banner_day(date, line_no, source.hints, out, month_first=linux is None)
         machine = linux[4] or "" if linux else unix[3].split()[-1] if unix else ""
         days.append((banner, day, _PAGES.get(machine)))
     known = pl.DataFrame(
@@ -249,8 +249,8 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         at=pl.coalesce(full, epoch, of_day()),
         utc=utc,
         midnight=pl.when(full.is_not_null()).then(0.0).otherwise(pl.col("midnight")),
-        said_s=pl.when(pl.col("said").cast(pl.Float64, strict=False) > 0).then(
-            pl.col("said").cast(pl.Float64, strict=False)
+        printed_s=pl.when(pl.col("printed").cast(pl.Float64, strict=False) > 0).then(
+            pl.col("printed").cast(pl.Float64, strict=False)
         ),
         words=listed,
         line_end=pl.col("line_end"),
@@ -286,16 +286,16 @@ def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
             release = f"{rest[1]}.{rest[0]}" if system == "aix" and len(rest) > 2 else rest[0]
             row = {"os": system, "os_release": release, "model": rest[-1] if system != "aix" else None, "ncpu": None}
         else:
-            said = dict(re.findall(r"(\w+)=([^ \t]+)", text))
+            values = dict(re.findall(r"(\w+)=([^ \t]+)", text))
             row = {
                 "os": "aix",
                 "os_release": None,
                 "model": None,
-                "ncpu": whole(said.get("lcpu")),
+                "ncpu": whole(values.get("lcpu")),
             }
             row |= {
-                "ent": _float(said.get("ent")),
-                "capped": said.get("mode", "").startswith("Capped") if "mode" in said else None,
+                "ent": _float(values.get("ent")),
+                "capped": values.get("mode", "").startswith("Capped") if "mode" in values else None,
             }
         if shape == "banner":
             banner = linux or unix

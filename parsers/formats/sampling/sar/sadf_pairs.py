@@ -21,7 +21,7 @@ LINE = (
     r"^([^\t ;]+)[\t ]+(-?[0-9]+)[\t ]+(?:([0-9]{4})-([0-9]{2})-([0-9]{2})[\t ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{1,5}|[+-][0-9]{4}))?"
     r"|([0-9]{9,10}))[\t ]+([^\t ]+)[\t ]+([^\t ]+)(?:[\t ]+(\S.*))?$"
 )
-_FIELDS = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "item", "name", "value"]
+_FIELDS = ["host", "printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "item", "name", "value"]
 _EVENTS = ["LINUX-RESTART", "COM"]
 """Words in the place of a value's name that mark an event."""
 _FIRST = (
@@ -75,7 +75,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     rows = cells.group_by("run", maintain_order=True).agg(
         pl.col("line_no").first(), line_end=pl.col("line_no").last(), line=pl.col("line").first(),
         names=pl.col("name"), values=pl.col("value").fill_null(""), item=by_item,
-        **{c: pl.col(c).first() for c in ("said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec")},
+        **{c: pl.col(c).first() for c in ("printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec")},
     )  # fmt: skip
     return _as_rows(rows, state)
 
@@ -96,7 +96,7 @@ def _as_rows(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     date = day_number(*(pl.col(c).cast(pl.Int64, strict=False) for c in ("y", "mo", "d")))
     clock = (pl.col("sh").cast(pl.Float64) * 60 + pl.col("sm").cast(pl.Float64)) * 60 + pl.col("ss").cast(pl.Float64)
     epoch = pl.col("sec").cast(pl.Float64)
-    said = pl.col("said").cast(pl.Float64, strict=False)
+    printed = pl.col("printed").cast(pl.Float64, strict=False)
     lines = rows.with_columns(heading=heading, words=listed)
     change = pl.col("heading").ne_missing(pl.col("heading").shift().fill_null(pl.lit(state.get("heading"), pl.String)))
     lines = lines.select(
@@ -108,7 +108,7 @@ def _as_rows(rows: pl.DataFrame, state: State) -> pl.DataFrame:
         is_heading=pl.lit(False), banner=pl.lit(0, pl.Int64), midnight=pl.lit(0.0), page_kb=pl.lit(None, pl.Float64),
         at=pl.coalesce(date * DAY + clock, epoch),
         utc=epoch.is_not_null() | (pl.col("zone") == "UTC").fill_null(False),
-        said_s=pl.when(said > 0).then(said),
+        printed_s=pl.when(printed > 0).then(printed),
     )  # fmt: skip
     if len(lines):
         state["heading"], state["table"] = lines["heading"][-1], lines["table"][-1]

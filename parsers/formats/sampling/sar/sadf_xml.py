@@ -77,17 +77,21 @@ def _pairs(tags: pl.DataFrame, state: State) -> pl.DataFrame:
         "line_no", of="parent_at", section="parent", sample="sample", key="tag", text="text"
     )
     named = pl.col("tag").is_in(_BY_PARENT) & ~pl.col("opens")
-    said = tags.filter(pl.col("tag").is_not_null()).select(
+    attributes = tags.filter(pl.col("tag").is_not_null()).select(
         "line_no", of="line_no", section=pl.when(named).then("parent").otherwise("tag"), sample="sample",
         pair=pl.col("line").str.extract_all(r'[A-Za-z][A-Za-z0-9_-]*="[^"]*"'),
     )  # fmt: skip
-    said = said.explode("pair").drop_nulls("pair")
+    attributes = attributes.explode("pair").drop_nulls("pair")
     parts = pl.col("pair").str.splitn("=", 2).struct
-    said = said.with_columns(key=parts.field("field_0"), text=parts.field("field_1").str.strip_chars('"')).drop("pair")
-    host = said.filter((pl.col("section") == "host") & (pl.col("key") == "nodename"))
-    said = said.filter(~pl.col("section").is_in(["host", "sysstat"]) & ~pl.col("key").is_in(["per", "unit"]))
+    attributes = attributes.with_columns(
+        key=parts.field("field_0"), text=parts.field("field_1").str.strip_chars('"')
+    ).drop("pair")
+    host = attributes.filter((pl.col("section") == "host") & (pl.col("key") == "nodename"))
+    attributes = attributes.filter(
+        ~pl.col("section").is_in(["host", "sysstat"]) & ~pl.col("key").is_in(["per", "unit"])
+    )
     return (
-        pl.concat([texts, host, said])
+        pl.concat([texts, host, attributes])
         .sort("line_no", maintain_order=True)
         .select("line_no", "of", "section", "sample", "key", "text")
     )

@@ -28,11 +28,11 @@ def banner_day(text: str, order: str | None, month_first: bool) -> tuple[float |
     numbers = re.findall(r"[0-9]+", text)
     if len(numbers) != 3:
         return None, None
-    one, two, three = map(int, numbers)
+    first, second, third = map(int, numbers)
     if len(numbers[0]) == 4:
-        return wall_seconds(one, two, three), None
-    year = three if len(numbers[2]) == 4 else 2000 + three if three < 70 else 1900 + three
-    by_month, by_day = wall_seconds(year, one, two), wall_seconds(year, two, one)
+        return wall_seconds(first, second, third), None
+    year = third if len(numbers[2]) == 4 else 2000 + third if third < 70 else 1900 + third
+    by_month, by_day = wall_seconds(year, first, second), wall_seconds(year, second, first)
     if "." in text or (order == "dmy" and not month_first):
         return by_day, None
     if month_first or order == "mdy" or by_month is None or by_day is None or by_month == by_day:
@@ -40,7 +40,7 @@ def banner_day(text: str, order: str | None, month_first: bool) -> tuple[float |
     return by_month, (wall_text(by_month)[:10], wall_text(by_day)[:10])
 
 
-def told_day(text: str, line_no: int, hints: Hints, out: Tables, *, month_first: bool = False) -> float | None:
+def read_banner_day(text: str, line_no: int, hints: Hints, out: Tables, *, month_first: bool = False) -> float | None:
     """Return a banner's date in the order a person stated or in the usual one; note what is doubtful, and ask once for each part."""
     day, readings = banner_day(text, hints.date_order, month_first=month_first)
     if day is None:

@@ -82,9 +82,9 @@ def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.Da
         long = wide.with_columns(item=item).unpivot(
             [_cell(i) for i in what.counters], index=[*keys, "item"], variable_name="cell"
         )
-        said = {_cell(i): (i, *c) for i, c in what.counters.items()}
+        counters = {_cell(i): (i, *c) for i, c in what.counters.items()}
         names = pl.DataFrame(
-            [(cell, *rest) for cell, rest in said.items()],
+            [(cell, *rest) for cell, rest in counters.items()],
             schema={"cell": pl.String, "at": pl.Int64, "name": pl.String, "unit": pl.String, "mode": pl.String},
             orient="row",
         )
@@ -135,8 +135,8 @@ def _item(what: Section) -> pl.Expr:
     """Return the item of a counter: the device, interface, CPU or process of the row."""
     place = {name: i for i, name in what.words.items()}
     if what.subject == "task":
-        own = [pl.col(_cell(place[n])).replace("-", None) for n in ("TID", "TGID", "PID") if n in place]
-        return pl.coalesce(own)
+        ids = [pl.col(_cell(place[n])).replace("-", None) for n in ("TID", "TGID", "PID") if n in place]
+        return pl.coalesce(ids)
     at = next((place[n] for n in ITEMS if n in place), next(iter(what.words), None))
     return pl.lit(None, pl.String) if at is None else pl.col(_cell(at)).replace("", None)
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import of_day
 from parsers.columns import grid
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.disk_names import part_of
 from parsers.formats.sampling.shared.section_columns import CPU, DISK, HOST
 from parsers.formats.sampling.shared.section_rows import Found
@@ -143,10 +143,10 @@ def _nested(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
     for d in range(1, DEPTH + 1):
         at = pl.when(pl.col("opens") & (pl.col("depth") == d))
         old = before[d - 1] if d <= len(before) else [None, None]
-        own = at.then(pl.col("number")).forward_fill().fill_null(pl.lit(old[1], pl.Int64))
+        numbers = at.then(pl.col("number")).forward_fill().fill_null(pl.lit(old[1], pl.Int64))
         above = pl.col(f"name {d - 1}") if d > 1 else pl.lit("")
         name = at.then(pl.coalesce("label", above)).forward_fill().fill_null(pl.lit(old[0], pl.String))
-        tokens = tokens.with_columns(own.alias(f"of {d}"), name.alias(f"name {d}"))
+        tokens = tokens.with_columns(numbers.alias(f"of {d}"), name.alias(f"name {d}"))
     return tokens
 
 
@@ -187,25 +187,25 @@ def _pairs(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
 
 def _heads(pairs: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
     """Read the host from the object before its statistics."""
-    said = pairs.filter(
+    facts = pairs.filter(
         pl.col("key").is_in(_HEAD) & (pl.col("section") != "timestamp") & (pl.col("section") != "statistics")
     )
-    for _, mine in said.group_by("of", maintain_order=True):
-        one = dict(mine.select("key", "text").iter_rows())
-        if "date" in one or "file-date" in one:
-            text = str(one.get("file-date", one.get("date", "")))
-            state["day"] = told_day(text, mine["line_no"][0], hints, out)
-        if "sysname" in one and one.get("number-of-cpus", "").isdecimal():
+    for _, mine in facts.group_by("of", maintain_order=True):
+        values = dict(mine.select("key", "text").iter_rows())
+        if "date" in values or "file-date" in values:
+            text = str(values.get("file-date", values.get("date", "")))
+            state["day"] = read_banner_day(text, mine["line_no"][0], hints, out)
+        if "sysname" in values and values.get("number-of-cpus", "").isdecimal():
             row = {
                 "line_no": mine["line_no"].min(),
                 "line_end": mine["line_no"].max(),
-                "os": one["sysname"].lower(),
-                "os_release": one.get("release"),
-                "model": one.get("machine"),
-                "ncpu": int(one["number-of-cpus"]),
+                "os": values["sysname"].lower(),
+                "os_release": values.get("release"),
+                "model": values.get("machine"),
+                "ncpu": int(values["number-of-cpus"]),
             }
             out.add("hosts", pl.DataFrame([row]))
-            out.fact("host", one.get("nodename"))
+            out.fact("host", values.get("nodename"))
             out.fact("os", row["os"] if isinstance(row["os"], str) else None)
 
 
@@ -238,7 +238,7 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         "sample",
         t_local=day + of_day(),
         utc=pl.col("utc") == "1",
-        said=pl.col("interval").cast(pl.Float64, strict=False),
+        printed_s=pl.col("interval").cast(pl.Float64, strict=False),
     )
     every = (
         pairs.filter(pl.col("sample") > 0)
@@ -256,7 +256,7 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     joined = joined.with_columns(t_local=pl.coalesce("t_local", "t_old"))
     since = pl.col("t_local") - pl.col("t_local").shift().fill_null(pl.lit(last[1], pl.Float64))
     step = pl.coalesce(
-        pl.col("said"), "i_old", pl.when(since > 0).then(since), pl.lit(source.hints.interval_s, pl.Float64)
+        pl.col("printed_s"), "i_old", pl.when(since > 0).then(since), pl.lit(source.hints.interval_s, pl.Float64)
     )
     joined = joined.with_columns(interval_s=step)
     if not joined.is_empty():

@@ -81,16 +81,16 @@ class Columns:
 
 def system_of(words: Sequence[str], default: str) -> str:
     """Return the system by its column names; the group line above does not identify it (`kthr` is Solaris and AIX)."""
-    said = set(words)
-    if "swpd" in said or {"bi", "bo"} <= said:
+    names = set(words)
+    if "swpd" in names or {"bi", "bo"} <= names:
         return "linux"
-    if "epi" in said or {"swap", "free"} <= said:
+    if "epi" in names or {"swap", "free"} <= names:
         return "solaris"
-    if {"avm", "flt"} <= said:
+    if {"avm", "flt"} <= names:
         return "bsd"
-    if {"avm", "free"} <= said:
+    if {"avm", "free"} <= names:
         return "hpux"
-    if "avm" in said or "pc" in said or "hr:mi:se" in said:
+    if "avm" in names or "pc" in names or "hr:mi:se" in names:
         return "aix"
     return default
 

@@ -224,13 +224,13 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     state["segment"], state["stamp"] = lines["segment"][-1], list(held.row(-1))
     year, month, day = (line.str.extract(STARTING, place).cast(pl.Int64, strict=False) for place in (3, 1, 2))
     days = grid.sparse(lines, line.str.starts_with("# Starting"), day_number(year, month, day))
-    told = state.get("day", [None, 0])
-    if told[0] is None and source.hints.date:
-        told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
+    known_day = state.get("day", [None, 0])
+    if known_day[0] is None and source.hints.date:
+        known_day = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
     lines = lines.with_columns(days.alias("day"))
     lines = lines.with_columns(
-        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64, strict=False) + told[1],
-        day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
+        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64, strict=False) + known_day[1],
+        day=pl.col("day").forward_fill().fill_null(pl.lit(known_day[0], pl.Float64)),
     )
     state["day"] = [lines["day"][-1], lines["dated"][-1]]
     return lines.drop("stamp", "zone", "stamp_kind").with_columns(held.with_columns(pl.col("zone").replace("", None)))
@@ -293,13 +293,13 @@ def _timed(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     timed = rows.filter(colon)
     at_end = timed["line"].str.contains(_TAIL_TIME)
     for pattern, fields, some in (
-        (_TAIL_TIME, ["date", "clock", "said"], timed.filter(at_end)),
+        (_TAIL_TIME, ["date", "clock", "printed"], timed.filter(at_end)),
         (_LEAD_TIME, ["date", "clock"], timed.filter(~at_end)),
     ):
         groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
         some = some.with_columns(groups.alias("g"), line=pl.col("line").str.replace(pattern, "")).unnest("g")
-        said = pl.col("said") if "said" in fields else pl.lit(None, pl.String)
-        printed = pl.when(pl.col("clock").is_not_null()).then(pl.coalesce(said, pl.lit(columns.zone, pl.String)))
+        zone = pl.col("printed") if "printed" in fields else pl.lit(None, pl.String)
+        printed = pl.when(pl.col("clock").is_not_null()).then(pl.coalesce(zone, pl.lit(columns.zone, pl.String)))
         parts.append(some.with_columns(zone=pl.coalesce(printed, "zone")).select([*rows.columns, "date", "clock"]))
     return pl.concat(parts).sort("row")
 
@@ -369,8 +369,8 @@ def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> l
     state["sample"], state["nth"] = rows["sample"][-1], [rows["segment"][-1], rows["nth"][-1]]
     rows = place(_clocks(rows, state), source, out, state)
     keys = ["row", "line_no", "line_end", "sample", "first", "t_local", "interval_s"]
-    own = [c for c in rows.columns if c in keys[1:] or c in schema("vmstat")]
-    out.add("vmstat", rows.select(own))
+    columns = [c for c in rows.columns if c in keys[1:] or c in schema("vmstat")]
+    out.add("vmstat", rows.select(columns))
     for_each = sorted({int(c.split("\t")[0][4:]) for c in rows.columns if c.startswith("cpu ")})
     shares = ("usr", "sys", "idle")
     cpus = [rows.select(*keys, cpu=pl.lit(n), **{s: pl.col(f"cpu {n}\t{s}") for s in shares}) for n in for_each]
@@ -416,6 +416,6 @@ def _rest(
         out.add("logs", changed.select("line_no", text.alias("text"), pl.lit("tool").alias("source")))
     started = left.filter(line.str.contains(STARTING))
     if len(started):
-        said = "the date is read as month/day/year, as ExaWatcher prints it"
-        out.notes(started.select("line_no", pl.lit("remark").alias("kind"), pl.lit(said).alias("text")))
+        remark = "the date is read as month/day/year, as ExaWatcher prints it"
+        out.notes(started.select("line_no", pl.lit("remark").alias("kind"), pl.lit(remark).alias("text")))
     return vmstat_totals.totals(left.filter(vmstat_totals.is_total(line)), _system(state), state)

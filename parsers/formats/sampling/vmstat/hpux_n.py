@@ -112,8 +112,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _clock(line_no: int, t_local: float | None, sample: int, step: float | None) -> dict[str, Any]:
     if t_local is None and step is not None:
         t_local = (sample - 1) * step
-    told = {"line_no": line_no, "sample": sample, "first": sample == 1, "t_local": t_local}
-    return told | {"interval_s": step if sample > 1 else None}
+    times = {"line_no": line_no, "sample": sample, "first": sample == 1, "t_local": t_local}
+    return times | {"interval_s": step if sample > 1 else None}
 
 
 def _memory(words: list[float]) -> dict[str, float]:

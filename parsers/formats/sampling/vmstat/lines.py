@@ -89,12 +89,12 @@ def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
     """
     names = list(columns.cells)
     lines = rows.filter(pl.col("line").str.contains(_NUMBERS))
-    kept = rows.clear()
+    partitions = rows.clear()
     if columns.system == "aix":
         named = lines.with_columns(wpar=pl.col("line").str.extract(WPAR), line=pl.col("line").str.replace(WPAR, " "))
         named = grid.cut(named.filter(pl.col("wpar").is_not_null()).drop(names), columns.cells)
-        kept = named.filter(pl.col(names[0]).is_not_null())
-        lines = lines.filter(~pl.col("row").is_in(kept["row"].implode()))
+        partitions = named.filter(pl.col(names[0]).is_not_null())
+        lines = lines.filter(~pl.col("row").is_in(partitions["row"].implode()))
     anchor = names.index("sr") + 1 if columns.system in ("solaris", "bsd") and "sr" in names else 0
     found = []
     damaged = []
@@ -112,22 +112,22 @@ def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
         ):
             cells = [*words[:anchor], *[None] * middle, *shares]
             found.append(row | dict(zip(names, cells, strict=True)))
-            said = f"{len(words)} words under {len(names)} names: pages and shares of CPU are read, what stands between is not"
-            out.note(row["line_no"], row["line_no"], "repaired", said)
+            remark = f"{len(words)} words under {len(names)} names: pages and shares of CPU are read, what stands between is not"
+            out.note(row["line_no"], row["line_no"], "repaired", remark)
         elif len(words) > 2:
             damaged.append(row["line_no"])
-            said = "row is cut" if len(words) < len(names) else "row has words too many"
+            remark = "row is cut" if len(words) < len(names) else "row has words too many"
             out.note(
                 row["line_no"],
                 row["line_no"],
                 "damaged",
-                f"{said}: {len(words)} words under {len(names)} names: {row['line']}",
+                f"{remark}: {len(words)} words under {len(names)} names: {row['line']}",
             )
     out.account("damaged", damaged)
     if len(lines) > _LINES:
         rest = lines[_LINES:]["line_no"]
         out.account("damaged", rest)
-    return pl.concat([kept, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
+    return pl.concat([partitions, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
 
 
 def refuse(source: Source, out: Tables, state: State) -> State:

@@ -102,8 +102,8 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> pl.Da
     whole = grid.cut(rows.filter(pl.col("line").str.contains(ROW)), dict.fromkeys(names, grid.NUMBER_OR_NONE))
     left = whole.filter(pl.col(names[0]).is_null())
     out.account("damaged", left["line_no"])
-    said = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
-    out.notes(left.select("line_no", pl.lit("damaged").alias("kind"), said.alias("text")))
+    text = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
+    out.notes(left.select("line_no", pl.lit("damaged").alias("kind"), text.alias("text")))
     fit = whole.filter(pl.col(names[0]).is_not_null())
     fit, notes = grid.implausible(grid.numbers(fit, names, state), names)
     if len(notes):
@@ -127,14 +127,14 @@ def _add(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
     placed = place(samples, source, out, state)
     keys = ["line_no", "line_end", "sample", "first", "t_local", "interval_s"]
     cells = {c.removeprefix("cell "): c for c in rows.columns if c.startswith("cell ")}
-    told = rows.select("row", "shares", *cells.values()).join(
+    timed = rows.select("row", "shares", *cells.values()).join(
         placed.select("row", *keys), on="row", maintain_order="left"
     )
-    whole = told.filter("shares")
+    whole = timed.filter("shares")
     if len(whole):
         out.add("vmstat", whole.select(*keys, **{t: pl.col(cells[n]) for n, t in PLACES.items() if n in cells}))
     here = pl.when(pl.col("shares")).then(pl.col("name").is_in(list(PLACES))).otherwise(False)
-    long = told.rename({c: n for n, c in cells.items()}).unpivot(
+    long = timed.rename({c: n for n, c in cells.items()}).unpivot(
         list(cells), index=["row", "shares", *keys], variable_name="name"
     )
     order = {n: i for i, n in enumerate(cells)}
