@@ -157,8 +157,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
 _LINES = {"line_no": pl.Int64, "t_local": pl.Float64, "line": pl.String}
 
 
-def _loaded(told: list[list[object]]) -> pl.DataFrame:
-    return pl.DataFrame(told, schema={**_LINES, "pid": pl.Int64, "comm": pl.String}, orient="row")
+def _loaded(rows: list[list[object]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={**_LINES, "pid": pl.Int64, "comm": pl.String}, orient="row")
 
 
 def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame | None:
@@ -290,8 +290,8 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
 
 def _proc(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     line = pl.col("line")
-    said = re.search(r"/proc/([0-9]+)/fd", source.hints.command or "")
-    first = state.get("pid", int(said[1]) if said else None)
+    path = re.search(r"/proc/([0-9]+)/fd", source.hints.command or "")
+    first = state.get("pid", int(path[1]) if path else None)
     frame = frame.with_columns(
         pid=line.str.extract(PROC_DIR).cast(pl.Int64, strict=False).forward_fill().fill_null(pl.lit(first, pl.Int64))
     )

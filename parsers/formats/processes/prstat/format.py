@@ -261,8 +261,8 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     fall = (pl.col("at") - before < -43200).fill_null(False).cum_sum() + state.get("days", 0)
     # Without a date nothing distinguishes the end of summer time from another start of the tool.
     back = ((pl.col("at") < before) & (pl.col("at") - before >= -43200)).fill_null(False)
-    said = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
-    out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=said))
+    text = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
+    out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=text))
     timed = timed.with_columns(
         restart=back.cum_sum().cast(pl.Int64, strict=False) + state.get("restarts", 0),
         t_local=pl.when(pl.col("at").is_not_null()).then(pl.col("at") + 86400.0 * fall),
@@ -295,10 +295,10 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
         line.str.extract(LAST_PID, 1),
         line.str.extract(LOAD, 1),
     )
-    told = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
+    loaded = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
     total = line.str.contains(cpu_head.TABLE_ROW) & line.str.contains("total", literal=True)
     physical = line.str.contains("PhysMem: ", literal=True)
-    host = told.filter(
+    host = loaded.filter(
         pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total | physical
     )
     if host.is_empty():
@@ -309,9 +309,9 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
     def amount(words: str) -> pl.Expr:
         """Read `1144832 free`, `7630208k free`, `12G Free`: by the number's suffix, else by the unit at the start of the line."""
-        said = rf"([0-9]+(?:[.,][0-9]+)?)([kKMGT]?)(?:\+| )? ?{words}"
-        number = line.str.extract(said, 1).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-        suffix = pl.coalesce(line.str.extract(said, 2).replace("", None), unit).str.to_lowercase()
+        pattern = rf"([0-9]+(?:[.,][0-9]+)?)([kKMGT]?)(?:\+| )? ?{words}"
+        number = line.str.extract(pattern, 1).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        suffix = pl.coalesce(line.str.extract(pattern, 2).replace("", None), unit).str.to_lowercase()
         return number * suffix.replace_strict({"k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}, default=None)
 
     cells |= {

@@ -165,9 +165,9 @@ def _line(line: str, screen: _Screen, out: Tables) -> list[tuple[str, dict[str, 
             None if at is None else wall_seconds(int(stamp[6]), at, int(stamp[2]), *map(int, stamp.group(3, 4, 5)))
         )
         text, known = text.replace(stamp[0], " "), True
-    if said := _INTERVAL.search(text):
-        screen.interval = float(said[1])
-        text, known = text.replace(said[0], " "), True
+    if interval := _INTERVAL.search(text):
+        screen.interval = float(interval[1])
+        text, known = text.replace(interval[0], " "), True
     rows, pairs = [], {m[1]: _value(m[2]) for m in _PAIR.finditer(text)}
     if pairs:
         rows += _figures(pairs, screen)

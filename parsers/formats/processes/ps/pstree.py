@@ -155,7 +155,7 @@ def _one(line_no: int, text: str, line: str, rows: Rows, out: Tables, state: Sta
         return
     args = f"{match[1]} {match[4]}" if match[4] else match[1]
     thread = match[1].startswith("{")
-    own = _add(line_no, match[1], match[2], match[3], parent, rows, None if thread else args)
+    process = _add(line_no, match[1], match[2], match[3], parent, rows, None if thread else args)
     if not thread:
         column = at + 2
-        state["whose"] = [*[x for x in state["whose"] if x[0] != column], [column, own]]
+        state["whose"] = [*[x for x in state["whose"] if x[0] != column], [column, process]]

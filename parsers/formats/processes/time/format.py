@@ -92,8 +92,12 @@ def claim(head: Head) -> Claim | None:
         return None
     filled = [line for line in head.lines if line.strip()]
     if "Elapsed (wall clock) time" in text and re.search(rf"{LABEL}|^[\t ]*User time \(seconds\): ", text, re.M):
-        own = sum(1 for x in filled if _OF_VERBOSE(x))
-        return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
+        lines_of_verbose = sum(1 for x in filled if _OF_VERBOSE(x))
+        return Claim(
+            round(0.97 * min(1.0, 1.5 * lines_of_verbose / len(filled)), 2),
+            f"{lines_of_verbose} lines of time -v",
+            "verbose",
+        )
     likely = [x for x in filled if ("user" in x or "u " in x) and len(x) < _LONG and _TELLING.search(x)]
     lines = sum(1 for x in likely if _OF_LINE(x))
     if lines:
@@ -257,11 +261,11 @@ def _rows(cells: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("status") != "0")
         .then(pl.format("exit {}", "status"))
     )
-    said = pl.col("status").is_not_null() | pl.col("killed").is_not_null()
+    has_status = pl.col("status").is_not_null() | pl.col("killed").is_not_null()
     return rows.select(
         "line_no", "line_end", pl.col("label").alias("series"), pl.col("real_s").alias("elapsed_s"),
         (pl.col("user_s") + pl.col("sys_s")).round(6).alias("cpu_s"), err.alias("err"),
-        pl.when(said).then(err.is_null()).alias("ok"), pl.col("real_s").is_null().alias("unread"),
+        pl.when(has_status).then(err.is_null()).alias("ok"), pl.col("real_s").is_null().alias("unread"),
     )  # fmt: skip
 
 

@@ -170,8 +170,8 @@ def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
             "line ends were lost: cut before each bucket, which is a label, a bar and a count",
         )
     new = pl.DataFrame(rows, schema=lines.schema, orient="row")
-    kept = lines.filter(~pl.col("line_no").is_in(flat["line_no"].implode()))
-    return pl.concat([kept, new]).sort("line_no", maintain_order=True)
+    others = lines.filter(~pl.col("line_no").is_in(flat["line_no"].implode()))
+    return pl.concat([others, new]).sort("line_no", maintain_order=True)
 
 
 def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:

@@ -232,8 +232,8 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
     stacks = []
     rootless: list[int] = []
     for i, (line, name, count, unit, _, _, _, _) in enumerate(boxes):
-        own = count - above.get(i, 0.0)
-        if own <= 0:
+        uncovered = count - above.get(i, 0.0)
+        if uncovered <= 0:
             continue
         frames: list[str] = [name]
         bottom, at_ = i, parent[i]
@@ -248,7 +248,7 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
         stacks.append(
             (
                 line,
-                own,
+                uncovered,
                 "samples" if unit == "samples" else "count",
                 [re.sub(SUFFIX, "", f) for f in frames],
                 leaf,

@@ -114,18 +114,18 @@ def _numbers(wide: pl.DataFrame, cells: list[str], found: Found, state: State) -
     if some:
         numbers = numbers.with_columns(pl.col(c) * pl.col(f"{c} kB") for c in cells)
     below = pl.any_horizontal(pl.col(c) < 0 for c in cells)
-    _tell(numbers.filter(below), "a value below zero, left out", found)
+    _note(numbers.filter(below), "a value below zero, left out", found)
     if plain["line"].str.contains(",", literal=True).any():
         open_ones = pl.any_horizontal(
             pl.col(f"{c} text").str.contains(r"^[0-9]+(?:[.,][0-9]+)+$") & pl.col(c).is_null() for c in cells
         )
         texts = numbers.with_columns(plain.select(pl.col(c).alias(f"{c} text") for c in cells))
-        _tell(texts.filter(open_ones), "a comma that may part decimals or thousands: left out", found)
+        _note(texts.filter(open_ones), "a comma that may part decimals or thousands: left out", found)
     finite = [pl.when(pl.col(c).is_finite() & (pl.col(c) >= 0)).then(pl.col(c)).alias(c) for c in cells]
     return numbers.with_columns(finite)
 
 
-def _tell(rows: pl.DataFrame, text: str, found: Found) -> None:
+def _note(rows: pl.DataFrame, text: str, found: Found) -> None:
     if not rows.is_empty():
         notes = rows.select("line_no", "line_end", kind=pl.lit("damaged"), text=pl.lit(text))
         found.setdefault("notes", []).append(notes)
