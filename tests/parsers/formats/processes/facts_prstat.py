@@ -1,4 +1,4 @@
-"""What the facts beside prstat and top mean."""
+"""Checks of the facts stored beside the corpus samples of prstat, top and topas."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def samples(reading: Reading, value: int) -> None:
 
 
 def _of(reading: Reading, table: str, cells: dict[str, Any]) -> pl.DataFrame:
-    """Rows of one screen as one: each line gives a row of its own."""
+    """Return the rows of one screen joined into one: each line of the screen gives a separate row."""
     return reading.table(table).select(pl.col(list(cells)).drop_nulls().last())
 
 

@@ -1,4 +1,4 @@
-"""prstat and top: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of prstat, top and topas: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

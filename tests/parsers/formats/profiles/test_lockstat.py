@@ -1,4 +1,4 @@
-"""Kernel locks beyond the corpus."""
+"""Tests of kernel lock statistics beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside samples of mpstat mean."""
+"""Checks of the facts stored beside the corpus samples of mpstat."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def min_idl(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def since_boot_rows(reading: Reading, value: int) -> None:
-    """Facts count rows as they were printed, the one of all CPUs too."""
+    """Check the rows since boot; the facts count rows as printed, including the row of all CPUs."""
     assert sum(int(reading.table(t)["first"].sum()) for t in ("mpstat", "vmstat") if t in reading.tables) == value
 
 
 def interval_s(reading: Reading, value: float) -> None:
-    """A person knew it: nothing in the text tells."""
+    """Check the interval that a person entered, because nothing in the text shows it."""
     assert _rows(reading)["interval_s"].null_count() == len(_rows(reading))
 
 
@@ -85,7 +85,7 @@ def of_all(reading: Reading, value: dict[str, float]) -> None:
 
 
 def clock(reading: Reading, value: str) -> None:
-    """`12:53:20` or `03:14:20 PM`."""
+    """Check a clock such as `12:53:20` or `03:14:20 PM`."""
     hour, minute, second = (int(x) for x in re.findall(r"[0-9]+", value))
     hour = hour % 12 + 12 * ("PM" in value) if "M" in value else hour
     assert f" {hour:02}:{minute:02}:{second:02} " in times(reading)[0]
@@ -97,18 +97,18 @@ def date(reading: Reading, value: str) -> None:
     names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     printed = times(reading)[0].split()
     assert (printed[1], int(printed[2]), int(printed[4])) == (names[month - 1], day, year)
-    # Which of the two is the month only a reader's locale says: the question is put.
+    # Only the locale decides which of the two is the month, so a question is asked.
     assert any("day/month/year" in n.text for n in reading.account.notes) is (day <= 12)
 
 
 def averages(reading: Reading, value: int) -> None:
-    """Facts count every line that begins with the word, one header above each stretch too."""
+    """Check the averages; the facts count every line that begins with the word, including a header above each run of averages."""
     told = [n for n in reading.account.notes if "average of the whole run" in n.text]
     assert sum(n.line_to - n.line_from + 2 for n in told) == value
 
 
 def _no_row_is(reading: Reading, value: float) -> None:
-    """The average of the run is no sample."""
+    """Check that the average of the run is no sample."""
     assert value not in _all(reading)["idle"].to_list()
     assert any("average of the whole run" in n.text for n in reading.account.notes)
 
@@ -131,7 +131,7 @@ def has_node_table(reading: Reading, value: bool) -> None:
 
 
 def topology(reading: Reading, value: Any) -> None:
-    """CORE, SOCK and NODE shift nothing: shares of all rows make 100."""
+    """Check that CORE, SOCK and NODE shift no column: the shares of each row add up to 100."""
     shares = ["usr", "nice", "sys", "wa", "irq", "soft", "st", "gu", "gnice", "idle"]
     for table in (_rows(reading), _all(reading)):
         total = table.select(pl.sum_horizontal(shares))[shares[0]]

@@ -1,4 +1,4 @@
-"""What the facts beside samples of vmstat mean."""
+"""Checks of the facts stored beside the corpus samples of vmstat."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _disk(reading: Reading, name: str) -> bool:
 
 
 def _values(reading: Reading, name: str) -> tuple[pl.DataFrame, str, float]:
-    """Where a printed column went: rows, their column, and the factor from print to column."""
+    """Return where a printed column went: rows, their column, and the factor from print to column."""
     variant = reading.account.parts[0].variant
     if name in PAGES and variant == "aix":
         return _rows(reading), PAGES[name], 4.0
@@ -50,7 +50,7 @@ def _values(reading: Reading, name: str) -> tuple[pl.DataFrame, str, float]:
         return _rows(reading), PAGES[name], 1.0
     if _disk(reading, name):
         rows = reading.table("iostat")
-        # A disk has no name above the first header, only its place.
+        # Above the first header a disk has no name, only its place.
         place = rows["device"].unique(maintain_order=True).to_list()
         first = [d for d in place if d.isdigit()][: 1 if name == "m0" else 0]
         return rows.filter(pl.col("device").is_in([name, *first])), "io_ps", 1.0
@@ -80,7 +80,7 @@ def samples(reading: Reading, value: int) -> None:
 
 
 def columns(reading: Reading, value: list[str]) -> None:
-    """Every printed column has its value in one of the tables."""
+    """Check that every printed column has its value in one of the tables."""
     printed = [c for c in value if c not in ("hr:mi:se", "time", "date", "PDT", "UTC") and not c.isupper()]
     filled = [c for c in _rows(reading).columns if _rows(reading)[c].null_count() < len(_rows(reading))]
     common = {"part", "line_no", "line_end", "t_local", "sample", "first", "interval_s"}
@@ -124,7 +124,7 @@ def interval_s(reading: Reading, value: float) -> None:
     if _rows(reading)["t_local"].null_count() == 0:
         assert found.unique().to_list() == [value]
     else:
-        assert len(found) == 0  # A person knew it: nothing in the text tells.
+        assert len(found) == 0  # A person entered it: nothing in the text shows it.
 
 
 def negative_zero_cells(reading: Reading, value: list[dict[str, Any]]) -> None:
@@ -170,7 +170,7 @@ def _zone(reading: Reading, value: str) -> None:
 
 
 def _read(reading: Reading, lines: list[int]) -> None:
-    """These lines were understood without being rows."""
+    """Check that these lines were understood without becoming rows."""
     assert not set(lines) & set(_rows(reading)["line_no"])
     assert not [
         n for n in reading.account.notes if n.kind == "unknown" and set(range(n.line_from, n.line_to + 1)) & set(lines)
@@ -196,7 +196,7 @@ def _annotations(reading: Reading, value: list[str]) -> None:
 
 
 def backwards(reading: Reading, value: bool) -> None:
-    """A step back is not a new day."""
+    """Check that a step back is not a new day."""
     assert (not _rows(reading)["t_local"].is_sorted()) is value
     assert _rows(reading)["t_local"].max() < 86400
     assert len(reading.account.parts[0].domains) == 2

@@ -1,4 +1,4 @@
-"""sar, sadf and pidstat beyond the corpus."""
+"""Tests of sar, sadf and pidstat beyond the corpus."""
 
 from __future__ import annotations
 

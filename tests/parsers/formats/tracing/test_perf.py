@@ -1,4 +1,4 @@
-"""Profiles, counters, scheduling and locks of perf beyond the corpus."""
+"""Tests of perf beyond the corpus: profiles, counters, scheduling and locks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_sample_without_a_time_and_one_without_a_chain():
 
 
 def test_a_wrapped_frame_beside_an_unknown_one_is_put_together():
-    # Polars 2.1 panicked here: a frame of few rows in several pieces.
+    # Polars 2.1 panicked here: a small data frame in several chunks.
     text = (
         "\t7fce2ac91c6c [unknown] ([unknown])\n"
         "\tffffffff81b09043 blk_mq_dispatch_list+0x1\u017d*\x01 f82ad read+0xd (/usr/lib/x86_64-linux-gnu/\n"
