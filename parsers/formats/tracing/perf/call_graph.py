@@ -118,7 +118,7 @@ def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None
         for child in reversed(node.children):
             share = child.pct
             if fractal:
-                # A fragment has no row above it: its first branch keeps the printed share, because the whole is unknown.
+                # In a fragment without its row the whole is unknown, and so are the absolute shares.
                 share = None if absolute is None or child.pct is None else absolute * child.pct / 100
             stack.append((child, symbols, shares, share))
     return found

@@ -45,7 +45,6 @@ def notes(reading) -> list[tuple]:
     return reading.tables["notes"].select("line_no", "line_end", "kind").rows() if "notes" in reading.tables else []
 
 
-# Clocks: seed 001 (fork events and shmat of one trace, given apart) and seed 000 (three greps of one file, a trace before, one after)
 # Clocks: seed 001 (fork events and shmat of one trace, in two excerpts) and seed 000 (three greps of one file, a trace before, one after)
 
 
