@@ -220,7 +220,7 @@ def _row_times(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Number the reports and place them on their clock.
 
-    A report begins at the header that the first report began with, where the table's first device comes again, or with each row of a
+    A report begins at the header that the first report began with, where the table's first device repeats, or with each row of a
     table without devices.
     """
     if rows.is_empty():

@@ -52,7 +52,7 @@ _WHOLE = ("pid", "ppid", "nlwp")
 _RESIDENT = ("ResText", "ResData")
 """Resident memory on AIX, which prints text and data separately: it is their sum."""
 
-Kept = dict[str, list[pl.DataFrame]]
+RowsByTable = dict[str, list[pl.DataFrame]]
 """Rows of a block, by table."""
 
 FORMATS = tuple(
@@ -153,19 +153,19 @@ def _recording(lines: pl.DataFrame, source: Source, out: Tables, state: State) -
     stamped = nmon_clock.stamped(lines, source, out, state)
     titles: dict[str, list[str]] = state.setdefault("titles", {})
     _negative(stamped, out, state)
-    kept: Kept = {name: [] for name in ("vmstat", "mpstat", "iostat", "ps", "counters", "hosts")}
+    by_table: RowsByTable = {name: [] for name in ("vmstat", "mpstat", "iostat", "ps", "counters", "hosts")}
     for (tag,), group in stamped.group_by("tag", maintain_order=True):
         for title, rows in _titled(str(tag), group, titles):
             if tag in ("TOP", "UARG"):
-                _processes(str(tag), title, rows, kept, out)
+                _processes(str(tag), title, rows, by_table, out)
             elif tag != "ZZZZ" and title:
-                _section(str(tag), title, _cells(title, rows, source, out), kept, state)
+                _section(str(tag), title, _cells(title, rows, source, out), by_table, state)
             elif tag != "ZZZZ":
                 text = pl.lit(f"no title line says what {tag} means")
                 out.notes(rows.select("line_no", kind=pl.lit("unknown"), text=text))
-    kept["vmstat"] = _merged(kept["vmstat"], ("sample", "snap"))
-    kept["iostat"] = _merged(kept["iostat"], ("sample", "snap", "device"))
-    for table, frames in kept.items():
+    by_table["vmstat"] = _merged(by_table["vmstat"], ("sample", "snap"))
+    by_table["iostat"] = _merged(by_table["iostat"], ("sample", "snap", "device"))
+    for table, frames in by_table.items():
         if frames:
             rows = pl.concat(frames, how="diagonal").sort("line_no", maintain_order=True)
             out.add(table, rows.drop("snap", strict=False), span="ends")
@@ -244,17 +244,17 @@ def _cells(title: list[str], rows: pl.DataFrame, source: Source, out: Tables) ->
     return long.filter(proved)
 
 
-def _section(tag: str, title: list[str], long: pl.DataFrame, kept: Kept, state: State) -> None:
+def _section(tag: str, title: list[str], long: pl.DataFrame, by_table: RowsByTable, state: State) -> None:
     """Put the cells of one section into the tables."""
     base, names = base_of(tag), title[1:]
     if re.fullmatch(CPU, tag):
         rows = _wide(long, dict(enumerate(map(MPSTAT.get, names))))
-        kept["mpstat"].append(rows.with_columns(cpu=pl.lit(int(tag[3:]))))
+        by_table["mpstat"].append(rows.with_columns(cpu=pl.lit(int(tag[3:]))))
         return
     if base in IOSTAT:
         device = pl.DataFrame({"at": range(len(names)), "device": names}, schema={"at": pl.Int64, "device": pl.String})
         values = long.join(device, on="at", maintain_order="left").rename({"value": IOSTAT[base]}).drop("at")
-        kept["iostat"].append(values.with_columns(part_of=part_of(pl.col("device")), line_end=pl.col("line_no")))
+        by_table["iostat"].append(values.with_columns(part_of=part_of(pl.col("device")), line_end=pl.col("line_no")))
         return
     if base in VMSTAT:
         columns = {i: VMSTAT[base].get(n, (None, 1)) for i, n in enumerate(names)}
@@ -262,20 +262,22 @@ def _section(tag: str, title: list[str], long: pl.DataFrame, kept: Kept, state: 
         factor = pl.col("at").replace_strict({i: f for i, (_, f) in columns.items()}, return_dtype=pl.Float64)
         rows = _wide(long.with_columns(value=pl.col("value") * factor), used)
         if base == "LPAR" and {"entitled", "PhysicalCPU"} <= set(names):
-            rows = _entitled(long, rows, names, kept, state)
-        kept["vmstat"].append(rows)
+            rows = _entitled(long, rows, names, by_table, state)
+        by_table["vmstat"].append(rows)
         long = long.filter(pl.col("at").is_in([i for i, c in used.items() if c is None]))
     if title[0]:
-        kept["counters"].append(_counters(base, title[0].rsplit(" ", 1)[0], names, long))
+        by_table["counters"].append(_counters(base, title[0].rsplit(" ", 1)[0], names, long))
 
 
-def _entitled(long: pl.DataFrame, rows: pl.DataFrame, names: list[str], kept: Kept, state: State) -> pl.DataFrame:
+def _entitled(
+    long: pl.DataFrame, rows: pl.DataFrame, names: list[str], by_table: RowsByTable, state: State
+) -> pl.DataFrame:
     """Write entitlement and cap of a partition to `hosts`, once; return the cells with the share of it that was consumed."""
     wide = _wide(long, {names.index(n): n for n in ("entitled", "Capped") if n in names})
     if not state.get("said_lpar") and not wide.is_empty():
         state["said_lpar"] = True
         capped = (pl.col("Capped") == 1) if "Capped" in names else pl.lit(None, pl.Boolean)
-        kept["hosts"].append(wide.head(1).select("line_no", ent=pl.col("entitled"), capped=capped))
+        by_table["hosts"].append(wide.head(1).select("line_no", ent=pl.col("entitled"), capped=capped))
     ent = wide.select("line_no", "entitled")
     share = pl.when(pl.col("entitled") > 0).then(pl.col("pc") / pl.col("entitled") * 100)
     return rows.join(ent, on="line_no", how="left", maintain_order="left").with_columns(ec=share).drop("entitled")
@@ -325,7 +327,7 @@ def _merged(frames: list[pl.DataFrame], by: tuple[str, ...]) -> list[pl.DataFram
     return [rows.agg(pl.col("line_no").min(), pl.col("line_end").max(), rest)]
 
 
-def _processes(tag: str, title: list[str], rows: pl.DataFrame, kept: Kept, out: Tables) -> None:
+def _processes(tag: str, title: list[str], rows: pl.DataFrame, by_table: RowsByTable, out: Tables) -> None:
     """Read TOP (pid before the snapshot) and UARG; the last column may contain commas."""
     names = [n for n in title[1:] if n not in ("Time",)] if len(title) > 3 else []
     if tag == "TOP" and names:
@@ -351,4 +353,4 @@ def _processes(tag: str, title: list[str], rows: pl.DataFrame, kept: Kept, out: 
     if "rss_kb" not in facts and len(resident) == len(_RESIDENT):
         facts["rss_kb"] = resident[0] + resident[1]
     rows = wide.select("line_no", "t_local", "sample", pl.lit(False).alias("first"), **facts)
-    kept["ps"].append(rows.filter(pl.col("pid").is_not_null()))
+    by_table["ps"].append(rows.filter(pl.col("pid").is_not_null()))

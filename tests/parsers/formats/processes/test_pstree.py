@@ -48,7 +48,7 @@ def alone(parents: dict[int, int | None], pid: int, lead: str = "", sign: str = 
     return lines
 
 
-def told(text: str) -> dict[int, int | None]:
+def parents_read(text: str) -> dict[int, int | None]:
     reading = read_bytes(text.encode())
     assert reading.account.kind == "ps"
     assert [n for n in reading.account.notes if n.kind == "damaged"] == []
@@ -61,13 +61,13 @@ def test_a_family_comes_back(picks):
     parents = tree(picks)
     lines = drawn(parents, 100)
     if len(lines) > 1:
-        assert told("".join(f"{line}\n" for line in lines)) == parents
+        assert parents_read("".join(f"{line}\n" for line in lines)) == parents
         signs = str.maketrans("|`", "├└")
         pretty = [
             line.replace("-+-", "─┬─").replace("---", "───").replace("|-", "├─").replace("`-", "└─") for line in lines
         ]
-        assert told("".join(f"{line}\n" for line in pretty).translate(signs).replace("├ ", "│ ")) == parents
-    assert told("".join(f"{line}\n" for line in alone(parents, 100))) == parents
+        assert parents_read("".join(f"{line}\n" for line in pretty).translate(signs).replace("├ ", "│ ")) == parents
+    assert parents_read("".join(f"{line}\n" for line in alone(parents, 100))) == parents
 
 
 def test_a_password_in_arguments_is_masked():

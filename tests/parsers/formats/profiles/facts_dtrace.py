@@ -29,13 +29,13 @@ def _groups(reading: Reading) -> list[pl.DataFrame]:
 def histograms(reading: Reading, value: list[Facts]) -> None:
     groups = _groups(reading)
     assert len(groups) == len(value)
-    for rows, told in zip(groups, value, strict=True):
+    for rows, expected in zip(groups, value, strict=True):
         key = " ".join(x for x in (rows["key1"][0], rows["key2"][0]) if x)
-        assert key == told["key"]
-        assert rows["line_end"][0] == told["line"] + 1  # the fact has the line of the heading
-        assert (rows["n"].sum(), len(rows)) == (told["total"], told["rows"])
+        assert key == expected["key"]
+        assert rows["line_end"][0] == expected["line"] + 1  # the fact has the line of the heading
+        assert (rows["n"].sum(), len(rows)) == (expected["total"], expected["rows"])
         filled = rows.filter(pl.col("n") > 0)
-        assert {f"{lo:.0f}": n for lo, n in filled.select("lo", "n").iter_rows()} == told["nonzero"]
+        assert {f"{lo:.0f}": n for lo, n in filled.select("lo", "n").iter_rows()} == expected["nonzero"]
         assert rows["complete"].all()
 
 

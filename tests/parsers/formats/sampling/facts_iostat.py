@@ -276,8 +276,8 @@ def disk_samples(reading: Reading, value: list[list[Any]]) -> None:
     assert [list(row) for row in rows] == value
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected
 
 
 CHECKERS = {

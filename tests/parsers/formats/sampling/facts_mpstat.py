@@ -45,12 +45,12 @@ def columns(reading: Reading, value: list[str]) -> None:
 
 
 def peaks(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
-    for name, told in value.items():
+    for name, expected in value.items():
         column = NAMES.get(name, name)
         best = _rows(reading).filter(pl.col(column) == _rows(reading)[column].max()).row(0, named=True)
-        assert best[column] == told["value"], name
-        assert best["cpu"] == told["cpu"], name
-        assert best["line_no"] == told.get("line", best["line_no"]), name
+        assert best[column] == expected["value"], name
+        assert best["cpu"] == expected["cpu"], name
+        assert best["line_no"] == expected.get("line", best["line_no"]), name
 
 
 def min_idl(reading: Reading, value: dict[str, Any]) -> None:
@@ -103,8 +103,8 @@ def date(reading: Reading, value: str) -> None:
 
 def averages(reading: Reading, value: int) -> None:
     """Check the averages; the facts count every line that begins with the word, including a header above each run of averages."""
-    told = [n for n in reading.account.notes if "average of the whole run" in n.text]
-    assert sum(n.line_to - n.line_from + 2 for n in told) == value
+    notes = [n for n in reading.account.notes if "average of the whole run" in n.text]
+    assert sum(n.line_to - n.line_from + 2 for n in notes) == value
 
 
 def _no_row_is(reading: Reading, value: float) -> None:
@@ -242,5 +242,5 @@ WAIVED = {
 }
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected

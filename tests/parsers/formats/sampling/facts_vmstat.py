@@ -57,22 +57,22 @@ def _values(reading: Reading, name: str) -> tuple[pl.DataFrame, str, float]:
     return _rows(reading), NAMES.get(name, name), 1.0
 
 
-def peak(reading: Reading, name: str, told: dict[str, Any]) -> None:
+def peak(reading: Reading, name: str, expected: dict[str, Any]) -> None:
     rows, column, factor = _values(reading, name)
     best = rows.filter(pl.col(column) == rows[column].max())
-    assert best[column][0] == told["value"] * factor, name
-    assert best["line_no"][0] == told["line"], name
+    assert best[column][0] == expected["value"] * factor, name
+    assert best["line_no"][0] == expected["line"], name
 
 
 def peaks(reading: Reading, value: dict[str, Any]) -> None:
-    for name, told in value.items():
-        peak(reading, name, told)
+    for name, expected in value.items():
+        peak(reading, name, expected)
 
 
-def minimum(reading: Reading, name: str, told: dict[str, Any]) -> None:
+def minimum(reading: Reading, name: str, expected: dict[str, Any]) -> None:
     rows, column, factor = _values(reading, name)
     worst = rows.filter(pl.col(column) == rows[column].min())
-    assert (worst[column][0], worst["line_no"][0]) == (told["value"] * factor, told["line"])
+    assert (worst[column][0], worst["line_no"][0]) == (expected["value"] * factor, expected["line"])
 
 
 def samples(reading: Reading, value: int) -> None:
@@ -128,10 +128,10 @@ def interval_s(reading: Reading, value: float) -> None:
 
 
 def negative_zero_cells(reading: Reading, value: list[dict[str, Any]]) -> None:
-    for told in value:
-        at = reading.table("iostat").filter(pl.col("line_no") == told["line"])
-        assert at.filter(pl.col("device") == told["column"])["io_ps"].to_list() == [None]
-        assert any(n.line_from == told["line"] and told["column"] in n.text for n in reading.account.notes)
+    for expected in value:
+        at = reading.table("iostat").filter(pl.col("line_no") == expected["line"])
+        assert at.filter(pl.col("device") == expected["column"])["io_ps"].to_list() == [None]
+        assert any(n.line_from == expected["line"] and expected["column"] in n.text for n in reading.account.notes)
 
 
 def disk_names(reading: Reading, value: list[str]) -> None:
@@ -183,10 +183,10 @@ def negative_cells(reading: Reading, value: dict[str, int]) -> None:
 
 
 def rows(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
-    for line, told in value.items():
+    for line, expected in value.items():
         row = _rows(reading).filter(pl.col("line_no") == int(line)).row(0, named=True)
         at = clock(reading)[_rows(reading)["line_no"].to_list().index(int(line))]
-        for name, number in told.items():
+        for name, number in expected.items():
             assert number == (at if name == "time" else row[NAMES.get(name, name)])
 
 
@@ -204,14 +204,14 @@ def backwards(reading: Reading, value: bool) -> None:
 
 def zzz(reading: Reading, value: list[str]) -> None:
     printed = pl.Series(value).str.replace(" CET", "").str.to_datetime("%a %b %e %H:%M:%S %Y")
-    told = (printed.dt.epoch("s")).to_list()
-    assert _rows(reading)["t_local"].unique(maintain_order=True).to_list() == told
+    expected = (printed.dt.epoch("s")).to_list()
+    assert _rows(reading)["t_local"].unique(maintain_order=True).to_list() == expected
     _zone(reading, "CET")
 
 
 def timestamp(reading: Reading, value: str) -> None:
-    told = pl.Series([value]).str.to_datetime("%Y-%m-%d %H:%M:%S").dt.epoch("s")[0]
-    assert reading.table("iostat")["t_local"].unique().to_list() == [told]
+    expected = pl.Series([value]).str.to_datetime("%Y-%m-%d %H:%M:%S").dt.epoch("s")[0]
+    assert reading.table("iostat")["t_local"].unique().to_list() == [expected]
 
 
 CHECKERS = {
@@ -276,5 +276,5 @@ WAIVED = {
 }
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected

@@ -70,8 +70,8 @@ def exits(reading: Reading, value: list[list[int | None]]) -> None:
     """Check the exits; a bare exit belongs to the first process, whose number is expected where the trace shows it."""
     rows = _signals(reading).filter(pl.col("event") == "exited").select("lwp", "status").rows()
     assert [status for _, status in rows] == [status for _, status in value]
-    for (lwp, _), (told, _) in zip(rows, value, strict=True):
-        assert told is None or lwp == told
+    for (lwp, _), (expected, _) in zip(rows, value, strict=True):
+        assert expected is None or lwp == expected
 
 
 def pids(reading: Reading, value: list[int]) -> None:

@@ -133,8 +133,8 @@ def test_a_row_of_report_comes_back(rows, collapsed):
     lines = [re.sub(" +", " ", x).strip() for x in lines] if collapsed else lines
     text = "\n".join(["# Samples: 5  of event 'cycles'", "# Overhead  Command  Shared Object  Symbol", *lines, ""])
     found = parse_bytes(text.encode(), "perf", "report").tables["profile_symbols"]
-    told = [(p / 100, comm, dso, k, sym) for p, comm, dso, k, sym in rows]
-    assert found.select("pct", "comm", "dso", "kernel", "symbol").rows() == told
+    expected = [(p / 100, comm, dso, k, sym) for p, comm, dso, k, sym in rows]
+    assert found.select("pct", "comm", "dso", "kernel", "symbol").rows() == expected
 
 
 TREE = """            |
