@@ -1,4 +1,4 @@
-r"""Open descriptors: pfiles, procfiles, lsof, ls -l /proc/PID/fd.
+r"""Open descriptors of processes: pfiles, procfiles, lsof, ls -l /proc/PID/fd.
 
 Tools: pfiles(1) of Solaris and illumos, procfiles(1) -n and -nc of AIX, lsof(8) of any system (with or without -n -P, TID and TASKCMD columns),
 `ls -l /proc/PID/fd` of Linux. Capture: `pfiles PID`, `lsof -nP -p PID`, `ls -l /proc/PID/fd`.
@@ -13,10 +13,10 @@ Samples::
     lrwx------ 1 oracle dba 64 Jun 10 09:00 13 -> socket:[29174]
 
 Tables: fdmap. `type`: file, directory, socket, pipe, door, device, port, anon. Clock: none; wall-local under marks.
-Traps: a descriptor of pfiles has several lines, of which only the first is sure; the row ends with the last of them. lsof's rows without a
-descriptor number (cwd, txt, mem) have `fd` NULL. lsof's SIZE/OFF is a size, or with `0t` an offset: only the latter
-fills `offset`. Sockets of /proc/PID/fd have only an inode: which address it is, `ss -e` tells. The process of `ls -l /proc/PID/fd` is known
-only by the path above it. Names that ls quotes, and listings that lost their indent, are read. Known gaps: fstat (BSD), lsof -F, Linux fdinfo.
+Traps: a descriptor of pfiles has several lines, of which only the first always exists; the row ends with the last of them. lsof's rows
+without a descriptor number (cwd, txt, mem) have `fd` NULL. lsof's SIZE/OFF is a size, or with `0t` an offset: only the latter
+fills `offset`. Sockets of /proc/PID/fd show only an inode; `ss -e` shows its address. The process of `ls -l /proc/PID/fd` is known
+only from the path above it. Names that ls quotes, and listings that lost their indent, are read. Known gaps: fstat (BSD), lsof -F, Linux fdinfo.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By descriptors of pfiles, the header or rows of lsof, links of a fd directory."""
+    """Claim by descriptors of pfiles, the header or rows of lsof, or links of a descriptor directory."""
     text = head.text
     if "S_IF" in text:
         rows = sum(1 for x in head.lines if re.match(PFILE, x))
@@ -142,7 +142,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the process and the descriptor that stands open."""
+    """Read a run of blocks; `state` keeps the process and the open descriptor."""
     reader = {"pfiles": _pfiles, "lsof": _lsof, "proc": _proc}[state["variant"]]
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
@@ -157,12 +157,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
 _LINES = {"line_no": pl.Int64, "t_local": pl.Float64, "line": pl.String}
 
 
-def _loaded(told: list[list[object]]) -> pl.DataFrame:
-    return pl.DataFrame(told, schema={**_LINES, "pid": pl.Int64, "comm": pl.String}, orient="row")
+def _loaded(rows: list[list[object]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema={**_LINES, "pid": pl.Int64, "comm": pl.String}, orient="row")
 
 
 def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame | None:
-    """A descriptor's lines become one row; those at the end of a block may go on in the next and wait in the state."""
+    """Join the lines of a descriptor into one row; those at the end of a block wait in the state for their continuation."""
     line = pl.col("line")
     is_row = line.str.contains(PFILE)
     is_process = line.str.contains(PROCESS) & ~is_row
@@ -181,7 +181,7 @@ def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     short = _columns(frame)
     mine = frame.filter(is_row | (line.str.contains(PFILE_MORE) & ~line.str.contains(LIMIT)))
     mine = mine.select(*_LINES, "pid", "comm")
-    # Lines of a descriptor are read where they stand, whichever run its row is written in.
+    # Account for lines of a descriptor where they stand, in whichever run their row is written.
     before = _loaded(state.get("open", []))
     both = pl.concat([before, mine])
     if both.is_empty():
@@ -199,7 +199,7 @@ def _pfiles(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _columns(frame: pl.DataFrame) -> pl.DataFrame:
-    """Rows of procfiles -c: a descriptor is one line."""
+    """Return rows of procfiles -c, where a descriptor is one line."""
     line = pl.col("line")
     return frame.filter(line.str.contains(COLUMNS)).select(
         "line_no",
@@ -262,11 +262,11 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         .unnest("g")
     )
     rest = pl.col("rest")
-    # DEVICE SIZE/OFF NODE NAME, of which each may be blank: the name is what begins like one.
+    # DEVICE SIZE/OFF NODE NAME, each of which may be blank: the name is recognised by how it begins.
     name = rest.str.extract(
         r"((?:/|\[|\*:|(?:[0-9]{1,3}\.){3}[0-9]{1,3}:|[a-z0-9_.-]+\.[a-z0-9_.-]+:|localhost:|pipe|type=|socket|->|protocol:|anon_inode|eventpoll|can't|inotify|eventfd).*)$"
     )
-    # What lsof could not compare is no part of the path: `/lib/libc.so (path dev=0,80)`.
+    # Remove a remark of lsof that is not part of the path: `/lib/libc.so (path dev=0,80)`.
     name = name.str.replace(r" \(path (?:dev|inode)=[^()]*\)$", "")
     inet = pl.col("kind").is_in(["IPv4", "IPv6", "inet"])
     pair = rest.str.extract(r"(?:TCP|UDP|SCTP)[ \t]+([^ \t(]+)")
@@ -290,15 +290,15 @@ def _lsof(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
 
 def _proc(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     line = pl.col("line")
-    said = re.search(r"/proc/([0-9]+)/fd", source.hints.command or "")
-    first = state.get("pid", int(said[1]) if said else None)
+    path = re.search(r"/proc/([0-9]+)/fd", source.hints.command or "")
+    first = state.get("pid", int(path[1]) if path else None)
     frame = frame.with_columns(
         pid=line.str.extract(PROC_DIR).cast(pl.Int64, strict=False).forward_fill().fill_null(pl.lit(first, pl.Int64))
     )
     if len(frame):
         state["pid"] = frame["pid"][-1]
     out.read(frame.filter(line.str.contains(PROC_DIR) | line.str.contains(PROC_ELSE))["line_no"])
-    to = line.str.extract(PROC_FD, 3).str.replace(r"^'(.*)'$", "${1}")  # ls quotes names with brackets on a terminal
+    to = line.str.extract(PROC_FD, 3).str.replace(r"^'(.*)'$", "${1}")  # on a terminal ls quotes names with brackets
     kind = (
         pl.when(to.str.starts_with("socket:"))
         .then(pl.lit("socket"))

@@ -1,4 +1,4 @@
-"""Shares of processors in the head of top: `%Cpu(s):  5.9 us,  5.9 sy, ...` of all, `%Cpu0  : ...` of one, or a small table.
+"""Read the CPU shares in the head of top: `%Cpu(s):  5.9 us,  5.9 sy, ...` of all, `%Cpu0  : ...` of one, or a small table.
 
 CPU states:  cpu    user    nice  system    irq  softirq  iowait    idle
            total    2.0%    0.0%    7.6%   0.0%     0.0%  362.4%   27.2%
@@ -37,11 +37,11 @@ ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *(?:states)?:[ \t]+[0-9]"
 
 TABLE_ROW = r"^[ \t]+(?:total|cpu[0-9]+)(?:[ \t]+[0-9.,]+%){4,7}$"
 _TABLES = {4: "usr nice sys idle", 5: "usr nice sys wa idle", 7: "usr nice sys irq soft wa idle"}
-"""Columns of procps 2.0 by their number."""
+"""Columns of the table of procps 2.0, by their number."""
 
 
 def shares_of(is_cpu: pl.Expr) -> dict[str, pl.Expr]:
-    """Give the shares of a line of top by column: `5.9 us`, `5.9%us`, `5,9 us`, `0.4% user`."""
+    """Return the shares of a line of top by column: `5.9 us`, `5.9%us`, `5,9 us`, `0.4% user`."""
     shares: dict[str, list[pl.Expr]] = {}
     for word, name in _SHARES.items():
         found = pl.col("line").str.extract(rf"([0-9]+(?:[.,][0-9]+)?)%? ?{word}(?:,|$| )")
@@ -53,9 +53,7 @@ def shares_of(is_cpu: pl.Expr) -> dict[str, pl.Expr]:
 
 
 def add_processors(lines: pl.DataFrame, out: Tables) -> None:
-    """Write a row of mpstat for each CPU that top lists by itself (key 1, or in the table); a wide screen has several on a
-    line.
-    """
+    """Write a row of mpstat for each CPU that top lists separately (key 1, or in the table); a wide screen has several on a line."""
     names = list(dict.fromkeys(_SHARES.values()))
     apart = pl.col("line").str.replace_all(r"[ \t]+(%?Cpu[0-9]+ *:)", "\n$1").str.split("\n")
     alone = lines.filter(pl.col("line").str.contains(ONE_CPU)).with_columns(line=apart).explode("line")
@@ -73,7 +71,7 @@ def add_processors(lines: pl.DataFrame, out: Tables) -> None:
 
 
 def table_shares() -> dict[str, pl.Expr]:
-    """Give the shares of a row of the table of procps 2.0; some releases add up all CPUs in `total`."""
+    """Return the shares of a row of the table of procps 2.0; some releases add up all CPUs in `total`."""
     row = pl.col("line").str.contains(TABLE_ROW)
     cells = pl.when(row).then(pl.col("line").str.extract_all(r"[0-9.,]+%"))
     number = pl.element().str.strip_chars("%").str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)

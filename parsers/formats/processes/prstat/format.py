@@ -1,4 +1,4 @@
-r"""Busy processes: prstat of Solaris, top of Linux, FreeBSD, Solaris, HP-UX, topas of AIX.
+r"""prstat of Solaris, top of Linux, FreeBSD, macOS, Solaris and HP-UX, topas of AIX: the busiest processes.
 
 Tools: prstat(1M) with -a -c -m -L -v -n -s -t -J -T -Z -H, top(1) of procps 2 to 4 (batch or a pasted screen, any fields
 and units), FreeBSD, macOS, Solaris and HP-UX, topas (its full screen, and -P). Capture: `prstat -mLc 5 12`, `top -b -n 3 -w 512`.
@@ -15,12 +15,12 @@ Samples::
 
 Tables: ps; microstates (-m); counters (tables of -a -t -J -T -Z: grp prstat_user, prstat_project, prstat_task, prstat_zone, item = name;
 topas: grp topas, iface, filesystem); vmstat (load1, and top's lines of CPU, memory and swap); mpstat (`%Cpu0`); iostat, hosts (topas).
-Clock: top prints a time of day (wall-local; the date only on macOS, or if a mark or a prompt tells), topas a date too; prstat has none.
-Traps: each line of a head is a row of vmstat of its own, with the same sample. `Total:` belongs to the report above it, so a
+Clock: top prints a time of day (wall-local; the date only on macOS, or where a mark or a prompt shows it), topas a date too; prstat has none.
+Traps: each line of a head is a separate row of vmstat, with the same sample. `Total:` belongs to the report above it, so a
 leading one is a report whose rows were cut off. SIZE and RSS carry K, M, G; top's cells without a suffix are KiB.
-PROCESS/NLWP is split at the last slash; names may hold slashes and blanks. The counts of -m are those of one interval:
-rates only where the interval is known. The first report of prstat -m covers the process's whole life: `first` is set
-where the command stands above. Names of zones and users that end with `*` were cut by the tool.
+PROCESS/NLWP is split at the last slash; names may contain slashes and blanks. The counts of -m are those of one interval:
+they become rates only where the interval is known. The first report of prstat -m covers the process's whole life: `first` is set
+where the command stands above. The tool cuts long names of zones and users and ends them with `*`.
 Known gaps: topas -D, -L and -C, PgSp and RES of its processes, top's bars (key t), prstat -H's table of groups.
 """
 
@@ -49,7 +49,7 @@ from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Head, Source
 
 MAC = r"^Processes: +[0-9]+ total, "
-"""How each screen of macOS begins; a wide one has its time behind, `top -l` a date and a time on the next line."""
+"""The beginning of each screen of macOS; a wide one has its time at the end, `top -l` a date and a time on the next line."""
 
 FORMATS = tuple(
     Format(
@@ -94,7 +94,7 @@ GROUP_HEADING = (
 )
 TOTAL = r"^Total: ([0-9]+) processes, ([0-9]+) lwps, load averages: ([0-9.,]+), ([0-9.,]+), ([0-9.,]+)$"
 BANNER = r"^(?:top -)? *([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))? ?([ap])?m? +up .*load average: ([0-9]+[.,][0-9]+)"
-"""Before procps 3.1 top begins with the line of uptime."""
+"""The first line of top; before procps 3.1 it is the line of uptime."""
 
 LAST_PID = r"^last pid: *[0-9]+;.*load av(?:erages?|g):? *([0-9]+[.,][0-9]+)"
 LOAD = r"^[Ll]oad (?:averages?|Avg): *([0-9]+[.,][0-9]+)"
@@ -116,7 +116,7 @@ COUNTS = ("vcx", "icx", "scl", "sig")
 
 
 def claim(head: Head) -> Claim | None:
-    """By a header of prstat or top, by `top - ` with its time, by prstat's `Total:` with rows of it."""
+    """Claim by a header of prstat or top, by `top - ` with its time, or by prstat's `Total:` with rows of it."""
     text = head.text
     if ("Topas Monitor" in text or "Cswitch" in text) and (screen := topas.signs(head.lines[:400])) >= 2:
         return Claim(0.95, f"{screen} lines of a screen of topas", "topas")
@@ -146,7 +146,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the header, the sample, the last kind of mark and the clock."""
+    """Read a run of blocks; `state` keeps the header, the sample, the last kind of mark and the clock."""
     interval = _interval(source)
     if interval:
         out.fact("interval_s", interval)
@@ -202,9 +202,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Number the reports. A banner begins one, a header of processes too unless its banner did; a header of sums follows one.
+    """Number the reports.
 
-    `Total:` closes a report of prstat; one that stands first is a report whose rows were cut off.
+    A banner begins a report; so does a header of processes unless its banner did, and a header of sums after another table. `Total:` closes
+    a report of prstat; where it stands first, it belongs to a report whose rows were cut off.
     """
     line = pl.col("line")
     shape = (
@@ -234,7 +235,7 @@ def _sampled(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give the lines under a `top - ` banner its time: of the day alone, unless a mark above said more."""
+    """Add to the lines under a `top - ` banner its time: the time of day alone, unless a mark above has more."""
     line = pl.col("line")
     clocks = [
         line.str.extract_groups(BANNER).struct.rename_fields(["h", "m", "s", "half", "load"]),
@@ -258,10 +259,10 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     timed = timed.with_columns(at=hour * 3600 + hms[1] * 60 + hms[2].fill_null(0.0))
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(state.get("t_top")))
     fall = (pl.col("at") - before < -43200).fill_null(False).cum_sum() + state.get("days", 0)
-    # Without a date nothing tells the end of summer time from another start of the tool.
+    # Without a date nothing distinguishes the end of summer time from another start of the tool.
     back = ((pl.col("at") < before) & (pl.col("at") - before >= -43200)).fill_null(False)
-    said = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
-    out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=said))
+    text = pl.lit("the clock goes back: it was set, or the tool was started anew; a clock of its own")
+    out.notes(timed.filter(back).select("line_no", kind=pl.lit("remark"), text=text))
     timed = timed.with_columns(
         restart=back.cum_sum().cast(pl.Int64, strict=False) + state.get("restarts", 0),
         t_local=pl.when(pl.col("at").is_not_null()).then(pl.col("at") + 86400.0 * fall),
@@ -286,7 +287,7 @@ def _timed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
 
 
 def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
-    """Write one row of vmstat a line that speaks of the whole host: load, CPU, memory, swap."""
+    """Write one row of vmstat for each line about the whole host: load, CPU, memory, swap."""
     line = pl.col("line")
     loads = pl.coalesce(
         line.str.extract(TOTAL, 3),
@@ -294,10 +295,10 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
         line.str.extract(LAST_PID, 1),
         line.str.extract(LOAD, 1),
     )
-    told = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
+    loaded = lines.with_columns(load1=loads.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False))
     total = line.str.contains(cpu_head.TABLE_ROW) & line.str.contains("total", literal=True)
     physical = line.str.contains("PhysMem: ", literal=True)
-    host = told.filter(
+    host = loaded.filter(
         pl.col("load1").is_not_null() | line.str.contains(CPU) | line.str.contains(MEMORY) | total | physical
     )
     if host.is_empty():
@@ -307,10 +308,10 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
     what, unit = line.str.extract(MEMORY, 2), line.str.extract(MEMORY, 1).str.slice(0, 1)
 
     def amount(words: str) -> pl.Expr:
-        """Read `1144832 free`, `7630208k free`, `12G Free`: the number's own suffix, else the unit in front of the line."""
-        said = rf"([0-9]+(?:[.,][0-9]+)?)([kKMGT]?)(?:\+| )? ?{words}"
-        number = line.str.extract(said, 1).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-        suffix = pl.coalesce(line.str.extract(said, 2).replace("", None), unit).str.to_lowercase()
+        """Read `1144832 free`, `7630208k free`, `12G Free`: by the number's suffix, else by the unit at the start of the line."""
+        pattern = rf"([0-9]+(?:[.,][0-9]+)?)([kKMGT]?)(?:\+| )? ?{words}"
+        number = line.str.extract(pattern, 1).str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+        suffix = pl.coalesce(line.str.extract(pattern, 2).replace("", None), unit).str.to_lowercase()
         return number * suffix.replace_strict({"k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}, default=None)
 
     cells |= {
@@ -333,7 +334,7 @@ def _host(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
-    """The columns of `ps`; the last word behind the slash is the number of threads, or the thread itself."""
+    """Return the columns of `ps`; the last word after the slash is the number of threads, or the thread itself."""
     process = facts(cells)
     if "process" in cells.columns and "lwp" not in process.columns:  # illumos has a column LWPID: `204 PROGRAM/method`
         last = cells.select("line_no", tail=pl.col("process").str.extract(r"/([0-9]+)$").cast(pl.Int64, strict=False))
@@ -342,7 +343,7 @@ def _process(cells: pl.DataFrame, by_thread: bool) -> pl.DataFrame:
 
 
 def _microstates(cells: pl.DataFrame, process: pl.DataFrame, interval: float | None) -> pl.DataFrame:
-    """Shares as printed; counts of the interval as rates where its length is known, else NULL."""
+    """Return the microstate shares as printed, and counts of the interval as rates where its length is known, else NULL."""
     numbers = cells.select(
         "line_no",
         *(
@@ -361,7 +362,7 @@ def _microstates(cells: pl.DataFrame, process: pl.DataFrame, interval: float | N
 
 
 def _count(text: pl.Expr) -> pl.Expr:
-    """Read `917`, `11K`: the tool counts thousands, not 1024."""
+    """Convert `917` or `11K`: the tool counts thousands, not 1024."""
     number = text.str.extract(r"^([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
     return number * text.str.extract(r"([KMG]?)$").replace_strict({"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}, default=None)
 
@@ -382,7 +383,7 @@ def _add_states(found: pl.DataFrame, first: bool, interval: float | None, out: T
 
 
 def _interval(source: Source) -> float | None:
-    """The person's word, else the first number behind the command."""
+    """Return the interval that a person entered, else the first number after the command."""
     if source.hints.interval_s:
         return source.hints.interval_s
     words = (source.hints.command or "").split()
@@ -396,7 +397,7 @@ def _interval(source: Source) -> float | None:
 
 
 def _sums(group: pl.DataFrame, heading: str) -> pl.DataFrame:
-    """Tables of -a -t -J -T -Z: one counter for each cell, item = user, zone or project."""
+    """Return the tables of -a -t -J -T -Z as counters: one for each cell, item = user, zone or project."""
     words = heading.split()
     rows = grid.cut(group, {w: SUM_CELLS[w] for w in words}).filter(pl.col(words[0]).is_not_null())
     owner = next(w for w in ("USERNAME", "ZONE", "PROJECT") if w in words)

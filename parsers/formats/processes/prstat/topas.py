@@ -1,4 +1,6 @@
-"""Screens of AIX topas: the list of -P, and the full screen with two columns of figures on the right, CPU, network, disks and processes on the left.
+"""Read screens of AIX topas: the list of -P, and the full screen with two columns of values on the right.
+
+The left side of the full screen has CPU, network, disks and processes.
 
     Topas Monitor for host:    aix1                 EVENTS/QUEUES    FILE/TTY
     Thu Jul 10 15:19:50 2008   Interval:  2         Cswitch      42  Readch        0
@@ -6,9 +8,9 @@
     CPU  User%  Kern%  Wait%  Idle%  Physc   Entc   Writes        4  Ttyout      390
     ALL    2.1    5.3    0.0   92.6   0.04    8.1   Forks         0  Igets         0
 
-Figures on the right are found by their names, which are topas's alone; what stands left of the first of them is a row of the
-table whose heading stood last. So a paste that lost its blanks is read as well. A line gives rows of its own (all of one sample).
-`K` and `M` stand for thousands and millions: in a screen of 5.3, Writech 4357.3K are PageOut's 1064 pages of 4096 bytes.
+Values on the right are recognised by their names, which only topas uses; the text left of the first of them is a row of the
+table with the latest heading. So a paste that lost its blanks is read as well. Each line gives separate rows (all of one sample).
+`K` and `M` are thousands and millions: in a screen of 5.3, Writech 4357.3K are PageOut's 1064 pages of 4096 bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _WORDS = re.compile(
     r"(?:EVENTS/QUEUES|FILE/TTY|PAGING SPACE|PAGING|MEMORY|NFS \(calls/sec\)|NFS *\(V2 *V3 *V4\)?|Press(?: ?:|)|[\"']h[\"'][ -]*for help"
     r"|[\"']q[\"'][ -]*to quit|\[WPAR\]|Rejected|AME)[ \t]*$"
 )
-"""Headings on the right, which tell nothing."""
+"""Headings on the right, which carry no value."""
 
 _HOST = {
     "Cswitch": ("cs", 1.0),
@@ -53,11 +55,11 @@ _HOST = {
     "PgspIn": ("pi_kbps", 4.0),
     "PgspOut": ("po_kbps", 4.0),
 }
-"""Columns of vmstat; pages have 4096 bytes, as the manual page of topas says."""
+"""Columns of vmstat; pages have 4096 bytes, as the manual page of topas states."""
 
 
 def _words(text: str) -> str:
-    """Make a pattern of words with any blanks between."""
+    """Return a pattern of words with any blanks between."""
     return text.replace(" ", r"[ \t]+")
 
 
@@ -100,7 +102,7 @@ _SCREEN = (
 
 @dataclass
 class _Screen:
-    """What goes from line to line: number and time of the screen, table on the left, what the host was said to have."""
+    """State carried from line to line: number and time of the screen, the table on the left, memory and swap of the host."""
 
     sample: int = 0
     t: float | None = None
@@ -111,17 +113,17 @@ class _Screen:
 
 
 def looks(frame: pl.DataFrame) -> bool:
-    """Tell whether lines hold a screen of topas."""
+    """Decide whether lines contain a screen of topas."""
     return bool(frame.select(pl.col("line").str.contains(_SCREEN).any()).item())
 
 
 def signs(lines: Sequence[str]) -> int:
-    """Count lines that only topas has: its banner, headings, and names with their figures."""
+    """Count lines that only topas prints: its banner, headings, and names with their values."""
     return sum(1 for line in lines if re.search(_SCREEN, line))
 
 
 def read(frame: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
-    """Read the lines of a block; `state["screen"]` keeps the screen that is under way."""
+    """Read the lines of a block; `state["screen"]` keeps the open screen."""
     screen = _Screen(**state.get("screen", {}))
     rows: dict[str, list[dict[str, Any]]] = {}
     plain: list[int] = []
@@ -150,7 +152,7 @@ def read(frame: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
 
 
 def _line(line: str, screen: _Screen, out: Tables) -> list[tuple[str, dict[str, Any]]] | None:
-    """Give table and cells of each row of a line; None for a line that is not topas's."""
+    """Return table and cells of each row of a line; None for a line that is not of topas."""
     text, known = line.strip(), False
     if banner := re.match(BANNER, line):
         screen.sample, screen.table, screen.t = screen.sample + 1, "", None
@@ -163,9 +165,9 @@ def _line(line: str, screen: _Screen, out: Tables) -> list[tuple[str, dict[str, 
             None if at is None else wall_seconds(int(stamp[6]), at, int(stamp[2]), *map(int, stamp.group(3, 4, 5)))
         )
         text, known = text.replace(stamp[0], " "), True
-    if said := _INTERVAL.search(text):
-        screen.interval = float(said[1])
-        text, known = text.replace(said[0], " "), True
+    if interval := _INTERVAL.search(text):
+        screen.interval = float(interval[1])
+        text, known = text.replace(interval[0], " "), True
     rows, pairs = [], {m[1]: _value(m[2]) for m in _PAIR.finditer(text)}
     if pairs:
         rows += _figures(pairs, screen)
@@ -188,7 +190,7 @@ def _value(text: str) -> float:
 
 
 def _figures(pairs: dict[str, float], screen: _Screen) -> list[tuple[str, dict[str, Any]]]:
-    """Put the figures of the right side into their tables."""
+    """Put the values of the right side into their tables."""
     host = {_HOST[name][0]: value * _HOST[name][1] for name, value in pairs.items() if name in _HOST}
     rows: list[tuple[str, dict[str, Any]]] = []
     if "Size,MB" in pairs:
@@ -215,7 +217,7 @@ def _figures(pairs: dict[str, float], screen: _Screen) -> list[tuple[str, dict[s
 
 
 def _left(text: str, screen: _Screen) -> list[tuple[str, dict[str, Any]]] | None:
-    """Read the left side: a bar of CPU, a heading, or a row of the table that is open; None for what is none of them."""
+    """Read the left side: a bar of CPU, a heading, or a row of the open table; None for anything else."""
     if bar := _BAR.match(text):
         return [("vmstat", {_SHARES[bar[1].lower()]: float(bar[2])})]
     for table, heading in _HEADINGS.items():

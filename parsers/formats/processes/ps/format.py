@@ -1,4 +1,4 @@
-r"""Process listings: ps of every system, ptree.
+r"""Process listings: ps of every system, and ptree.
 
 Tools: ps(1) of Solaris, Linux, AIX, HP-UX, FreeBSD and macOS in any column set whose header names PID (-ef, -elf, aux, -o
 lists, forests), without a header the forms of -ef and aux; ptree(1) of Solaris and Linux-like trees by indent; snapshots
@@ -15,9 +15,9 @@ Samples::
 Tables: ps. Clock: none; wall-local under marks (`zzz ***`, a `date` line).
 Traps: the start is one word (`Jan23`, `07:22:43`) or two (`Mar 09`). TIME of two numbers is minutes and seconds. Zombies leave
 cells blank (AIX: no start, no terminal) or shift them: words that do not fill the header are placed by type and position,
-which is noted. A header that comes again begins a new sample only where the process numbers start over. `comm` is the
-program's name out of the command line. SZ has another unit on every system and is not read. Passwords in command lines
-are masked. Known gaps: columns without a header in an order of their own.
+with a note. A repeated header begins a new sample only where the process numbers start over. `comm` is the
+program's name taken from the command line. SZ has another unit on every system and is not read. Passwords in command lines
+are masked. Known gaps: columns without a header in an unusual order.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _FOREIGN = {
 
 
 def claim(head: Head) -> Claim | None:
-    """By a header with PID whose words are all known, else by rows of -ef or aux, else by a tree of numbers."""
+    """Claim by a header with PID whose words are all known, else by rows of -ef or aux, else by a tree of numbers."""
     lines = enumerate(head.lines, start=1) if "PID" in head.text else ()
     for number, line in lines:
         if "PID" not in line or not re.match(HEADING, line):
@@ -126,19 +126,19 @@ def claim(head: Head) -> Claim | None:
 
 
 def _tree(filled: list[str]) -> Claim | None:
-    """A ptree: every line a number and a command, indents that grow by one step, at least one child."""
+    """Claim a ptree: every line is a number and a command, indents grow by one step, there is at least one child."""
     found = [m for m in (re.match(TREE, x) for x in filled) if m]
     if len(found) < len(filled) or len(found) < 2:
         return None
     indents = [len(m[1]) for m in found]
     if indents[0] != 0 or max(indents) == 0 or any(b - a > 4 for a, b in pairwise(indents)):
         return None
-    # Numbers that end in one column are a table's, and so are rows with several numbers.
+    # Numbers that end in one column belong to a table, and so do rows with several numbers.
     if len({m.end(2) for m in found}) == 1 or sum(
         len(re.findall(r" [0-9.]+(?= |$)", m[3])) > 2 for m in found
     ) * 3 > len(found):
         return None
-    # Lists of numbered sections look alike; process numbers do not repeat and are no 1, 2, 3.
+    # Lists of numbered sections look alike; but process numbers do not repeat and are not 1, 2, 3.
     numbers = [int(m[2]) for m in found]
     if len(set(numbers)) < len(numbers) or max(numbers) < 20:
         return None
@@ -146,7 +146,7 @@ def _tree(filled: list[str]) -> Claim | None:
 
 
 def _system(words: list[str], text: str) -> str:
-    """Tell the system; it changes no column, only what the part is said to be."""
+    """Return the system; it changes no column, only the variant of the part."""
     if "[kthreadd]" in text or "systemd" in text or re.search(r"\] <defunct>|/[0-9]+:[0-9]H?\]|/0\]", text):
         return "linux"
     if "/sbin/launchd" in text or " ??  " in text or {"TT", "STARTED"} <= set(words):
@@ -160,7 +160,7 @@ def _system(words: list[str], text: str) -> str:
         return "aix"
     if "swapper" in text and "vxfsd" in text:
         return "hpux"
-    # Only Linux writes Nov09 and a time of hours, minutes and seconds.
+    # Only Linux prints Nov09 and a time of hours, minutes and seconds.
     if re.search(
         r"(?m)^ *[^ ]+ +[0-9]+ +[0-9]+ +[0-9]+ +(?:[A-Z][a-z]{2}[0-9]{2}|[0-9]{2}:[0-9]{2}|[0-9]{4}) [^ ]+ +(?:[0-9]+-)?[0-9]{2}:[0-9]{2}:[0-9]{2} ",
         text,
@@ -172,7 +172,7 @@ def _system(words: list[str], text: str) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the header, the sample and the last process number (for a tree: the open parents)."""
+    """Read a run of blocks; `state` keeps the header, the sample and the last process number (for a tree: the open parents)."""
     for frame in grid.frames(source):
         for number, begin, end in secrets(frame):
             out.secret(number, begin, end, "password")
@@ -207,7 +207,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _by_form(group: pl.DataFrame, heading: str | None) -> list[tuple[str, pl.DataFrame]]:
-    """Lines under a header are its rows; without one they are rows of -ef or aux by their own form."""
+    """Return the rows with their header; lines without one are rows of -ef or aux by their form."""
     if heading is not None:
         return [(heading, group)]
     line = pl.col("line")
@@ -217,9 +217,9 @@ def _by_form(group: pl.DataFrame, heading: str | None) -> list[tuple[str, pl.Dat
 
 
 def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
-    """Number the samples: a header begins one where the process numbers start over, or a mark stands between."""
+    """Number the samples and write the rows: a header begins a sample where the process numbers start over or a mark stands between."""
     if "lwp" in found.columns:
-        # Threads of AIX's `-m -o THREAD` stand below their process and name no other.
+        # Threads of AIX's `-m -o THREAD` stand below their process and do not name it.
         mine = pl.col("pid").forward_fill().fill_null(pl.lit(state.get("pid"), pl.Int64))
         found = found.with_columns(pid=pl.when(pl.col("lwp").is_not_null()).then(mine).otherwise("pid"))
     last = pl.DataFrame(
@@ -240,7 +240,7 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _parse_tree(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read a ptree: the parent is the line above with a smaller indent. One by one: a tree is its own order."""
+    """Read a ptree line by line, because its order is the tree: the parent is the line above with a smaller indent."""
     groups = pl.col("line").str.extract_groups(TREE).struct.rename_fields(["indent", "pid", "args"])
     nodes = frame.with_columns(groups.alias("g")).unnest("g").filter(pl.col("pid").is_not_null())
     stack: list[list[int]] = state.get("stack", [])

@@ -1,4 +1,4 @@
-r"""Trees of processes as pstree draws them.
+r"""Trees of processes drawn by pstree.
 
 Tool: pstree(1) of Linux (PSmisc), with -p, alone or with -a, -u, -l, -t, -T, drawn in ASCII or UTF-8. Capture: `pstree -apl`, `pstree -p`.
 
@@ -13,9 +13,9 @@ Samples::
       |   `-{python3},24682
 
 Table: ps, one row for each process and thread (names in braces: pid is the process, lwp the thread); several rows cite one line. `args` only
-under -a. Clock: none. Traps: the parent is told by the columns of the branches alone; where they do not fit (blanks in front
-lost or collapsed, lines above cut off) ppid is unknown, and it is noted. A user is printed only where it is not the parent's. Lines that
-the terminal's width cut end in `+`: what stood behind is not there. Known gaps: trees without process numbers, VT100 line drawing.
+under -a. Clock: none. Traps: only the columns of the branches show the parent; where they do not fit (blanks in front lost or
+collapsed, lines above cut off) ppid is unknown, with a note. A user is printed only where it differs from the parent's. Lines that
+the terminal's width cut end in `+`: the rest of them is missing. Known gaps: trees without process numbers, VT100 line drawing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ UNFIT = "the branches do not fit those above (lines or blanks are lost): parents
 
 
 def claim(head: Head) -> Claim | None:
-    """By branches with process numbers in most lines."""
+    """Claim by branches with process numbers in most lines."""
     if not any(x in head.text for x in ("|-", "`-", "├─", "└─", ")---", ")───")):
         return None
     drawn, _ = share(head, _LOOKS)
@@ -62,7 +62,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the branches that are open: by column, whose they are, and those that go on below."""
+    """Read a run of blocks; `state` keeps the owner of each open branch by column, and the branches that continue below."""
     rows, last = Rows(), source.first_line
     for block in source.blocks():
         for line_no, begin, end in secrets(block.frame):
@@ -81,7 +81,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _parent(line_no: int, text: str, out: Tables, state: State) -> tuple[list[int] | None, int]:
-    """Give the process whose branch a line hangs on ([pid, ppid or -1], None for a root or if unknown), and where its first name begins."""
+    """Return the process whose branch a line hangs on, and where the line's first name begins.
+
+    The process is [pid, ppid or -1], None for a root or if unknown.
+    """
     match = re.match(r"[ |]{0,400}[|`]-", text)
     whose: dict[int, list[int]] = {int(k): v for k, v in state.get("whose", [])}
     going = set(state.get("going", []))
@@ -90,13 +93,13 @@ def _parent(line_no: int, text: str, out: Tables, state: State) -> tuple[list[in
         return None, 0
     column = match.end() - 2
     lead = {i for i, sign in enumerate(text[:column]) if sign == "|"}
-    # Each branch that goes on is drawn through all lines between.
+    # A branch that continues is drawn through all lines between.
     fits = column in whose and lead == {c for c in going if c < column}
     if not fits and not state.get("unfit"):
         state["unfit"] = True
         out.note(line_no, line_no, "damaged", UNFIT)
     parent = whose.get(column) if fits else None
-    # Where nothing fits, what is drawn goes on; whose it is stays unknown.
+    # Where nothing fits, the drawn branches continue, but their owners stay unknown.
     going = ({c for c in going if c < column} if fits else lead) | ({column} if text[column] == "|" else set())
     state["whose"] = [[c, p] for c, p in whose.items() if c <= column] if fits else []
     state["going"] = sorted(going)
@@ -106,7 +109,7 @@ def _parent(line_no: int, text: str, out: Tables, state: State) -> tuple[list[in
 def _add(
     line_no: int, name: str, pid: str, user: str | None, parent: list[int] | None, rows: Rows, args: str | None = None
 ) -> list[int]:
-    """Add a process, or a thread of its parent; give [pid, ppid], -1 for an unknown one."""
+    """Add a process, or a thread of its parent; return [pid, ppid], -1 for an unknown one."""
     number = whole(pid)
     above = parent[0] if parent else None
     login = user if user and not user.isdigit() else None
@@ -129,7 +132,7 @@ def _add(
 
 
 def _several(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> None:
-    """Take a line of `pstree -p`: names joined by `---`, or `-+-` where more branches follow below."""
+    """Read a line of `pstree -p`: names joined by `---`, or by `-+-` where more branches follow below."""
     parent, at = _parent(line_no, text, out, state)
     while match := _NODE.match(text, at):
         parent = _add(line_no, match[1], match[2], match[3], parent, rows)
@@ -145,14 +148,14 @@ def _several(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> 
 
 
 def _one(line_no: int, text: str, line: str, rows: Rows, out: Tables, state: State) -> None:
-    """Take a line of `pstree -ap`: one process and its arguments; its children hang four columns to the right."""
+    """Read a line of `pstree -ap`: one process and its arguments; its children hang four columns to the right."""
     parent, at = _parent(line_no, text, out, state)
     match = _ALONE.fullmatch(line, at)
     if match is None:
         return
     args = f"{match[1]} {match[4]}" if match[4] else match[1]
     thread = match[1].startswith("{")
-    own = _add(line_no, match[1], match[2], match[3], parent, rows, None if thread else args)
+    process = _add(line_no, match[1], match[2], match[3], parent, rows, None if thread else args)
     if not thread:
         column = at + 2
-        state["whose"] = [*[x for x in state["whose"] if x[0] != column], [column, own]]
+        state["whose"] = [*[x for x in state["whose"] if x[0] != column], [column, process]]

@@ -13,11 +13,11 @@ Samples::
     #0  0x00007f1c2b in poll () from /lib64/libc.so.6
     0x0900000000026a1c  nsleep(??, ??) + 0xfc
 
-Tables: profile_stacks (one row a thread, weight 1, unit samples). Clock: none.
-Traps: a stack tells where a thread stands, not for how long; only repeated stacks of one process are samples. The offset behind `+` is
-hexadecimal without 0x and left out of the frame, as are arguments. The first frame of a blocked thread is its system call. An
-excerpt may begin inside a thread: such a stack is not complete. Frames wrapped by a page are put together at their brackets.
-Source lines and locals of gdb are read, not kept. `info threads` of gdb gives each thread its innermost frame.
+Tables: profile_stacks (one row for each thread, weight 1, unit samples). Clock: none.
+Traps: a stack shows where a thread is, not for how long; only repeated stacks of one process are samples. The offset after `+` is
+hexadecimal without 0x and left out of the stored frame, as are arguments. The first frame of a blocked thread is its system call. An
+excerpt may begin inside a thread: such a stack is not complete. Frames wrapped by a page are joined at their parentheses.
+Source lines and locals of gdb are read but not stored. `info threads` of gdb gives each thread its innermost frame.
 Known gaps: Java frames of `pstack -F` cores, jstack, dbx.
 """
 
@@ -50,15 +50,15 @@ MORE_OF_GDB = (
     r"^[ \t]+(?:at|from) \S|^[ \t]{4,}[A-Za-z_][\w.$]* = |^ {4}[A-Za-z_][\w.$]*=|^[ \t]+\(.*\) (?:from|at) \S"
     r"|^No locals\.$|^No symbol table info available\.$|^Backtrace stopped: |^\(More stack frames|^[ \t]*\(gdb\)[ \t]"
 )
-"""Where a frame is, its arguments that gdb put on lines of their own, locals, its own words and what was typed."""
+"""Further lines of gdb: where a frame is, arguments on separate lines, locals, messages of gdb, typed commands."""
 GDB_INFO = (
     r"^[* \t][ \t]*[0-9]+[ \t]+(?:Thread 0x[0-9a-f]+ \(LWP ([0-9]+)\)|LWP ([0-9]+))(?: \"([^\"]*)\")?[ \t]{1,40}"
     r"(?:0x[0-9a-f]+ in )?([^ \t(][^(]*)(?:\(|$)"
 )
 GDB_INFO_HEAD = r"^[ \t]*Id[ \t]+Target Id[ \t]+Frame$"
-"""`info threads`: where each thread stands."""
+"""Heading of `info threads`, which lists the innermost frame of each thread."""
 OUTERMOST = r"^[ \t]*[0-9a-f]{8,16}[ \t]+_(?:start|lwp_start|thread_start)[ \t]*\("
-"""Frames in which a process or a thread of Solaris begins."""
+"""Stack frames in which a process or a thread of Solaris begins."""
 GDB_FRAME = r"^#([0-9]+)[ \t]+(?:0x[0-9a-f]+ (?:in )?)?(\S[^(]*?)(?:[ \t]*\(.*)?$"
 
 FORMAT = Format(
@@ -77,7 +77,7 @@ _SUN_FRAME = re.compile(SUN_FRAME)
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines of threads with frames, or by a `pid:` line over frames with arguments."""
+    """Claim by lines of threads with stack frames, or by a `pid:` line over frames with arguments."""
     text = head.text
     if "(" not in text:
         return None
@@ -112,7 +112,7 @@ def _filled(lines: list[str]) -> int:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open thread and its process."""
+    """Read a run of blocks; `state` holds the open thread and its process."""
     text = pl.col("line")
     process, thread = text.str.contains(PROCESS), text.str.contains(LWP) | text.str.contains(GDB_THREAD)
     aix = text.str.contains(AIX_FRAME) & ~text.str.contains(CURRENT)
@@ -133,7 +133,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _standing(lines: pl.DataFrame) -> pl.DataFrame:
-    """Give a row for each line of `info threads`: the innermost frame only."""
+    """Return a row for each line of `info threads`: the innermost frame only."""
     if lines.is_empty():
         return _NONE
     fields = pl.col("line").str.extract_groups(GDB_INFO).struct.rename_fields(["thread", "process", "comm", "leaf"])
@@ -161,7 +161,7 @@ _NONE = pl.DataFrame(schema={"line_no": pl.Int64})
 
 
 def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Put together frames that were wrapped: the brackets of a frame's arguments close on its next line."""
+    """Join stack frames that were wrapped: the parentheses of a frame's arguments close on its next line."""
     text = pl.col("line")
     open_ = pl.col("frame") & (text.str.count_matches(r"\(") > text.str.count_matches(r"\)"))
     tail = open_.shift(1).fill_null(False) & ~pl.col("frame") & ~pl.col("thread") & text.str.contains(r"^[^(]*\)")
@@ -191,19 +191,19 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
     )
     fresh = pl.col("process") | pl.col("thread")
     zero = text.str.contains(r"^#0[ \t]") & ~pl.col("thread").shift(1).fill_null(False)
-    # Behind the outermost frame and a blank line another stack stands, also where nobody pasted its head.
+    # After the outermost frame and a blank line another stack begins, even where its head was not pasted.
     below = (pl.col("frame") & (text.shift(1) == "") & text.shift(2).str.contains(OUTERMOST)).fill_null(False)
     taken = (pl.col("frame").cum_sum() - pl.col("frame").cast(pl.UInt32, strict=False)).over(fresh.cum_sum()) > 0
     marked = lines.with_columns(
         pid=pid.fill_null(pl.lit(state.get("pid"), pl.Int64)),
         comm=comm.fill_null(pl.lit(state.get("comm"), pl.String)),
-        # The thread above a stack without a head has its own.
+        # A stack without a head does not belong to the thread above it.
         lwp=pl.when(fresh)
         .then(lwps.cast(pl.Int64, strict=False).fill_null(-1))
         .when((zero & taken) | below)
         .then(-1)
         .forward_fill(),
-        # gdb numbers frames, so #0 begins a stack also where threads are not printed.
+        # gdb numbers the frames, so #0 begins a stack also where threads are not printed.
         group=(fresh | zero | below).cum_sum(),
         headed=pl.when(fresh).then(True).forward_fill().fill_null(False),
         ended=(fresh | (text == "")).shift(-1, fill_value=more or None),
@@ -234,7 +234,7 @@ def _stacks(lines: pl.DataFrame, out: Tables, state: State, more: bool) -> pl.Da
         )
     )
     names = rows.with_columns(frames=nested(frames["symbol"], rows["group"].search_sorted(frames["group"]), len(rows)))
-    # A leaf without `+` is a system call in the kernel; whether the kernel works there is not printed.
+    # A leaf without `+` is a system call; whether it runs in the kernel is not printed.
     begun = pl.col("headed") | pl.col("number").eq(0).fill_null(False)
     return names.select(
         "line_no",

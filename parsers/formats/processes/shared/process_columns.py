@@ -1,8 +1,8 @@
-r"""Columns of process listings (ps, prstat, top): what a heading means, and rows whose cells are partly blank.
+r"""Columns of process listings (ps, prstat, top): their headings, and rows whose cells are partly blank.
 
-A heading decides unit and type. Rows are cut by blanks (a wide value pushes later columns to the right); where that
-leaves words over because cells are blank (AIX and HP-UX zombies), each word goes to the column whose type it fits and
-under whose heading it stands, if there is one best way only.
+The heading determines unit and type. Rows are split at blanks (a wide value pushes later columns to the right). Where a row then has too
+few words because cells are blank (AIX and HP-UX zombies), each word goes to the column whose type it fits and under whose heading it
+stands, if there is exactly one best way.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KINDS = {
     "name": "[^ \t]+(?: [^ \t]+)*?",
     "rest": grid.REST,
 }
-"""Patterns of cells by type; `num` is a share or count of prstat -m, `name` a program's whose blanks are its own."""
+"""Patterns of cells by type; `num` is a share or count of prstat -m, `name` a program's name, which may contain blanks."""
 
 _HEADS = {
     "PID": ("pid", "int"),
@@ -91,7 +91,7 @@ _HEADS = {
     "PROCESS/LWP": ("process", "rest"),
     **{name: (name.lower(), "num") for name in "USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG".split()},
 }
-"""Headings that fill a column: our name, and the type of the cell."""
+"""Headings that fill a column: the column's name, and the type of the cell."""
 
 _OTHERS = (
     "F A C CP ADDR SZ WCHAN TT TTY PGID PGRP SID SESS CLS CLASS TASKID PROJECT PROJID ZONEID CTID LABEL RTPRIO "
@@ -119,23 +119,23 @@ _STRICT = {
     "start": r"(?:[0-9]{2}:[0-9]{2}(?::[0-9]{2})?|[0-9]{1,2}[:.][0-9]{2}[AP]M|[^ \t0-9:]{3,4}[_-]?[0-9]{1,2}|[0-9]{4}|-)",
     "word": r"(?:[?-]|[^ \t]*[A-Za-z?][^ \t]*)",
 }
-"""Stricter patterns where words must be told apart by type."""
+"""Stricter patterns where words must be distinguished by type."""
 KNOWN = frozenset((*_HEADS, *_OTHERS))
 _OF_MAC = {"#TH", "#WQ", "#PORT", "#PORTS", "MEM", "CMPRS", "RSIZE", "RPRVT", "#MREG", "#MREGS", "FAULTS", "CSW"}
-"""Fields of top on macOS, whose COMMAND is the name alone and stands in front."""
+"""Fields of top on macOS, whose COMMAND is only the program's name and stands in front."""
 
 MANY = 24
-"""More headings than this are all fields of a tool."""
+"""Number of headings above which a header lists all fields of a tool."""
 
 LEFT = 4000
-"""So many rows of a block with blank cells are looked at one by one."""
+"""Maximum number of rows of a block with blank cells that are examined one by one."""
 
 ENDING = r"<(defunct|exiting|idle)>$"
 SECRET = re.compile(
     r"(?i)(?:(?:passw(?:or)?d|passwd|pwd|secret|token|api[_-]?key)[=: ]+['\"]?([^ '\",;]{2,}))|"
     r"(?:\b(?:sqlplus|exp|imp|expdp|impdp|sqlldr|rman|tnsping)\b.{0,60}? [\w$#]{1,30}/([^ @/\"]{1,60}))|(?:\bmysql\b.{0,80}? -p([^ ]{2,60}))"
 )
-"""What a command line gives away; one of the groups holds it."""
+"""Passwords in a command line; one of the groups contains the secret."""
 
 
 SUM_CELLS = {
@@ -158,15 +158,15 @@ SUM_CELLS = {
 
 @cache
 def columns(heading: str) -> tuple[tuple[str, str], ...]:
-    """Give our name (or the heading itself in brackets) and the type for each word of a header.
+    """Return the column name (or the heading itself in brackets) and the type for each word of a header.
 
-    Only the last command takes the rest of a line. `CPU` is a share in prstat and under `TIME`, a number elsewhere.
+    Only the last command takes the rest of a line. `CPU` is a share in prstat and together with `TIME`, a number elsewhere.
     """
     words = heading.split()
     command = next((i for i, w in enumerate(words) if _HEADS.get(w, ("", ""))[1] == "rest"), len(words))
     named_first = words[1:3].count("COMMAND") and command < len(words) - 1 and _OF_MAC & set(words)
     if len(words) > MANY > command and not named_first:
-        # All fields of top: behind the command stand texts with blanks and cells of any form.
+        # All fields of top: after the command stand texts with blanks and cells of any form.
         words = [*words[: command + 1], "(more)"]
     named: list[tuple[str, str]] = []
     for place, word in enumerate(words):
@@ -185,19 +185,19 @@ def columns(heading: str) -> tuple[tuple[str, str], ...]:
 
 
 def heading_of(words: Sequence[str]) -> bool:
-    """Tell whether words are a header of processes: PID among them, all of them known."""
+    """Decide whether words are a header of processes: PID is among them, and all of them are known."""
     return "PID" in words and len(words) >= 2 and all(w in KNOWN for w in words)
 
 
 _WORDS = "|".join(re.escape(w) for w in sorted(KNOWN, key=len, reverse=True))
 HEADING = rf"^[ \t]*(?:(?:{_WORDS})[ \t]+)*PID(?:[ \t]+(?:{_WORDS}))+$"
-"""A header line of ps, prstat or top; for Rust and Python."""
+"""A header line of ps, prstat or top; valid in Rust's and Python's syntax."""
 
 
 def rows(lines: pl.DataFrame, heading: str, raw: str | None) -> tuple[pl.DataFrame, list[int]]:
-    """Read the rows under a header; gives them with one text column for each name, and the lines placed by position.
+    """Read the rows under a header; return them with one text column for each name, and the lines placed by position.
 
-    `raw` is the header as printed (None where there is none). Rows that fit nothing are left out.
+    `raw` is the header as printed (None where there is none). Rows that do not fit are left out.
     """
     named = columns(heading)
     names = [n for n, _ in named]
@@ -240,7 +240,7 @@ def place(
     memo: dict[tuple[int, int], tuple[float, int, tuple[int, ...]]] = {}
 
     def best(column: int, word: int) -> tuple[float, int, tuple[int, ...]]:
-        """Least distance, number of ways with it, and the word of each column (-1: blank)."""
+        """Return the least distance, the number of ways with it, and the word of each column (-1: blank)."""
         if column == total:
             return (0.0, 1, ()) if word == len(words) else (float("inf"), 0, ())
         key = (column, word)
@@ -281,7 +281,7 @@ def place(
 
 
 def facts(cells: pl.DataFrame) -> pl.DataFrame:
-    """Turn text columns into those of `ps`; what is not there stays away. Keeps line_no."""
+    """Convert text columns to those of `ps`; missing ones are left out. Keeps line_no."""
     has = set(cells.columns)
     out: dict[str, pl.Expr] = {}
     for name in ("pid", "ppid", "lwp", "pri", "nice", "cpu_no", "nlwp"):
@@ -322,7 +322,7 @@ def facts(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def program(args: pl.Expr) -> pl.Expr:
-    """Name the program of a command line: the last part of its first word, or what stands in brackets."""
+    """Return the program of a command line: the last part of its first word, or the text in brackets."""
     bracket = args.str.extract(r"^\[(.+?)\](?: |$)")
     word = args.str.extract(r"^([^ ]+)")
     # `ksoftirqd/0` is a name, `/usr/sbin/sshd` and `sv:/opt/smbd` are paths.
@@ -332,8 +332,8 @@ def program(args: pl.Expr) -> pl.Expr:
 
 
 def kilobytes(text: pl.Expr) -> pl.Expr:
-    """Read `15M`, `4800K`, `161888`, `158.1m` as kB; a number alone is kB, as all these tools print it."""
-    # Without a suffix it is a whole number: a sign parts its thousands.
+    """Convert `15M`, `4800K`, `161888`, `158.1m` to kB; a number without suffix is kB in all these tools."""
+    # Without a suffix it is a whole number: a sign in it separates thousands.
     plain = text.str.replace(r"^([0-9]{1,3})[.,]([0-9]{3})$", "$1$2")
     number = plain.str.extract(r"^([0-9]+(?:[.,][0-9]+)?)").str.replace(",", ".", literal=True).cast(pl.Float64)
     suffix = text.str.extract(r"([A-Za-z]?)[+-]?$").str.to_lowercase()
@@ -342,7 +342,7 @@ def kilobytes(text: pl.Expr) -> pl.Expr:
 
 
 def seconds(text: pl.Expr) -> pl.Expr:
-    """Read `1-02:03:04`, `0:18:51`, `196:29` (minutes), `1:08.04`, `12.3h` as seconds; a number alone is seconds."""
+    """Convert `1-02:03:04`, `0:18:51`, `196:29` (minutes), `1:08.04`, `12.3h` to seconds; a number without suffix is seconds."""
     plain = text.str.replace(",", ".", literal=True)
     days = plain.str.extract(r"^([0-9]+)-").cast(pl.Float64).fill_null(0.0)
     parts = plain.str.replace(r"^[0-9]+-", "").str.replace(r"[a-zA-Z]$", "").str.split(":")
@@ -356,7 +356,7 @@ def seconds(text: pl.Expr) -> pl.Expr:
 
 
 def secrets(frame: pl.DataFrame) -> list[tuple[int, int, int]]:
-    """Find passwords in command lines: line, from, to. A quick look over the block first: most have none."""
+    """Find passwords in command lines: line, from, to. A cheap test of the block comes first: most blocks have none."""
     likely = frame.filter(
         pl.col("line").str.contains(
             r"(?i)passw|pwd|secret|token|api[_-]?key|sqlplus|\b(?:exp|imp|expdp|impdp|rman|sqlldr|mysql)\b"

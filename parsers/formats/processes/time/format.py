@@ -1,4 +1,4 @@
-r"""Timings of commands: time of bash, ksh, zsh, csh, mksh; /usr/bin/time of Solaris, Linux (-p, -v), busybox, BSD and macOS (-l).
+r"""Durations of commands: time of bash, ksh, zsh, csh, mksh; /usr/bin/time of Solaris, Linux (-p, -v), busybox, BSD and macOS (-l).
 
 Manual: time(1), bash(1) TIMEFORMAT, zshmisc(1). Capture: `time sqlplus -S user@db @one.sql`, `/usr/bin/time -v COMMAND`.
 
@@ -11,10 +11,11 @@ Manual: time(1), bash(1) TIMEFORMAT, zshmisc(1). Capture: `time sqlplus -S user@
 
 Fills conn_times: `elapsed_s` is real, `cpu_s` user plus sys, `series` the command where one is printed. No clock.
 
-Traps. Solaris prints whole tenths and `1:02.3` for a minute; `0m2,471s` is a locale's comma (seconds behind minutes are below 60, so it cannot
-be a thousands sign), while `real 1,234` alone is not decided and gives no number. A failed command's time is the time until it failed:
-`ok` is false where the tool says so. Memory and I/O of -v and of the short form are read over: no table holds them for one command.
-So is what macOS and FreeBSD print with -l. Known gaps: own formats (TIMEFORMAT, TIMEFMT, -f), the builtin `times`.
+Traps. Solaris prints whole tenths and `1:02.3` for a minute; `0m2,471s` has a locale's decimal comma (seconds after minutes are below 60, so
+it cannot separate thousands), while `real 1,234` alone is ambiguous and gives no number. A failed command's time is the time until it
+failed: `ok` is false where the tool reports that. Memory and I/O of -v and of the short form are accounted as read but not stored, because
+no table has them for one command; the same holds for the output of -l on macOS and FreeBSD.
+Known gaps: custom formats (TIMEFORMAT, TIMEFMT, -f), the builtin `times`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ RAN = r"^[^\s]*?[$#%>][\t ]*(?:/usr/bin/|/bin/)?p?time(?:x)?[\t ]+(?:-[a-z]+[\t 
 _TELLING = re.compile(
     r"elapsed| total$|[\t ]real[\t ]|[0-9]u [0-9]|^[\t ]*(?:real|user|sys)|inputs\+|^[\t ]*(?:Command |User time|System time|[A-Z][a-z ()]{5,60}: )"
 )
-"""What a line of a timing has at least, so that the patterns see few others; longer lines than this are none."""
+"""Cheap test that every line of a timing passes, so that the full patterns see few other lines."""
 _OF_VERBOSE = re.compile(f"{LABEL}|{VERBOSE}|{VERBOSE_REST}|{FAILED}").match
 _OF_LINE = re.compile(f"{GNU}|{ZSH}|{MKSH}|{CSH}").match
 _LONG = 1000
@@ -82,17 +83,21 @@ FORMATS = (
 
 
 def claim(head: Head) -> Claim | None:
-    """Count timings; where they are few among other lines, the other lines' kind is the stronger."""
+    """Claim by the number of timings; where they are few among other lines, the claim is weaker than that of the other lines' kind."""
     text = head.text
-    # Plain words first: a pattern of them goes slowly over 64 KiB.
+    # Plain words first: a pattern of them is slow over 64 KiB.
     if not any(word in text for word in ("real", "total", "wall clock", "elapsed")) and not head.shows("[0-9]u [0-9]"):
         return None
     if not any(_TELLING.search(line) for line in head.spread):
         return None
     filled = [line for line in head.lines if line.strip()]
     if "Elapsed (wall clock) time" in text and re.search(rf"{LABEL}|^[\t ]*User time \(seconds\): ", text, re.M):
-        own = sum(1 for x in filled if _OF_VERBOSE(x))
-        return Claim(round(0.97 * min(1.0, 1.5 * own / len(filled)), 2), f"{own} lines of time -v", "verbose")
+        lines_of_verbose = sum(1 for x in filled if _OF_VERBOSE(x))
+        return Claim(
+            round(0.97 * min(1.0, 1.5 * lines_of_verbose / len(filled)), 2),
+            f"{lines_of_verbose} lines of time -v",
+            "verbose",
+        )
     likely = [x for x in filled if ("user" in x or "u " in x) and len(x) < _LONG and _TELLING.search(x)]
     lines = sum(1 for x in likely if _OF_LINE(x))
     if lines:
@@ -110,7 +115,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: lines of a timing that has not ended, the last number of each series, whether a mark stands open."""
+    """Read one run of blocks; state: lines of an unfinished timing, the last number of each series, whether a mark of elision was last."""
     held = pl.DataFrame(state.get("held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     frame = pl.concat([held, *(b.frame for b in source.blocks())])
     marks = frame.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))["line_no"]
@@ -124,8 +129,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
     broken = bool(state.get("broken"))
     rows = _rows(cells) if len(cells) else cells
     if len(rows):
-        # A label stays with its command: the prompt's words stand above, an elided stretch breaks the series.
-        # time -v names its command: where that line is lost, it was cut away.
+        # A series is named by its label, else by the command at the prompt above; elided lines break it.
+        # time -v prints its command: where that line is missing, it was cut away.
         bare = None if state["variant"] == "verbose" else "time"
         series = [s or source.hints.command or bare for s in rows["series"].to_list()]
         numbers = []
@@ -159,7 +164,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _without_open(frame: pl.DataFrame, *, last: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Part off a timing at the end that may go on in the next run: from its first line, unless its last line is there."""
+    """Split off a timing at the end that the next run may continue: from its first line, unless its last line is there."""
     if last or frame.is_empty():
         return frame, frame.clear()
     tail = frame.tail(40)
@@ -176,7 +181,7 @@ def _without_open(frame: pl.DataFrame, *, last: bool) -> tuple[pl.DataFrame, pl.
 
 
 def _cells(frame: pl.DataFrame) -> pl.DataFrame:
-    """Give one row a value: line_no, key (real, user, sys, label, status, failed), text, and the number of the timing it belongs to."""
+    """Return one row for each line with values: line_no, real, user, sys, status, killed, label, verbose, number of its timing."""
     line = pl.col("line")
     known = frame.filter(line.str.contains(f"{SHELL}|{GNU}|{ZSH}|{MKSH}|{CSH}|{LABEL}|{VERBOSE}|{FAILED}|{RAN}"))
     shell = line.str.extract_groups(SHELL).struct
@@ -205,7 +210,7 @@ def _cells(frame: pl.DataFrame) -> pl.DataFrame:
         }.items()
     }  # fmt: skip
     cells = known.select("line_no", **words, verbose=line.str.contains(f"{LABEL}|{VERBOSE}"))
-    # A timing begins with what names its command or says that it failed, else with its elapsed time.
+    # A timing begins with the line that names its command or reports that it failed, else with its elapsed time.
     names = (pl.col("label").is_not_null() & pl.col("real").is_null()) | (
         (pl.col("status").is_not_null() | pl.col("killed").is_not_null()) & ~pl.col("verbose")
     )
@@ -217,11 +222,11 @@ def _cells(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _seconds(column: str, sign: str | None) -> pl.Expr:
-    """Turn `0m2.471s`, `1:02.3`, `2.47` into seconds; NULL for a sign that is not decided."""
+    """Convert `0m2.471s`, `1:02.3`, `2.47` to seconds; NULL for an ambiguous sign."""
     text = pl.col(column).str.strip_suffix("s")
     parted = text.str.extract(r"^([0-9]+)h", 1).cast(pl.Float64).fill_null(0) * 3600
     parted += text.str.extract(r"([0-9]+)m", 1).cast(pl.Float64).fill_null(0) * 60
-    # Behind minutes there are less than sixty seconds: a comma is a decimal sign.
+    # After minutes there are less than sixty seconds: a comma is a decimal sign.
     rest = text.str.extract(r"m ?([0-9]*[.,]?[0-9]+)$", 1).str.replace(",", ".", literal=True).cast(pl.Float64)
     hours = text.str.extract(r"^([0-9]+):[0-9]+:", 1).cast(pl.Float64).fill_null(0) * 3600
     minutes = text.str.extract(r"(?:^|:)([0-9]+):[0-9.,]+$", 1).cast(pl.Float64) * 60
@@ -235,7 +240,7 @@ def _seconds(column: str, sign: str | None) -> pl.Expr:
 
 
 def _rows(cells: pl.DataFrame) -> pl.DataFrame:
-    """Make one row of each timing; `unread`: it has a number whose sign is not decided."""
+    """Return one row for each timing; `unread`: it has a number whose sign is ambiguous."""
     plain = pl.concat([cells[c].drop_nulls() for c in ("real", "user", "sys")]).str.strip_suffix("s")
     plain = plain.filter(~plain.str.contains("[m:]"))
     sign = decimal_sign(plain)
@@ -256,11 +261,11 @@ def _rows(cells: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("status") != "0")
         .then(pl.format("exit {}", "status"))
     )
-    said = pl.col("status").is_not_null() | pl.col("killed").is_not_null()
+    has_status = pl.col("status").is_not_null() | pl.col("killed").is_not_null()
     return rows.select(
         "line_no", "line_end", pl.col("label").alias("series"), pl.col("real_s").alias("elapsed_s"),
         (pl.col("user_s") + pl.col("sys_s")).round(6).alias("cpu_s"), err.alias("err"),
-        pl.when(said).then(err.is_null()).alias("ok"), pl.col("real_s").is_null().alias("unread"),
+        pl.when(has_status).then(err.is_null()).alias("ok"), pl.col("real_s").is_null().alias("unread"),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-r"""Aggregations of DTrace: counts, histograms, stacks; Solaris, illumos, macOS, FreeBSD.
+r"""Aggregations of DTrace (counts, histograms, stacks) on Solaris, illumos, macOS, FreeBSD.
 
 Tool: dtrace(1M) of all systems, and scripts that print aggregations. Capture: `dtrace -n 'PROBE { @[KEY] = FUNCTION(); }'`,
 `dtrace -s SCRIPT -o FILE`; functions count, sum, avg, min, max, quantize, lquantize, llquantize with keys, stack(), ustack().
@@ -14,13 +14,13 @@ Samples::
                    64
 
 Tables: counters (grp `aggregation N` or the heading, item = the key, name from the heading or `unknown`), hist (one
-row a bucket; tick_s from a firing `:tick-5s` above), profile_stacks (weight = the value), logs (what dtrace itself
-says: matches, drops, errors). Clock: wall-local where lines of `%Y` stand (their zone is not printed), else none.
-Traps: nothing names the function or the unit of a value; they are taken from headings (`TIME (ns)`) only. A probe that matches
-entry and return counts twice. Bars are rounded, counts are not. `TOTAL:` is a key like others. Aggregations printed one after
-the other are told apart only when a key comes again. `hi` of a bucket is the label of the next one. `complete` of a
-stack is NULL at the very start of a file (it may begin in the middle). Rows of flattened histograms have the line of the whole.
-Known gaps: printf output of one's own scripts, several values in a row (printa of several aggregations).
+row for each bucket; tick_s from a firing `:tick-5s` above), profile_stacks (weight = the value), logs (messages of dtrace
+itself: matches, drops, errors). Clock: wall-local where lines of `%Y` stand (their zone is not printed), else none.
+Traps: the output does not name the function or the unit of a value; they are taken from headings (`TIME (ns)`) only. A probe that
+matches entry and return counts twice. Bars are rounded, counts are not. `TOTAL:` is a key like others. A new aggregation among those
+printed one after the other is recognised only when a key repeats. `hi` of a bucket is the label of the next one. `complete` of a
+stack is NULL at the very start of a file (it may begin in the middle). Rows of flattened histograms cite the line of the whole histogram.
+Known gaps: output of printf in people's scripts, several values in a row (printa of several aggregations).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By histograms, stacks with values, banners, or a heading over keys with one value each."""
+    """Claim by histograms, stacks with values, banners, or a heading over keys with one value each."""
     text = head.text
     if "Distribution ---" in text:
         found = len(re.findall(r"(?m)value +-+ Distribution -+ +count", text))
@@ -98,7 +98,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open stack or histogram, sample, time and headings."""
+    """Read a run of blocks; `state` holds the open stack or histogram, sample, time and headings."""
     text = pl.col("line")
     blank = text == ""
     scalar = text.str.contains(SCALAR) & ~text.str.contains(BUCKET)
@@ -110,7 +110,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         | (scalar & scalar.shift(1).fill_null(False))
     )
     patterns = (FRAME, BUCKET, HIST_HEAD, NUMBER, STAMP, BANNER, CPU_HEAD, FIRING, TITLE, HEADING)
-    # A run may end between a key and its histogram: a short line behind a blank one is taken for a key there.
+    # A run may end between a key and its histogram: a short line after a blank one counts as a key there.
     short = text.str.contains(r"^[ \t]*\S{1,80}$") & (blank | text.str.contains(PROGRAM)).shift(1).fill_null(True)
     key = text.shift(-1).str.contains(HIST_HEAD).fill_null(short)
     known = pl.any_horizontal(key, scalar, text == "^C", *[text.str.contains(p) for p in patterns])
@@ -129,7 +129,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _unquoted(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Leave out the program of a command line that goes on over further lines, up to the quote that closes it."""
+    """Remove the program of a command line that continues over further lines, up to the quote that closes it."""
     if not state.get("quoted") and not lines["line"].str.contains(PROGRAM).any():
         return lines
     quoted, taken = int(state.get("quoted", 0)), []
@@ -149,7 +149,7 @@ def _unquoted(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Give a histogram that lost its line ends one line for each bucket again; a `^C` before a text is cut off."""
+    """Split a histogram that lost its line ends into one line for each bucket; remove a `^C` before a text."""
     text = pl.col("line")
     lines = lines.with_columns(line=text.str.replace(r"^[ \t]*\^C([ \t]*\S)", "${1}"))
     flat = lines.filter(text.str.contains(r"Distribution -+ count[ \t]+\S"))
@@ -170,12 +170,12 @@ def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
             "line ends were lost: cut before each bucket, which is a label, a bar and a count",
         )
     new = pl.DataFrame(rows, schema=lines.schema, orient="row")
-    kept = lines.filter(~pl.col("line_no").is_in(flat["line_no"].implode()))
-    return pl.concat([kept, new]).sort("line_no", maintain_order=True)
+    others = lines.filter(~pl.col("line_no").is_in(flat["line_no"].implode()))
+    return pl.concat([others, new]).sort("line_no", maintain_order=True)
 
 
 def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Name the shape of each line that is not blank, and the sample, time and headings that it stands under."""
+    """Add the shape of each line that is not blank, and the sample, time and headings it stands under."""
     text = pl.col("line")
     tests = {
         "hist": text.str.contains(HIST_HEAD),
@@ -201,7 +201,7 @@ def _shaped(lines: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     is_ = pl.col("shape")
     stamps = {x: _wall(x) for x in named.filter(is_ == "stamp")["line"].unique()}
     mark = (is_ == "firing") | (is_ == "stamp")
-    # Before its first mark an output is sample 1; the first mark opens sample 1 too.
+    # Lines before the first mark belong to sample 1; the first mark opens sample 1 too.
     marks = mark.cum_sum().cast(pl.Int64, strict=False) + state.get("marks", 0)
 
     def under(values: pl.Expr, name: str) -> pl.Expr:
@@ -248,7 +248,7 @@ def _wall(line: str) -> float | None:
 
 
 def _scalars(rows: pl.DataFrame, out: Tables) -> None:
-    """Write keys with one value each."""
+    """Write keys with one value each to `counters`."""
     text = pl.col("line")
     found = rows.filter(pl.col("shape").is_in(["scalar", "number"]))
     value = pl.coalesce(text.str.extract(SCALAR, 2), text.str.strip_chars())

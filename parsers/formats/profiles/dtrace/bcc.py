@@ -1,7 +1,7 @@
 r"""Stacks of bcc's profile and offcputime on Linux.
 
 Tools: profile and offcputime of bcc (Python) and of libbpf-tools. Manual: profile(8), offcputime(8). Capture: `profile 30`,
-`offcputime -p PID 10` (also -U, -K, -d, -v; folded output, -f, is a flame graph's).
+`offcputime -p PID 10` (also -U, -K, -d, -v; folded output, -f, is read by the kind flamegraph).
 
 Samples::
 
@@ -11,11 +11,11 @@ Samples::
         -                dd (25036)
             4
 
-Tables: profile_stacks (one row a stack; event on-CPU in samples, or off-CPU in nanoseconds, where the first line says which; else the
-weight is a bare count). Clock: none.
-Traps: a stack comes before its program and its number. Time off the CPU is no CPU time: never add it to samples. `--` stands between
-kernel and user (-d). A frame of Python may be written `b'read'`. Without addresses it is not known what is kernel.
-Known gaps: offwaketime, wakeuptime, pages that lost the blanks before the frames.
+Tables: profile_stacks (one row for each stack; event on-CPU in samples, or off-CPU in nanoseconds, where the first line states which; else
+the weight is a bare count). Clock: none.
+Traps: a stack comes before its program and its number. Time off the CPU is not CPU time: never add it to samples. `--` separates
+kernel and user frames (-d). A frame of Python may be written `b'read'`. Without addresses it is unknown which frames are of the kernel.
+Known gaps: offwaketime, wakeuptime, pages that lost the blanks before the stack frames.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the name and number that end a stack, one below the other."""
+    """Claim by the name and number that end a stack, one below the other."""
     text = head.text
     if ")\n" not in text or " - " not in text.replace("\t-", " -"):
         return None
@@ -63,7 +63,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds what is measured and the open stack."""
+    """Read a run of blocks; `state` holds the measured quantity and the open stack."""
     text = pl.col("line")
     begins = (text == "") | text.str.contains(BANNER) | text.str.contains(BREAK)
     who = text.str.contains(WHO)
@@ -83,12 +83,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _stacks(lines: pl.DataFrame, out: Tables, *, last: bool) -> None:
-    """Write the stacks that have their program and number, and the one that the end cuts; other frames stay unread."""
+    """Write the stacks that have their program and number, and the stack that the end cuts; other stack frames stay unread."""
     text = pl.col("line")
     who, number = text.str.contains(WHO), text.str.contains(NUMBER)
     frame = (text.str.contains(FRAME) & ~who & ~text.str.contains(BANNER)) | text.str.contains(DELIMITER)
     ended = number & who.shift(1).fill_null(False)
-    # A stack is a stretch of frames; what is neither frame nor its end parts it from the next.
+    # A stack is a run of stack frames; any line that is neither a frame nor the end of a stack separates two stacks.
     marked = lines.with_columns(who=who, ended=ended, frame=frame).with_columns(
         group=(pl.col("frame") & ~pl.col("frame").shift(1).fill_null(False)).cum_sum()
     )

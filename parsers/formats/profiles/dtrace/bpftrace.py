@@ -1,4 +1,4 @@
-r"""Maps of bpftrace and histograms of bcc: Linux.
+r"""Maps of bpftrace and histograms of bcc on Linux.
 
 Tools: bpftrace 0.9 to 0.21, bcc tools (biolatency, runqlat, funclatency, offcputime, profile ...), perf-tools histograms. Manuals: bpftrace(8),
 biolatency(8). Capture: `bpftrace -e 'PROBE { @[KEY] = FUNCTION(); }'`, `runqlat 10 1`.
@@ -15,7 +15,7 @@ Tables: hist (agg = name of the map or the heading, keys), counters (grp bpftrac
 profile_stacks. Clock: none (times such as `09:12:01` before a bcc histogram only number the samples, their day is not printed).
 Traps: a bucket is half open, `[256K, 512K)`, K = 1024; `[5]` holds the one value 5; bcc prints the last value of a bucket, so
 `4 -> 7` is 4 to below 8. The count stands before the bar. Known gaps: tuples within keys, bcc tables of
-events (dtrace_bcc reads the stacks of profile and offcputime).
+events (`dtrace/bcc.py` reads the stacks of profile and offcputime).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAP_VALUE = r"^(@[A-Za-z0-9_]*)(?:\[(.*)\])?:[ \t]+(-?[0-9]+)$"
 MAP_STATS = r"^(@[A-Za-z0-9_]*)(?:\[(.*)\])?:[ \t]+count (-?[0-9]+), average (-?[0-9]+), total (-?[0-9]+)$"
 STACK_HEAD = r"^(?:Attaching [0-9]+ probes?\.\.\.)?(?:\^C)?(@[A-Za-z0-9_]*)\[(.*)$"
 COMMAND = r"^@[A-Za-z0-9_]*(?:\[.*\])? = .*\);"
-"""The second line of a command, where it was typed in several."""
+"""The second line of a command that was typed in several lines."""
 
 STACK_END = r"^[ \t]*(?:,[ \t]*(.*?))?\]:[ \t]+(-?[0-9]+)$"
 FRAME = r"^(?:[ \t]+(?:\S+\+0?x?[0-9a-f]+(?:[ \t].*)?|0x[0-9a-f]+.*|[A-Za-z_][\w:.<>~@$]*(?:\(.*\))?)|[A-Za-z_]\S*\+[0-9]+)$"
@@ -72,7 +72,7 @@ FORMATS = (
 
 
 def claim(head: Head) -> Claim | None:
-    """By maps or by histograms with their count before the bar."""
+    """Claim by maps, or by histograms with their count before the bar."""
     text = head.text
     if "->" in text and head.shows(r"(?m)^[ \t]*[0-9]+[ \t]*->[ \t]*[0-9]+[ \t]*:[ \t]*[0-9]+[ \t]*\|"):
         found = len(re.findall(rf"(?m){BCC_BUCKET}", text))
@@ -96,7 +96,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open stack, the map or heading that buckets stand under, and the sample."""
+    """Read a run of blocks; `state` holds the open stack, the map or heading that buckets stand under, and the sample."""
     text = pl.col("line")
     begins = (
         text.str.contains(r"^@")
@@ -141,7 +141,7 @@ def _maps(lines: pl.DataFrame, out: Tables, state: State) -> None:
         .unnest("g")
     )
     low, high = _number("low"), _number("high")
-    # `[5]`, and `[0, 1]` of the first versions, hold their last value; all others are half open.
+    # `[5]`, and `[0, 1]` of the first versions, include their last value; all others are half open.
     closed = pl.col("line").str.contains(r"^[ \t]*\[[^\])]*\]")
     _hist(cells.with_columns(lo=low, hi=pl.when(closed).then(pl.coalesce(high, low) + 1).otherwise(high)), out)
     values = lines.with_columns(
@@ -169,7 +169,7 @@ def _maps(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _number(column: str) -> pl.Expr:
-    """Read `256K` as 262144: suffixes are powers of 1024."""
+    """Convert `256K` to 262144: suffixes are powers of 1024."""
     factor = (
         pl.col(column)
         .str.extract(r"([kKMGTP])$", 1)
@@ -204,7 +204,7 @@ def _bcc(lines: pl.DataFrame, out: Tables, state: State) -> None:
     known = pl.coalesce(key, pl.when(text.str.contains(FURNITURE)).then(pl.lit("")))
     shaped = lines.with_columns(
         agg=heading.forward_fill().fill_null(pl.lit(state.get("agg"), pl.String)),
-        # A key stands before its heading and holds until the histogram ends.
+        # A key stands before its heading and applies until the histogram ends.
         key=known.forward_fill().fill_null(pl.lit(state.get("key"), pl.String)),
         head=heading.is_not_null() | key.is_not_null(),
     )
@@ -220,7 +220,7 @@ def _bcc(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _stacks(lines: pl.DataFrame, out: Tables) -> None:
-    """Write stacks used as keys: `@[`, frames innermost first, `, comm]: 5`."""
+    """Write stacks that are keys: `@[`, stack frames innermost first, `, comm]: 5`."""
     text = pl.col("line")
     is_head = (
         text.str.contains(STACK_HEAD)

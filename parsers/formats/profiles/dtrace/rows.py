@@ -1,7 +1,7 @@
-"""Histograms and stacks of DTrace's aggregations, from lines with their shapes to rows.
+"""Turn the lines of DTrace's histograms and stacks into rows.
 
-`shaped` holds lines that are not blank, with columns at (position), line_no, line, shape, after_blank, sample, t_local,
-heading, title. Both functions give the positions that they used.
+`shaped` has one row for each line that is not blank, with columns at (position), line_no, line, shape, after_blank, sample, t_local,
+heading, title. `histograms` and `stacks` return the positions that they used.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ SECONDS = {
     **dict.fromkeys(("h", "hour"), 3600.0),
 }
 KEYS = 2000
-"""So many keys of one printing are remembered, to see when the next aggregation begins."""
+"""Maximum number of keys remembered within one printing; a repeated key shows where the next aggregation begins."""
 
 
 def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
-    """Write `hist`, one row a bucket; buckets without a heading (the first lines are missing) have no key."""
+    """Write `hist`, one row for each bucket; buckets without a heading (the first lines are missing) have no key."""
     shape = shaped["shape"].to_numpy()
     buckets = np.flatnonzero(shape == "bucket")
     heads = np.flatnonzero(shape == "hist")
     if not len(buckets) and not len(heads):
         return set()
-    # A histogram begins at its head, or where buckets begin again.
+    # A histogram begins at its head, or where buckets start again.
     loose = [int(i) for i in buckets if i == 0 or shape[i - 1] not in ("bucket", "hist")]
     starts = np.array(sorted({*heads.tolist(), *loose}))
     used, rows = set(buckets.tolist()) | set(heads.tolist()), []
@@ -111,7 +111,7 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
             key1=pl.coalesce(key.str.extract(r"^(\S.*?)[ \t]+-?[0-9]+$", 1), key),
             key2=key.str.extract(r"^\S.*?[ \t]+(-?[0-9]+)$", 1),
             lo=lo,
-            # Under a lost bucket the next label is that of a later one, or none above this.
+            # Below a missing bucket the next label belongs to a later one, or there is none above this value.
             hi=pl.when((ends > lo) | lo.is_null() | ends.is_null()).then(ends),
             unit=pl.coalesce(_unit("heading"), _unit("title"), _unit("key"), pl.lit("unknown")),
             n=pl.col("count").cast(pl.Float64),
@@ -124,8 +124,10 @@ def histograms(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
 
 
 def without_strangers(shaped: pl.DataFrame) -> pl.DataFrame:
-    """Leave out lines of another writer: what stands between the buckets of one histogram, which DTrace prints in one go, and
-    lines of as many words (eight or more) elsewhere.
+    """Remove lines of another writer.
+
+    These are lines between the buckets of one histogram, which DTrace prints without interruption, and lines of as many words (eight or
+    more) elsewhere.
     """
     shape, blank = pl.col("shape"), pl.col("after_blank").fill_null(False)
     within = shape.shift(1).is_in(["bucket", "hist"]) & (shape.shift(-1) == "bucket") & ~blank & ~blank.shift(-1)
@@ -139,7 +141,7 @@ def without_strangers(shaped: pl.DataFrame) -> pl.DataFrame:
 
 
 def _begun(groups: pl.DataFrame, shaped: pl.DataFrame, out: Tables) -> None:
-    """Say that the first key may be cut where its word is no other key's, but the end of one."""
+    """Note that the first key may be cut, if its word is no other key's word but the end of one."""
     words = [str(key).split()[0] if key else "" for key in groups["key"]]
     first, others = words[0], set(words[1:])
     if not first or groups["key_line"][0] != 1 or first in others:
@@ -151,7 +153,7 @@ def _begun(groups: pl.DataFrame, shaped: pl.DataFrame, out: Tables) -> None:
 
 
 def tick_seconds(text: pl.Expr) -> pl.Expr:
-    """Give the seconds between two firings of `tick-5s`, from the text behind its dash; without a suffix it is a rate in Hz."""
+    """Return the seconds between two firings of `tick-5s`, from the text after its dash; without a suffix it is a rate in Hz."""
     parts = text.str.extract_groups(r"^([0-9]+)([a-z]*)$")
     number, unit = parts.struct.field("1").cast(pl.Float64), parts.struct.field("2")
     scale = unit.replace_strict(SECONDS, default=None, return_dtype=pl.Float64)
@@ -167,7 +169,7 @@ def _unit(column: str) -> pl.Expr:
 
 
 def _agg(key: str | None, row: dict[str, object], state: State) -> str:
-    """Name the aggregation: its heading, or its number in this printing; a key that comes again begins the next one."""
+    """Return the aggregation's name: its heading, or its number in this printing; a repeated key begins the next one."""
     place = [row["sample"], row["title"]]
     if state.get("place") != place:
         state["place"], state["agg"], state["keys"] = place, 1, []
@@ -180,14 +182,14 @@ def _agg(key: str | None, row: dict[str, object], state: State) -> str:
 
 
 def stacks(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
-    """Write `profile_stacks`: frames one a line, innermost first, their value on the line behind the last one."""
+    """Write `profile_stacks`: one stack frame on each line, innermost first, the value on the line after the last frame."""
     shape = shaped["shape"].to_numpy()
     is_frame = shape == "frame"
     at = np.flatnonzero(is_frame)
     if not len(at):
         return set()
     blank = shaped["after_blank"].fill_null(False).to_numpy()
-    # A stack begins behind anything that is no frame; a blank line within frames ends one without a value.
+    # A stack begins after any line that is not a stack frame; a blank line among frames ends a stack without a value.
     begins = is_frame & ~(np.concatenate([[False], is_frame[:-1]]) & ~blank)
     starts = np.flatnonzero(begins)
     owner = np.cumsum(begins)[at] - 1
@@ -196,7 +198,7 @@ def stacks(shaped: pl.DataFrame, out: Tables, state: State) -> set[int]:
     valued = (ends + 1 < len(shape)) & np.isin(shape[behind], ["number", "scalar"]) & ~blank[behind]
     before = np.maximum(starts - 1, 0)
     keyed = (starts > 0) & np.isin(shape[before], ["scalar", "text"]) & ~blank[starts]
-    # The value of one stack is not the key of the next, nor is a mark that something was left out.
+    # The value of one stack is not the key of the next; neither is a mark of elision.
     keyed &= ~shaped["line"].str.contains(ELISION).to_numpy()[before]
     keyed &= ~np.isin(before, behind[valued])
     text = shaped["line"].str.strip_chars()

@@ -1,4 +1,4 @@
-r"""Tables of the DTrace tool kit's scripts: columns under a header of capitals.
+r"""Scripts of the DTraceToolkit: tables of columns under a header of capitals.
 
 Tools: DTraceToolkit 0.99 (execsnoop, opensnoop, iosnoop, iotop, rwsnoop, errinfo, hotuser, hotkernel, iopattern, lastwords, sampleproc, kill.d,
 tcpsnoop, setuids.d, *_syscolors and *_flow of the languages ...), Solaris, illumos, macOS. Capture: `SCRIPT > FILE`. Tables of one key
@@ -12,10 +12,10 @@ Samples::
     TIME                 PID         EXEC      SYSCALL     RETURN ERR
       UID    PID COMM          FD PATH
 
-Tables: counters (one row for each measure of a row: item = its other columns, grp = first column heads), logs (one row for each
+Tables: counters (one row for each measure of a row: item = its other columns, grp = the first column heading), logs (one row for each
 row that names a process: pid, program, op). Clock: trace-relative where a column holds nanoseconds (lastwords), else none.
-Traps: lastwords prints its header last, since an END clause does it; RETURN is hexadecimal without 0x. The last column
-runs to the end of the line. Known gaps: scripts that print text of their own instead of columns.
+Traps: lastwords prints its header last, because an END clause prints it; RETURN is hexadecimal without 0x. The last column
+extends to the end of the line. Known gaps: scripts that print free text instead of columns.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HEADER = (
     r"|DEVICE[ \t]+MAJ|C[ \t]+TIME\(us\)[ \t]+FILE)).*$"
 )
 OTHER = r"^[ \t]*[A-Z][A-Z0-9/_%]+(?:[ \t]+[A-Z(][A-Za-z0-9/_%()]*)+$"
-"""A header of a table that is not known: its rows do not belong to the table above."""
+"""A header of an unknown table: its rows do not belong to the table above."""
 LAST_WORDS = r"^[ \t]*([0-9]{10,19})[ \t]+([0-9]+)[ \t]+(\S+)[ \t]+([a-z_][a-z0-9_]*)[ \t]+([0-9a-f]+)[ \t]+([0-9]+)$"
 LAST_HEADER = "TIME PID EXEC SYSCALL RETURN ERR"
 FURNITURE = r"^\^C$|^Sampling\.\.\. |^Tracing\.\.\.|^Tracing .*Ctrl|^dtrace: |^Starting "
@@ -79,13 +79,13 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By a header that only the tool kit prints, or by rows of lastwords."""
+    """Claim by a header that only the DTraceToolkit prints, or by rows of lastwords."""
     first = [x for x in head.lines[:60] if x]
     for line in first:
         if line[:1] in " \tUPFMECTS%D" and re.match(HEADER, line):
             width = len(line.split())
             rows = sum(1 for x in head.lines[:400] if x and len(x.split()) >= width and not re.match(HEADER, x))
-            # Other tools have such heads too (ps: UID PID PPID C STIME TTY); capitals only and rows below are asked.
+            # Other tools have such headers too (ps: UID PID PPID C STIME TTY); require capitals only, and rows below.
             if rows and not re.search(r"\bTTY\b|\bSTIME\b|\bNI\b|\bRSS\b|[a-z]{3}", line.replace("(us)", "")):
                 return Claim(0.8, f"header of the DTrace tool kit: {line.strip()}", "script")
     rows = sum(1 for x in first if re.match(LAST_WORDS, x))
@@ -95,10 +95,10 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the header."""
+    """Read a run of blocks; `state` keeps the header."""
     text = pl.col("line")
     for block in source.blocks():
-        # The *_syscolors scripts colour whole lines themselves.
+        # The *_syscolors scripts colour whole lines.
         plain = text.str.replace_all(r"\x1b\[[0-9;]*m", "").str.replace(r"^\^C", "")
         lines = block.frame.with_columns(line=plain)
         out.read(block.frame.filter(text.str.contains(FURNITURE) | text.str.contains(HEADER))["line_no"])
@@ -121,7 +121,7 @@ _EMPTY = pl.DataFrame(schema={"line_no": pl.Int64()})
 
 
 def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give counters and logs of rows under one heading."""
+    """Return counters and logs of the rows under one heading."""
     names = keys(heading.replace("--", "").replace("TIME (us)", "TIME(us)").replace("  ", " "))
     if rows.is_empty() or len(names) > 40:  # a text that lost its line ends: no script prints so many columns
         return _EMPTY, _EMPTY
@@ -165,7 +165,7 @@ def _rows(rows: pl.DataFrame, heading: str, out: Tables) -> tuple[pl.DataFrame, 
 
 
 def _counters(cells: pl.DataFrame, measures: list[str], item: pl.Expr, first: str) -> pl.DataFrame:
-    """Give one counter for each measure of a row."""
+    """Return one counter for each measure of a row."""
     values = cells.select("line_no", "t_local", *measures, item=item).unpivot(
         measures, index=["line_no", "t_local", "item"], variable_name="name"
     )

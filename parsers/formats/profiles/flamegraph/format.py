@@ -9,13 +9,13 @@ Samples::
     mysqld-1234/1240;do_command;my_read;__libc_recv 7
     <title>vfs_read (1,234 samples, 12.34%)</title><rect x="10.0" y="309" width="145.6" height="15.0"/>
 
-Tables: profile_stacks (collapsed: one row a line, weight the number; SVG: one row a box that nothing stands on, or the share of a box that
-its upper boxes leave, weight in samples), profile_meta (SVG). Clock: none.
-Traps: collapsed stacks are printed root first and stored leaf first; the first word may be the program (`comm-pid/tid`), which is
-kept as a frame too. A suffix `_[k]`, `_[j]`, `_[i]` marks kernel, compiled and inlined frames and is left out. Two numbers at the end are a
-differential: the second is taken. An SVG is read by patterns for its own elements, line by line, never as XML: entities
-of HTML are resolved in names, declared ones stay text, and nothing external is ever looked at. Names are
-whole, but boxes narrower than the limit are left out. Known gaps: icicle and JS-only (HTML) graphs, speedscope.
+Tables: profile_stacks (collapsed: one row for each line, the weight is the number; SVG: one row for each box without a box above it, or for
+the share of a box that the boxes above it leave, weight in samples), profile_meta (SVG). Clock: none.
+Traps: collapsed stacks are printed root first and stored leaf first; the first word may be the program (`comm-pid/tid`), which
+stays a stack frame too. A suffix `_[k]`, `_[j]`, `_[i]` marks kernel, compiled and inlined frames and is left out. Two numbers at the end
+are a differential: the second is stored. An SVG is read by patterns for its own elements, line by line, never as XML: entities
+of HTML are resolved in names, declared entities stay text, and nothing external is ever loaded. Names are
+complete, but boxes narrower than the tool's limit are missing. Known gaps: icicle and JS-only (HTML) graphs, speedscope.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ BOX = re.compile(
     r'<rect x="([0-9]+(?:\.[0-9]+)?)%?" y="([0-9]+(?:\.[0-9]+)?)" width="([0-9]+(?:\.[0-9]+)?)%?" height="([0-9.]+)"'
 )
 BOXES = 200_000
-"""A graph of more boxes is cut there, with a note."""
+"""Maximum number of boxes of a graph; a larger graph is cut there, with a note."""
 
 _SAMPLES = r"\([0-9][0-9,. ]* (?:samples|counts?|[a-z]+), [0-9.]+%"
 _TAG_PARTS = r"(?:[\"']|<[a-z]+)\n[a-z]"
 _TITLE_PARTS = r",\n|\n\(|[0-9]\n[a-z]"
 _ALL = 99.5
-"""Percent; the lowest box is printed as 100 or 100.00."""
+"""Minimum share in percent of the lowest box, which is printed as 100 or 100.00."""
 
 _COMPARED = 200
-"""With so many lines the first one is compared (practice)."""
+"""Number of lines that the first one is compared with; the number is from practice."""
 
 KERNEL_SUFFIX = r"_\[k\]$"
 SUFFIX = r"_\[[kjiw]\]$"
@@ -78,7 +78,7 @@ FORMATS = (
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines of frames between semicolons and a number, or by boxes of an SVG."""
+    """Claim by lines of stack frames between semicolons and a number, or by boxes of an SVG."""
     text = head.text
     if "<svg" in text[:4000]:
         boxes = len(re.findall(r"<title>[^<]* \([0-9][0-9,. ]* (?:samples|counts?|[a-z]+), [0-9.]+%", text))
@@ -102,7 +102,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run. An SVG is one picture: its boxes are gathered in the state until the end."""
+    """Read a run of blocks; an SVG is one picture, whose boxes are collected in the state until the end."""
     if state["variant"] == "svg":
         return _svg(source, out, state)
     for block in source.blocks():
@@ -112,7 +112,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _begun(lines: pl.DataFrame, out: Tables) -> None:
-    """Say that the first line may be cut where its first frame is no frame of the next lines but the end of one."""
+    """Note that the first line may be cut, if its first frame is no frame of the next lines but the end of one."""
     texts = lines.head(_COMPARED)["line"].to_list()
     if not texts or lines["line_no"][0] != 1 or ";" not in texts[0]:
         return
@@ -145,7 +145,7 @@ def _collapsed(lines: pl.DataFrame, out: Tables) -> None:
             lwp=pl.col("stack").str.extract(r"^[^;]*-[0-9?]+/([0-9]+)(?:;|$)", 1).cast(pl.Int64, strict=False),
             frames=frames,
             leaf=frames.list.first(),
-            # Without marks anywhere it is not known what is kernel.
+            # Without any marks it is unknown which frames are of the kernel.
             kernel=pl.when(kernel).then(True),
             complete=pl.lit(True),
         ),
@@ -159,7 +159,7 @@ def _svg(source: Source, out: Tables, state: State) -> State:
         if len(boxes) >= BOXES:
             continue
         lines = _mended(frame, out) if source.is_small(PASTE) else frame
-        # Each picture has coordinates of its own. The rectangle stands on the line of its title or on the next one.
+        # Each picture has its own coordinates. The rectangle stands on the line of its title or on the next one.
         begun = pl.col("line").str.contains("<svg\\b").cum_sum() + state.get("picture", 0)
         lines = lines.with_columns(following=pl.col("line").shift(-1).fill_null(""), picture=begun)
         state["picture"] = int(lines["picture"][-1])
@@ -188,7 +188,7 @@ def _svg(source: Source, out: Tables, state: State) -> State:
 
 
 def _mended(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Join lines that were broken within a tag or a title; where a blank must have stood, one stands again."""
+    """Join lines that were broken within a tag or a title, with a blank where one must have stood."""
     rows: list[tuple[int, str]] = []
     for number, text in lines.iter_rows():
         above = rows[-1][1] if rows else ""
@@ -203,9 +203,9 @@ def _mended(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _picture(boxes: list[list[Any]], out: Tables) -> None:
-    """Turn boxes to stacks: a box stands on the one of the next row below that it lies within.
+    """Turn boxes into stacks: the parent of a box is the box of the next row below that contains its width.
 
-    A stack that does not reach a box of 100 % is not complete: what it stood on is not here.
+    A stack that does not reach a box of 100 % is not complete: the boxes below it are missing here.
     """
     if not boxes:
         return
@@ -232,8 +232,8 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
     stacks = []
     rootless: list[int] = []
     for i, (line, name, count, unit, _, _, _, _) in enumerate(boxes):
-        own = count - above.get(i, 0.0)
-        if own <= 0:
+        uncovered = count - above.get(i, 0.0)
+        if uncovered <= 0:
             continue
         frames: list[str] = [name]
         bottom, at_ = i, parent[i]
@@ -248,7 +248,7 @@ def _picture(boxes: list[list[Any]], out: Tables) -> None:
         stacks.append(
             (
                 line,
-                own,
+                uncovered,
                 "samples" if unit == "samples" else "count",
                 [re.sub(SUFFIX, "", f) for f in frames],
                 leaf,

@@ -1,4 +1,4 @@
-r"""Kernel mutexes and semaphores by caller: klockstat of bcc and of libbpf-tools (Linux).
+r"""klockstat of bcc and of libbpf-tools (Linux): kernel mutexes and semaphores by caller.
 
 Manual: klockstat(8). Capture: `klockstat -d 5 -n 20` (also -s frames, -c, -p, -S).
 
@@ -9,10 +9,10 @@ Samples::
                  kernfs_fop_readdir+0x115
                                   Max PID 39643, COMM cadvisor, Lock kernfs_rwsem (0xffffffff89f87e00)
 
-Tables: locks (one row a printed row; event wait, spin or hold by the heading, caller the first frame). Clock: none.
+Tables: locks (one row for each printed row; event wait, spin or hold by the heading, caller = the first frame). Clock: none.
 Traps: numbers without a unit are nanoseconds (bcc in Python). The lock is named only with the longest wait (libbpf-tools, -s); further
-callers (-s) are read, not kept. One call may hold or wait for several locks.
-Known gaps: -i (intervals) gives one table after the other without a time.
+callers (-s) are read but not stored. One call may hold or wait for several locks.
+Known gaps: -i (intervals) prints one table after the other without a time.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the heading of its tables."""
+    """Claim by the heading of its tables."""
     if "Caller" in head.text and any(re.match(HEADING, line) for line in head.lines[:200]):
         return Claim(0.95, "heading of klockstat", "klockstat")
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds what the last heading measures and the open row."""
+    """Read a run of blocks; `state` holds the quantity of the last heading and the open row."""
     text = pl.col("line")
     heading, row = text.str.contains(HEADING), text.str.contains(ROW)
     further = text.str.contains(FRAME) | text.str.contains(LONGEST)
@@ -78,7 +78,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 def _rows(lines: pl.DataFrame, out: Tables) -> None:
     """Write a row for each caller; the lines right below it are its further callers and its lock."""
-    # Lines behind a blank one or a heading belong to no row.
+    # Lines after a blank line or a heading belong to no row.
     torn = (~pl.col("row") & ~pl.col("further")).cum_sum().over("group")
     below = lines.with_columns(torn=torn).filter(pl.col("further") & (pl.col("torn") == 0) & (pl.col("group") > 0))
     ends = below.group_by("group", maintain_order=True).agg(

@@ -13,7 +13,7 @@ Grammar (blanks between cells are free; pages collapse them)::
     rule     = dashes
 
     class    = NAME ":" CON-BOUNCES CONTENTIONS MIN MAX TOTAL [AVG] ACQ-BOUNCES ACQUISITIONS MIN MAX TOTAL [AVG]     (microseconds)
-    point    = NAME COUNT "[<" ADDRESS ">]" FUNCTION     after the first rule those who waited, after the second those who held it
+    point    = NAME COUNT "[<" ADDRESS ">]" FUNCTION     after the first rule the waiters, after the second the holders
 
 Samples::
 
@@ -21,12 +21,12 @@ Samples::
       209  20%  20% 0.00     3432 0x3000a7f2fa8          page_create_va+0x2a4
           2048 |@@@@@@@@@@@@@                  14        ip_input+0xc8
 
-Tables: locks (one row a printed row; Linux: events wait, hold, wait point, hold point), hist (-h, -s: key1 lock, key2 caller, ns),
+Tables: locks (one row for each printed row; Linux: events wait, hold, wait point, hold point), hist (-h, -s: key1 lock, key2 caller, ns),
 profile_stacks (-s: the caller first). Clock: none.
 Traps: the label of a bucket is its upper edge: the mean of 32 events in buckets 1024 to 8192 is 1631 ns, too little for lower edges.
-Percentages are of the section's events (of their time with -P). With -I lock holds the CPU and its interrupt level, the
-caller is where it was. Means of Linux are computed from totals, in ns. `complete` of a bucket is true when the buckets add up to
-the row. A section that lost its heading line has no event and no rate.
+Percentages are of the section's events (of their time with -P). With -I, lock is the CPU and its interrupt level, and the
+caller is the place where the CPU was. Means of Linux are computed from totals, in ns. `complete` of a bucket is true when the buckets
+add up to the row. A section that lost its heading line has no event and no rate.
 Known gaps: -p (parsable output), -t without -h of Solaris 2.6, lockstat of NetBSD.
 """
 
@@ -48,7 +48,7 @@ ROW = (
     r"^[ \t]*([0-9]+)[ \t]+([0-9]+)%[ \t]+[0-9]+%[ \t]+[0-9]+\.[0-9]+(?:[ \t]+([0-9]+))?[ \t]+"
     r"(?:([^ \t|]*[^ \t|0-9][^ \t|]*)(?:[ \t]+(\S+))?|([A-Za-z_][^ \t|]*(?: [A-Za-z_(][^ \t|]*)+)[ \t]{2,}(\S+))$"
 )
-"""Count, share, ns, lock, caller; FreeBSD's names of locks may hold blanks: then two blanks part them from the caller."""
+"""A row: count, share, ns, lock, caller. FreeBSD's names of locks may contain blanks: then two blanks separate them from the caller."""
 SPREAD = r"^[ \t]*nsec[ \t]+-+ Time Distribution -+[ \t]+count"
 BUCKET = r"^[ \t]*([0-9]+)[ \t]*\|@*[ \t]*([0-9]+)(?:[ \t]+(\S.*))?$"
 FRAME = r"^[ \t]{20,}([^ \t|]+)$"
@@ -87,7 +87,7 @@ FORMATS = (
 
 
 def claim(head: Head) -> Claim | None:
-    """By sections, headings or rows with two shares; on Linux by the heading or its points."""
+    """Claim by sections, headings or rows with two shares; on Linux by the heading or its points."""
     text = head.text
     if "class name" in text and re.search(rf"(?m){LINUX_HEADING}", text):
         return Claim(0.97, "heading of /proc/lock_stat", "linux")
@@ -104,7 +104,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open row with its buckets and the section."""
+    """Read a run of blocks; `state` holds the open row with its buckets and the section."""
     text = pl.col("line")
     if state["variant"] == "linux":
         for block in source.blocks():
@@ -180,7 +180,7 @@ def _spreads(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables) -> None:
     buckets = cells.drop_nulls("label").with_columns(
         pl.col("count").cast(pl.Float64), label=pl.col("label").cast(pl.Float64)
     )
-    # Frames beyond the last bucket stand alone; only directly below a bucket or another frame.
+    # Stack frames beyond the last bucket stand alone; accept them only directly below a bucket or another frame.
     beside = cells.with_columns(frame=pl.coalesce("frame", text.str.extract(FRAME, 1)))
     beside = beside.filter(pl.col("frame").is_not_null() & pl.col("group").is_in(buckets["group"].unique().implode()))
     owners = rows.select("group", "lock", "caller", "n", "event")
@@ -232,7 +232,7 @@ def _linux(lines: pl.DataFrame, out: Tables, state: State) -> None:
     rows = lines.with_columns(text.str.extract_groups(CLASS).struct.rename_fields(names).alias("g")).unnest("g")
     is_class, is_rule = rows["lock"].is_not_null(), lines["line"].str.contains(RULE)
     shaped = rows.with_columns(rule=is_rule, cls=is_class)
-    # Rules since the last class: after the first stand those who waited, after the second those who held the lock.
+    # Rules since the last class: points after the first rule are waiters, points after the second held the lock.
     rules = pl.col("rule").cum_sum()
     base = pl.when("cls").then(rules).forward_fill().fill_null(-state.get("rules", 0))
     shaped = shaped.with_columns(since=(rules - base).cast(pl.Int64, strict=False))

@@ -1,4 +1,4 @@
-r"""iostat of Solaris, Linux, AIX, HP-UX and FreeBSD, and what OSWatcher and ExaWatcher wrap around it.
+r"""iostat of Solaris, Linux, AIX, HP-UX and FreeBSD, also inside files of OSWatcher and ExaWatcher.
 
 Tools: Solaris and illumos iostat(1M), plain, -d, -D, -x, -n, -z, -e, -M, -r, -c, -p, -T u, -T d; Linux sysstat 5 to 12
 iostat(1), plain, -c, -d, -x, -k, -m, -t, -p, -N, -h, -s, -o JSON; AIX iostat, plain, -t, -d, -D, -a; FreeBSD iostat, plain,
@@ -15,10 +15,10 @@ Samples::
     hdisk6          xfer:  %tm_act      bps      tps      bread      bwrtn
 
 Tables: iostat (one row for each device and report; AIX -D prints four lines for a device and gives four rows, -Dl one), vmstat
-(avg-cpu, cpu), counters (every column without a place of its own, grp `device`, `tty`), hosts (banner).
+(avg-cpu, cpu), counters (every column that has none in iostat or vmstat, grp `device`, `tty`), hosts (banner).
 Clock: interval; wall-local with -t, -T d, OSWatcher; wall-utc with -T u. A stamp stands before its report.
-Traps: the unit is in the heading (rsec/s are 512 bytes, rMB/s 1024 kB); the first report is since boot (AIX: says so only
-for some releases, so `first` is NULL there). Solaris -xn prints the name last, -z drops idle devices. svc_t is queue and
+Traps: the unit is in the heading (rsec/s are 512 bytes, rMB/s 1024 kB); the first report is since boot (AIX: true only
+for some releases, so `first` is NULL there). Solaris -xn prints the device name last, -z drops idle devices. svc_t is queue and
 service together. Totals (`r/i`, kB_read) are counters of mode total. Sums that AIX prints beside the disks
 (-s, adapters) are counters. Known gaps: AIX -l of virtual adapters (-s, -a), -ad without CPU; nfsiostat.
 """
@@ -63,7 +63,7 @@ _QUICK = ("avg-cpu", "Device", "device", "Disks:", "xfer:", "serv", "util", "tin
 
 
 def claim(head: Head) -> Claim | None:
-    """By the names of a header."""
+    """Claim by the names of a header."""
     text = head.text
     if not any(word in text for word in _QUICK):
         return None
@@ -84,7 +84,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _flattened(head: Head) -> Claim | None:
-    """By a header that values stand behind on the same line, or that goes on below."""
+    """Claim by a header that is followed by values on the same line, or that continues on the next line."""
     for number, line in enumerate(head.lines[:50], start=1):
         words = line.split()
         if words and begins(words) >= 5:
@@ -106,7 +106,7 @@ def _system(names: str, text: str) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state`: header, group line, number of the report, last stamp, banner's day, decimal sign."""
+    """Read a run of blocks; `state`: header, group line, number of the report, last stamp, banner's day, decimal sign."""
     for frame in grid.frames(source):
         if "json" not in state:
             state["json"] = sysstat_json.looks(frame)

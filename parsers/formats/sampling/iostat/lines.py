@@ -1,4 +1,4 @@
-"""What the lines of iostat are: headers of all systems brought to plain names, titles, stamps, AIX's vertical blocks."""
+"""Recognise lines of iostat: headers of all systems reduced to plain names, titles, stamps, vertical blocks of AIX."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GROUP = (
     r"^[ \t]*(?:tty[ \t]+)?(?:[A-Za-z][^ \t:]*[ \t]+)*(?:cpu|tty)$|^[ \t]*tty(?:[ \t]+[A-Za-z][^ \t:]*)+$"
     r"|^[ \t]+[a-z]{1,9}[0-9]{1,5}(?:[ \t]+[a-z]{1,9}[0-9]{1,5})*$"
 )
-"""The line over the columns of Solaris and BSD: `tty sd0 sd1 cpu`; with -D disks alone."""
+"""The line above the columns of Solaris and BSD: `tty sd0 sd1 cpu`; with -D disks alone."""
 
 NO_WORD = r"^[^A-Za-z0-9]+$"
-"""A ruler, the prompt behind the last row."""
+"""A line without a letter or digit: a ruler, the prompt after the last row."""
 
 CONFIG = r"^[ \t]*System configuration:[ \t]"
 LINUX = r"^[ \t]*(?:avg-cpu:[ \t]+(%user.*)|((?:Device|Filesystem):?[ \t]+[^ \t].*/s.*)|[ \t]*((?:r/s|tps|rrqm/s)[ \t].*/s.*[ \t]Device))$"
@@ -31,10 +31,10 @@ WIDE = r"^[ \t]*((?:(?:kps|rps|KB/t)[ \t]+(?:tps|wps)[ \t]+(?:serv|util|MB/s)[ \
 AIX_CPU = r"^[ \t]*tty:[ \t]+tin[ \t]+tout[ \t]+avg-cpu:[ \t]+(% ?user.*)$"
 AIX_DISK = r"^[ \t]*(Disks?(?: +history)?:[ \t]+%? ?[^ \t0-9x].*|(?:Vadapter|Adapter|Paths?/Disks?):[ \t].*)$"
 AIX_SYSTEM = r"^[ \t]*(Kbps[ \t]+tps[ \t]+Kb_read[ \t]+Kb_wrtn)$"
-"""Sums of all disks (-s)."""
+"""Header of the sums of all disks on AIX (-s)."""
 AIX_BLOCK = r"^(?:([^ \t:]+)?[ \t]+)?(xfer|read|write|queue):[ \t]+([%A-Za-z].*)$"
 AIX_LONG = r"^[ \t]*(%tm[ \t]+bps[ \t]+tps[ \t]+bread[ \t]+bwrtn[ \t]+rps[ \t].*[ \t]wps[ \t].*)$"
-"""Of -l: the middle one of three lines of titles; the device's name and the time (-T) have none here."""
+"""The middle one of three title lines of AIX -l; it has no titles for the device's name and the time (-T)."""
 
 ANY = (LINUX, SOLARIS, TTY, WIDE, AIX_CPU, AIX_SYSTEM, AIX_DISK, AIX_LONG)
 _OF_LONG = {
@@ -45,7 +45,7 @@ _OF_LONG = {
 
 
 def heading() -> pl.Expr:
-    """Give the names of a header line with single blanks, NULL for other lines."""
+    """Return the names of a header line separated by single blanks, NULL for other lines."""
     line = pl.col("line")
     names = pl.coalesce(
         line.str.extract(LINUX, 1),
@@ -64,7 +64,7 @@ def heading() -> pl.Expr:
 
 
 def kind_of(names: str) -> str:
-    """Tell what kind of report a header begins.
+    """Return the kind of report that a header begins.
 
     >>> [kind_of(x) for x in ("%user %nice", "Device r/s", "tin tout kps tps serv us sy wt id", "xfer: %tm_act bps", "Adapter: Kbps tps")]
     ['cpu', 'device', 'wide', 'block', 'sums']
@@ -87,7 +87,7 @@ def kind_of(names: str) -> str:
 
 
 def of_long(names: str) -> str:
-    """Name the columns of AIX -l as those of its blocks (-D).
+    """Rename the columns of AIX -l to those of its blocks (-D).
 
     >>> of_long("%tm bps tps bread bwrtn rps avg max time fail wps avg max time fail avg min max avg avg serv").split()[-8:]
     ['write_timeouts', 'write_fails', 'queue_avgtime', 'queue_mintime', 'queue_maxtime', 'queue_avgwqsz', 'queue_avgsqsz', 'queue_sqfull']

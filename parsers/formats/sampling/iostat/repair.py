@@ -1,7 +1,7 @@
-"""Pastes of iostat that lost or gained line ends: rows taken out of a stream of words.
+"""Repair pastes of iostat that lost or gained line ends: take rows out of a stream of words.
 
-A row is proved by its shape: a device's name and a number for each other column. Shares of CPU have no name, and their
-header's first word is no column: they are left as they are.
+A row is verified by its shape: a device's name and a number for each other column. Rows of CPU shares have no name, and the first
+word of their header is not a column: they are left as they are.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _NUMBER = re.compile(r"^-?[0-9]+(?:[.,][0-9]+)?[kMG]?$")
 
 
 def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Put a small paste together again if its rows were flattened or wrapped; else give it back as it is.
+    """Repair a small paste whose rows were flattened or wrapped; return any other data frame unchanged.
 
-    Where that happened the frame has `line_end`, and a note says so.
+    A repaired data frame has the column `line_end`, and a note reports the repair.
     """
     names = frame.select(names=heading())["names"]
     widths = {len(h.split(" ")) for h in names.drop_nulls() if kind_of(h) in ("cpu", "device")}
@@ -55,18 +55,18 @@ def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def without_remarks(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Take what an author wrote in brackets behind a device's row off the row."""
+    """Remove remarks in brackets that an author wrote after a device's row."""
     line = pl.col("line")
-    said = frame.filter(line.str.contains(_REMARKED))
-    if said.is_empty():
+    remarked = frame.filter(line.str.contains(_REMARKED))
+    if remarked.is_empty():
         return frame
     remark = line.str.extract(_REMARKED, 2)
-    out.notes(said.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
+    out.notes(remarked.select("line_no", pl.lit("remark").alias("kind"), remark.alias("text")))
     return frame.with_columns(line=line.str.replace(_REMARKED, "$1"))
 
 
 def begins(words: Sequence[str]) -> int:
-    """Count the words of a header: from its first one as far as names of columns go."""
+    """Count the words of a header: from the first word on, while they are column names."""
     if words[0] not in _STARTS:
         return 0
     count = 1

@@ -1,4 +1,4 @@
-"""Reports of iostat: which lines belong to which, their numbers, their clock, their rows."""
+"""Group the lines of iostat into reports, number the reports, place them on their clock, and make rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from parsers.clocks.sample_stamps import DAY, place, report, stamped
 from parsers.columns import grid
 from parsers.formats.sampling.iostat.lines import AIX_BLOCK, CONFIG, GROUP, NO_WORD, TITLE, heading, kind_of, of_long
 from parsers.formats.sampling.iostat.repair import mended, without_remarks
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.banners import BANNER, banner_rows
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
@@ -51,7 +51,7 @@ def read_text(frame: pl.DataFrame, source: Source, found: Found, out: Tables, st
 
 
 def _classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Say what each line is, under which header and stamp it stands."""
+    """Add to each line its type, and the header and stamp it stands under."""
     line = pl.col("line")
     marked = _stamps(stamped(frame), source, out, state)
     lines = grid.under(marked, heading(), state)
@@ -94,10 +94,10 @@ def _classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
 
 
 def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Add `t`, `clock_kind`, `zone` (forward), `segment`, `is_stamp`: from date lines, `Time:`, zzz, epochs."""
+    """Add `t`, `clock_kind`, `zone` (filled forward), `segment`, `is_stamp`: from date lines, `Time:`, zzz, epochs."""
     line = pl.col("line")
     began = line.str.contains(BANNER) | (pl.col("stamp_kind") == "zzz").fill_null(False) | line.str.contains(CONFIG)
-    # A banner right behind a zzz mark is the same start of the tool.
+    # A banner right after a zzz mark belongs to the same start of the tool.
     fresh = began & ~began.shift(1, fill_value=bool(state.get("began"))).fill_null(False)
     lines = lines.with_columns(segment=fresh.cum_sum().cast(pl.Int64, strict=False) + int(state.get("segment", 0)))
     if not lines.is_empty():
@@ -115,10 +115,10 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         dated = re.match(_DATED, text)
         timed = re.match(_TIME, text)
         if banner:
-            day = told_day(banner[3], line_no, source.hints, out)
+            day = read_banner_day(banner[3], line_no, source.hints, out)
             state["clock"] = [None, None, 0.0]
         elif dated:
-            at = told_day(dated[1], line_no, source.hints, out)
+            at = read_banner_day(dated[1], line_no, source.hints, out)
             own.append((line_no, None if at is None else at + _clock(dated.groups()[1:5]), dated[6]))
         elif timed:
             own.append((line_no, _rolled(_clock(timed.groups()), state) + (day or 0.0), None))
@@ -147,7 +147,7 @@ def _stamps(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _clock(groups: tuple[str | None, ...]) -> float:
-    """Seconds of the day from hours, minutes, seconds and a or p."""
+    """Return seconds of the day from hours, minutes, seconds and a or p."""
     hour, minute, second = (int(g or 0) for g in groups[:3])
     if groups[3]:
         hour = hour % 12 + (12 if groups[3] in "pP" else 0)
@@ -163,7 +163,7 @@ def _rolled(at: float, state: State) -> float:
 
 
 def _joined(rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Join a device's name with its values where an old version printed it on a line of its own."""
+    """Join a device's name with its values where an old version printed the name on its own line."""
     if rows.is_empty():
         return rows
     name = (
@@ -193,22 +193,22 @@ def _joined(rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _row_times(rows: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Take the time off the rows of AIX -lT: it stands behind the last column, and has no date."""
+    """Move the time of AIX -lT rows into columns: it stands after the last column, and has no date."""
     heading, text = pl.col("heading").str.starts_with("%tm bps"), pl.col("words").list.last()
     if rows.is_empty() or not rows.select(heading.any()).item():
         return rows
     groups = text.str.extract_groups("^([0-9]{1,2}):([0-9]{2}):([0-9]{2})$").struct.rename_fields(["h", "m", "s"])
     hms = [groups.struct.field(f).cast(pl.Float64) for f in "hms"]
     rows = rows.with_columns(at=pl.when(heading).then(hms[0] * 3600 + hms[1] * 60 + hms[2]))
-    said = rows["at"].drop_nulls()
-    if said.is_empty():
+    times = rows["at"].drop_nulls()
+    if times.is_empty():
         return rows.drop("at")
     last, days = state.get("row_clock", [None, 0])
     before = pl.col("at").forward_fill().shift().fill_null(pl.lit(last, pl.Float64))
     day = (before - pl.col("at") > DAY / 2).fill_null(False).cum_sum() + days
     timed = pl.col("at").is_not_null()
     rows = rows.with_columns(day=day)
-    state["row_clock"] = [said[-1], int(rows["day"][-1])]
+    state["row_clock"] = [times[-1], int(rows["day"][-1])]
     state["no_date"] = state.get("no_date", False) or state.get("day") is None
     return rows.with_columns(
         t=pl.when(timed).then(pl.col("at") + pl.col("day") * DAY + (state.get("day") or 0.0)).otherwise(pl.col("t")),
@@ -218,8 +218,10 @@ def _row_times(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Number the reports and put them on their clock. A report begins at the header that the first one began with, at the
-    table's first device coming again, or with each row of a table without devices.
+    """Number the reports and place them on their clock.
+
+    A report begins at the header that the first report began with, where the table's first device repeats, or with each row of a
+    table without devices.
     """
     if rows.is_empty():
         return rows.with_columns(names=pl.lit("", pl.String))
@@ -230,7 +232,7 @@ def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     rows = rows.with_columns(leading=going_on.fill_null(pl.col("report").first().over("segment")))
     state["leading"] = [rows["segment"][-1], rows["leading"][-1]]
     table, seen_name = state.get("table_name", [None, None])
-    # The name that a table began with; of Linux -h and Solaris -n it stands last.
+    # The first name of a table; Linux -h and Solaris -n print the name last.
     name = pl.when(pl.col("words").list.first().str.contains("^[0-9.,-]+[kMGTB]?$")).then(pl.col("words").list.last())
     rows = rows.with_columns(name=name.otherwise(pl.col("words").list.first()))
     same = pl.col("table") == pl.lit(table, pl.Int64)
@@ -276,17 +278,17 @@ def _clocked(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         restart = int(state.get("fallen", [None, None, 0])[2])
         clock = open_one["clock_kind"][0], open_one["zone"][0]
         report(open_one.with_columns(t_local=pl.col("t")), *clock, out, state, restart)
-    said = place(fresh, source, out, state).select("sample", "first", "t_local", "interval_s")
+    placed = place(fresh, source, out, state).select("sample", "first", "t_local", "interval_s")
     types = pl.Schema({"sample": pl.Int64, "first": pl.Boolean, "t_local": pl.Float64, "interval_s": pl.Float64})
     known = pl.DataFrame([last] if last else [], schema=types, orient="row")
-    said = pl.concat([known, said.cast(types)])
-    if not said.is_empty():
-        state["last_report"] = list(said.row(-1))
-    return rows.join(said, on="sample", how="left", maintain_order="left").with_columns(names=_names(rows))
+    placed = pl.concat([known, placed.cast(types)])
+    if not placed.is_empty():
+        state["last_report"] = list(placed.row(-1))
+    return rows.join(placed, on="sample", how="left", maintain_order="left").with_columns(names=_names(rows))
 
 
 def _names(rows: pl.DataFrame) -> pl.Series:
-    """Give each row the names of its own columns: groups of devices under their names, AIX blocks, tails of -xtc."""
+    """Return the column names of each row: groups of devices under their names, AIX blocks, tails of -xtc."""
     wide = pl.col("report") == "wide"
     return rows.select(
         pl.when(wide)
@@ -319,20 +321,20 @@ def _fill(names: str, rows: pl.DataFrame, found: Found, state: State, source: So
 
 
 def _cut(bad: pl.DataFrame, source: Source, out: Tables) -> None:
-    """Count the last line of the part as damaged if it is a row that does not fit: it was cut."""
+    """Account the last line of the part as damaged if it is a row that does not fit: it was cut."""
     cut = not bad.is_empty() and grid.at_end(source) and bad["line_no"][-1] == source.next_line - 1
     if cut and prompt_of(bad["line"][-1]) is None:
         out.account("damaged", [source.next_line - 1])
 
 
 def _parts(names: str) -> tuple[str, str]:
-    """Part a device table from the tty and cpu columns that Solaris -x -t -c prints beside its first row."""
+    """Split the header of a device table from the tty and cpu columns that Solaris -x -t -c prints beside its first row."""
     match = re.match(r"^((?:device|disk) .*?%b(?: s/w h/w trn tot)?) ((?:tin tout ?)?(?:us sy (?:wt|st) id)?)$", names)
     return (match[1], match[2]) if match and match[2] else (names, "")
 
 
 def _wide(names: str, rows: pl.DataFrame, found: Found, state: State) -> None:
-    """Read `tin tout kps tps serv ... us sy wt id`: three columns a device, named in the line above."""
+    """Read `tin tout kps tps serv ... us sy wt id`: three columns for each device, named in the line above."""
     heading, _, group = names.partition("|")
     heads, devices = heading.split(" "), [w for w in group.split() if w not in ("tty", "cpu")]
     whole = pl.col("words").list.len() == len(heads)
@@ -354,7 +356,7 @@ def _wide(names: str, rows: pl.DataFrame, found: Found, state: State) -> None:
 
 
 def _without_units(rows: pl.DataFrame) -> pl.DataFrame:
-    """Write out what AIX -D shortens: `65.5K` are 65,500 bytes (64 KiB are printed so), `1.5S` as a time is 1,500 ms."""
+    """Expand numbers that AIX -D abbreviates: `65.5K` is 65,500 bytes (64 KiB are printed so), `1.5S` as a time is 1,500 ms."""
     if not rows["line"].str.contains(r"[0-9][KMGTS](?:[ \t]|$)").any():
         return rows
     word, factors = pl.element(), {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "S": 1e3}

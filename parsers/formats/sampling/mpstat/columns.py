@@ -1,4 +1,4 @@
-"""What the columns of mpstat mean, by system; headers as words, and the arithmetic that proves a row."""
+"""Columns of mpstat by system: which table column each is, headers as words, and the arithmetic that verifies a row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parsers.columns.grid import NUMBER, NUMBER_OR_NONE, keys
 
 TIME = r"(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?: [AaPp][Mm])?|[0-9]{10}|[0-9]{2}[时時][0-9]{2}分[0-9]{2}秒)"
 AVERAGE = r"[^ \t0-9][^ \t]*(?: :)?"
-"""`Average:` in any language: a word, no time; French has a blank before its colon."""
+"""`Average:` in any language: a word that is not a time; French has a blank before its colon."""
 
 LABEL = r"(?:all|ALL|U|-?[0-9]+)"
 
@@ -57,11 +57,11 @@ _AIX = {
 VOCABULARY = frozenset([*MEANING, "CPU", "SET", "set", "sze"])
 _SHARES = ("usr", "sys", "wt", "st", "idl")
 SOLARIS = "CPU minf mjf xcal intr ithr csw icsw migr smtx srw syscl usr sys wt idl"
-"""The header of every release since Solaris 2, for rows that lost theirs."""
+"""The header of every release since Solaris 2, for rows whose header is missing."""
 
 
 def table_of(heading: str) -> str:
-    """Say which table stands under a header: cpu, set, node, sum (`intr/s`), irq or softirq.
+    """Return which table stands under a header: cpu, set, node, sum (`intr/s`), irq or softirq.
 
     >>> table_of("CPU HI/s TIMER/s"), table_of("SET minf mjf")
     ('softirq', 'set')
@@ -77,15 +77,16 @@ def table_of(heading: str) -> str:
 
 
 def cells_of(heading: str) -> dict[str, str]:
-    """Give a pattern for each column."""
+    """Return a cell pattern for each column."""
     words = heading.split()
     number = NUMBER_OR_NONE if words[0] == "cpu" else NUMBER
     return dict(zip(keys(heading), [LABEL, *[number] * (len(words) - 1)], strict=True))
 
 
 def places_of(heading: str) -> tuple[dict[str, str], list[str]]:
-    """Give column -> column of `mpstat`, and the columns that have no place there. CORE, SOCK and NODE of -T are
-    neither: they name the CPU.
+    """Return a map from printed column to column of `mpstat`, and the columns that `mpstat` does not have.
+
+    CORE, SOCK and NODE of -T are in neither: they name the CPU.
     """
     meaning = _AIX if heading.startswith("cpu ") else MEANING
     names = keys(heading)[1:]
@@ -94,7 +95,7 @@ def places_of(heading: str) -> tuple[dict[str, str], list[str]]:
 
 
 def heading_length(words: Sequence[str]) -> int:
-    """Say how many of the first words are column names of Solaris, 0 where no header begins."""
+    """Return how many of the first words are column names of Solaris, 0 if no header begins here."""
     if not words or words[0] not in ("CPU", "SET"):
         return 0
     size = next((i for i, w in enumerate(words) if w not in VOCABULARY), len(words))
@@ -102,7 +103,7 @@ def heading_length(words: Sequence[str]) -> int:
 
 
 def adds_up(names: Sequence[str], words: Sequence[str]) -> bool:
-    """Prove a row of Solaris: whole numbers whose shares of CPU make 100 (rounded, so 98 to 102)."""
+    """Verify a row of Solaris: whole numbers whose shares of CPU add up to 100 (rounded, so 98 to 102)."""
     if len(names) != len(words) or not all(re.fullmatch(r"[0-9]+", w) for w in words):
         return False
     return 98 <= sum(int(w) for n, w in zip(names, words, strict=True) if n in _SHARES) <= 102

@@ -1,4 +1,4 @@
-r"""mpstat of Solaris, Linux and AIX: one row per sample and CPU.
+r"""mpstat of Solaris, Linux and AIX: one row for each sample and CPU.
 
 Tools: Solaris and illumos mpstat(1M), plain, -a (by processor set), -p, -T u, -T d; sysstat mpstat(1) of all versions,
 plain, -P ALL, -A, -I, -N, -T, -U, --dec, -o JSON, 24 and 12 h clocks; AIX mpstat, plain, -h, -d, -i. Capture:
@@ -14,12 +14,12 @@ Samples::
 
 Tables: mpstat; vmstat (rows `all` and AIX `ALL`); counters (interrupts: grp sum, irq, softirq; grp node; AIX columns and
 `U`); hosts (banner); logs (state changes of Solaris). Clock: interval; wall-local with sysstat, -T d; wall-utc with -T u,
--U. A sysstat row's time is the end of its interval, the header's is the beginning; where both are the same the row is
+-U. The time of a sysstat row is the end of its interval, that of its header the beginning; where both are equal the row is
 since boot. Traps: with one CPU Solaris prints its header once, so a sample also begins where the number of the CPU does
-not rise; numbers have gaps and are never positions. The `all` row of -T leaves CORE SOCK NODE blank. `Average:` rows, in
-any language, are of the whole run: remarks, and samples only where none stand above. The date of the banner may be month or day first: told by a
-note. Columns written as `..` by an author are left out, and `first` is NULL then: his first sample
-need not be the tool's. Known gaps: clocks with am and pm in other words than AM, PM.
+not rise; CPU numbers have gaps and are never positions. The `all` row of -T leaves CORE SOCK NODE blank. `Average:` rows, in
+any language, cover the whole run: they are remarks, and become samples only where no sample stands above. The date of the banner may
+have month or day first: a note states the reading. Columns that an author wrote as `..` are left out, and `first` is NULL then: the
+first sample shown need not be the tool's first. Known gaps: clocks with am and pm in other words than AM, PM.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+[0-9]+){15}$")
 
 
 def claim(head: Head) -> Claim | None:
-    """By a header: no other tool prints these words in this order. Else by rows of 16 numbers with rising CPUs."""
+    """Claim by a header, because no other tool prints these words in this order; else by rows of 16 numbers with rising CPUs."""
     text = head.text
     of_linux = (
         r"(?:CPU|NODE)\b.*(?:%iowait[ \t]+%irq\b|%idle[ \t]+intr/s)|[ \t](?:CPU|NODE)[ \t]+(?:intr/s|[0-9]+/s|HI/s)"
@@ -103,7 +103,7 @@ def claim(head: Head) -> Claim | None:
         match = re.search(pattern, text) if word in text and head.shows(pattern) else None
         if match:
             number = text.count("\n", 0, match.start() + 1) + 1
-            # Full headers of sysstat's mpstat are no one else's; sar prints tables of interrupts too.
+            # Only mpstat of sysstat prints these full headers; sar prints tables of interrupts too.
             sure = 1.0 if "%iowait" in match[0] or re.search(r"[ \t](?:HI|LOC)/s", text) else 0.95
             return Claim(sure, f"column names of mpstat in line {number}", system)
     if mpstat_json.is_mpstat(text):
@@ -120,7 +120,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run. `state`: header, number of samples, label and time of the last row, last stamp, known clocks."""
+    """Read a run of blocks; `state`: header, number of samples, label and time of the last row, last stamp, known clocks."""
     if state["variant"] == "json":
         return mpstat_json.parse(source, out, state)
     for frame in grid.frames(source):
@@ -143,10 +143,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _located(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Say of each line under which header, in which run of the tool and behind which stamp and banner it stands."""
+    """Add to each line the header, the run of the tool, the stamp and the banner it stands under."""
     line = pl.col("line")
     names = pl.coalesce(line.str.extract(_HEADING), line.str.extract(_AIX_HEADING))
-    look = line.str.contains("CPU|SET|NODE|cpu")  # so few short words are found seven times faster than by contains_any
+    look = line.str.contains("CPU|SET|NODE|cpu")  # for few short words seven times faster than contains_any
     heading = grid.sparse(frame, look, pl.when(~line.str.contains(_VALUES)).then(names))
     lines = grid.under(stamped(frame), heading, state)
     lines, hosts = banners(lines, source.hints, out, state)
@@ -173,7 +173,7 @@ def _located(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
 
 
 def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Give the rows under one header as numbers under the names of the header, with label and time texts."""
+    """Return the rows under one header as numbers under its column names, with the texts of label and time."""
     cells = cells_of(heading)
     names = list(cells)
     before = "" if state["variant"] != "linux" else rf"(?:(?:{TIME}|{AVERAGE})[ \t]+)?"
@@ -185,15 +185,15 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> list[
         left = whole.filter(pl.col(names[0]).is_null())
         topology = [n for n in ("CORE", "SOCK", "NODE") if n in names[1:]]
         if topology:
-            # The row of all CPUs leaves their place blank.
+            # The row of all CPUs leaves the topology columns blank.
             short = grid.cut(left.drop(names), {n: p for n, p in cells.items() if n not in topology}, before=before)
             short = short.filter(pl.col(names[0]) == "all")
             fit = pl.concat([fit, short], how="diagonal_relaxed")
             left = left.filter(~pl.col("row").is_in(short["row"].implode()))
         damaged = left.filter(pl.col("line").str.contains(rf"^[ \t]*(?:(?:{TIME}|{AVERAGE})[ \t]+)?{LABEL}[ \t]+[0-9]"))
         out.account("damaged", damaged["line_no"])
-        said = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
-        out.notes(damaged.select("line_no", pl.lit("damaged").alias("kind"), said.alias("text")))
+        text = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
+        out.notes(damaged.select("line_no", pl.lit("damaged").alias("kind"), text.alias("text")))
     texts, fit = fit, grid.numbers(fit, names[1:], state)
     out.notes(grid.undecided(texts, fit, names[1:]))
     fit, notes = grid.implausible(fit, names[1:])
@@ -209,7 +209,7 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> list[
 
 
 def _without_heading(rows: pl.DataFrame, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Read rows of Solaris above the first header: 16 numbers, of which the shares of CPU make 100."""
+    """Read rows of Solaris above the first header: 16 numbers whose shares of CPU add up to 100."""
     some = rows.filter(pl.col("line").str.contains(r"^[ \t]*[0-9]+(?:[ \t]+[0-9]+){15}$"))
     proved = pl.Series([adds_up(SOLARIS.split(), x.split()) for x in some["line"]], dtype=pl.Boolean)
     good = some.filter(proved)
@@ -221,7 +221,7 @@ def _without_heading(rows: pl.DataFrame, out: Tables, state: State) -> list[pl.D
 
 
 def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -> None:
-    """Number the samples, put them on their clock and add the rows of all tables."""
+    """Number the samples, place them on their clock and write the rows of all tables."""
     found = [f for f in found if len(f)]
     if not found:
         return
@@ -229,13 +229,13 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
     keys += ["stamp", "clock_kind", "zone", "day", "dated"]
     rows = pl.concat([f.select(keys) for f in found]).sort("row")
     average = pl.col("prefix").is_not_null() & ~pl.col("prefix").str.contains(rf"^{TIME}$")
-    # Averages are samples only where a paste holds nothing else before them.
+    # Averages become samples only where a paste has no other rows before them.
     timed = rows.filter(~average)["row"]
     alone = average & (pl.col("row") < (timed[0] if len(timed) else 1 << 40))
     rows = rows.with_columns(alone=alone if grid.is_small(source) else pl.lit(False))
-    kept = rows.filter("alone")["line_no"]
-    if len(kept):
-        out.note(kept[0], kept[-1], "remark", "averages without the samples they are made of")
+    averages_used = rows.filter("alone")["line_no"]
+    if len(averages_used):
+        out.note(averages_used[0], averages_used[-1], "remark", "averages without the samples they are made of")
         rows = rows.with_columns(prefix=pl.when(~pl.col("alone")).then("prefix"))
         average = average & ~pl.col("alone")
     averages = rows.filter(average)
@@ -247,10 +247,10 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
     if rows.is_empty():
         return
     rows = _sampled(rows, source, out, state)
-    told = rows.select("row", "sample", "first", "t_local", "interval_s")
+    clocked = rows.select("row", "sample", "first", "t_local", "interval_s")
     written: dict[str, list[pl.DataFrame]] = {}
     for frame in found:
-        joined = frame.join(told, on="row", how="inner", maintain_order="left")
+        joined = frame.join(clocked, on="row", how="inner", maintain_order="left")
         for name, part in _tables(joined) if len(joined) else ():
             written.setdefault(name, []).append(part)
     for name, parts in written.items():
@@ -260,7 +260,7 @@ def _add(found: list[pl.DataFrame], source: Source, out: Tables, state: State) -
 
 
 def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each row the number of its sample, and the sample's clock."""
+    """Add to each row the number of its sample, and the sample's clock."""
     number = pl.when(pl.col("label").str.contains(r"^-?[0-9]+$")).then(pl.col("label").cast(pl.Int64, strict=False))
     rank = number.otherwise(pl.when(pl.col("label") == "all").then(-1).otherwise(1 << 40))
     rows = rows.with_columns(rank=rank)
@@ -290,7 +290,7 @@ def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     samples = samples.with_columns(nth=pl.int_range(1, pl.len() + 1).over("segment") + going_on)
     if len(samples):
         state["nth"] = [samples["segment"][-1], samples["nth"][-1]]
-    # Where sysstat's header has the row's own time nothing was measured in between; AIX depends on release and options.
+    # Where sysstat's header has the same time as the row, the row is since boot; on AIX that depends on release and options.
     timed = pl.col("prefix").is_not_null() & (pl.col("head_time") != "")
     later = pl.when(pl.col("nth") > 1).then(False)
     untimed = (
@@ -318,7 +318,7 @@ def _sampled(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _clocks(samples: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Make `t` and `since` of the times in front of rows and headers, or of a stamp above."""
+    """Compute `t` and `since` from the times before rows and headers, or from a stamp above."""
     if samples["prefix"].null_count() == len(samples):
         return samples.with_columns(t=pl.col("stamp"))
     texts = {}
@@ -342,7 +342,7 @@ def _clocks(samples: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """Part the rows under one header: CPUs, the whole host, and what has no place in either."""
+    """Split the rows under one header by table: CPUs, the whole host, and columns that are in neither."""
     heading = rows["heading"][0] or SOLARIS
     table = table_of(heading)
     places, others = places_of(heading)
@@ -371,11 +371,11 @@ def _tables(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 
 
 _HOST = {"csw": ("cs",), "minf": ("mf",), "rq": ("r",)}
-"""What `vmstat` calls otherwise than `mpstat`."""
+"""Columns that have another name in `vmstat` than in `mpstat`."""
 
 
 def _long(rows: pl.DataFrame, keys: list[str], names: list[str], group: str) -> pl.DataFrame:
-    """One row of `counters` per cell, in the order of the line."""
+    """Return one row of `counters` for each cell, in the order of the line."""
     long = (
         rows.select(*keys, "label", *names)
         .unpivot(names, index=[*keys, "label"], variable_name="name")
@@ -396,7 +396,7 @@ def _long(rows: pl.DataFrame, keys: list[str], names: list[str], group: str) -> 
 
 
 def _rest(lines: pl.DataFrame, found: list[pl.DataFrame], out: Tables) -> None:
-    """Account for what is no row: headers, stamps, banners, configuration, changes of state."""
+    """Account for lines that are not rows: headers, stamps, banners, configuration, state changes."""
     line = pl.col("line")
     out.read(
         lines.filter(pl.col("is_heading") | pl.col("is_stamp") | pl.col("is_banner") | line.str.contains(TITLE))[

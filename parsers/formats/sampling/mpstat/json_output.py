@@ -1,4 +1,4 @@
-r"""sysstat's mpstat -o JSON, read line by line as the tool writes it, so that a file may be of any size::
+r"""Read mpstat -o JSON of sysstat line by line as the tool writes it, so that a file may be of any size::
 
     {"sysstat": {
         "hosts": [
@@ -8,7 +8,7 @@ r"""sysstat's mpstat -o JSON, read line by line as the tool writes it, so that a
                  "cpu-load": [
                     {"cpu": "all", "usr": 2.15, "nice": 12.50, "sys": 1.84, "iowait": 0.12, "irq": 0.34, ...},
 
-JSON without line ends is cut before each object first. The stamp is the end of the sample, as in the text form.
+JSON without line ends is first cut before each object. The stamp is the end of the sample, as in the text form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import DAY, of_day, place, running
 from parsers.columns import grid
-from parsers.formats.sampling.shared.banner_dates import told_day
+from parsers.formats.sampling.shared.banner_dates import read_banner_day
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Hints, Source
 
@@ -54,12 +54,12 @@ _BREAKS = re.compile(rf'(?=\{{"(?:cpu|node|name)")|(?="timestamp")|(?="(?:{_KEYS
 
 
 def is_mpstat(text: str) -> bool:
-    """Tell mpstat's JSON from sadf's, whose stamps are objects."""
+    """Decide whether a text is JSON of mpstat; stamps in JSON of sadf are objects."""
     return '"sysstat"' in text and re.search(_STAMP, text) is not None and re.search(_SECTION, text) is not None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run. `state`: section, label, stamp and number of the last sample."""
+    """Read a run of blocks; `state`: section, label, stamp and number of the last sample."""
     for frame in grid.frames(source):
         lines = _joined(frame) if grid.is_small(source) else frame.with_columns(line_end=pl.col("line_no"))
         _block(_broken(lines).with_row_index("row"), source, out, state)
@@ -67,7 +67,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _joined(frame: pl.DataFrame) -> pl.DataFrame:
-    """Join the lines of objects that a printer of JSON gave a line for each key, as far as they are plain."""
+    """Join the lines of flat objects that a JSON printer laid out with one key on each line."""
     line = pl.col("line")
     opens = line.str.contains(r"^[ \t]*\{$")
     whole = pl.col("line_no").alias("line_end")
@@ -89,7 +89,7 @@ def _joined(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _broken(frame: pl.DataFrame) -> pl.DataFrame:
-    """Cut lines that hold several objects or keys, as a file without line ends does."""
+    """Cut lines that hold several objects or keys, as in a file without line ends."""
     line = pl.col("line")
     many = frame.filter(
         line.str.count_matches(rf"{_STAMP}|{_LABEL}|{_SECTION}") + line.str.count_matches(_NAMED).clip(0, 1) > 1
@@ -161,7 +161,7 @@ def _block(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> No
 
 
 def _head(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
-    """Read what the file says of its host; `hosts` gets its row where the number of CPUs stands."""
+    """Read the facts about the host; `hosts` gets its row at the line with the number of CPUs."""
     few = lines.filter(pl.col("line").str.contains(r'"(?:release|number-of-cpus|date)":'))
     for line_no, text in few.select("line_no", "line").iter_rows():
         release = re.search(r'"release": ?"([^"]*)"', text)
@@ -174,13 +174,13 @@ def _head(lines: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
             out.add("hosts", pl.DataFrame(row))
         date = re.search(r'"date": ?"([^"]*)"', text)
         if date:
-            midnight = told_day(date[1], line_no, hints, out)
+            midnight = read_banner_day(date[1], line_no, hints, out)
             state["day"] = None if midnight is None else midnight / DAY
             state["dated"] = state.get("dated", 0) + 1
 
 
 def _clocks(stamps: pl.DataFrame, marked: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Put the samples on their clock: one row for each, and for the one that a block before began."""
+    """Place the samples on their clock: one row for each, and one for the sample that an earlier block began."""
     known = {"sample": pl.Int64(), "first": pl.Boolean(), "t_local": pl.Float64(), "interval_s": pl.Float64()}
     old = pl.DataFrame([state.get("sampled", [None] * 4)], schema=known, orient="row").drop_nulls("sample")
     if stamps.is_empty():

@@ -1,4 +1,4 @@
-"""The head of an nmon recording and the times of its snapshots."""
+"""Read the head of an nmon recording and the times of its snapshots."""
 
 from __future__ import annotations
 
@@ -17,29 +17,34 @@ STAMP = (
 
 
 def head(line_nos: list[int], texts: list[str], out: Tables, state: State) -> None:
-    """Take the head: facts about the recording, and a row of hosts for each stretch of AAA records."""
+    """Read the head: facts about the recording, and a row of hosts for each run of AAA records."""
     if not texts:
         return
-    said: dict[str, list[str]] = {}
+    records: dict[str, list[str]] = {}
     for text in texts:
         key, *values = text.split(",")[1:]
-        said[key] = [v.strip() for v in values]
-    one = {key: values[0] for key, values in said.items() if values}
+        records[key] = [v.strip() for v in values]
+    first_of = {key: values[0] for key, values in records.items() if values}
     if state.get("stamp"):
         state["stamp"]["snap"] = None
-    state["head"] = {k: one[k] for k in ("date", "time", "interval") if k in one} | {
-        k: v for k, v in state.get("head", {}).items() if k not in one
+    state["head"] = {k: first_of[k] for k in ("date", "time", "interval") if k in first_of} | {
+        k: v for k, v in state.get("head", {}).items() if k not in first_of
     }
-    system = one["OS"].lower() if "OS" in one else "aix" if "AIX" in one else None
-    release = said["OS"][1] if len(said.get("OS", [])) > 1 else one.get("AIX")
-    if one.get("interval", "").isdecimal():
-        out.fact("interval_s", int(one["interval"]))
-    facts = {"host": one.get("host"), "os": system, "os_release": release, "tool_opts": one.get("command", "").split()}
+    system = first_of["OS"].lower() if "OS" in first_of else "aix" if "AIX" in first_of else None
+    release = records["OS"][1] if len(records.get("OS", [])) > 1 else first_of.get("AIX")
+    if first_of.get("interval", "").isdecimal():
+        out.fact("interval_s", int(first_of["interval"]))
+    facts = {
+        "host": first_of.get("host"),
+        "os": system,
+        "os_release": release,
+        "tool_opts": first_of.get("command", "").split(),
+    }
     for name, value in facts.items():
         if value:
             out.fact(name, value)
-    cpus = [int(v) for v in said.get("cpus", []) if v.isdecimal()]
-    model = ",".join(said["MachineType"]) if "MachineType" in said else None
+    cpus = [int(v) for v in records.get("cpus", []) if v.isdecimal()]
+    model = ",".join(records["MachineType"]) if "MachineType" in records else None
     row = {"os": system, "os_release": release, "model": model, "ncpu": cpus[-1] if cpus else None}
     if any(row.values()):
         spread = {"line_no": line_nos[0], "line_end": line_nos[-1]}
@@ -48,7 +53,7 @@ def head(line_nos: list[int], texts: list[str], out: Tables, state: State) -> No
 
 
 def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each record the time, the number and the length of its snapshot."""
+    """Add to each record the time, the number and the length of its snapshot."""
     head = state.get("head", {})
     found = lines.filter(pl.col("tag") == "ZZZZ")
     times: list[tuple[int, str, int, float | None, float | None, int]] = []
@@ -91,13 +96,13 @@ def stamped(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         joined = sides[0].with_columns(pl.coalesce(pl.col(c), sides[1][c]) for c in known)
     else:
         joined = lines.join_asof(stamps, left_on="line_no", right_on="at", suffix="_of")
-        own = pl.col("snap") == pl.col("snap_of")
-        joined = joined.with_columns(pl.when(own).then(pl.col(c)).alias(c) for c in known).drop("snap_of")
+        same = pl.col("snap") == pl.col("snap_of")
+        joined = joined.with_columns(pl.when(same).then(pl.col(c)).alias(c) for c in known).drop("snap_of")
     return _guessed(joined, out, state)
 
 
 def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Give records without a stamp of their own start + interval x snapshot, and say so once."""
+    """Set the time of records without a stamp to start + interval x (snapshot - 1), with one note."""
     bare = joined.filter(pl.col("snap").is_not_null() & pl.col("sample").is_null())
     if bare.is_empty():
         return joined
@@ -120,7 +125,7 @@ def _guessed(joined: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _restarts(line_no: int, t: float, before: float, source: Source, out: Tables) -> bool:
-    """Note a clock that fell; tell whether a recording of its own begins, for it was not the end of summer time."""
+    """Note that the clock fell; return whether a new clock domain begins, which the end of summer time does not do."""
     summer = set_back(before, t, source.hints.tz)
     why = "the end of daylight saving time" if summer else "it was set, or another recording begins; a clock of its own"
     out.note(line_no, line_no, "remark", f"the clock goes back by {before - t:g} s: {why}")
@@ -135,7 +140,7 @@ def _number(value: object) -> float | None:
 
 
 def _start(head: dict[str, str]) -> float | None:
-    """Read `AAA,date` and `AAA,time` (`13:18.31`)."""
+    """Return the start time from `AAA,date` and `AAA,time` (`13:18.31`)."""
     day = re.fullmatch(r"([0-9]{1,2})-([A-Za-z]{3})-([0-9]{4})", head.get("date", ""))
     time = re.fullmatch(r"([0-9]{1,2})[:.]([0-9]{2})[:.]([0-9]{2})", head.get("time", ""))
     name = month(day[2]) if day else None
@@ -147,7 +152,7 @@ def _start(head: dict[str, str]) -> float | None:
 def _wall(
     match: re.Match[str], head: dict[str, str], last: dict[str, float | int | str | None], line_no: int, out: Tables
 ) -> float | None:
-    """Read a stamp. One without a date has that of the head, a day later after midnight."""
+    """Read a stamp; one without a date has the date of the head, a day later after midnight."""
     time = int(match[2]), int(match[3]), int(match[4])
     if match[5]:
         name = month(match[6])

@@ -1,7 +1,7 @@
-"""What the columns of nmon mean: which table and column a figure goes to, and its unit.
+"""Columns of nmon: which table and column each value goes to, and its unit.
 
-A section of nmon is a tag (`CPU_ALL`), its columns come from its title line. What has no column of its own in a table
-becomes a counter under the tag without the running number that sections over `disks_per_line` get.
+A section of nmon is a tag (`CPU_ALL`); its columns come from its title line. A value that no table has a column for becomes a counter
+whose group is the tag, without the running number that sections over `disks_per_line` get.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ IOSTAT = {
     "DISKWAIT": "wsvc_ms",
     "DISKXFER": "io_ps",
 }
-"""Tag -> column of iostat; its columns are devices."""
+"""Tag -> column of iostat; the printed columns of these sections are devices."""
 
 PS = {
     "%CPU": "cpu_pct",
@@ -67,7 +67,7 @@ PS = {
     "USER": "login",
     "FullCommand": "args",
 }
-"""Columns of TOP and UARG."""
+"""Columns of TOP and UARG -> columns of ps."""
 
 _ITEMS = re.compile(r"^(?:DISK|JFS|DG|VG|FC|NET(?!STAT)|IOADAPT|SEA|ESS|HDISK)")
 _ITEM_NAME = re.compile(
@@ -78,7 +78,7 @@ _UNITS = (("KB/s", "kB/s"), ("MB/s", "MB/s"), ("/s", "/s"), ("%", "%"), ("MB", "
 
 @dataclass(frozen=True)
 class Figure:
-    """How a printed column is counted: `item` is a disk, interface or file system, None for the host."""
+    """How a printed column becomes a counter; `item` is a disk, interface or file system, None for the host."""
 
     item: str | None
     name: str
@@ -87,7 +87,7 @@ class Figure:
 
 
 def base_of(tag: str) -> str:
-    """Give the section that a tag belongs to: sections over `disks_per_line` carry a running number.
+    """Return the section that a tag belongs to: sections over `disks_per_line` carry a running number.
 
     >>> base_of("DISKBUSY1"), base_of("NETPACKET"), base_of("CPU_ALL"), base_of("DGBUSY2"), base_of("NFSSVRV3")
     ('DISKBUSY', 'NETPACKET', 'CPU_ALL', 'DGBUSY', 'NFSSVRV3')
@@ -96,7 +96,7 @@ def base_of(tag: str) -> str:
 
 
 def figure(tag: str, title: str, column: str) -> Figure:
-    """Tell item, name and unit of a column by the section's title (its host left out) and heading.
+    """Return item, name, unit and mode of a column by the section's title (without its host) and heading.
 
     >>> figure("NET", "Network I/O", "eth0-read-KB/s")
     Figure(item='eth0', name='read-KB/s', unit='kB/s', mode='rate')

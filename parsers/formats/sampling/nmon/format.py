@@ -1,4 +1,4 @@
-r"""nmon: comma separated records of a whole host.
+r"""nmon of Linux and AIX: comma-separated records of a whole host.
 
 Tools: nmon of Linux (10 to 16) and AIX (topas_nmon). Man page: nmon(1). Capture: `nmon -F FILE -s 10 -c 360 -t`.
 
@@ -12,13 +12,13 @@ Samples::
     TOP,0002131,T0002,12.50,10.00,2.50,23400,8120,44,9000,3100,12,0,firefox
 
 Tables: vmstat (CPU_ALL, MEM, PROC, PAGE, LPAR of one snapshot are one row), mpstat (CPUnn), iostat (DISK* of one
-snapshot are one row for each device), ps (TOP, UARG), counters (every other figure; `grp` is the tag), hosts (AAA).
+snapshot are one row for each device), ps (TOP, UARG), counters (every other value; `grp` is the tag), hosts (AAA).
 Clock: wall-local, the ZZZZ record of the snapshot: the end of its interval.
 Traps: the interval is nominal, so times come from ZZZZ and `interval_s` from their differences; `sample` counts ZZZZ
-records. A file put in order with sort(1) has ZZZZ behind all data: read in one run it is joined, else (and without any
-ZZZZ) times are start + interval x snapshot, with a note. Negative values, `-0.0` and `-nan` mean "not available". VM of
+records. A file that was sorted with sort(1) has ZZZZ after all data: read in one run the records are joined by snapshot, else (and without
+any ZZZZ) times are start + interval x (snapshot - 1), with a note. Negative values, `-0.0` and `-nan` mean "not available". VM of
 Linux counts per interval, its first snapshot since boot. CPU numbers are as printed, from 1.
-Known gaps: the text of BBB sections is not taken apart.
+Known gaps: the text of BBB sections is not parsed.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ RECORD = r"^([A-Z][A-Z0-9_]{1,19}),"
 SNAPSHOT = r"^[A-Z][A-Z0-9_]{1,19},(?:[0-9]{1,10},)?(T[0-9]{4,9})(?:,|$)"
 VALUE = r"^[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$"
 BARE = ["", "User%", "Sys%", "Wait%", "Idle%"]
-"""Columns without a title line: the first four of a CPU record are the same in all versions, and add up to 100."""
+"""Column names of a CPU record without a title line: its first four values are the same in all versions, and add up to 100."""
 
 TITLE_OF_VM = r"^(VM,)T[0-9]{4,9},(Paging and Virtual Memory,)"
-"""Some releases for Linux name the snapshot in the title of VM too."""
+"""The title of VM, in which some releases for Linux name the snapshot too."""
 
 CPU = "CPU[0-9]{1,4}"
 KEYS = ("line_no", "snap", "sample", "t_local", "interval_s")
 _WHOLE = ("pid", "ppid", "nlwp")
 _RESIDENT = ("ResText", "ResData")
-"""AIX prints text and data apart; together they are what is resident."""
+"""Resident memory on AIX, which prints text and data separately: it is their sum."""
 
-Kept = dict[str, list[pl.DataFrame]]
-"""Rows of a block by table."""
+RowsByTable = dict[str, list[pl.DataFrame]]
+"""Rows of a block, by table."""
 
 FORMATS = tuple(
     Format(
@@ -72,7 +72,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By AAA and ZZZZ records, else by records with snapshot names."""
+    """Claim by AAA and ZZZZ records, else by records with snapshot names."""
     if ",T0" not in head.text and "AAA," not in head.text and "ZZZZ,T" not in head.text:
         return None
     stamps = re.findall(r"(?m)^ZZZZ,T[0-9]{4,9},", head.text)
@@ -92,7 +92,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps titles, head, the last stamp and the lines of the snapshot that is not complete yet."""
+    """Read a run of blocks; `state` keeps titles, head, the last stamp and the lines of the snapshot that is not complete yet."""
     begin = "begun" not in state
     blocks = source.blocks()
     held = pl.DataFrame(state.pop("held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
@@ -114,7 +114,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _read(frame: pl.DataFrame, held: pl.DataFrame, out: Tables, state: State) -> None:
-    """Count records as read: head, listings, titles, stamps, and data whose title is known."""
+    """Account records as read: head, listings, titles, stamps, and data whose title is known."""
     tag, snap = pl.col("line").str.extract(RECORD), pl.col("line").str.extract(SNAPSHOT)
     records = frame.with_columns(tag=tag, snap=snap).filter(pl.col("tag").is_not_null())
     titles = pl.concat([held, frame]).select(tag=tag, snap=snap).filter(pl.col("snap").is_null())["tag"].drop_nulls()
@@ -124,13 +124,13 @@ def _read(frame: pl.DataFrame, held: pl.DataFrame, out: Tables, state: State) ->
 
 
 def _sorted(frame: pl.DataFrame) -> bool:
-    """Say whether data stand before the stamp of their snapshot, as after sort(1)."""
+    """Decide whether data stand before the stamp of their snapshot, as after sort(1)."""
     snap = frame.filter(pl.col("line").str.contains(SNAPSHOT))["line"]
     return not snap.is_empty() and not snap[0].startswith("ZZZZ")
 
 
 def _block(frame: pl.DataFrame, source: Source, out: Tables, state: State, closing: bool = False) -> pl.DataFrame:
-    """Read lines and give back those of the open snapshot, to be read again with the rest of it."""
+    """Read lines and return those of the open snapshot, to be read again together with the rest of it."""
     lines = frame.with_columns(
         tag=pl.col("line").str.extract(RECORD),
         snap=pl.col("line").str.extract(SNAPSHOT),
@@ -146,31 +146,31 @@ def _block(frame: pl.DataFrame, source: Source, out: Tables, state: State, closi
 
 
 def _recording(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Read lines under one head."""
+    """Read the lines under one head."""
     about = lines.filter(pl.col("tag") == "AAA")
     nmon_clock.head(about["line_no"].to_list(), about["line"].to_list(), out, state)
     lines = lines.filter(~pl.col("tag").str.contains("^(?:AAA|BBB[A-Z])$"))
     stamped = nmon_clock.stamped(lines, source, out, state)
     titles: dict[str, list[str]] = state.setdefault("titles", {})
     _negative(stamped, out, state)
-    kept: Kept = {name: [] for name in ("vmstat", "mpstat", "iostat", "ps", "counters", "hosts")}
+    by_table: RowsByTable = {name: [] for name in ("vmstat", "mpstat", "iostat", "ps", "counters", "hosts")}
     for (tag,), group in stamped.group_by("tag", maintain_order=True):
         for title, rows in _titled(str(tag), group, titles):
             if tag in ("TOP", "UARG"):
-                _processes(str(tag), title, rows, kept, out)
+                _processes(str(tag), title, rows, by_table, out)
             elif tag != "ZZZZ" and title:
-                _section(str(tag), title, _cells(title, rows, source, out), kept, state)
+                _section(str(tag), title, _cells(title, rows, source, out), by_table, state)
             elif tag != "ZZZZ":
                 text = pl.lit(f"no title line says what {tag} means")
                 out.notes(rows.select("line_no", kind=pl.lit("unknown"), text=text))
-    kept["vmstat"] = _merged(kept["vmstat"], ("sample", "snap"))
-    kept["iostat"] = _merged(kept["iostat"], ("sample", "snap", "device"))
-    for table, frames in kept.items():
+    by_table["vmstat"] = _merged(by_table["vmstat"], ("sample", "snap"))
+    by_table["iostat"] = _merged(by_table["iostat"], ("sample", "snap", "device"))
+    for table, frames in by_table.items():
         if frames:
             rows = pl.concat(frames, how="diagonal").sort("line_no", maintain_order=True)
             out.add(table, rows.drop("snap", strict=False), span="ends")
     if not stamped.is_empty():
-        # Records before the first stamp belong to the clock that it begins.
+        # Records before the first stamp belong to the clock domain that it begins.
         clocked = stamped.with_columns(pl.col("restart").forward_fill().fill_null(strategy="backward").fill_null(0))
         for (restart,), mine in clocked.group_by("restart", maintain_order=True):
             times = mine["t_local"].drop_nulls().to_list()
@@ -181,7 +181,7 @@ def _recording(lines: pl.DataFrame, source: Source, out: Tables, state: State) -
 
 
 def _open(lines: pl.DataFrame) -> pl.DataFrame:
-    """Give the lines that later ones may complete: those of the head, or of the last snapshot, at the end."""
+    """Return the lines at the end that later ones may complete: those of the head, or of the last snapshot."""
     if lines.is_empty():
         return lines
     if lines["tag"][-1] == "AAA":
@@ -195,7 +195,7 @@ def _open(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _titled(tag: str, group: pl.DataFrame, titles: dict[str, list[str]]) -> list[tuple[list[str], pl.DataFrame]]:
-    """Cut a section's rows at its title lines; `titles` keeps the last one (title text, columns)."""
+    """Split a section's rows at its title lines; `titles` keeps the last title line (title text, columns)."""
     heads = group.filter(pl.col("snap").is_null())
     pieces = []
     begin = 0
@@ -208,14 +208,14 @@ def _titled(tag: str, group: pl.DataFrame, titles: dict[str, list[str]]) -> list
             pieces.append((current or (BARE if re.fullmatch(CPU + "|CPU_ALL", tag) else []), rows))
         if line_no is not None:
             fields = [f.strip() for f in line.split(",")[1:]]
-            # TOP has two title lines; the one with columns begins with +PID.
+            # TOP has two title lines; the line with columns begins with +PID.
             current = titles[tag] = fields if tag not in ("TOP", "UARG") else [tag, *(f.lstrip("+") for f in fields)]
             begin = line_no
     return pieces
 
 
 def _negative(stamped: pl.DataFrame, out: Tables, state: State) -> None:
-    """Say once that negative values are none."""
+    """Note once that negative values are stored as NULL."""
     odd = stamped.filter(pl.col("snap").is_not_null() & ~pl.col("tag").is_in(["TOP", "UARG"]))
     odd = odd.filter(pl.col("line").str.contains(",-(?:[0-9]|nan)"))
     if not odd.is_empty() and not state.get("said_negative"):
@@ -225,7 +225,7 @@ def _negative(stamped: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _cells(title: list[str], rows: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
-    """Cut records into cells: one row for each value, `at` is its column. Without a title CPU shares must add up."""
+    """Split records into cells: one row for each value, `at` is its column. Without a title the CPU shares must add up to 100."""
     size = len(title) - 1
     wide = rows.select(*KEYS, cells=pl.col("line").str.split(",").list.slice(2, size))
     if grid.at_end(source) and wide["cells"].list.len()[-1] < size - (not title[-1]):
@@ -244,17 +244,17 @@ def _cells(title: list[str], rows: pl.DataFrame, source: Source, out: Tables) ->
     return long.filter(proved)
 
 
-def _section(tag: str, title: list[str], long: pl.DataFrame, kept: Kept, state: State) -> None:
+def _section(tag: str, title: list[str], long: pl.DataFrame, by_table: RowsByTable, state: State) -> None:
     """Put the cells of one section into the tables."""
     base, names = base_of(tag), title[1:]
     if re.fullmatch(CPU, tag):
         rows = _wide(long, dict(enumerate(map(MPSTAT.get, names))))
-        kept["mpstat"].append(rows.with_columns(cpu=pl.lit(int(tag[3:]))))
+        by_table["mpstat"].append(rows.with_columns(cpu=pl.lit(int(tag[3:]))))
         return
     if base in IOSTAT:
         device = pl.DataFrame({"at": range(len(names)), "device": names}, schema={"at": pl.Int64, "device": pl.String})
         values = long.join(device, on="at", maintain_order="left").rename({"value": IOSTAT[base]}).drop("at")
-        kept["iostat"].append(values.with_columns(part_of=part_of(pl.col("device")), line_end=pl.col("line_no")))
+        by_table["iostat"].append(values.with_columns(part_of=part_of(pl.col("device")), line_end=pl.col("line_no")))
         return
     if base in VMSTAT:
         columns = {i: VMSTAT[base].get(n, (None, 1)) for i, n in enumerate(names)}
@@ -262,20 +262,22 @@ def _section(tag: str, title: list[str], long: pl.DataFrame, kept: Kept, state: 
         factor = pl.col("at").replace_strict({i: f for i, (_, f) in columns.items()}, return_dtype=pl.Float64)
         rows = _wide(long.with_columns(value=pl.col("value") * factor), used)
         if base == "LPAR" and {"entitled", "PhysicalCPU"} <= set(names):
-            rows = _entitled(long, rows, names, kept, state)
-        kept["vmstat"].append(rows)
+            rows = _entitled(long, rows, names, by_table, state)
+        by_table["vmstat"].append(rows)
         long = long.filter(pl.col("at").is_in([i for i, c in used.items() if c is None]))
     if title[0]:
-        kept["counters"].append(_counters(base, title[0].rsplit(" ", 1)[0], names, long))
+        by_table["counters"].append(_counters(base, title[0].rsplit(" ", 1)[0], names, long))
 
 
-def _entitled(long: pl.DataFrame, rows: pl.DataFrame, names: list[str], kept: Kept, state: State) -> pl.DataFrame:
-    """Take entitlement and cap of a partition for `hosts`, once, and the share of it that was consumed."""
+def _entitled(
+    long: pl.DataFrame, rows: pl.DataFrame, names: list[str], by_table: RowsByTable, state: State
+) -> pl.DataFrame:
+    """Write entitlement and cap of a partition to `hosts`, once; return the cells with the share of it that was consumed."""
     wide = _wide(long, {names.index(n): n for n in ("entitled", "Capped") if n in names})
     if not state.get("said_lpar") and not wide.is_empty():
         state["said_lpar"] = True
         capped = (pl.col("Capped") == 1) if "Capped" in names else pl.lit(None, pl.Boolean)
-        kept["hosts"].append(wide.head(1).select("line_no", ent=pl.col("entitled"), capped=capped))
+        by_table["hosts"].append(wide.head(1).select("line_no", ent=pl.col("entitled"), capped=capped))
     ent = wide.select("line_no", "entitled")
     share = pl.when(pl.col("entitled") > 0).then(pl.col("pc") / pl.col("entitled") * 100)
     return rows.join(ent, on="line_no", how="left", maintain_order="left").with_columns(ec=share).drop("entitled")
@@ -298,7 +300,7 @@ def _counters(base: str, title: str, names: list[str], long: pl.DataFrame) -> pl
 
 
 def _cut(wide: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
-    """Leave out the last cell of the file's last record if it has too few: it may have been cut in the number."""
+    """Drop the last cell of the file's last record if the record has too few cells: the number may have been cut."""
     line = int(wide["line_no"][-1])
     if line != source.next_line - 1:
         return wide
@@ -308,7 +310,7 @@ def _cut(wide: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
 
 
 def _wide(long: pl.DataFrame, columns: dict[int, str | None]) -> pl.DataFrame:
-    """Put the cells of a record side by side again, under the names of a table."""
+    """Pivot the cells of each record into columns named as in a table."""
     value = pl.col("value")
     once = {c: i for i, c in reversed(columns.items()) if c}
     picked = [value.filter(pl.col("at") == i).first().alias(c) for c, i in once.items()]
@@ -317,7 +319,7 @@ def _wide(long: pl.DataFrame, columns: dict[int, str | None]) -> pl.DataFrame:
 
 
 def _merged(frames: list[pl.DataFrame], by: tuple[str, ...]) -> list[pl.DataFrame]:
-    """Make one row of what the records of a snapshot say."""
+    """Merge the records of a snapshot into one row."""
     if not frames:
         return []
     rest = pl.exclude(*by, "line_no", "line_end").drop_nulls().first()
@@ -325,8 +327,8 @@ def _merged(frames: list[pl.DataFrame], by: tuple[str, ...]) -> list[pl.DataFram
     return [rows.agg(pl.col("line_no").min(), pl.col("line_end").max(), rest)]
 
 
-def _processes(tag: str, title: list[str], rows: pl.DataFrame, kept: Kept, out: Tables) -> None:
-    """Read TOP (pid before the snapshot) and UARG; the last column may hold commas."""
+def _processes(tag: str, title: list[str], rows: pl.DataFrame, by_table: RowsByTable, out: Tables) -> None:
+    """Read TOP (pid before the snapshot) and UARG; the last column may contain commas."""
     names = [n for n in title[1:] if n not in ("Time",)] if len(title) > 3 else []
     if tag == "TOP" and names:
         names = ["PID", *names[1:]]
@@ -351,4 +353,4 @@ def _processes(tag: str, title: list[str], rows: pl.DataFrame, kept: Kept, out: 
     if "rss_kb" not in facts and len(resident) == len(_RESIDENT):
         facts["rss_kb"] = resident[0] + resident[1]
     rows = wide.select("line_no", "t_local", "sample", pl.lit(False).alias("first"), **facts)
-    kept["ps"].append(rows.filter(pl.col("pid").is_not_null()))
+    by_table["ps"].append(rows.filter(pl.col("pid").is_not_null()))

@@ -1,7 +1,7 @@
-"""Times of sar and pidstat: a date in the banner, times of day that every section begins anew.
+"""Compute the times of sar and pidstat: a date in the banner, and times of day that start again in every section.
 
-A section is what stands under equal headers below one banner. Within it times rise, so a fall by more than half a day is
-midnight; a smaller one is a clock set back (or two files joined) and is said, not repaired.
+A section is the set of rows under equal headers below one banner. Within it times rise, so a fall by more than half a day is
+midnight; a smaller fall is a clock set back (or two files joined), which a note reports and nothing repairs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from parsers.text.source import Source
 from parsers.text.times import WALL_BASE, span_s
 
 EPOCH = 1e8
-"""A stamp from here on counts seconds of UTC since 1970; a time of day is smaller."""
+"""Smallest stamp that counts seconds of UTC since 1970; a time of day in seconds is smaller."""
 
 
 def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     """Add `sample`, `first`, `interval_s`, `t_local` to rows; report the domains.
 
     `lines` (headers and rows, in order): row, line_no, heading, table, is_heading, banner, midnight, at (seconds of the day,
-    or an epoch, NULL where the time is left blank), utc, said_s (interval as printed, sadf). Rows only are given back.
+    or an epoch, NULL where the time is left blank), utc, printed_s (interval as printed, sadf). Returns the rows only.
     """
     if lines.is_empty():
         return lines.with_columns(
@@ -50,7 +50,7 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
     table = state.get("table_at") or [None, None, None]
     lines = lines.join(carried, on=by, how="left", maintain_order="left").with_columns(pl.col("n").fill_null(0))
     own_table = pl.when(pl.col("table") == pl.lit(table[0], pl.Int64)).then(pl.lit(table[1], pl.Float64))
-    # A blank time is that of the row above; the header's own time is where the interval begins.
+    # A blank time repeats that of the row above; the header's time is the beginning of the interval.
     row_at = pl.when(~pl.col("is_heading")).then(pl.col("at"))
     lines = lines.with_columns(at_row=row_at.forward_fill().over("table").fill_null(own_table))
     lines = lines.with_columns(seen=pl.when(pl.col("is_heading")).then(pl.col("at")).otherwise(pl.col("at_row")))
@@ -73,13 +73,13 @@ def placed(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
 
 
 def own_head(table: list[float | None]) -> pl.Expr:
-    """Where the interval of the table begins that goes on from the block before."""
-    own = pl.col("table") == pl.lit(table[0], pl.Int64)
-    return pl.when(own).then(pl.lit(table[2], pl.Float64))
+    """Return the beginning of the interval for the table that continues from the previous block."""
+    same_table = pl.col("table") == pl.lit(table[0], pl.Int64)
+    return pl.when(same_table).then(pl.lit(table[2], pl.Float64))
 
 
 def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
-    """Number the samples: equal places of all sections below one banner are one sample."""
+    """Number the samples: rows at equal places of all sections below one banner are one sample."""
     before = pl.coalesce(pl.col("t").shift().over(by), pl.col("row_t"))
     new = pl.col("t").ne_missing(before) | (
         pl.col("t").is_null() & (pl.col("n") == 0) & (pl.int_range(pl.len()).over(by) == 0)
@@ -98,7 +98,7 @@ def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
         state["base"] = int(highest["base"][-1])
     rows = rows.join(highest.drop("place"), on="banner", how="left", maintain_order="left", nulls_equal=True)
     rows = rows.with_columns(sample=pl.col("place") + pl.col("base"))
-    # The first sample below a header began at the header's time, others at the sample before.
+    # The first sample below a header began at the header's time, any other at the previous sample.
     table, _, _, first, place, step, boot = state.get("table_at") or [None] * 7
     same = pl.col("table") == pl.lit(table, pl.Int64)
     lowest = pl.min_horizontal(pl.col("place").min().over("table"), pl.when(same).then(pl.lit(first, pl.Int64)))
@@ -115,12 +115,12 @@ def _numbered(rows: pl.DataFrame, by: list[str], state: State) -> pl.DataFrame:
             pl.col("boot").forward_fill().over(within), pl.when(going_on).then(pl.lit(boot, pl.Boolean)), pl.lit(False)
         ),
     )
-    length = pl.coalesce("said_s", "step")
+    length = pl.coalesce("printed_s", "step")
     return rows.with_columns(first=pl.col("boot"), interval_s=pl.when(~pl.col("boot") & (length > 0)).then(length))
 
 
 def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
-    """Keep, for each section below the last banner, its last time, days and samples."""
+    """Store in the state, for each section below the last banner, its last time, days and samples."""
     last = lines["banner"][-1]
     same = state.get("sections_of") == last
     sections: dict[str, list[float | int | None]] = dict(state.get("sections", {})) if same else {}
@@ -137,17 +137,17 @@ def _carry(lines: pl.DataFrame, rows: pl.DataFrame, state: State) -> None:
         sections[heading] = [old[0] if seen is None else seen, day, restart, *rest]
     state["sections"], state["sections_of"] = sections, last
     table = lines["table"][-1]
-    said = [table, lines["at_row"][-1], lines["head_t"][-1], None, None, None, None]
+    position = [table, lines["at_row"][-1], lines["head_t"][-1], None, None, None, None]
     mine = rows.filter(pl.col("table") == table)
     if not mine.is_empty():
-        said[3:] = list(mine.select("lowest", "place", "step", "boot").row(-1))
+        position[3:] = list(mine.select("lowest", "place", "step", "boot").row(-1))
     elif (state.get("table_at") or [None])[0] == table:
-        said[3:] = state["table_at"][3:]
-    state["table_at"] = said
+        position[3:] = state["table_at"][3:]
+    state["table_at"] = position
 
 
 def _fallen(lines: pl.DataFrame, source: Source, out: Tables) -> pl.Series:
-    """Say where a section's clock fell and it was not midnight: 1 if a clock of its own begins; all falls are noted."""
+    """Return 1 where a section's clock fell, not at midnight, and a new clock domain begins; note all falls."""
     back = (pl.col("fall") > 0) & (pl.col("fall") <= HALF_DAY)
     fallen = [0] * len(lines)
     places = lines.with_row_index("place").filter(back)
@@ -170,7 +170,7 @@ def _domains(rows: pl.DataFrame, source: Source, out: Tables) -> None:
     timed = timed.with_columns(stretch=pl.struct("utc", "restart").rle_id())
     for (utc, restart), mine in timed.group_by("utc", "restart", maintain_order=True):
         dated = utc or mine["midnight"].null_count() < len(mine)
-        # Sections follow each other, so the clock behind a restart has lines between those of the one before it.
+        # Sections follow each other, so lines after a restart may stand between lines of the domain before it.
         spans = mine.group_by("stretch", maintain_order=True).agg(a=pl.col("line_no").min(), b=pl.col("line_no").max())
         out.domain(
             Domain(

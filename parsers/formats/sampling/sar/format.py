@@ -16,13 +16,14 @@ Samples::
 
 Tables: vmstat (-u all, -q, -r, -w, -W, -S, Solaris -g -c), mpstat (-P, -u of one CPU), iostat (-d), ps and microstates
 (pidstat), logs (restarts, comments), hosts (banner), counters (all other columns; `grp` is the section's first name,
-`pidstat` or `device`). Sections of one moment are rows of their own that share `sample`: so each cites its own line.
+`pidstat` or `device`). Sections of one moment become separate rows that share `sample`, so each row cites its own line.
 Clock: wall-local (banner and times of day), wall-utc (sadf, -U). A row's time is the end of its interval, a header's its
-start; equal ones are an average since boot.
-Traps: a blank time is that of the row above. Average lines are the tool's arithmetic over rows that stand there: read,
-and rows only where a paste holds nothing else. `03/04/19` on Linux may be day first: said. Solaris freemem is in pages
-(8 kB on sun4, 4 kB on i86pc), freeswap in 512-byte blocks. A row of sadf -p
-is several lines. Known gaps: sadf -l (PCP), -r (raw counters); pictures (-g) and binary sa files are named, with what makes lines of them.
+start; where both are equal the row is an average since boot.
+Traps: a blank time repeats that of the row above. Average lines are the tool's arithmetic over rows that are in the file: they are
+accounted as read, and become rows only where a paste has no other rows. `03/04/19` on Linux may have the day first: a note states it.
+Solaris freemem is in pages (8 kB on sun4, 4 kB on i86pc), freeswap in 512-byte blocks. A row of sadf -p
+is several lines. Known gaps: sadf -l (PCP), -r (raw counters); pictures (-g) and binary sa files are refused with the command that
+prints them as text.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By a section's header behind a time, else by restarts, comments, averages."""
+    """Claim by a section's header after a time, else by restarts, comments, averages."""
     text = head.text
     if "hostname;interval;timestamp" in text[:4000]:
         return Claim(0.97, "header of sadf -d", "sadf")
@@ -82,7 +83,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state`: banner and date, header, the last time and number of each section, the decimal sign."""
+    """Read a run of blocks; `state`: banner and date, header, the last time and number of each section, the decimal sign."""
     for frame in grid.frames(source):
         layout = state.get("layout") or _layout(frame)
         state["layout"] = layout

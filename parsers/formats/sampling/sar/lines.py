@@ -1,4 +1,4 @@
-"""What the lines of sar and pidstat are: banners, headers, rows, averages, restarts and comments."""
+"""Recognise lines of sar and pidstat: banners, headers, rows, averages, restarts and comments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 from parsers.clocks.sample_stamps import DAY, day_number, of_day
 from parsers.columns import grid
 from parsers.declarations import Claim
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.banners import BANNER, UNIX_BANNER, to_float
 from parsers.formats.sampling.shared.section_columns import section
 from parsers.formats.sampling.shared.section_rows import Found, fill, words
@@ -21,7 +21,7 @@ CONFIG = r"^[ \t]*System [Cc]onfiguration:[ \t]*lcpu="
 _TIME = r"(?:([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[ \t]?([AaPp])\.?[Mm]\.?(?:[ \t]|$))?|([0-9]{9,10})(?:[ \t]|$))"
 TIME = rf"^[ \t]*{_TIME}[ \t]*"
 SIGNED_TIME = r"^[ \t]*([0-9]{1,2})[时時]([0-9]{2})分([0-9]{2})秒"
-"""Chinese and Japanese locales; read as the same time with colons."""
+"""A time of Chinese and Japanese locales; read as the same time with colons."""
 
 AVERAGE = (
     r"^[ \t]*(?:Average|Durchschn\.|Moyenne|Media|M[ée]dia|Gemiddeld|Genomsnitt|Gjennomsnitt|Gennemsnit|Średnia|Průměr|Priemer"
@@ -37,7 +37,7 @@ _KNOWN = (
 )
 _SECTION_WORD = rf"(?:%[A-Za-z][^ \t]*|[A-Za-z][A-Za-z0-9+_.-]*/(?:s|i)|{_KNOWN})"
 HEADER = rf"^(?:{_NAME}[ \t]+)*?{_SECTION_WORD}(?:[ \t]+{_NAME})*$"
-"""Names only, one of them a percentage, a rate or another known one."""
+"""A header: column names only, one of them a percentage, a rate or another known one."""
 
 UNTIMED_ROW = r"^[ \t]*[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){3,}$"
 RESTART = r"^(?:LINUX[ -]RESTART|(?:unix|Unix|UNIX|AIX|HP-UX) [Rr]estarts?)\b.*$"
@@ -51,7 +51,7 @@ LOOKS = (
 
 
 BEGINS = rf"{LOOKS}|{CONFIG}|{AVERAGE}|^[ \t]*\*+(?:[ \t]\*+)*$|^[ \t]*[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}|^[ \t]+[^ \t]+(?:[ \t]+-?[0-9][0-9.,]*){{3,}}"
-"""How lines begin, whole or broken; a device's row has no time in front."""
+"""The beginning of a line, whole or broken; a device's row has no time in front."""
 
 _PAGES = {"sun4u": 8.0, "sun4v": 8.0, "i86pc": 4.0, "x86_64": 4.0, "i686": 4.0, "i386": 4.0}
 """Page size in kB by the machine that the banner names."""
@@ -78,7 +78,7 @@ _TITLED = re.compile(r"#[ \t]+Time[ \t]+").match
 
 
 def sections_claim(head: Head) -> Claim | None:
-    """Claim by the header of a section behind a time."""
+    """Claim by the header of a section after a time."""
     if not any(word in head.text for word in _QUICK):
         return None
     banner = system = None
@@ -118,7 +118,7 @@ def sections_claim(head: Head) -> Claim | None:
 
 
 def _of_mpstat(names: list[str]) -> bool:
-    """Tell a table of mpstat: it prints %irq before %steal where sar prints it behind, and tables of interrupts by CPU."""
+    """Decide whether a table is of mpstat: it prints %irq before %steal where sar prints it after, and tables of interrupts by CPU."""
     if names[0] not in ("CPU", "NODE"):
         return False
     if {"%usr", "%user"} & set(names):
@@ -128,7 +128,7 @@ def _of_mpstat(names: list[str]) -> bool:
 
 
 def _system(head: Head) -> str:
-    """Without a banner: device rows without times and integer shares are Unix, kB names are Linux."""
+    """Return the system of a text without a banner: device rows without times and integer shares are Unix, kB names are Linux."""
     if re.search(r"lcpu=|[ \t]physc\b|Kbs/s", head.text):
         return "aix"
     if re.search(r"runq-sz[ \t]+%runocc|blks/s|%wio", head.text):
@@ -137,13 +137,16 @@ def _system(head: Head) -> str:
 
 
 def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Say what each line is (`shape`; a time alone is `idle`: no device had work), under which header, banner and date it stands, its time and its words."""
+    """Add to each line its shape, the header, banner and date it stands under, its time and its words.
+
+    A time alone has the shape `idle`: no device had work.
+    """
     line = pl.col("line")
     if frame["line"].str.contains("\x1b", literal=True).any():
         frame = frame.with_columns(line=line.str.replace_all("\x1b\\[[0-9;]*m", ""))
     if frame["line"].str.contains("秒", literal=True).any():
         frame = frame.with_columns(line=line.str.replace(SIGNED_TIME, "${1}:$2:$3"))
-    fields = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
+    fields = ["host", "printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "rest"]
     if frame["line"].str.contains(";", literal=True).any():
         frame = frame.with_columns(line.str.extract_groups(SADF).struct.rename_fields(fields).alias("g")).unnest("g")
     else:
@@ -196,7 +199,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def _averaged(lines: pl.DataFrame, state: State) -> pl.DataFrame:
-    """A blank time is that of the line above, and so is a blank `Average`: the other devices and CPUs below it are averages."""
+    """Mark rows with a blank time below an `Average` line as averages too: they are the other devices and CPUs."""
     last = pl.when("timed").then("average").forward_fill().fill_null(pl.lit(bool(state.get("averaged"))))
     lines = lines.with_columns(below=last)
     state["averaged"] = bool(lines["below"][-1]) if len(lines) else bool(state.get("averaged"))
@@ -206,7 +209,7 @@ def _averaged(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each line its day, its time in seconds and its words."""
+    """Add to each line its day, its time in seconds and its words."""
     midnight, days = state.get("midnight"), []
     page = state.get("page_kb")
     if midnight is None and source.hints.date and not state.get("banner"):
@@ -217,7 +220,7 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         linux, unix = re.match(BANNER, text), re.match(UNIX_BANNER, text)
         assert linux or unix
         date = linux[3] if linux else unix[4] if unix else ""
-        day = told_day(date, line_no, source.hints, out, month_first=linux is None)
+        day = read_banner_day(date, line_no, source.hints, out, month_first=linux is None)
         machine = linux[4] or "" if linux else unix[3].split()[-1] if unix else ""
         days.append((banner, day, _PAGES.get(machine)))
     known = pl.DataFrame(
@@ -240,13 +243,13 @@ def _dated(lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl
         at=pl.coalesce(full, epoch, of_day()),
         utc=utc,
         midnight=pl.when(full.is_not_null()).then(0.0).otherwise(pl.col("midnight")),
-        said_s=pl.when(pl.col("said").cast(pl.Float64, strict=False) > 0).then(
-            pl.col("said").cast(pl.Float64, strict=False)
+        printed_s=pl.when(pl.col("printed").cast(pl.Float64, strict=False) > 0).then(
+            pl.col("printed").cast(pl.Float64, strict=False)
         ),
         words=listed,
         line_end=pl.col("line_end"),
     )
-    # sadf prints one row for all CPUs of an interrupt.
+    # sadf prints one row with all CPUs for each interrupt.
     star = pl.col("heading").str.ends_with("CPU*").fill_null(False)
     lines = lines.with_columns(width=pl.when(star).then(pl.col("words").list.len().max().over("table")))
     for width in lines["width"].drop_nulls().unique(maintain_order=True):
@@ -265,7 +268,7 @@ _TASKS = {
 def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) -> None:
     """Take averages as rows where no other row stood before.
 
-    Without a header only pidstat -t is certain: its columns are proved by the process whose shares add up to %CPU.
+    Without a header only pidstat -t is certain: its columns are verified by a process whose shares add up to %CPU.
     """
     if state.get("timed_row"):
         return
@@ -296,7 +299,7 @@ def averages_only(lines: pl.DataFrame, found: Found, out: Tables, state: State) 
 
 
 def _proved(rows: pl.DataFrame, state: State) -> str | None:
-    """Name the columns of pidstat -t by their number and a process whose usr + system + guest is its %CPU."""
+    """Return the column names of pidstat -t by their number and a process whose usr + system + guest is its %CPU."""
     if state.get("proved"):
         return str(state["proved"])
     for cells in rows["words"].to_list():

@@ -1,9 +1,9 @@
-"""Lines of `sadf -p`: one figure each. Put together to the rows that `sadf -d` prints, so that one reader serves both.
+"""Join the lines of `sadf -p`, one value each, into the rows that `sadf -d` prints, so that one reader serves both.
 
     db1	600	2020-02-25 09:10:01 UTC	all	%user	2.15
     db1	600	2020-02-25 09:10:01 UTC	-	proc/s	3.66
 
-A row is what follows each other with one stamp and one item, up to a name that begins a section or comes again.
+A row is a run of lines with one stamp and one item, up to a name that begins a section or repeats.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ LINE = (
     r"^([^\t ;]+)[\t ]+(-?[0-9]+)[\t ]+(?:([0-9]{4})-([0-9]{2})-([0-9]{2})[\t ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{1,5}|[+-][0-9]{4}))?"
     r"|([0-9]{9,10}))[\t ]+([^\t ]+)[\t ]+([^\t ]+)(?:[\t ]+(\S.*))?$"
 )
-_FIELDS = ["host", "said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "item", "name", "value"]
+_FIELDS = ["host", "printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec", "item", "name", "value"]
 _EVENTS = ["LINUX-RESTART", "COM"]
-"""What stands in the place of a figure's name."""
+"""Words in the place of a value's name that mark an event."""
 _FIRST = (
     "proc/s pswpin/s pgpgin/s tps kbmemfree kbswpfree kbhugfree frmpg/s dentunusd runq-sz rxpck/s rxerr/s call/s scall/s totsck irec/s ihdrerr/s"
     " imsg/s ierr/s active/s atmptf/s idgm/s tcp6sck irec6/s ihdrer6/s imsg6/s ierr6/s idgm6/s intr/s rcvin/s MHz wghMHz rpm degC inV %user %usr"
     " MBfsfree fch_rxf/s total/s %scpu-10 %sio-10 %smem-10"
 ).split()
-"""First columns of sar's sections: at a section's border one item may go on without a new stamp."""
+"""First columns of sar's sections: where one section ends and the next begins, one item may continue without a new stamp."""
 _KEYS = (
     (r"^(?:all|cpu[0-9]+)$", r"^(?:%|total/s|MHz|wghMHz)", "CPU"),
     (r".", r"^(?:tps|%util)$", "DEV"),
@@ -40,16 +40,16 @@ _KEYS = (
     (r".", r"^fch_rxf/s$", "FCHOST"),
     (r".", r".", "DEVICE"),
 )
-"""Which key column sar prints before such an item: by item and first name."""
+"""Key column that sar prints before an item: by patterns of the item and of the row's first name."""
 
 
 def looks(lines: list[str]) -> int:
-    """Count lines of sadf -p among the first ones."""
+    """Count the lines of sadf -p among the first ones."""
     return sum(1 for line in lines if re.match(LINE, line) and not re.search(r"[\t ][a-z]+[0-9]*:", line))
 
 
 def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give rows as `sar_lines.classed` does; the last row of a block waits in `state["pairs"]` for what follows."""
+    """Return rows as `lines.classed` does; the last row of a block waits in `state["pairs"]` for its continuation."""
     held = pl.DataFrame(state.pop("pairs", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     lines = pl.concat([held, frame.select("line_no", "line")])
     cells = lines.with_columns(pl.col("line").str.extract_groups(LINE).struct.rename_fields(_FIELDS).alias("g")).unnest(
@@ -75,7 +75,7 @@ def classed(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     rows = cells.group_by("run", maintain_order=True).agg(
         pl.col("line_no").first(), line_end=pl.col("line_no").last(), line=pl.col("line").first(),
         names=pl.col("name"), values=pl.col("value").fill_null(""), item=by_item,
-        **{c: pl.col(c).first() for c in ("said", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec")},
+        **{c: pl.col(c).first() for c in ("printed", "y", "mo", "d", "sh", "sm", "ss", "zone", "sec")},
     )  # fmt: skip
     return _as_rows(rows, state)
 
@@ -96,7 +96,7 @@ def _as_rows(rows: pl.DataFrame, state: State) -> pl.DataFrame:
     date = day_number(*(pl.col(c).cast(pl.Int64, strict=False) for c in ("y", "mo", "d")))
     clock = (pl.col("sh").cast(pl.Float64) * 60 + pl.col("sm").cast(pl.Float64)) * 60 + pl.col("ss").cast(pl.Float64)
     epoch = pl.col("sec").cast(pl.Float64)
-    said = pl.col("said").cast(pl.Float64, strict=False)
+    printed = pl.col("printed").cast(pl.Float64, strict=False)
     lines = rows.with_columns(heading=heading, words=listed)
     change = pl.col("heading").ne_missing(pl.col("heading").shift().fill_null(pl.lit(state.get("heading"), pl.String)))
     lines = lines.select(
@@ -108,7 +108,7 @@ def _as_rows(rows: pl.DataFrame, state: State) -> pl.DataFrame:
         is_heading=pl.lit(False), banner=pl.lit(0, pl.Int64), midnight=pl.lit(0.0), page_kb=pl.lit(None, pl.Float64),
         at=pl.coalesce(date * DAY + clock, epoch),
         utc=epoch.is_not_null() | (pl.col("zone") == "UTC").fill_null(False),
-        said_s=pl.when(said > 0).then(said),
+        printed_s=pl.when(printed > 0).then(printed),
     )  # fmt: skip
     if len(lines):
         state["heading"], state["table"] = lines["heading"][-1], lines["table"][-1]

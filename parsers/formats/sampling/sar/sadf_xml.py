@@ -1,4 +1,4 @@
-"""XML of sysstat (sadf -x): an element a line. Read as the pairs that its JSON gives, so one reader fills the tables.
+"""Read XML of sysstat (sadf -x), one element on each line, as the pairs that its JSON gives, so that one reader fills the tables.
 
     <timestamp date="2020-02-25" time="09:10:01" utc="1" interval="600">
         <cpu-load>
@@ -6,8 +6,8 @@
         <memory unit="kB">
             <memfree>14254028</memfree>
 
-Attributes of an element are one object, and so are the elements with a text inside one container. Nothing here parses XML as
-such: no entities, no documents from elsewhere, and a paste from the middle is read as far as it goes.
+The attributes of an element are one object, and so are the elements with a text inside one container. This is not an XML parser:
+there are no entities and no outside documents, and a paste from the middle is read as far as it goes.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from parsers.text.source import Source
 
 LINE = r"^[ \t]*<(?:/?[a-z][a-z0-9-]*[ >/]|\?xml |!DOCTYPE sysstat|sysstat$)"
 _BY_PARENT = ("cpu", "disk-device", "tape", "tty", "irq", "cpufreq", "fan", "temp", "in", "usb", "fchost", "net-nfs")
-"""Elements that are named by the container they stand in; all others by themselves, as in the JSON."""
+"""Elements whose section is named by the container they stand in; all others name their section, as in the JSON."""
 
 
 def looks(frame: pl.DataFrame) -> bool:
-    """Tell whether a text begins as sadf -x does, or in the middle of such."""
+    """Decide whether a text is output of sadf -x, from its beginning or from the middle."""
     head = "\n".join(frame["line"].head(60).to_list())
     return "<sysstat" in head or ("<timestamp date=" in head and ' time="' in head)
 
 
 def read(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state: State) -> None:
-    """Read the lines of a block; what stands in an open container waits in `state["xml_held"]`."""
+    """Read the lines of a block; lines of an open container wait in `state["xml_held"]`."""
     held = pl.DataFrame(state.pop("xml_held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     line = pl.col("line").str.strip_chars(" \t")
     out.read(frame.filter(pl.col("line").str.contains(LINE) | line.str.contains(r'^(?:xmlns|xsi|"http)'))["line_no"])
@@ -60,7 +60,7 @@ def read(frame: pl.DataFrame, source: Source, found: Found, out: Tables, state: 
 
 
 def _pairs(tags: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Give the values: line_no, of (line of their element or container), section, sample, key, text."""
+    """Return the values: line_no, of (line of their element or container), section, sample, key, text."""
     old = state.get("xml_in", [None, None])
     opened = pl.when("opens")
     tags = tags.with_columns(
@@ -77,17 +77,21 @@ def _pairs(tags: pl.DataFrame, state: State) -> pl.DataFrame:
         "line_no", of="parent_at", section="parent", sample="sample", key="tag", text="text"
     )
     named = pl.col("tag").is_in(_BY_PARENT) & ~pl.col("opens")
-    said = tags.filter(pl.col("tag").is_not_null()).select(
+    attributes = tags.filter(pl.col("tag").is_not_null()).select(
         "line_no", of="line_no", section=pl.when(named).then("parent").otherwise("tag"), sample="sample",
         pair=pl.col("line").str.extract_all(r'[A-Za-z][A-Za-z0-9_-]*="[^"]*"'),
     )  # fmt: skip
-    said = said.explode("pair").drop_nulls("pair")
+    attributes = attributes.explode("pair").drop_nulls("pair")
     parts = pl.col("pair").str.splitn("=", 2).struct
-    said = said.with_columns(key=parts.field("field_0"), text=parts.field("field_1").str.strip_chars('"')).drop("pair")
-    host = said.filter((pl.col("section") == "host") & (pl.col("key") == "nodename"))
-    said = said.filter(~pl.col("section").is_in(["host", "sysstat"]) & ~pl.col("key").is_in(["per", "unit"]))
+    attributes = attributes.with_columns(
+        key=parts.field("field_0"), text=parts.field("field_1").str.strip_chars('"')
+    ).drop("pair")
+    host = attributes.filter((pl.col("section") == "host") & (pl.col("key") == "nodename"))
+    attributes = attributes.filter(
+        ~pl.col("section").is_in(["host", "sysstat"]) & ~pl.col("key").is_in(["per", "unit"])
+    )
     return (
-        pl.concat([texts, host, said])
+        pl.concat([texts, host, attributes])
         .sort("line_no", maintain_order=True)
         .select("line_no", "of", "section", "sample", "key", "text")
     )

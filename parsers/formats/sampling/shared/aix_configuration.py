@@ -1,4 +1,4 @@
-"""The line that AIX prints above its samples: `System configuration: lcpu=8 mem=2048MB ent=0.20 mode=Uncapped`."""
+"""Read the line that AIX prints above its samples: `System configuration: lcpu=8 mem=2048MB ent=0.20 mode=Uncapped`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONFIGURATION = r"^[ \t]*System [Cc]onfiguration:"
 
 
 def hosts(lines: pl.DataFrame) -> pl.DataFrame:
-    """Give rows of `hosts` for the lines (line_no, line) that fit CONFIGURATION; a decimal comma in `ent` is read."""
+    """Return rows of `hosts` for the lines (line_no, line) that match CONFIGURATION; a decimal comma in `ent` is accepted."""
     line = pl.col("line")
 
     def number(name: str) -> pl.Expr:

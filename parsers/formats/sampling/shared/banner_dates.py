@@ -1,4 +1,4 @@
-"""Dates in the banners of sysstat and its kin, which have no names of months: `07/04/07` is two days.
+"""Read dates in banners of sysstat and similar tools, which have no month names: `07/04/07` can be two days.
 
 Linux 5.4.0 (db1)   06/01/20   _x86_64_   (8 CPU)         as the locale has it: US, `2018-12-18`, `21.02.2025`
 SunOS db1 5.10 Generic sun4u    08/19/2010                month first on Solaris, AIX, HP-UX
@@ -15,10 +15,10 @@ from parsers.text.times import wall_seconds, wall_text
 
 
 def banner_day(text: str, order: str | None, month_first: bool) -> tuple[float | None, tuple[str, str] | None]:
-    """Read a banner's date: wall seconds of its midnight, None if it is none; and both readings where it may be two.
+    """Return a banner's date as wall seconds of its midnight (None if it is not a date), and both readings if two are possible.
 
-    `order` is a person's word (`dmy`, `mdy`); without it three bare numbers are month first, as most locales of sysstat
-    have it, unless that is no date. `month_first`: the system prints no other order. The year is first with four digits.
+    `order` is what a person stated (`dmy`, `mdy`); without it three bare numbers are month first, as in most locales of sysstat,
+    unless that is not a date. `month_first`: the system prints no other order. A year of four digits in first place is the year.
 
     >>> banner_day("2018-12-18", None, False)[0] == banner_day("18.12.2018", None, False)[0]
     True
@@ -28,11 +28,11 @@ def banner_day(text: str, order: str | None, month_first: bool) -> tuple[float |
     numbers = re.findall(r"[0-9]+", text)
     if len(numbers) != 3:
         return None, None
-    one, two, three = map(int, numbers)
+    first, second, third = map(int, numbers)
     if len(numbers[0]) == 4:
-        return wall_seconds(one, two, three), None
-    year = three if len(numbers[2]) == 4 else 2000 + three if three < 70 else 1900 + three
-    by_month, by_day = wall_seconds(year, one, two), wall_seconds(year, two, one)
+        return wall_seconds(first, second, third), None
+    year = third if len(numbers[2]) == 4 else 2000 + third if third < 70 else 1900 + third
+    by_month, by_day = wall_seconds(year, first, second), wall_seconds(year, second, first)
     if "." in text or (order == "dmy" and not month_first):
         return by_day, None
     if month_first or order == "mdy" or by_month is None or by_day is None or by_month == by_day:
@@ -40,8 +40,8 @@ def banner_day(text: str, order: str | None, month_first: bool) -> tuple[float |
     return by_month, (wall_text(by_month)[:10], wall_text(by_day)[:10])
 
 
-def told_day(text: str, line_no: int, hints: Hints, out: Tables, *, month_first: bool = False) -> float | None:
-    """Read a banner's date as a person said or as it is usual; note what is doubtful, and ask once a part."""
+def read_banner_day(text: str, line_no: int, hints: Hints, out: Tables, *, month_first: bool = False) -> float | None:
+    """Return a banner's date in the order a person stated or in the usual one; note what is doubtful, and ask once for each part."""
     day, readings = banner_day(text, hints.date_order, month_first=month_first)
     if day is None:
         out.note(line_no, line_no, "remark", f"no such date: {text}: times count from midnight")

@@ -12,13 +12,13 @@ from parsers.tables.rows import State, Tables
 BANNER = (
     r"^[ \t]*Linux ([^ \t]+) \(([^)]*)\)[ \t]+([0-9][^ \t]*[0-9日])(?:[ \t]+_([^ \t]+)_)?(?:[ \t]+\(([0-9]+) CPU\))?"
 )
-"""Release, host, date, machine, CPUs."""
+"""A banner of sysstat: release, host, date, machine, CPUs."""
 
 UNIX_BANNER = r"^[ \t]*(SunOS|HP-UX|AIX) ([^ \t]+) ([^ \t].*?)[ \t]+([0-9]{2}/[0-9]{2}/(?:[0-9]{4}|[0-9]{2}))$"
 
 
 def banner_rows(lines: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add a row of hosts for each banner and configuration line that says something new."""
+    """Write a row of hosts for each banner and configuration line that differs from the previous one."""
     rows = []
     for line_no, shape, text in (
         lines.filter(pl.col("shape").is_in(["banner", "config"])).select("line_no", "shape", "line").iter_rows()

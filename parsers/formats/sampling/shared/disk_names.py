@@ -1,4 +1,4 @@
-"""Names of disks: which are a partition or a stacked device, whose traffic is counted by another row as well."""
+"""Recognise disk names of partitions and stacked devices, whose traffic another row counts as well."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _LINUX = (
 )
 _SOLARIS = r"c[0-9]+(?:t[0-9A-Za-z]+)?d[0-9]+[sp][0-9]+|(?:s?sd|cmdk|dad|vdc|blkdev)[0-9]+,[a-z]{1,2}|md[0-9/]+"
 PART_OF = rf"^(?:/dev/)?(?:{_LINUX}|{_SOLARIS})$"
-"""Partitions (`sda1`, `c0t0d0s0`, `sd4,a`) and devices made of others (`md0`, `dm-2`)."""
+"""Names of partitions (`sda1`, `c0t0d0s0`, `sd4,a`) and of devices made of others (`md0`, `dm-2`)."""
 
 
 def part_of(device: pl.Expr) -> pl.Expr:
-    """Say whether a device must not be summed with the others, by its name."""
+    """Return by its name whether a device must not be summed with the others."""
     return device.str.contains(PART_OF)

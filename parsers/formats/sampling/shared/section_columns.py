@@ -1,7 +1,7 @@
-"""What the columns of sar, pidstat and iostat mean, whatever system printed them.
+"""Columns of sar, pidstat and iostat: which table column each is, whatever system printed it.
 
-A section is what stands under one header. Its columns go to the table where such facts live; what has no place there is
-a counter. Sectors and Solaris blocks are 512 bytes; pages need the machine's page size, and are counters without it.
+A section is the set of rows under one header. Its columns go to the tables that have them; a column that no table has becomes a
+counter. Sectors and Solaris blocks are 512 bytes; pages need the machine's page size, and are counters without it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CPU = {
     **dict.fromkeys(("physc", "pc"), "pc"),
     **dict.fromkeys(("%entc", "ec"), "ec"),
 }
-"""Shares of CPU time: columns of vmstat (all) and mpstat (one)."""
+"""Shares of CPU time: columns of vmstat (all CPUs) and mpstat (one CPU)."""
 
 HOST: dict[str, tuple[str, float]] = {
     "cswch/s": ("cs", 1),
@@ -96,7 +96,7 @@ KEYS = frozenset(
     "CPU cpu DEV device Device Device: Disk Disks: disk IFACE INTR TTY BUS FILESYSTEM MOUNTPOINT FCHOST BAT FAN TEMP IN NODE "
     "DEVICE idvendor idprod manufact product status UID USER PID TGID TID Command uid gid Filesystem: Filesystem Vadapter: Adapter:".split()
 )
-"""Columns of words; a numeric one keeps its text."""
+"""Columns of words; a numeric value in them stays a text."""
 
 DEVICES = frozenset("DEV device Device Device: Disk Disks: disk drive".split())
 TASKS = frozenset("PID TGID".split())
@@ -131,8 +131,10 @@ _BLOCKS = re.compile(r"^(?:blks|bread|bwrtn|bdscd|lread|lwrit)/s$")
 
 @dataclass(frozen=True)
 class Section:
-    """Columns under a header. `words` are the positions of texts; `direct` gives table, column and factor by position;
-    the rest are counters of the group `grp` with unit and mode by position. `subject`: host, cpu, device or task.
+    """The columns under a header.
+
+    `words` are the positions of texts; `direct` maps a position to table, column and factor; all other positions are counters of the
+    group `grp`, with unit and mode. `subject`: host, cpu, device or task.
     """
 
     names: tuple[str, ...]
@@ -150,7 +152,7 @@ class Section:
 
 @cache
 def section(heading: str, page_kb: float | None = None) -> Section:
-    """Tell what the columns of a header (names with single blanks between) are.
+    """Return the section of a header, whose names are separated by single blanks.
 
     >>> section("runq-sz %runocc").direct, section("runq-sz %runocc").grp
     ({0: ('vmstat', 'r', 1)}, 'runq-sz')
@@ -204,7 +206,7 @@ def _place(name: str, subject: str, known: set[str], page_kb: float | None) -> t
 
 
 def _counter(name: str) -> tuple[str, str | None, str]:
-    """Name, unit and mode of a counter by its heading."""
+    """Return name, unit and mode of a counter by its heading."""
     if _BLOCKS.match(name):
         return name, "blocks/s", "rate"
     unit = next((unit for pattern, unit in _UNITS if re.search(pattern, name)), None)

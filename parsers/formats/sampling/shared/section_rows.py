@@ -1,4 +1,4 @@
-"""Rows under a header, put into the tables by what their columns mean (`section_columns`)."""
+"""Put the rows under a header into the tables that `section_columns` assigns their columns to."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _KB = {
     "P": 1099511627776.0,
 }
 ALL = ("all", "-1", "-", "ALL")
-"""A row of all CPUs: sar, sadf, AIX."""
+"""Labels of a row of all CPUs: sar, sadf, AIX."""
 
 Found = dict[str, list[pl.DataFrame]]
 
 
 def add(found: Found, out: Tables) -> None:
-    """Write what was found into the tables, rows in the order of their lines and cells."""
+    """Write the rows of `found` to the tables, in the order of their lines and cells."""
     for notes in found.pop("notes", []):
         out.notes(notes)
     for table, frames in found.items():
@@ -39,18 +39,18 @@ def add(found: Found, out: Tables) -> None:
 
 
 def words(line: pl.Expr, separator: str = " ") -> pl.Expr:
-    """Split a line (no blanks in front) into its words."""
+    """Split a line without leading blanks into its words."""
     if separator != " ":
         return line.str.split(separator)
     return line.str.strip_chars(" \t").str.replace_all(r"[ \t]+", " ").str.split(" ")
 
 
 def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.DataFrame:
-    """Add rows to `found` by table; give back those that do not fit.
+    """Add rows to `found` by table; return those that do not fit.
 
-    `rows`: row, line_no, line_end, line, words, and `sample`, `first`, `interval_s`, `t_local`. A fit has as many words as
-    the header (a last column of text takes what is left) and a number, `-` or `nan` wherever one belongs. A size with
-    a unit (`1.5G`) is turned into kB. Frames in `found` keep `row` and `at` (position of the column) for the order.
+    `rows`: row, line_no, line_end, line, words, and `sample`, `first`, `interval_s`, `t_local`. A row fits if it has as many words as
+    the header (a last column of text takes the rest of the line) and a number, `-` or `nan` in each numeric column. A size with
+    a unit (`1.5G`) is converted to kB. The data frames in `found` keep `row` and `at` (position of the column) for the order.
     """
     n = len(what.names)
     if what.long_end:
@@ -59,7 +59,7 @@ def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.Da
         listed = pl.when(pl.col("words").list.len() >= n).then(pl.concat_list(head, rest)).otherwise(pl.col("words"))
         rows = rows.with_columns(words=listed)
     whole = pl.col("words").list.len() == n
-    if what.long_end:  # a name of numbers alone is another tool's row
+    if what.long_end:  # a last text of numbers alone belongs to another tool's row
         whole &= ~pl.col("words").list.last().str.contains(r"^[0-9.,]+(?: [0-9.,]+)+$").fill_null(False)
     bad = rows.filter(~whole)
     wide = rows.filter(whole).with_columns(pl.col("words").list.get(i).alias(_cell(i)) for i in range(n))
@@ -82,9 +82,9 @@ def fill(rows: pl.DataFrame, what: Section, found: Found, state: State) -> pl.Da
         long = wide.with_columns(item=item).unpivot(
             [_cell(i) for i in what.counters], index=[*keys, "item"], variable_name="cell"
         )
-        said = {_cell(i): (i, *c) for i, c in what.counters.items()}
+        counters = {_cell(i): (i, *c) for i, c in what.counters.items()}
         names = pl.DataFrame(
-            [(cell, *rest) for cell, rest in said.items()],
+            [(cell, *rest) for cell, rest in counters.items()],
             schema={"cell": pl.String, "at": pl.Int64, "name": pl.String, "unit": pl.String, "mode": pl.String},
             orient="row",
         )
@@ -98,9 +98,9 @@ def _cell(at: int) -> str:
 
 
 def _numbers(wide: pl.DataFrame, cells: list[str], found: Found, state: State) -> pl.DataFrame:
-    """Turn cells into numbers: units and % signs off, then by the file's decimal sign; minus nothing is NULL.
+    """Convert cells to numbers: remove units and % signs, then apply the file's decimal sign; a lone minus sign is NULL.
 
-    A number below zero, and one that may be read in two ways, is NULL too; a note in `found` says so.
+    A number below zero, and one that can be read in two ways, is NULL too; a note in `found` states it.
     """
     some = wide["line"].str.contains(r"[0-9][skBKMGTP%](?:[ \t;]|$)").any()
     if some:
@@ -114,35 +114,35 @@ def _numbers(wide: pl.DataFrame, cells: list[str], found: Found, state: State) -
     if some:
         numbers = numbers.with_columns(pl.col(c) * pl.col(f"{c} kB") for c in cells)
     below = pl.any_horizontal(pl.col(c) < 0 for c in cells)
-    _tell(numbers.filter(below), "a value below zero, left out", found)
+    _note(numbers.filter(below), "a value below zero, left out", found)
     if plain["line"].str.contains(",", literal=True).any():
         open_ones = pl.any_horizontal(
             pl.col(f"{c} text").str.contains(r"^[0-9]+(?:[.,][0-9]+)+$") & pl.col(c).is_null() for c in cells
         )
         texts = numbers.with_columns(plain.select(pl.col(c).alias(f"{c} text") for c in cells))
-        _tell(texts.filter(open_ones), "a comma that may part decimals or thousands: left out", found)
+        _note(texts.filter(open_ones), "a comma that may part decimals or thousands: left out", found)
     finite = [pl.when(pl.col(c).is_finite() & (pl.col(c) >= 0)).then(pl.col(c)).alias(c) for c in cells]
     return numbers.with_columns(finite)
 
 
-def _tell(rows: pl.DataFrame, text: str, found: Found) -> None:
+def _note(rows: pl.DataFrame, text: str, found: Found) -> None:
     if not rows.is_empty():
         notes = rows.select("line_no", "line_end", kind=pl.lit("damaged"), text=pl.lit(text))
         found.setdefault("notes", []).append(notes)
 
 
 def _item(what: Section) -> pl.Expr:
-    """Name what a counter counts: the device, interface, CPU or process of the row."""
+    """Return the item of a counter: the device, interface, CPU or process of the row."""
     place = {name: i for i, name in what.words.items()}
     if what.subject == "task":
-        own = [pl.col(_cell(place[n])).replace("-", None) for n in ("TID", "TGID", "PID") if n in place]
-        return pl.coalesce(own)
+        ids = [pl.col(_cell(place[n])).replace("-", None) for n in ("TID", "TGID", "PID") if n in place]
+        return pl.coalesce(ids)
     at = next((place[n] for n in ITEMS if n in place), next(iter(what.words), None))
     return pl.lit(None, pl.String) if at is None else pl.col(_cell(at)).replace("", None)
 
 
 def _direct(wide: pl.DataFrame, what: Section, table: str, keys: list[str], found: Found, state: State) -> None:
-    """Add the columns that have a place of their own."""
+    """Add the columns that `table` has to `found`."""
     facts = {
         column: pl.col(_cell(i)) * factor if factor != 1 else pl.col(_cell(i))
         for i, (of, column, factor) in what.direct.items()
@@ -190,7 +190,7 @@ def _direct(wide: pl.DataFrame, what: Section, table: str, keys: list[str], foun
 def _task(
     wide: pl.DataFrame, place: dict[str, int], table: str, state: State
 ) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
-    """Name process and thread. A thread's row prints `-` for its process, which is the one printed above it."""
+    """Add process and thread. A thread's row prints `-` for its process, which is the process printed above it."""
     number = {
         n: pl.col(_cell(place[n])).cast(pl.Int64, strict=False)
         for n in ("PID", "TGID", "TID", "UID", "CPU")

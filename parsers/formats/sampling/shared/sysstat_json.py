@@ -1,8 +1,8 @@
-"""JSON of sysstat (iostat -o JSON, sadf -j): objects of samples, in whatever layout they are printed.
+"""Read JSON of sysstat (iostat -o JSON, sadf -j): objects of samples, in whatever layout they are printed.
 
-An object of the array `statistics` is one sample; objects inside it that hold values are the sections, named by their own
-key or by that of the array they stand in (`cpu-load`, `disk`, `memory`). The text is cut into tokens as columns; of an
-object only its place on the lines is kept, so a file printed on one line is read as well as one with a value a line.
+An object of the array `statistics` is one sample; objects inside it that hold values are the sections, named by their
+key or by that of the array they stand in (`cpu-load`, `disk`, `memory`). The text is split into tokens as columns; only the place of an
+object in the lines is kept, so a file printed on one line is read as well as one with one value on each line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import polars as pl
 
 from parsers.clocks.sample_stamps import of_day
 from parsers.columns import grid
-from parsers.formats.sampling.shared.banner_dates import banner_day, told_day
+from parsers.formats.sampling.shared.banner_dates import banner_day, read_banner_day
 from parsers.formats.sampling.shared.disk_names import part_of
 from parsers.formats.sampling.shared.section_columns import CPU, DISK, HOST
 from parsers.formats.sampling.shared.section_rows import Found
@@ -25,7 +25,7 @@ TOKEN = r'"(?:[^"\\]|\\.)*"|[{}\[\]]|:|[^\s{}\[\]:,"]+'
 _VALUE_END, _VALUE_GOES_ON = r"[0-9A-Za-z.+-]$", r"[0-9A-Za-z.+-]"
 _OWN_LINE = r'[ \t]*(?:[{}\[\]]|"[^"]+"[ \t]*(?:[:,]|$))'
 DEPTH = 12
-"""Deeper than this nothing of sysstat lies."""
+"""Maximum nesting depth; nothing of sysstat lies deeper."""
 
 _HEAD = ("nodename", "sysname", "release", "machine", "number-of-cpus", "date", "file-date")
 _KEYS = (
@@ -59,13 +59,13 @@ _HOST = {name.removesuffix("/s").removeprefix("kb"): place for name, place in HO
 
 
 def looks(frame: pl.DataFrame) -> bool:
-    """Tell whether a text begins as sysstat's JSON does."""
+    """Decide whether a text begins as sysstat's JSON does."""
     head = "".join(frame["line"].head(8).to_list()).replace(" ", "").replace("\t", "")
     return head.startswith('{"sysstat":{')
 
 
 def read(frame: pl.DataFrame, kind: str, source: Source, found: Found, out: Tables, state: State) -> None:
-    """Read the lines of a block into `found`; what is open at its end is carried in `state["open"]`."""
+    """Read the lines of a block into `found`; containers open at its end are carried in `state["open"]`."""
     held = pl.DataFrame(state.pop("json_held", []), schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     lines = pl.concat([held, _mended(frame.select("line_no", "line"), source, out)])
     out.read(lines.filter(pl.col("line").str.contains(r"^[ \t]*[{}\[\]\",]"))["line_no"])
@@ -98,7 +98,7 @@ def fill_tables(pairs: pl.DataFrame, kind: str, source: Source, found: Found, ou
 
 
 def _mended(lines: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
-    """Join lines of a small part that were broken within a text or a number, which JSON has on one line only."""
+    """Join lines of a small part that were broken within a text or a number, which JSON never does."""
     if not grid.is_small(source):
         return lines
     rows: list[tuple[int, str]] = []
@@ -118,16 +118,16 @@ def _mended(lines: pl.DataFrame, source: Source, out: Tables) -> pl.DataFrame:
 
 
 def _tokens(lines: pl.DataFrame) -> pl.DataFrame:
-    """Cut lines into tokens, colons taken off: line_no, token, is_key."""
+    """Split lines into tokens without colons: line_no, token, is_key."""
     tokens = lines.select("line_no", token=pl.col("line").str.extract_all(TOKEN)).explode("token").drop_nulls("token")
     key = (pl.col("token").shift(-1) == ":").fill_null(False)
     return tokens.with_columns(is_key=key).filter(pl.col("token") != ":")
 
 
 def _nested(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Add depth, and for each depth the name and number of the container that is open there.
+    """Add the depth, and for each depth the name and number of the container that is open there.
 
-    `state["open"]`: name, number and opening character of the containers open before.
+    `state["open"]`: name, number and opening character of the containers that were open before.
     """
     before: list[list[str | int | None]] = state.setdefault("open", [])
     token = pl.col("token")
@@ -139,19 +139,19 @@ def _nested(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
         number=opens.cum_sum().cast(pl.Int64, strict=False) + int(state.get("containers", 0)),
         label=pl.when(opens & pl.col("is_key").shift(fill_value=False)).then(token.shift().str.strip_chars('"')),
     )
-    # The name of an element is that of its array: an unnamed container has the name above.
+    # An element of an array has the array's name: an unnamed container takes the name above.
     for d in range(1, DEPTH + 1):
         at = pl.when(pl.col("opens") & (pl.col("depth") == d))
         old = before[d - 1] if d <= len(before) else [None, None]
-        own = at.then(pl.col("number")).forward_fill().fill_null(pl.lit(old[1], pl.Int64))
+        numbers = at.then(pl.col("number")).forward_fill().fill_null(pl.lit(old[1], pl.Int64))
         above = pl.col(f"name {d - 1}") if d > 1 else pl.lit("")
         name = at.then(pl.coalesce("label", above)).forward_fill().fill_null(pl.lit(old[0], pl.String))
-        tokens = tokens.with_columns(own.alias(f"of {d}"), name.alias(f"name {d}"))
+        tokens = tokens.with_columns(numbers.alias(f"of {d}"), name.alias(f"name {d}"))
     return tokens
 
 
 def _complete(tokens: pl.DataFrame, lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Part the tokens where no section is open: at the last line whose end stands in an array or in a sample."""
+    """Split the tokens where no section is open: at the last line that ends inside an array or a sample."""
     ends = tokens.group_by("line_no", maintain_order=True).last()
     open_name = pl.coalesce(*[pl.when(pl.col("depth") == d).then(pl.col(f"name {d}")) for d in range(1, DEPTH + 1)])
     ends = ends.filter((open_name == "statistics") | (pl.col("token") == "["))
@@ -169,7 +169,7 @@ def _keep_open(tokens: pl.DataFrame, state: State) -> None:
 
 
 def _pairs(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Give the values: line_no, of (number of their object), section, sample, key, text."""
+    """Return the values: line_no, of (number of their object), section, sample, key, text."""
     value = ~pl.col("token").is_in(["{", "}", "[", "]"]) & ~pl.col("is_key") & pl.col("is_key").shift(fill_value=False)
     depths = range(1, DEPTH + 1)
     of = pl.coalesce(*[pl.when(pl.col("depth") == d).then(pl.col(f"of {d}")) for d in depths])
@@ -186,26 +186,26 @@ def _pairs(tokens: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _heads(pairs: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
-    """Take the host from the object before its statistics."""
-    said = pairs.filter(
+    """Read the host from the object before its statistics."""
+    facts = pairs.filter(
         pl.col("key").is_in(_HEAD) & (pl.col("section") != "timestamp") & (pl.col("section") != "statistics")
     )
-    for _, mine in said.group_by("of", maintain_order=True):
-        one = dict(mine.select("key", "text").iter_rows())
-        if "date" in one or "file-date" in one:
-            text = str(one.get("file-date", one.get("date", "")))
-            state["day"] = told_day(text, mine["line_no"][0], hints, out)
-        if "sysname" in one and one.get("number-of-cpus", "").isdecimal():
+    for _, mine in facts.group_by("of", maintain_order=True):
+        values = dict(mine.select("key", "text").iter_rows())
+        if "date" in values or "file-date" in values:
+            text = str(values.get("file-date", values.get("date", "")))
+            state["day"] = read_banner_day(text, mine["line_no"][0], hints, out)
+        if "sysname" in values and values.get("number-of-cpus", "").isdecimal():
             row = {
                 "line_no": mine["line_no"].min(),
                 "line_end": mine["line_no"].max(),
-                "os": one["sysname"].lower(),
-                "os_release": one.get("release"),
-                "model": one.get("machine"),
-                "ncpu": int(one["number-of-cpus"]),
+                "os": values["sysname"].lower(),
+                "os_release": values.get("release"),
+                "model": values.get("machine"),
+                "ncpu": int(values["number-of-cpus"]),
             }
             out.add("hosts", pl.DataFrame([row]))
-            out.fact("host", one.get("nodename"))
+            out.fact("host", values.get("nodename"))
             out.fact("os", row["os"] if isinstance(row["os"], str) else None)
 
 
@@ -238,7 +238,7 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
         "sample",
         t_local=day + of_day(),
         utc=pl.col("utc") == "1",
-        said=pl.col("interval").cast(pl.Float64, strict=False),
+        printed_s=pl.col("interval").cast(pl.Float64, strict=False),
     )
     every = (
         pairs.filter(pl.col("sample") > 0)
@@ -256,7 +256,7 @@ def _stamps(pairs: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     joined = joined.with_columns(t_local=pl.coalesce("t_local", "t_old"))
     since = pl.col("t_local") - pl.col("t_local").shift().fill_null(pl.lit(last[1], pl.Float64))
     step = pl.coalesce(
-        pl.col("said"), "i_old", pl.when(since > 0).then(since), pl.lit(source.hints.interval_s, pl.Float64)
+        pl.col("printed_s"), "i_old", pl.when(since > 0).then(since), pl.lit(source.hints.interval_s, pl.Float64)
     )
     joined = joined.with_columns(interval_s=step)
     if not joined.is_empty():

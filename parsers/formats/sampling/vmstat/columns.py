@@ -1,4 +1,4 @@
-"""What the columns of vmstat mean, by system: `sy` is two things, `free` has three units, disks have names of their own."""
+"""Columns of vmstat by system: `sy` means two things, `free` has three units, disk columns are named after disks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from parsers.columns.grid import NUMBER, NUMBER_OR_NONE, keys
 CLOCK = r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
 SIZE = rf"{NUMBER}[KMGTP]?"
 PAGE_KB = 4.0
-"""AIX and HP-UX count pages of 4096 bytes here, whatever page sizes a process uses."""
+"""Page size in kB: AIX and HP-UX count pages of 4096 bytes here, whatever page sizes a process uses."""
 
 _SAME = {c: c for c in ("r", "b", "re", "mf", "sr", "cs", "wa", "st", "gu", "pc", "ec")}
 _CPU = _SAME | {"in": "intr", "int": "intr", "us": "usr", "id": "idle"}
@@ -30,7 +30,7 @@ _MEANING: dict[str, dict[str, str]] = {
 }
 _PAGES = {"avm", "fre", "free", "pi", "po", "fr"}
 _UNITS = {
-    # What has no column of its own goes to `counters` in its own unit.
+    # Units of columns that `vmstat` does not have: they go to `counters` unconverted.
     "aix": {"fi": "pages/s", "fo": "pages/s", "cy": "cycles", "alp": "pages", "flp": "pages", "w": "threads"},
     "bsd": {"pi": "pages/s", "po": "pages/s", "fr": "pages/s", "s": "threads"},
     "solaris": dict.fromkeys(("epi", "epo", "epf", "apf", "fpi", "fpo", "fpf"), "kB/s"),
@@ -38,7 +38,7 @@ _UNITS = {
 _WORDS = {w for m in _MEANING.values() for w in m} | {w for m in _UNITS.values() for w in m}
 VOCABULARY = _WORDS | {"sy", "sys", "flt", "at", "hr", "mi", "se", "hr:mi:se", "phc", "app", "lbusy", "rc"}
 LINUX_MEMORY = frozenset({"swpd", "free", "buff", "cache", "active", "inact"})
-"""What `-S` scales."""
+"""Columns that `-S` scales."""
 
 BY_COUNT = {
     ("solaris", 22): "r b w swap free re mf pi po fr de sr 1 2 3 4 in sy cs us sy id",
@@ -51,20 +51,22 @@ BY_COUNT = {
     ("aix", 17): "r b avm fre re pi po fr sr cy in sy cs us sy id wa",
     ("aix", 19): "r b avm fre re pi po fr sr cy in sy cs us sy id wa pc ec",
 }
-"""Columns of rows without a header, by their number."""
+"""Column names of rows without a header, by system and number of columns."""
 
 TWO_SYSTEMS = ("solaris", 19)
-"""Rows of so many numbers are of Solaris with one disk or of FreeBSD with two."""
+"""Number of columns that Solaris with one disk and FreeBSD with two have in common."""
 
 DIFFERENT = ("swap_free_kb", "re", "mf", "pi_kbps", "po_kbps", "fr_kbps", "de_kb", "sr")
-"""What the two print at different places (the second column of memory and what stands behind the disks are the same)."""
+"""Columns that the two print at different places (the second column of memory and those after the disks are the same)."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """One header understood. `cells`: column key -> pattern; `places`: key -> (column of `vmstat`, factor to its unit);
-    `others`: key -> (printed name, unit) for `counters`; `disks`: key -> device; `zone` from a header with a clock; `each`: key,
-    CPU and column of `mpstat` where the shares of every CPU stand side by side (-P).
+    """The columns of one header.
+
+    `cells`: column key -> pattern; `places`: key -> (column of `vmstat`, factor to its unit); `others`: key -> (printed name, unit)
+    for `counters`; `disks`: key -> device; `zone` from a header with a clock; `each`: key, CPU and column of `mpstat` where the shares
+    of every CPU stand side by side (-P).
     """
 
     system: str
@@ -78,24 +80,27 @@ class Columns:
 
 
 def system_of(words: Sequence[str], default: str) -> str:
-    """Tell the system by its own words; the group line above does not tell it (`kthr` is Solaris and AIX)."""
-    said = set(words)
-    if "swpd" in said or {"bi", "bo"} <= said:
+    """Return the system by its column names; the group line above does not identify it (`kthr` is Solaris and AIX)."""
+    names = set(words)
+    if "swpd" in names or {"bi", "bo"} <= names:
         return "linux"
-    if "epi" in said or {"swap", "free"} <= said:
+    if "epi" in names or {"swap", "free"} <= names:
         return "solaris"
-    if {"avm", "flt"} <= said:
+    if {"avm", "flt"} <= names:
         return "bsd"
-    if {"avm", "free"} <= said:
+    if {"avm", "free"} <= names:
         return "hpux"
-    if "avm" in said or "pc" in said or "hr:mi:se" in said:
+    if "avm" in names or "pc" in names or "hr:mi:se" in names:
         return "aix"
     return default
 
 
 @lru_cache(256)
 def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
-    """Understand a header (the answer is kept: do not change it); `default` is the system where its words do not tell, `unit_kb` what Linux -S counts in."""
+    """Return the columns of a header; the result is cached, so do not change it.
+
+    `default` is the system where the names do not show it, `unit_kb` the unit of Linux -S.
+    """
     words = re.sub(r"\bhr mi se\b", "hr:mi:se", heading).split()
     system = system_of(words, default)
     zone = None
@@ -115,7 +120,7 @@ def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
         if place in disks:
             device[name] = name if word != "--" else str(place - disks.start + 1)
         elif word == "sy" or (word == "sys" and "sy" in words):
-            # The faults come before the shares of CPU: `in sy cs us sy id`, OpenBSD `int sys cs us sy id`.
+            # The faults stand before the shares of CPU: `in sy cs us sy id`, OpenBSD `int sys cs us sy id`.
             places[name] = ("sys" if "us" in words[:place] else "scall", 1.0)
         elif word in meaning:
             places[name] = (meaning[word], unit_kb if system == "linux" and word in LINUX_MEMORY else factor)
@@ -133,7 +138,7 @@ def columns_of(heading: str, default: str, unit_kb: float = 1.0) -> Columns:
 
 
 def _disks(words: Sequence[str]) -> range:
-    """Find the places of disk columns: between the pages (`sr`) and the faults (`in`), where names are anything."""
+    """Return the places of disk columns: between the pages (`sr`) and the faults (`in`), under any names."""
     if "sr" not in words:
         return range(0)
     begin = words.index("sr") + 1
@@ -142,7 +147,7 @@ def _disks(words: Sequence[str]) -> range:
 
 
 def heading_length(words: Sequence[str]) -> int:
-    """Say how many of the first words are column names, 0 where no header begins."""
+    """Return how many of the first words are column names, 0 if no header begins here."""
     if not words or words[0] not in ("r", "swpd", "us"):
         return 0
     size = 0
@@ -157,7 +162,7 @@ def heading_length(words: Sequence[str]) -> int:
 
 
 def adds_up(names: Sequence[str], words: Sequence[str]) -> bool:
-    """Prove a row: numbers throughout, and the shares of CPU make 100 (rounded, so 98 to 102)."""
+    """Verify a row: numbers only, and the shares of CPU add up to 100 (rounded, so 98 to 102)."""
     columns = columns_of(" ".join(names), "linux")
     if len(words) != len(columns.cells) or not all(map(re.fullmatch, columns.cells.values(), words)):
         return False

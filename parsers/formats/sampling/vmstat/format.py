@@ -1,4 +1,4 @@
-r"""vmstat of Solaris, Linux, AIX, HP-UX and the BSDs: one row per sample of the whole host.
+r"""vmstat of Solaris, Linux, AIX, HP-UX and the BSDs: one row for each sample of the whole host.
 
 Tools: Solaris and illumos vmstat(1M), plain, -S, -p, -T u, -T d, -q; Linux procps 2 to 4 vmstat(8), plain, -a, -t, -w, -n,
 -S, -d, -s; AIX vmstat, plain, -t, -w, -I, -I -W, -v, -s, -@ (WPAR), shared and dedicated LPARs; HP-UX vmstat, plain, -S;
@@ -12,14 +12,14 @@ Samples::
      2  0      0 2794716 295968 312724    0    0     1     3   29   57  0  0 99  0  0 2021-09-16 20:33:13
      2  0 393884 91900   0   0   0   0    0   0 104 4201 515 40  9 51  0  0.16  81.2
 
-Tables: vmstat; iostat (disk columns of Solaris and BSD: io_ps; Linux -d); counters (columns without a place of their own
+Tables: vmstat; iostat (disk columns of Solaris and BSD: io_ps; Linux -d); counters (columns that no other table has,
 with their unit, -s, -v, -d, WPARs); hosts (AIX configuration line); logs (state changes of Solaris). Clock: interval;
 wall-local with -t, -T d, OSWatcher and ExaWatcher; wall-utc with -T u. A stamp is the end of its sample.
-Traps: the header names the columns; `sy` before `us` is system calls, behind it CPU. free is kB (Solaris), KiB or what -S
-says (Linux, from the prompt's command only), pages of 4 kB (AIX, HP-UX). BSD pages are of unknown size: counters. The
+Traps: the header names the columns; `sy` before `us` is system calls, after it CPU. free is kB (Solaris), KiB or the unit of -S
+(Linux, known only from the command at the prompt), pages of 4 kB (AIX, HP-UX). BSD pages are of unknown size: they are counters. The
 first row below a header at the start is since boot; on AIX that depends on release and options, so `first` is NULL.
-Solaris has no wa and Linux no system calls: NULL. Unused disk slots (`--`) are devices named by their place. Values that
-cannot be (`-268`, 19 digits) are NULL with a note. Known gaps: HP-UX -n and -d, Solaris 11.4 -w, Linux -p and -m, AIX -l's
+Solaris has no wa and Linux no system calls: NULL. Unused disk slots (`--`) become devices named by their place. Impossible values
+(`-268`, 19 digits) are NULL with a note. Known gaps: HP-UX -n and -d, Solaris 11.4 -w, Linux -p and -m, AIX -l's
 physical volumes, macOS vm_stat; Tru64 is recognised and refused.
 """
 
@@ -111,7 +111,7 @@ _NUMBERS = re.compile(r"[ \t]*[0-9]+(?:[ \t]+-?[0-9][0-9.,]*){15,21}$")
 
 
 def claim(head: Head) -> Claim | None:
-    """By a line of column names, else by lists of -s and -d, else by rows of a known width whose shares make 100."""
+    """Claim by a line of column names, else by lists of -s and -d, else by rows of a known width whose shares add up to 100."""
     text = head.text
     if "Virtual Memory Statistics" in text and re.search(rf"(?m){TRU64}", text):
         return Claim(0.95, "the title of Tru64 vmstat", "tru64")
@@ -121,11 +121,11 @@ def claim(head: Head) -> Claim | None:
         assert match is not None
         words = re.sub(LEAD, "", match[0][:2000]).split()
         if words[0] in VOCABULARY - {"r", "swpd"}:
-            # A mail program broke the line of titles.
+            # A mail program wrapped the line of titles.
             above = text[text.rfind("\n", 0, max(begin - 1, 0)) + 1 : begin]
             words = [*above[:2000].split(), *words]
         if "epi" not in words:
-            # A flattened paste has its titles, and perhaps more, in front.
+            # A flattened paste may have other titles and text before its header.
             words = next((words[i:] for i in range(len(words)) if heading_length(words[i:])), words)
         length = heading_length(words) if "epi" not in words else len(words)
         if length >= 5 and {"r", "free", "fre", "swpd", "in", "cs"} & set(words):
@@ -155,7 +155,7 @@ def _by_rows(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run. `state`: header, number of samples, place in the run of the tool, last stamp, known clocks."""
+    """Read a run of blocks; `state`: header, number of samples, place in the run of the tool, last stamp, known clocks."""
     if state["variant"] == "tru64":
         return refuse(source, out, state)
     unit_kb = _unit(source.hints.command)
@@ -190,13 +190,13 @@ def _system(state: State) -> str:
 
 
 def _unit(command: str | None) -> float:
-    """What Linux -S counts memory in, in kB, from the command at the prompt."""
+    """Return the unit of memory that Linux -S uses, in kB, from the command at the prompt."""
     match = re.search(r"vmstat\b.*\s-\w*S ?([kKmM])\b", command or "")
     return {"k": 1000 / 1024, "K": 1.0, "m": 1e6 / 1024, "M": 1024.0}[match[1]] if match else 1.0
 
 
 def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
-    """Say of each line under which header, in which run of the tool and behind which stamp it stands."""
+    """Add to each line the header, the run of the tool and the stamp it stands under."""
     line = pl.col("line")
     named = (line.str.contains(US_SY_ID) | line.str.contains(SOLARIS_P)) & ~line.str.contains(VALUES)
     names = pl.when(named).then(line.str.replace(LEAD, "")).otherwise(line.str.extract(vmstat_totals.DISK_HEADING))
@@ -224,20 +224,20 @@ def _located(frame: pl.DataFrame, source: Source, state: State) -> pl.DataFrame:
     state["segment"], state["stamp"] = lines["segment"][-1], list(held.row(-1))
     year, month, day = (line.str.extract(STARTING, place).cast(pl.Int64, strict=False) for place in (3, 1, 2))
     days = grid.sparse(lines, line.str.starts_with("# Starting"), day_number(year, month, day))
-    told = state.get("day", [None, 0])
-    if told[0] is None and source.hints.date:
-        told = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
+    known_day = state.get("day", [None, 0])
+    if known_day[0] is None and source.hints.date:
+        known_day = [float(pl.Series([source.hints.date]).str.to_date().cast(pl.Int32, strict=False)[0]), 0]
     lines = lines.with_columns(days.alias("day"))
     lines = lines.with_columns(
-        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64, strict=False) + told[1],
-        day=pl.col("day").forward_fill().fill_null(pl.lit(told[0], pl.Float64)),
+        dated=pl.col("day").is_not_null().cum_sum().cast(pl.Int64, strict=False) + known_day[1],
+        day=pl.col("day").forward_fill().fill_null(pl.lit(known_day[0], pl.Float64)),
     )
     state["day"] = [lines["day"][-1], lines["dated"][-1]]
     return lines.drop("stamp", "zone", "stamp_kind").with_columns(held.with_columns(pl.col("zone").replace("", None)))
 
 
 def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Tables, state: State) -> pl.DataFrame:
-    """Give the rows under one header as numbers: columns of `vmstat`, `other N` for counters, `disk N`, and clocks."""
+    """Return the rows under one header as numbers: columns of `vmstat`, `other N` for counters, `disk N`, and clocks."""
     rows = _timed(rows, columns)
     names = list(columns.cells)
     plain, rows = whole_numbers.part(rows, names) if "hr:mi:se" not in names else (None, rows)
@@ -274,7 +274,7 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
     places |= {f"cpu {number}\t{what}": pl.col(n) for n, number, what in columns.each}
     at = {n: f"{i:03}" for i, n in enumerate(names)}
     others = {f"other {at[n]}\t{word}\t{unit or ''}": pl.col(n) for n, (word, unit) in columns.others.items()}
-    # NaN is "printed, but no such value": the device keeps its row, while NULL is a disk of another header.
+    # NaN means "printed, but no such value", so the device keeps its row; NULL means a disk of another header.
     disks = {f"disk {at[n]}\t{device}": pl.col(n).fill_null(float("nan")) for n, device in columns.disks.items()}
     end = pl.col("line_end") if "line_end" in fit.columns else pl.col("line_no")
     boot = None if columns.system == "aix" else heading is not None and state["variant"] != "exawatcher"
@@ -284,7 +284,7 @@ def _under(rows: pl.DataFrame, columns: Columns, heading: str | None, out: Table
 
 
 def _timed(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
-    """Take times off the lines: `-t` at the end, ExaWatcher and wrappers in front; adds `date` and `clock` (texts)."""
+    """Move times from the lines to `date` and `clock` (texts): `-t` prints them at the end, ExaWatcher and wrappers in front."""
     none = {n: pl.lit(None, pl.String) for n in ("date", "clock")}
     colon = rows["line"].str.contains(":", literal=True)
     if not colon.any():
@@ -293,19 +293,19 @@ def _timed(rows: pl.DataFrame, columns: Columns) -> pl.DataFrame:
     timed = rows.filter(colon)
     at_end = timed["line"].str.contains(_TAIL_TIME)
     for pattern, fields, some in (
-        (_TAIL_TIME, ["date", "clock", "said"], timed.filter(at_end)),
+        (_TAIL_TIME, ["date", "clock", "printed"], timed.filter(at_end)),
         (_LEAD_TIME, ["date", "clock"], timed.filter(~at_end)),
     ):
         groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
         some = some.with_columns(groups.alias("g"), line=pl.col("line").str.replace(pattern, "")).unnest("g")
-        said = pl.col("said") if "said" in fields else pl.lit(None, pl.String)
-        printed = pl.when(pl.col("clock").is_not_null()).then(pl.coalesce(said, pl.lit(columns.zone, pl.String)))
+        zone = pl.col("printed") if "printed" in fields else pl.lit(None, pl.String)
+        printed = pl.when(pl.col("clock").is_not_null()).then(pl.coalesce(zone, pl.lit(columns.zone, pl.String)))
         parts.append(some.with_columns(zone=pl.coalesce(printed, "zone")).select([*rows.columns, "date", "clock"]))
     return pl.concat(parts).sort("row")
 
 
 def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Make `t` of date, clock and stamp; a clock without a date counts from the known day, else from its midnight."""
+    """Compute `t` from date, clock and stamp; a clock without a date counts from the known day, else from its midnight."""
     if rows["clock"].null_count() == len(rows):
         return rows.with_columns(t=pl.col("stamp"))
     parts = pl.col("clock").str.extract_groups(r"^([0-9]+):([0-9]+):([0-9]+)$").struct.rename_fields(["h", "m", "s"])
@@ -322,7 +322,7 @@ def _clocks(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _headless(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Read rows above the first header by the number of their words, where their shares of CPU make 100."""
+    """Read rows above the first header by the number of their words, where their shares of CPU add up to 100."""
     rows = rows.filter(pl.col("line").str.contains(ROW))
     found = []
     counted = rows.with_columns(count=pl.col("line").str.count_matches(grid.WORD))
@@ -351,7 +351,7 @@ def _headless(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> 
 
 
 def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> list[pl.DataFrame]:
-    """Number the samples, put them on their clock, add them; give the rows for `iostat` and `counters`."""
+    """Number the samples, place them on their clock, write them; return the rows for `iostat` and `counters`."""
     partitions = pl.DataFrame()
     if "wpar" in rows.columns:
         host = pl.col("wpar").is_null() | (pl.col("wpar") == "System")
@@ -369,8 +369,8 @@ def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> l
     state["sample"], state["nth"] = rows["sample"][-1], [rows["segment"][-1], rows["nth"][-1]]
     rows = place(_clocks(rows, state), source, out, state)
     keys = ["row", "line_no", "line_end", "sample", "first", "t_local", "interval_s"]
-    own = [c for c in rows.columns if c in keys[1:] or c in schema("vmstat")]
-    out.add("vmstat", rows.select(own))
+    columns = [c for c in rows.columns if c in keys[1:] or c in schema("vmstat")]
+    out.add("vmstat", rows.select(columns))
     for_each = sorted({int(c.split("\t")[0][4:]) for c in rows.columns if c.startswith("cpu ")})
     shares = ("usr", "sys", "idle")
     cpus = [rows.select(*keys, cpu=pl.lit(n), **{s: pl.col(f"cpu {n}\t{s}") for s in shares}) for n in for_each]
@@ -384,7 +384,7 @@ def _samples(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> l
 
 
 def _long(rows: pl.DataFrame, others: list[str], keys: list[str]) -> pl.DataFrame:
-    """Columns without a place as rows of `counters`, in the order of the lines."""
+    """Return the columns that `vmstat` does not have as rows of `counters`, in the order of the lines."""
     long = rows.select(*keys, *others).unpivot(others, index=keys, variable_name="name")
     parts = pl.col("name").str.split("\t")
     long = long.sort("row", "name")
@@ -395,7 +395,7 @@ def _long(rows: pl.DataFrame, others: list[str], keys: list[str]) -> pl.DataFram
 def _rest(
     lines: pl.DataFrame, found: list[pl.DataFrame], tables: dict[str, list[pl.DataFrame]], out: Tables, state: State
 ) -> list[pl.DataFrame]:
-    """Account for what is no row: headers, titles, stamps, configuration, changes of state; give the lists of -s."""
+    """Account for lines that are not rows (headers, titles, stamps, configuration, state changes); return the lists of -s."""
     line = pl.col("line")
     rest = np.ones(len(lines), bool)
     for frame in [*found, *tables.get("iostat", [])]:
@@ -416,6 +416,6 @@ def _rest(
         out.add("logs", changed.select("line_no", text.alias("text"), pl.lit("tool").alias("source")))
     started = left.filter(line.str.contains(STARTING))
     if len(started):
-        said = "the date is read as month/day/year, as ExaWatcher prints it"
-        out.notes(started.select("line_no", pl.lit("remark").alias("kind"), pl.lit(said).alias("text")))
+        remark = "the date is read as month/day/year, as ExaWatcher prints it"
+        out.notes(started.select("line_no", pl.lit("remark").alias("kind"), pl.lit(remark).alias("text")))
     return vmstat_totals.totals(left.filter(vmstat_totals.is_total(line)), _system(state), state)

@@ -1,4 +1,4 @@
-r"""vmstat -n of HP-UX: memory and CPU as two tables, one row per sample and one per CPU.
+r"""vmstat -n of HP-UX: memory and CPU as two tables, one row for each sample and one for each CPU.
 
 Tool: HP-UX vmstat(1) -n, with or without an interval. Capture: `vmstat -n 5 12`.
 
@@ -14,9 +14,9 @@ Samples::
      1  0 99    0     0     0
      0  0 99
 
-Tables: vmstat (memory, paging, faults; r, b, w of the first CPU row), mpstat (usr, sys, idle, one row per CPU, numbered as they stand).
-Clock: interval. Traps: the first row of the CPU table has the processes of the whole host beside it; pages are 4 kB. Known gaps: at and de
-are read but not kept.
+Tables: vmstat (memory, paging, faults; r, b, w of the first CPU row), mpstat (usr, sys, idle, one row for each CPU, numbered in printed
+order). Clock: interval. Traps: the first row of the CPU table has the processes of the whole host beside it; pages are 4 kB. Known gaps:
+at and de are read but not stored.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ FORMAT = Format(
     man="vmstat(1)",
     example="vmstat -n 5 12",
     clocks=("interval", "wall-local"),
-    own=f"{TITLE}|{HEADING}",  # rows of a few numbers are anyone's
+    own=f"{TITLE}|{HEADING}",  # rows of a few numbers can be of any tool
     counters=(Counter(("sample",), ("sample",)),),
 )
 
 
 def claim(head: Head) -> Claim | None:
-    """By both headings: the shares of CPU stand in a table of their own."""
+    """Claim by both headings: the shares of CPU stand in a separate table."""
     if "avm" not in head.text or "procs" not in head.text:
         return None
     number = 0
@@ -68,7 +68,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the table that is open, the sample, its row of memory and the number of the CPU."""
+    """Read a run of blocks; `state` keeps the open table, the sample, its row of memory and the number of the CPU."""
     step = source.hints.interval_s
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
@@ -112,8 +112,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
 def _clock(line_no: int, t_local: float | None, sample: int, step: float | None) -> dict[str, Any]:
     if t_local is None and step is not None:
         t_local = (sample - 1) * step
-    told = {"line_no": line_no, "sample": sample, "first": sample == 1, "t_local": t_local}
-    return told | {"interval_s": step if sample > 1 else None}
+    times = {"line_no": line_no, "sample": sample, "first": sample == 1, "t_local": t_local}
+    return times | {"interval_s": step if sample > 1 else None}
 
 
 def _memory(words: list[float]) -> dict[str, float]:
@@ -124,7 +124,7 @@ def _memory(words: list[float]) -> dict[str, float]:
 
 
 def _closed(state: State) -> list[dict[str, Any]]:
-    """Give a row of memory whose CPU table never came."""
+    """Return a row of memory whose CPU table is missing."""
     row = state.pop("open", None)
     return [] if row is None else [row | {"line_end": row["line_no"]}]
 

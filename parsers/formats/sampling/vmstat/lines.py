@@ -1,4 +1,4 @@
-"""Lines of vmstat that are no plain rows: titles, configuration, state changes, and rows that were damaged."""
+"""Lines of vmstat that are not plain rows (titles, configuration, state changes), and the repair of damaged rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GROUP = (
     r"|^[ \t]*(?:VM|CPU)$"
 )
 GROUP_REST = r"^[ \t]*-*(?:swap|io|system|cpu)-*(?:[ \t]+-*(?:swap|io|system|cpu)-*)*$"
-"""What a mail program put on a line of its own."""
+"""The end of a group line that a mail program wrapped to a separate line."""
 
 STATE_CHANGE = r"^[ \t]*(?:<<(?:processors?|device|pset|State|CPU).*>>|State change)$"
 TRU64 = r"^[ \t]*Virtual Memory Statistics: \(pagesize = ?([0-9]+)\)"
@@ -32,13 +32,13 @@ _DATE_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}) ([0-9]{1,2}:[0-9]{2}:[0-9
 _NUMBERS = r"^[ \t]*(?:[A-Za-z][A-Za-z0-9_.-]*[ \t]+)?-?[0-9][0-9.,]*(?:[ \t]+(?:-?[0-9][0-9.,:]*|-))*$"
 WPAR = r"^[ \t]*([A-Za-z][A-Za-z0-9_.-]*)[ \t]+"
 _LINES = 2000
-"""So many damaged rows of a block are looked at one by one."""
+"""Maximum number of damaged rows of a block that are examined one by one."""
 
 
 def mended(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Put a small paste together again if its rows were flattened or wrapped; else give it back as it is.
+    """Repair a small paste whose rows were flattened or wrapped; return any other data frame unchanged.
 
-    Only rows whose shares of CPU make 100 are taken out of a stream of words.
+    Only rows whose shares of CPU add up to 100 are taken out of a stream of words.
     """
     texts = [(n, re.sub(r"\bhr[ \t]+mi[ \t]+se\b", "hr:mi:se", x)) for n, x in frame.iter_rows()]
     widths = {heading_length(x.split()) for _, x in texts}
@@ -68,7 +68,7 @@ def _fits(names: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def sizes(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Write FreeBSD's `524M` and `1.3G` of memory as kB, its `4.7K` of others as what is counted; one without suffix stays."""
+    """Convert FreeBSD's `524M` and `1.3G` of memory to kB and its `4.7K` of other columns to counts; other values stay."""
     factor = {"K": 1.0, "M": 1024.0, "G": 1048576.0, "T": 1073741824.0, "P": 1099511627776.0}
     scaled = {}
     for n in names:
@@ -82,19 +82,19 @@ def sizes(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
-    """Judge lines of numbers that have not the header's width; give those that can be read.
+    """Judge lines of numbers whose width differs from the header's; return those that can be read.
 
-    Solaris and BSD: a number with a blank inside makes a word too many. What stands left of the disks and the shares of
-    CPU, if they make 100, are anchored at both ends; the middle is NULL. AIX -@: a name in front is a partition.
+    Solaris and BSD: a blank inside a number makes a word too many. The columns left of the disks, and the shares of CPU if they add up
+    to 100, are anchored at both ends; the middle is NULL. AIX -@: a name in front is a partition.
     """
     names = list(columns.cells)
     lines = rows.filter(pl.col("line").str.contains(_NUMBERS))
-    kept = rows.clear()
+    partitions = rows.clear()
     if columns.system == "aix":
         named = lines.with_columns(wpar=pl.col("line").str.extract(WPAR), line=pl.col("line").str.replace(WPAR, " "))
         named = grid.cut(named.filter(pl.col("wpar").is_not_null()).drop(names), columns.cells)
-        kept = named.filter(pl.col(names[0]).is_not_null())
-        lines = lines.filter(~pl.col("row").is_in(kept["row"].implode()))
+        partitions = named.filter(pl.col(names[0]).is_not_null())
+        lines = lines.filter(~pl.col("row").is_in(partitions["row"].implode()))
     anchor = names.index("sr") + 1 if columns.system in ("solaris", "bsd") and "sr" in names else 0
     found = []
     damaged = []
@@ -112,26 +112,26 @@ def misfits(rows: pl.DataFrame, columns: Columns, out: Tables) -> pl.DataFrame:
         ):
             cells = [*words[:anchor], *[None] * middle, *shares]
             found.append(row | dict(zip(names, cells, strict=True)))
-            said = f"{len(words)} words under {len(names)} names: pages and shares of CPU are read, what stands between is not"
-            out.note(row["line_no"], row["line_no"], "repaired", said)
+            remark = f"{len(words)} words under {len(names)} names: pages and shares of CPU are read, what stands between is not"
+            out.note(row["line_no"], row["line_no"], "repaired", remark)
         elif len(words) > 2:
             damaged.append(row["line_no"])
-            said = "row is cut" if len(words) < len(names) else "row has words too many"
+            remark = "row is cut" if len(words) < len(names) else "row has words too many"
             out.note(
                 row["line_no"],
                 row["line_no"],
                 "damaged",
-                f"{said}: {len(words)} words under {len(names)} names: {row['line']}",
+                f"{remark}: {len(words)} words under {len(names)} names: {row['line']}",
             )
     out.account("damaged", damaged)
     if len(lines) > _LINES:
         rest = lines[_LINES:]["line_no"]
         out.account("damaged", rest)
-    return pl.concat([kept, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
+    return pl.concat([partitions, pl.DataFrame(found, schema=rows.schema, orient="row")], how="diagonal_relaxed")
 
 
 def refuse(source: Source, out: Tables, state: State) -> State:
-    """Of Tru64 only the page size is certain."""
+    """Refuse vmstat of Tru64: only its page size is certain."""
     text = "vmstat of Tru64 is not read: it mixes pages with K and M of unknown size, so its figures would be guesses"
     for block in source.blocks():
         page = pl.col("line").str.extract(TRU64)

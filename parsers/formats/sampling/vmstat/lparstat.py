@@ -1,4 +1,4 @@
-r"""Use of a partition by lparstat of AIX: one row per sample of the whole host.
+r"""lparstat of AIX, the use of a partition: one row for each sample of the whole host.
 
 Tool: lparstat, plain, -h, -m, with or without an interval, of dedicated, donating and shared partitions. Capture: `lparstat 5 12`.
 
@@ -11,9 +11,9 @@ Samples::
       3.6   4.3    0.0   92.1  0.03  14.0    0.9 1684423289 38026251
 
 Tables: vmstat (usr, sys, wa, idle, pc = physc, ec = %entc); counters (grp lparstat: lbusy, app, vcsw, phint, %nsp, %utcyc and all of -m);
-hosts (configuration line). Clock: interval, or the marks' wall clock. Traps: without an interval the row is since boot; `psize` is the number
-of cores in the pool, not a page size; a column that does not apply is `-`. Known gaps: -H (hypervisor calls), -E (rows of two halves), -t; -i is
-the kind hostinfo.
+hosts (configuration line). Clock: interval, or the wall clock of marks between samples. Traps: without an interval the row is since boot;
+`psize` is the number of cores in the pool, not a page size; a column that does not apply is `-`. Known gaps: -H (hypervisor calls), -E (rows
+of two halves), -t; the output of -i is of kind hostinfo.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SINCE_BOOT = re.compile(r"lparstat(?: +-[a-zA-Z]+)*$")
 
 
 def claim(head: Head) -> Claim | None:
-    """By a line of its column names."""
+    """Claim by a line of its column names."""
     text = head.text
     if "%user" not in text and "physb" not in text:
         return None
@@ -62,12 +62,12 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run. `state`: header, number of samples, last stamp, known clocks."""
+    """Read a run of blocks; `state`: header, number of samples, last stamp, known clocks."""
     for frame in grid.frames(source):
         lines = _located(frame.with_row_index("row"), state)
         found = [_under(rows, heading, out, state) for heading, rows in grid.tables(lines) if heading is not None]
         line = pl.col("line")
-        # The configuration is known by its row.
+        # The configuration line is accounted for by its row.
         out.read(lines.filter(pl.col("is_heading") | pl.col("is_stamp") | line.str.contains(RULE))["line_no"])
         out.add("hosts", aix_configuration.hosts(frame))
         full = [f for f in found if len(f)]
@@ -77,7 +77,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Say of each line under which header, in which run of the tool and behind which stamp it stands."""
+    """Add to each line the header, the run of the tool and the stamp it stands under."""
     line = pl.col("line")
     lines = grid.under(stamped(frame), line.str.extract(HEADING), state)
     is_stamp = pl.col("stamp").is_not_null()
@@ -97,13 +97,13 @@ def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> pl.DataFrame:
-    """Give the rows under one header as numbers under the names of the header."""
+    """Return the rows under one header as numbers under its column names."""
     names = grid.keys(heading)
     whole = grid.cut(rows.filter(pl.col("line").str.contains(ROW)), dict.fromkeys(names, grid.NUMBER_OR_NONE))
     left = whole.filter(pl.col(names[0]).is_null())
     out.account("damaged", left["line_no"])
-    said = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
-    out.notes(left.select("line_no", pl.lit("damaged").alias("kind"), said.alias("text")))
+    text = pl.concat_str(pl.lit(f"row has not the {len(names)} words of its header: "), "line")
+    out.notes(left.select("line_no", pl.lit("damaged").alias("kind"), text.alias("text")))
     fit = whole.filter(pl.col(names[0]).is_not_null())
     fit, notes = grid.implausible(grid.numbers(fit, names, state), names)
     if len(notes):
@@ -113,9 +113,9 @@ def _under(rows: pl.DataFrame, heading: str, out: Tables, state: State) -> pl.Da
 
 
 def _add(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Number the samples, put them on their clock and add the rows of both tables."""
+    """Number the samples, place them on their clock and write the rows of both tables."""
     command = source.hints.command or ""
-    # Only a prompt tells whether an interval was asked for.
+    # Only the command at a prompt shows whether an interval was requested.
     boot = True if _SINCE_BOOT.search(command) else False if "lparstat" in command else None
     samples = rows.select(
         "row", "line_no", "segment", "clock_kind", "zone", line_end="line_no", t="stamp"
@@ -127,14 +127,14 @@ def _add(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
     placed = place(samples, source, out, state)
     keys = ["line_no", "line_end", "sample", "first", "t_local", "interval_s"]
     cells = {c.removeprefix("cell "): c for c in rows.columns if c.startswith("cell ")}
-    told = rows.select("row", "shares", *cells.values()).join(
+    timed = rows.select("row", "shares", *cells.values()).join(
         placed.select("row", *keys), on="row", maintain_order="left"
     )
-    whole = told.filter("shares")
+    whole = timed.filter("shares")
     if len(whole):
         out.add("vmstat", whole.select(*keys, **{t: pl.col(cells[n]) for n, t in PLACES.items() if n in cells}))
     here = pl.when(pl.col("shares")).then(pl.col("name").is_in(list(PLACES))).otherwise(False)
-    long = told.rename({c: n for n, c in cells.items()}).unpivot(
+    long = timed.rename({c: n for n, c in cells.items()}).unpivot(
         list(cells), index=["row", "shares", *keys], variable_name="name"
     )
     order = {n: i for i, n in enumerate(cells)}

@@ -1,4 +1,4 @@
-"""What vmstat prints beside its table: sums since boot (-s, -v) and counters of disks (Linux -d)."""
+"""Lists that vmstat prints beside its table: sums since boot (-s, -v) and counters of disks (Linux -d)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KNOWN = (
 )
 TOTAL = rf"^[ \t]*({NUMBER})[ \t]+(?:(K)[ \t]+)?([A-Za-z%].*)$"
 _SAID = r"\((?:[^ )]+ ){3,}"
-"""No list puts so many words in brackets."""
+"""Three words or more in brackets, which no list prints: a person's remark."""
 
 _OF_MEMORY = (
     r"(?i)memory|\b(?:lruable|minperm|maxperm|numperm|numclient|maxclient|fsbuf|psbuf|pbuf|percentage|pinned|compressed"
@@ -36,7 +36,7 @@ _STAMP = r"[ \t]+([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[ 
 
 
 def listed(text: str) -> tuple[str, int] | None:
-    """Recognise a list of -s or -v in a head: its system and how many of its lines are sure."""
+    """Recognise a list of -s or -v in a head: return its system and the number of lines that are certain."""
     if not any(
         word in text for word in (" memory", " switches", " pages", " swap ins", " trans", " lookups", " interrupts")
     ):
@@ -52,14 +52,12 @@ def listed(text: str) -> tuple[str, int] | None:
 
 
 def is_total(line: pl.Expr) -> pl.Expr:
-    """Tell the lines `123 total memory` of -s and -v from words of a person that begin with a number."""
+    """Return which lines are `123 total memory` of -s and -v, and not words of a person that begin with a number."""
     return line.str.contains(TOTAL) & line.str.contains(_KNOWN) & ~line.str.contains(_SAID)
 
 
 def totals(lines: pl.DataFrame, system: str, state: State) -> list[pl.DataFrame]:
-    """Make rows of `counters` (grp vmstat_s or vmstat_v) of lines for which `is_total` holds; a name that comes again begins a
-    new sample.
-    """
+    """Return rows of `counters` (grp vmstat_s or vmstat_v) for lines that match `is_total`; a repeated name begins a new sample."""
     if lines.is_empty():
         return []
     parts = lines.with_columns(
@@ -90,10 +88,10 @@ def totals(lines: pl.DataFrame, system: str, state: State) -> list[pl.DataFrame]
 
 
 def disks(rows: pl.DataFrame, out: Tables, state: State) -> dict[str, list[pl.DataFrame]]:
-    """Make rows of what stands under the header of -d: `counters` since boot (grp disk), and `iostat`: requests in
-    service, and rates where two samples have stamps.
+    """Return rows for the lines under the header of -d: `counters` since boot (grp disk), and `iostat`.
 
-    A sector is 512 bytes. The sum of seconds in service is whole, so busy_pct is rough below a minute.
+    `iostat` has the I/O in service, and rates where two samples have stamps. A sector is 512 bytes. The sum of seconds in service is a
+    whole number, so busy_pct is rough below a minute.
     """
     stamp = pl.col("line").str.extract(_STAMP).str.replace("T", " ").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     rows = rows.with_columns(
@@ -170,7 +168,7 @@ def disks(rows: pl.DataFrame, out: Tables, state: State) -> dict[str, list[pl.Da
 
 
 def partitions(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of workload partitions go to `counters` under their own names: `vmstat` is of the whole host."""
+    """Return rows of workload partitions for `counters`, under their names: `vmstat` is of the whole host."""
     names = [c for c in rows.columns if c in schema("vmstat") or c.startswith("other ")]
     keys = ["row", "line_no", "line_end", "wpar"]
     names = [c for c in names if c not in keys]

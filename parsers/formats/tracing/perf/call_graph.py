@@ -1,7 +1,7 @@
-"""Call graphs of perf report: the lines under one row to chains with absolute shares.
+"""Parse the call graphs of perf report: turn the lines below one row into call chains with absolute shares.
 
-A tree is read line by line: its shape is in the columns of its marks, and where a page took the blanks away, in the number of
-`|` before a mark. Chains are given leaf first whatever the order of printing.
+A tree is read line by line. The column of a branch mark gives its depth; where a page collapsed the blanks, the number of
+`|` before the mark does. Chains are returned leaf first, whatever the order in which perf printed them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ OUTERMOST = re.compile(
 _ENTRY = re.compile(r"^(?:entry_SYSCALL|system_call|sysenter|asm_|el0t?_)")
 _BEHIND_ENTRY = re.compile(r"^(?:do_syscall|sys_|__x64_sys|__se_sys|x64_sys|exc_|sysvec_|el0_)")
 NEAR = 0.02
-"""Shares are printed with two digits."""
+"""Tolerance in percentage points when shares are compared: perf prints them with two digits."""
 
 
 @dataclass
 class Node:
-    """One branch: frames in the order of printing, share as printed, how deep it stands."""
+    """One branch of the tree: its symbols in printed order, its share as printed, its depth."""
 
     pct: float | None
     depth: int
@@ -39,7 +39,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """The chains under one row: (frames leaf first, absolute share of each, share of the chain)."""
+    """The call chains under one row, each as (symbols leaf first, absolute share of each symbol, share of the chain)."""
 
     chains: list[tuple[list[str], list[float | None], float | None]]
     fractal: bool | None
@@ -48,9 +48,9 @@ class Graph:
 
 
 def grow(lines: Iterable[str], pct: float | None) -> Node:
-    """Read the lines below a row; `pct` is the row's share."""
+    """Build the tree from the lines below a row; `pct` is the share of that row."""
     texts = [x for x in lines if not SPACING.match(x)]
-    # Where the author's page collapsed blanks, the number of bars tells the depth.
+    # Where a web page collapsed the blanks, the number of bars gives the depth.
     by_bars = not any("  " in x for x in texts)
     root = Node(pct, -1)
     top = root
@@ -66,8 +66,8 @@ def grow(lines: Iterable[str], pct: float | None) -> Node:
             continue
         depth = lead.count("|") if by_bars else len(lead)
         if branch:
-            own = by_bars and not lead.rstrip(" ").endswith("|")
-            last_child = own or (by_bars and lead.endswith(" "))
+            without_bar = by_bars and not lead.rstrip(" ").endswith("|")
+            last_child = without_bar or (by_bars and lead.endswith(" "))
             bound = depth + 1 if last_child else depth
             while top is not root and top.depth >= bound:
                 top = top.parent or root
@@ -82,7 +82,7 @@ def grow(lines: Iterable[str], pct: float | None) -> Node:
 
 
 def judge(root: Node) -> bool | None:
-    """Tell whether shares are of the parent (fractal: True) or of the total; None where both are possible."""
+    """Decide whether shares are of the parent (True: fractal) or of the total (False); None if both are possible."""
     queue = [root]
     for node in queue:
         queue += node.children
@@ -95,7 +95,7 @@ def judge(root: Node) -> bool | None:
 
 
 def _fits(root: Node) -> bool | None:
-    """Say False when children take the whole of a parent in absolute numbers, None if nothing speaks."""
+    """Return False if the absolute shares of some node's children add up to its own share, else None (undecided)."""
     queue = [root]
     for node in queue:
         queue += node.children
@@ -106,7 +106,7 @@ def _fits(root: Node) -> bool | None:
 
 
 def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None], float | None]]:
-    """Give each path to an end of the tree in the order of printing, with absolute shares."""
+    """Return each path from the root to an end of the tree, in printed order, with absolute shares."""
     found: list[tuple[list[str], list[float | None], float | None]] = []
     stack: list[tuple[Node, list[str], list[float | None], float | None]] = [(root, [], [], root.pct)]
     while stack:
@@ -118,14 +118,14 @@ def chains(root: Node, fractal: bool) -> list[tuple[list[str], list[float | None
         for child in reversed(node.children):
             share = child.pct
             if fractal:
-                # A fragment without its row keeps what is printed for the first branch: it is of an unknown whole.
+                # In a fragment without its row the whole is unknown, and so are the absolute shares.
                 share = None if absolute is None or child.pct is None else absolute * child.pct / 100
             stack.append((child, symbols, shares, share))
     return found
 
 
 def callers_first(paths: list[list[str]], symbol: str | None) -> bool | None:
-    """Tell the order of printing: True if the outermost caller comes first. None where nothing tells."""
+    """Decide the printed order of the chains: True if the outermost caller comes first, None if nothing shows it."""
     votes = 0
     for path in paths:
         for before, after in pairwise(path):
@@ -145,7 +145,7 @@ def callers_first(paths: list[list[str]], symbol: str | None) -> bool | None:
 
 
 def read(lines: list[str], pct: float | None, symbol: str | None, fractal: bool | None, first: bool | None) -> Graph:
-    """Read the tree (or folded chains) below one row. `fractal` and `first` are what earlier rows showed."""
+    """Parse the tree (or the folded chains) below one row; `fractal` and `first` are what earlier rows showed."""
     folded = [m for m in map(FOLDED.match, lines) if m]
     if folded:
         printed = [(m[2].split(";"), float(m[1])) for m in folded]

@@ -12,13 +12,14 @@ Samples::
     1889395.00 67.8% __ticket_spin_lock /usr/lib/debug/lib/modules/2.6.39/vmlinux
                 --11.27%--try_to_wake_up
 
-Tables: profile_meta (one row an event or screen), profile_symbols (one row a printed row), profile_stacks (one row for each
-end of a call graph; unit pct, weight its share), counters (grp perf_report: event count, lost samples). Clock: none.
-Traps: shares of several events are never to be added; with --children `pct` holds Children, which overlap: rank by
-`self_pct`. A share in a call graph is of the total (graph) or of its parent (fractal, the old default); what is stored is
-of the total. Counts such as `27K` are rounded and not stored. `+` before a share is a fold mark. The order of a chain
-(hot symbol or main first) is found by entry points, and stored leaf first. A row may lack its symbol because a page wrapped it.
-With more than 16,000 lines between two blank ones a call graph is cut there.
+Tables: profile_meta (one row for each event or screen), profile_symbols (one row for each printed row), profile_stacks (one row
+for each end of a call graph; unit pct, the weight is its share), counters (grp perf_report: event count, lost samples). Clock: none.
+Traps: never add shares of several events. With --children, `pct` holds the column Children, whose values overlap: rank by
+`self_pct`. A share in a call graph is of the total (graph) or of its parent (fractal, the old default); the stored share is
+always of the total. Counts such as `27K` are rounded and not stored. `+` before a share is a fold mark of the text interface.
+The order of a chain (hot symbol first or main first) is recognised by entry points; chains are stored leaf first. A row may
+lack its symbol because a page wrapped the line.
+A call graph with more than 16,000 lines between two blank lines is cut there.
 Known gaps: annotate, mem and c2c reports, --header lines beyond comments, IPC columns, hierarchy mode.
 """
 
@@ -40,7 +41,7 @@ EVENT = r"^(?:# )?Samples: *([0-9]+[KMG]?)[ \t]+of events? '([^']*)'"
 HEADING = r"^#?[ \t]*(?:(?:Overhead|Children|Samples)[ \t;|,]+(?:\S.*)?(?:Symbol|Command|Shared|Self)|samples[ \t]+pcnt[ \t]+function)"
 FURNITURE = r"^#|^[ \t]*[-_.=]{5}[-_.= ]*$|^(?:Mapped keys:|Enter selection,)|^[ \t]+\[[a-zA-Z]{1,2}\][ \t]+\S.*(?:\([^()]*\)|\.)$"
 BELOW = r"^[ |]*--|^[ |]{2,}\S|^[ ]*\||^[0-9]{1,3}\.[0-9]+% \S|^[A-Za-z_][^ \t]*$"
-"""What stands below a row: branches, chains, folded chains, a symbol that was wrapped."""
+"""Lines that can stand below a row: branches, chains, folded chains, a symbol that was wrapped to the next line."""
 
 TREE = r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--|\|[ |]*$)"
 
@@ -66,7 +67,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the header, else by rows with a mark `[k]`, else by branches of a call graph."""
+    """Claim by the header, else by rows with a mark such as `[k]`, else by the branches of a call graph."""
     text = head.text
     if "%" not in text and "PerfTop:" not in text and "of event" not in text:
         return None
@@ -78,9 +79,9 @@ def claim(head: Head) -> Claim | None:
     old = "pcnt" in text and re.search(r"(?m)^[ \t]*samples[ \t]+pcnt[ \t]+function", text)
     if old:
         return Claim(0.9, "header of an old perf top", "top")
-    said = "of event" in text and re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
+    samples_line = "of event" in text and re.search(r"(?m)^(?:# )?Samples: *[0-9]+[KMG]?[ \t]+of events? '", text)
     rows = [x for x in head.lines if "%" in x and ("[k]" in x or "[.]" in x or "[g]" in x) and re.match(ROW, x)]
-    if said:
+    if samples_line:
         return Claim(0.95, f"samples of an event, {len(rows)} rows of share and symbol", "report")
     trees = sum(1 for x in head.lines if "-" in x and re.match(r"^[ |]*(?:---[ ]?[^- ]|--[ ]?[0-9]+\.[0-9]+%--)", x))
     bars = sum(1 for x in head.lines if "|" in x and re.match(r"^[ |]*\|", x))
@@ -102,7 +103,7 @@ def _middle(line: str) -> list[str]:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open row with its call graph, the event, screen and columns."""
+    """Read a run of blocks; `state` holds the open row with its call graph, the current event, screen and columns."""
     text = pl.col("line")
     row = text.str.contains(ROW) | text.str.contains(SEPARATED) | text.str.contains(OLD_ROW)
     begins = row | text.str.contains(FURNITURE) | text.str.contains(EVENT) | text.str.contains(SCREEN)
@@ -119,7 +120,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _shaped(lines: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Name the shape of each line, and the event, screen and columns that it stands under."""
+    """Add the shape of each line, and the event, screen and columns it stands under."""
     text = pl.col("line")
     tests = {
         "screen": text.str.contains(SCREEN),
@@ -149,7 +150,7 @@ def _shaped(lines: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
-    """Write what headers say: screens and events, counts of events, lost samples."""
+    """Write what the headers state: screens and events, event counts, lost samples."""
     text, is_ = pl.col("line"), pl.col("shape")
     headers = shaped.filter(is_.is_in(["screen", "event", "heading", "furniture"]))
     out.read(headers["line_no"])
@@ -157,10 +158,10 @@ def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
     def number(pattern: str, kind: pl.DataType) -> pl.Expr:
         return text.str.extract(pattern, 1).cast(kind)
 
-    told = headers.filter(pl.col("shape").is_in(["screen", "event"]))
+    titles = headers.filter(pl.col("shape").is_in(["screen", "event"]))
     out.add(
         "profile_meta",
-        told.select(
+        titles.select(
             "line_no",
             variant=pl.lit(state["variant"]),
             event=pl.coalesce(pl.when(is_ == "screen").then(text.str.extract(r"\[[0-9]*Hz ([^\],]+)", 1)), "event"),
@@ -169,13 +170,13 @@ def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
             kernel_pct=number(r"kernel:[ \t]*([0-9.]+)%", pl.Float64()),
             rate_hz=number(r"\[([0-9]+)Hz", pl.Float64()),
             ncpu=number(r"\(all, ([0-9]+) CPUs?\)", pl.Int64()),
-            # `27K` is rounded: not a count.
+            # `27K` is rounded, so it is not stored as a count.
             total_samples=pl.when(is_ == "event").then(
                 text.str.extract(r"Samples: *([0-9]+)(?:[ \t]|$)", 1).cast(pl.Float64)
             ),
         ),
     )
-    dropped = told.filter(text.str.contains(r"(?:lost|drop): [0-9]*[1-9]"))
+    dropped = titles.filter(text.str.contains(r"(?:lost|drop): [0-9]*[1-9]"))
     out.notes(
         dropped.select(
             "line_no",
@@ -204,12 +205,12 @@ def _meta(shaped: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _rows(shaped: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Write `profile_symbols`, group by group of equal columns, and give the rows for their call graphs."""
+    """Write `profile_symbols`, one group of equal columns at a time; return the rows for their call graphs."""
     groups = []
     rows = shaped.filter(pl.col("shape").is_in(["row", "separated", "old"]))
     plain = shaped.filter((pl.col("shape") == "plain") & pl.col("heading").is_not_null())
     if len(plain):
-        # A row without a symbol is one only where the columns say that there is none.
+        # A line without a symbol is a row only where the heading has no column Symbol.
         without = [h for h in plain["heading"].unique() if "Symbol" not in columns_of(h)]
         rows = pl.concat([rows, plain.filter(pl.col("heading").is_in(without))])
     for (heading, shape), group in rows.group_by("heading", "shape", maintain_order=True):
@@ -245,7 +246,7 @@ def _rows(shaped: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _wrapped(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Give a row its symbol from the next line, where a page wrapped it there."""
+    """Take a row's symbol from the next line where a page wrapped it there."""
     bare = rows.filter(pl.col("mark").is_not_null() & pl.col("symbol").is_null())["line_no"]
     following = shaped.filter(pl.col("shape").is_null()).select(
         line_no=pl.col("line_no") - 1, wrapped=pl.col("line").str.strip_chars()
@@ -277,7 +278,7 @@ def _graphs(shaped: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State)
         if not any(re.match(r"^[ |]*(?!--[a-z])---?[ ]?\S|^[0-9]+\.[0-9]+% \S", x) for x in texts):
             continue
         row = facts[int(str(number)) - 1] if int(str(number)) else {}
-        # With --children a row is often no leaf, so its symbol tells no order, and callers first is the default.
+        # With --children many rows are not leaves, so their symbol does not show the order; callers first is the default.
         nested = row.get("self_pct") is not None
         symbol, first_known = (None, True) if nested else (row.get("symbol"), None)
         graph = call_graph.read(

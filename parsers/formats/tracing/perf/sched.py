@@ -1,4 +1,4 @@
-r"""Scheduling and locks by perf: perf sched and perf lock of Linux.
+r"""Scheduling delays and lock waits by perf: perf sched and perf lock of Linux.
 
 Tools: perf 3.x to 6.x. Manuals: perf-sched(1), perf-lock(1). Capture: `perf sched record; perf sched latency`, `perf sched
 timehist`; `perf lock record; perf lock report`, `perf lock contention` (-b, -t, -l).
@@ -11,11 +11,12 @@ Samples::
              2    182.58 us    137.85 us     91.29 us     spinlock   rcu_core+0xc7
 
 Tables: counters (grp perf_sched: run, wait and delay of each task; item `task:pid`), locks (n, mean_ns, lock, caller; rate_ps where the
-seconds are known: a person's interval, or `sleep 10` in the command). Clock:
-boot-relative for timehist; latency has only the moment of the worst delay.
-Traps: delay is the time from runnable to running, wait the time asleep before. A row of timehist stands at the end of the run.
-`avg wait` of older versions is in nanoseconds without a unit. A file of perf sched map is named, with what makes lines of it. Known gaps: timehist -s tables,
-call chains of timehist, -w wake-up events.
+length of the recording is known: an interval that a person entered, or `sleep 10` in the command). Clock: boot-relative for timehist;
+latency prints only the moment of the worst delay.
+Traps: delay is the time from runnable to running, wait is the time asleep before. A row of timehist is printed at the end of the run.
+`avg wait` of older versions is in nanoseconds without a unit. A file of perf sched map is refused with
+the command that prints rows from the same recording.
+Known gaps: timehist -s tables, call chains of timehist, -w wake-up events.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ LATENCY = (
     r"^(?:\+[ \t])?[ \t]*(\S.*?):(\(?[0-9]+\)?)[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|[ \t]*avg:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*"
     r"\|[ \t]*max:?[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|(?:[ \t]*max (?:start|at):[ \t]*([0-9]+\.[0-9]+) s[ \t]*\|?.*)?$"
 )
-"""Task, process, run time, switches, mean and worst delay, when the worst began."""
+"""A row of perf sched latency: task, process, run time, switches, mean and worst delay, start of the worst delay."""
 
 TOTAL = r"^[ \t]*TOTAL:[ \t]*\|[ \t]*([0-9]+\.[0-9]+) ms[ \t]*\|[ \t]*([0-9]+)[ \t]*\|"
 LATENCY_HEAD = r"^(?:\+[ \t])?[ \t]*Task[ \t]*\|[ \t]*Runtime ms"
@@ -40,7 +41,7 @@ TIMEHIST = (
     r"^[ \t]*([0-9]+\.[0-9]{6})[ \t]+\[([0-9]{4})\][ \t]+(?:[.isI]+[ \t]+)?(\S.*?)(?:\[([0-9]+)(?:/([0-9]+))?\])?[ \t]+"
     r"([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)[ \t]+([0-9]+\.[0-9]+)(?:[ \t]+\S.*)?$"
 )
-"""Time, CPU, task, thread, process, wait, delay, run."""
+"""A row of perf sched timehist: time, CPU, task, thread, process, wait, delay, run."""
 
 TIMEHIST_HEAD = r"^[ \t]*time[ \t]+cpu[ \t]+.*task name|^[ \t]+\[tid/pid\][ \t]+\(msec\)"
 NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[ \t](?:ns|us|ms|s))?"
@@ -82,7 +83,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the headers, or by rows whose cells name themselves."""
+    """Claim by the headers, or by rows whose cells carry labels."""
     text = head.text
     if "contended" not in text and "[000" not in text and " ms |" not in text and "cpu" not in text[:4000]:
         return None
@@ -105,7 +106,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the heading of perf lock."""
+    """Read a run of blocks; `state` keeps the heading of perf lock."""
     read = _sched if state["variant"] == "sched" else _lock
     state["seconds"] = _seconds(source.hints)
     text = pl.col("line")
@@ -117,7 +118,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _seconds(hints: Hints) -> float | None:
-    """How long perf looked. Its tables do not say; the command does if it ran `sleep`."""
+    """Return the length of the recording in seconds: perf does not print it, but the command does if it ran `sleep`."""
     asleep = re.search(r"\bperf .*\bsleep +([0-9]+(?:\.[0-9]+)?)\b", hints.command or "")
     return hints.interval_s or (float(asleep[1]) if asleep else None)
 
@@ -151,7 +152,7 @@ def _sched(lines: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _long(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Give one counter for each of these columns, row by row."""
+    """Return one counter row for each of these columns, row by row."""
     keys = [c for c in ("line_no", "t_local", "item") if c in rows.columns]
     values = rows.select(*keys, *names).unpivot(names, index=keys, variable_name="name").drop_nulls("value")
     order = pl.col("name").replace_strict({n: i for i, n in enumerate(names)}, return_dtype=pl.Int64)
@@ -167,7 +168,7 @@ def _long(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def nanoseconds(text: pl.Expr) -> pl.Expr:
-    """Read `182.58 us` as nanoseconds; a number without a unit is in nanoseconds already."""
+    """Convert `182.58 us` to nanoseconds; a number without a unit is in nanoseconds already."""
     factor = (
         text.str.extract(r"(ns|us|ms|s)$", 1)
         .fill_null("ns")
@@ -228,7 +229,7 @@ def _contention(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
 
 
 def _report(rows: pl.DataFrame, heading: str) -> pl.DataFrame:
-    """Rows of `perf lock report`; older ones have no average, then it is total over contended."""
+    """Return `locks` rows of `perf lock report`; older versions print no average, so it is total over contended."""
     names = ["lock", "acquired", "n", "w1", "w2", "w3", "w4"]
     cells = rows.with_columns(pl.col("line").str.extract_groups(REPORT).struct.rename_fields(names).alias("g")).unnest(
         "g"

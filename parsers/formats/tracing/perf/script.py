@@ -1,7 +1,7 @@
 r"""Samples of perf: perf script of Linux.
 
-Tool: perf 2.6 to 6.x. Manual: perf-script(1). Capture: `perf record -F 99 -a -g -- sleep 30; perf script --header`. Read
-with or without CPU, time, period, thread, header, call chain (`-F` lists that keep comm, pid and event).
+Tool: perf 2.6 to 6.x. Manual: perf-script(1). Capture: `perf record -F 99 -a -g -- sleep 30; perf script --header`. Understood
+with or without CPU, time, period, thread, header and call chain (any `-F` list that keeps comm, pid and event).
 
 Samples::
 
@@ -11,12 +11,12 @@ Samples::
     noploop 21796 [001] 1410597.984841: instructions:              993 main (/root/noploop)
     java 19983 cycles:
 
-Tables: profile_stacks (one row a sample, weight 1, unit samples; the period has no column), profile_meta (one row an
+Tables: profile_stacks (one row for each sample, weight 1, unit samples; the period has no column), profile_meta (one row for each
 event), logs (the fields of a tracepoint; op is its name), hosts (from `# ========`). Clock: boot-relative; `captured on` is
-an instant of the wall clock, but not of which sample.
-Frames are symbols without offset; one without symbol keeps its object: `[unknown] (/usr/bin/python3.11)`.
-Traps: a program's name may hold blanks, colons and digits, so the head of a sample is found from its time or event on;
-right-aligned names begin with blanks as frames do; two events of one file are never to be added. A stack without its head (the file
+an instant of the wall clock, but perf does not state which sample it belongs to.
+Stack frames are stored as symbols without offset; a frame without a symbol keeps its object: `[unknown] (/usr/bin/python3.11)`.
+Traps: a program's name may contain blanks, colons and digits, so the head of a sample is recognised from its time or event;
+right-aligned names begin with blanks as stack frames do; never add two events of one file. A stack without its head (the file
 begins in the middle) has no weight and is not complete. `complete` is NULL for a stack at the very end of the file.
 Known gaps: branch stacks (`brstack`), source lines (`srcline`), `--per-event-dump`.
 """
@@ -35,21 +35,21 @@ from parsers.text.source import Head, Source
 from parsers.text.times import span_s
 
 FRAME = r"^[ \t]*([0-9a-f]{1,16})[ \t]+(\S.*?)(?:\+0x[0-9a-f]+)?(?:[ \t]+\(([^()]*(?:\([^()]*\))?[^()]*)\))?(?:[ \t]+\(inlined\))?$"
-"""Address, symbol, object. `(deleted)` may stand within the object's brackets."""
+"""A stack frame: address, symbol, object. `(deleted)` may stand within the object's parentheses."""
 
 USUAL_FRAME = r"^[ \t]*([0-9a-f]{1,16})[ \t]+([^ \t+()]+)(?:\+0x[0-9a-f]+)?[ \t]+\(([^()]*)\)$"
-"""Nine of ten frames: a pattern without choices is six times as fast as `FRAME`."""
+"""Pattern for nine of ten stack frames: without alternatives it is six times as fast as `FRAME`."""
 
 HEAD = (
     r"^[ \t]*(\S.*?)[ \t]+(-?[0-9]+)(?:/(-?[0-9]+))?[ \t]+(?:\[([0-9]{3,5})\][ \t]+(?:[.a-zA-Z][.a-zA-Z0-9]{3,5}[ \t]+)?)?"
     r"(?:([0-9]+\.[0-9]{6,9}):[ \t]+)?(?:([0-9]+)[ \t]+)?([A-Za-z][^ \t]*|[0-9a-z]+/[^ \t]*):(?:[ \t]+(.*))?$"
 )
-"""Program, process, thread, CPU, time, period, event, what follows."""
+"""The head of a sample: program, process, thread, CPU, time, period, event, rest of the line."""
 
 _HEAD_NAMES = ["comm", "pid", "lwp", "cpu", "time", "period", "event", "rest"]
 TIMED = r"[ \t][0-9]+\.[0-9]{6,9}:[ \t]+(?:[0-9]+[ \t]+)?[^ \t]+:(?:[ \t]|$)"
 UNTIMED = r"[0-9\]][ \t]+[a-z][A-Za-z0-9_:/.=,-]*:$"
-"""Tried from the end of a line, so that nearly all lines fail at once; `HEAD` proves the rest."""
+"""Possible head without a time; tried from the end of a line, so that nearly all lines fail at once. `HEAD` decides the rest."""
 
 COMMENT = r"^#"
 PLAIN_FRAME = r"^[ \t]*[0-9a-f]{1,16}[ \t]+\S.*\)$"
@@ -71,14 +71,14 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By heads of samples with time and event, or by heads without a time that stand over frames."""
+    """Claim by sample heads with time and event, or by heads without a time that stand above stack frames."""
     text = head.text
     if "(" not in text and ": " not in text and ":\n" not in text:
         return None
     first = head.lines[:1500]
     timed = [x for x in first if ":" in x and re.search(TIMED, x)] if head.shows(r"[0-9]\.[0-9]{6,9}:[ \t]") else []
     heads = [x for x in timed if re.match(HEAD, x)]
-    # Waits of perf trace print `comm/tid call(...)`; packets print no pid before the time.
+    # Calls of perf trace print `comm/tid call(...)`; packet dumps print no pid before the time.
     if len(heads) * 8 > len(timed) * 7 and heads:
         frames = sum(1 for x in first if x[:1] in "\t " and re.match(PLAIN_FRAME, x))
         inline = sum(1 for x in heads if re.search(r" [0-9a-f]{2,16} \S.*\)$", x))
@@ -100,12 +100,12 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` holds the open sample, the events seen and what the header said."""
+    """Read a run of blocks; `state` holds the open sample, the events seen and the values of the header."""
     text = pl.col("line")
     frame = text.str.contains(PLAIN_FRAME) | text.str.contains(BARE_FRAME)
     maybe = text.str.contains(TIMED) | text.str.contains(UNTIMED)
     begins = maybe & text.str.contains(HEAD)
-    # The cheap test first: most lines are frames, and a frame that looks like a head is rare.
+    # The cheap test first: most lines are stack frames, and a frame that looks like a head is rare.
     for lines, more in records(source, out, state, begins, frame | begins | text.str.contains(COMMENT)):
         shaped = _joined(lines.with_columns(frame=frame, maybe=maybe), out)
         fields = text.str.extract_groups(HEAD).struct.rename_fields(_HEAD_NAMES)
@@ -117,8 +117,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Put together frames that a terminal or mail wrapped: every frame ends with a bracket, so a line that does not end
-    with one and its next line that only closes it are one; so is an object's bracket alone on the next line.
+    """Join stack frames that a terminal or mail wrapped to two lines.
+
+    Every frame ends with a parenthesis, so a line that does not and a next line that only closes it belong together; so does an
+    object in parentheses alone on the next line.
     """
     text = pl.col("line")
     open_end = ~text.str.ends_with(")")
@@ -126,7 +128,7 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
     half = cut & (text.str.contains(r"\(|[ \t]\S+[ \t]*\S*\+0x") | text.shift(-1).str.contains(r"^[ \t]*\("))
     rest = text.str.ends_with(")") & ~pl.col("frame") & ~pl.col("maybe") & ~text.str.contains(COMMENT)
     tail = rest & half.shift(1).fill_null(False)
-    # Frames end with a bracket nearly always: what does not is looked at first.
+    # Nearly all frames end with a parenthesis: test the rare other case first.
     if not lines.filter(open_end).select(cut.any()).item() or not lines.select(tail.any()).item():
         return lines
     marked = lines.with_columns(tail=tail)
@@ -153,8 +155,8 @@ def _joined(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State, more: bool) -> None:
-    """Write one row for each sample, with the frames below its head up to a blank line or the next head."""
-    # A blank line ends a stack; frames behind it without a head of their own are a fragment.
+    """Write one row for each sample, with the stack frames below its head up to a blank line or the next head."""
+    # A blank line ends a stack; frames after it without a head are a fragment.
     blank = pl.col("line") == ""
     head = pl.col("line_no").is_in(heads["line_no"].implode()) if len(heads) else pl.lit(False)
     marked = lines.with_columns(head=head, blank=blank)
@@ -181,35 +183,35 @@ def _stacks(lines: pl.DataFrame, heads: pl.DataFrame, out: Tables, state: State,
     located = pl.when(pl.col("dso") != "[unknown]").then(pl.format("[unknown] ({})", "dso"))
     texts = frames.select(pl.coalesce(known, located, pl.lit("[unknown]"))).to_series()
     owner = rows["group"].search_sorted(frames["group"])
-    told = pl.col("event").is_not_null()
+    has_head = pl.col("event").is_not_null()
     pid = pl.col("pid").cast(pl.Int64, strict=False)
     rows = rows.select(
         line_no=pl.coalesce("line_no", "from"),
         line_end=pl.coalesce("to", "line_no"),
         t_local=pl.col("time").cast(pl.Float64),
         event="event",
-        weight=pl.when(told).then(1.0),
+        weight=pl.when(has_head).then(1.0),
         unit=pl.lit("samples"),
         pid=pid,
         lwp=pl.coalesce(pl.col("lwp").cast(pl.Int64, strict=False), pid),
         comm="comm",
         frames=nested(texts, owner, len(rows)),
         kernel=is_kernel(pl.col("dso")),
-        complete=pl.when(told)
+        complete=pl.when(has_head)
         .then(pl.when(pl.col("from").is_null()).then("ended").otherwise("closed"))
         .otherwise(False),
     ).with_columns(leaf=pl.col("frames").list.first())
     out.add("profile_stacks", rows)
-    torn = rows.filter(told & ~pl.col("complete")).head(20)
+    torn = rows.filter(has_head & ~pl.col("complete")).head(20)
     text = pl.lit("a line right below is not understood: the stack may go on in it")
     out.notes(torn.select("line_no", "line_end", kind=pl.lit("damaged"), text=text))
-    for line in rows.filter(~told)["line_no"].head(20):
+    for line in rows.filter(~has_head)["line_no"].head(20):
         out.note(line, line, "remark", "frames without the head of their sample: no weight, no event, no process")
     _meta(rows, out, state)
 
 
 def _cells(frames: pl.DataFrame) -> pl.DataFrame:
-    """Cut frames into address, symbol and object."""
+    """Split stack frames into address, symbol and object."""
     names = ["address", "symbol", "dso"]
     usual, other = (
         pl.col("line").str.extract_groups(p).struct.rename_fields(names).alias("g") for p in (USUAL_FRAME, FRAME)
@@ -219,26 +221,26 @@ def _cells(frames: pl.DataFrame) -> pl.DataFrame:
     if rest.is_empty():
         return cut
     rest = rest.drop(names).with_columns(other).unnest("g")
-    # In one piece: Polars 2.1 panics where a frame of few rows in several pieces is judged row by row.
+    # Rechunk: Polars 2.1 panics when a conditional runs on a small data frame in several chunks.
     return pl.concat([cut.filter(pl.col("symbol").is_not_null()), rest], rechunk=True).sort("line_no")
 
 
 def _inline(heads: pl.DataFrame) -> pl.DataFrame:
-    """Take the frame that stands behind the event where no call chain was recorded."""
+    """Return the frame that stands after the event where no call chain was recorded."""
     cells = pl.col("rest").str.extract_groups(FRAME).struct.rename_fields(["address", "symbol", "dso"])
     found = heads.filter(pl.col("rest").str.ends_with(")")).with_columns(cells.alias("g")).unnest("g")
     return found.filter(pl.col("dso").is_not_null()).select("line_no", "group", "ended", "symbol", "dso")
 
 
 def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
-    """Write a row of `profile_meta` for each event when it comes for the first time, and the clock of the samples."""
+    """Write a row of `profile_meta` at the first occurrence of each event, and report the clock of the samples."""
     seen: list[str] = state.setdefault("events", [])
     fresh = (
         rows.filter(~pl.col("event").is_in(seen)).drop_nulls("event").unique("event", keep="first", maintain_order=True)
     )
     if len(fresh):
         seen += fresh["event"].to_list()
-        # Files are put together: what counts is the header above the event, wherever the block was cut.
+        # A file may join several recordings: the header above the event counts, wherever the block was cut.
         heads: list[list[int]] = state.get("ncpus", [])
         above = [next((n for at, n in reversed(heads) if at < line), None) for line in fresh["line_no"]]
         ncpu = pl.Series("ncpu", above, dtype=pl.Int64)
@@ -251,22 +253,22 @@ def _meta(rows: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _header(lines: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read what `perf script --header` says of the host; other comment lines belong to it."""
+    """Read what `perf script --header` prints about the host; other comment lines belong to it."""
     comments = lines.filter(pl.col("line").str.contains(COMMENT))
     if comments.is_empty():
         return
     out.read(comments["line_no"])
-    # Each stretch of comments is a header of its own: files are put together.
+    # Each run of comment lines is a header of its own: a file may join several recordings.
     for header in comments.with_columns(block=(pl.col("line_no").diff() != 1).cum_sum()).partition_by("block"):
         _host(header, out, state)
 
 
 def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
-    said = comments.with_columns(
+    fields = comments.with_columns(
         pl.col("line").str.extract(r"^# ([a-z ]+?) *:", 1).alias("name"),
         pl.col("line").str.extract(r"^# [a-z ]+: (.*)$", 1).str.strip_chars().alias("value"),
     ).drop_nulls("value")
-    words = dict(said.select("name", "value").iter_rows())
+    words = dict(fields.select("name", "value").iter_rows())
     if "nrcpus online" in words and words["nrcpus online"].isdecimal():
         state["ncpu"] = int(words["nrcpus online"])
         state.setdefault("ncpus", []).append([int(comments["line_no"].item(0)), state["ncpu"]])
@@ -275,7 +277,7 @@ def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
     if "os release" in words:
         out.fact("os_release", words["os release"])
     if "captured on" in words:
-        line = int(said.filter(pl.col("name") == "captured on")["line_no"].item(0))
+        line = int(fields.filter(pl.col("name") == "captured on")["line_no"].item(0))
         out.note(
             line,
             line,
@@ -286,8 +288,8 @@ def _host(comments: pl.DataFrame, out: Tables, state: State) -> None:
         out.fact("os", "linux")
         memory = re.match(r"([0-9]+) kB$", words.get("total memory", ""))
         row = {
-            "line_no": [said["line_no"].item(0)],
-            "line_end": [said["line_no"].item(-1)],
+            "line_no": [fields["line_no"].item(0)],
+            "line_end": [fields["line_no"].item(-1)],
             "os": ["linux"],
             "os_release": [words.get("os release")],
             "model": [words.get("cpudesc")],

@@ -15,10 +15,10 @@ Samples::
 Tables: counters (grp perf_stat; with -I also `sample`, `interval_s` and `delta`; derived values after `#` are rows of grp
 perf_stat_metric; item = CPU, core or socket). Clock: trace-relative with -I (seconds since perf began, ends of intervals).
 Traps: `<not counted>` and `<not supported>` are NULL, not 0. A share in brackets, `(70.01%)` or `(scaled from 70.01%)`,
-means that the counter was not on all the time and the value is scaled: a note says so. `4,138,410,900` has thousands separators
-and `0,399472` a decimal comma: decided once from all numbers of a run, and what stays ambiguous is NULL with a note. With
--x the first line decides where its comma is also the separator.
-A second derived value has a line of its own: it is of the event above, or has a name (`tma_retiring`).
+means that the counter was active for that part of the time only and the value is scaled: a note states it. `4,138,410,900` has
+thousands separators and `0,399472` a decimal comma: this is decided once from all numbers of a run, and a value that stays ambiguous
+is NULL with a note. With -x the first line decides whether a comma in numbers is also the separator.
+A second derived value is printed on a line of its own: it belongs to the event above, or has a name (`tma_retiring`).
 Known gaps: --json, --topdown tables, metric-only.
 """
 
@@ -43,11 +43,13 @@ ROW = (
     rf"({EVENT})(?:[ \t]+\((msec|sec|ns|Joules)\))?(?:[ \t]+#[ \t]*(.*?))?"
     r"(?:[ \t]+\([ ]*\+-[ ]*([0-9.,]+)%[ ]*\))?(?:[ \t]+[(\[](?:scaled from )?([0-9.,]+)%[)\]])?$"
 )
-"""Time (-I), CPU or core, value, unit, event, unit behind it (before 4.16), derived text, spread (-r), share of the time counted."""
+"""A counter row: time (-I), CPU or core, value, unit, event, unit after the event (before 4.16), derived text, spread (-r), share of the
+time counted.
+"""
 
 NAMES = ["time", "item", "value", "unit", "name", "unit_behind", "metric", "spread", "share"]
 MORE = rf"^[ \t]{{10,}}(?:([0-9]+[.,][0-9]{{6,9}})[ \t]+)?(?:({ITEM})[ \t]+(?:[0-9]+[ \t]+)?)?(?:[A-Z][A-Za-z0-9_]*[ \t]+)?#[ \t]+({NUMBER}[ \t%].*)$"
-"""A line of its own for a second derived value: of the event above, or a metric by name, `TopdownL1  #  68.7 %  tma_backend_bound`."""
+"""A line with only a derived value: of the event above, or a named metric, `TopdownL1  #  68.7 %  tma_backend_bound`."""
 ENDED = r"^[ \t]*([0-9.,]+)(?:[ \t]*\+-[ \t]*[0-9.,]+)?[ \t]+seconds[ \t]+(time elapsed|user|sys)(?:[ \t]+\([ ]*\+-[ ]*[0-9.,]+%[ ]*\))?$"
 BANNER = r"^[ \t]*Performance counter stats for (.*?):?$"
 COLUMNS = r"^#[ \t]+time(?:[ \t]+\S+)*[ \t]+counts[ \t]+unit[ \t]+events$|^# started on "
@@ -56,7 +58,7 @@ FIELDS = (
     rf"([0-9]+(?:[.,][0-9]+)?|<not (?:counted|supported)>)([,;|:\t])([a-zA-Z%]*)[,;|:\t]([A-Za-z][A-Za-z0-9_./:=@-]*)"
     r"(?:[,;|:\t](?:[0-9.]+%[,;|:\t])?([0-9]+)[,;|:\t]([0-9]+[.,][0-9]+)(?:[,;|:\t](-?[0-9.,]*)[,;|:\t](.*))?)?[,;|:\t]*$"
 )
-"""-x: time, separator, item, value, separator, unit, event, run time, share, derived value and its unit."""
+"""A line of -x: time, separator, item, value, separator, unit, event, run time, share, derived value and its unit."""
 
 FORMAT = Format(
     kind="perf",
@@ -73,7 +75,7 @@ _EVENTS = ("task-clock", "cpu-clock", "context-switches", "page-faults", "cycles
 
 
 def claim(head: Head) -> Claim | None:
-    """By the banner, else by rows of -I or -x."""
+    """Claim by the banner, else by rows of -I or -x."""
     text = head.text
     if "Performance counter stats for" in text:
         return Claim(0.97, "banner of perf stat", "stat")
@@ -93,7 +95,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the number and time of the last sample (-I) and the decimal sign."""
+    """Read a run of blocks; `state` keeps the number and time of the last sample (-I) and the decimal sign."""
     text = pl.col("line")
     every = re.search(r"\bperf stat .*-I *([0-9]+)\b", source.hints.command or "")
     state["step"] = int(every[1]) / 1000 if every else None
@@ -115,15 +117,15 @@ def parse(source: Source, out: Tables, state: State) -> State:
         rows = rows.with_columns(unit=pl.coalesce("unit", "unit_behind"))
         more = _more(rows, state)
         rows = pl.concat([rows.drop_nulls("name"), _separated(fields, state)], how="diagonal").sort("line_no")
-        told = [rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), _metrics(more), ended]
-        found = pl.concat(told, how="diagonal_relaxed")
+        parts = [rows.with_columns(grp=pl.lit("perf_stat")), _metrics(rows), _metrics(more), ended]
+        found = pl.concat(parts, how="diagonal_relaxed")
         found = found.sort("line_no", maintain_order=True)
         _write(found, out, state)
     return state
 
 
 def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Give an output that lost its line ends one line for each counter again: each has a value, a name and `#`."""
+    """Split an output that lost its line ends into one line for each counter again: each has a value, a name and `#`."""
     flat = lines.filter(pl.col("line").str.contains("Performance counter stats for .*:.*#.*#"))
     if flat.is_empty():
         return lines
@@ -142,7 +144,7 @@ def _unfolded(lines: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _separated(rows: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Take apart lines of -x; a decimal comma beside the separator comma is told by the unit that follows a value."""
+    """Split lines of -x; the unit after a value shows which comma is a decimal comma and which the separator."""
     names = ["time", "sep", "item", "value", "sep2", "unit", "name", "ran", "share", "metric_value", "metric"]
     cells = rows.with_columns(pl.col("line").str.extract_groups(FIELDS).struct.rename_fields(names).alias("g")).unnest(
         "g"
@@ -154,12 +156,12 @@ def _separated(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _more(lines: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Give the lines that hold nothing but a derived value; `state` keeps the event they may belong to."""
+    """Return the lines that hold only a derived value; `state` keeps the event they may belong to."""
     names = ["time", "item", "metric"]
     shaped = lines.with_columns(
         pl.col("line").str.extract_groups(MORE).struct.rename_fields([f"more_{n}" for n in names]).alias("m")
     ).unnest("m")
-    own = pl.col("more_metric").str.extract(r"^[0-9.,]+ *%[ \t]+([a-z]+_[a-z0-9_]+)[ \t]*$")
+    metric_name = pl.col("more_metric").str.extract(r"^[0-9.,]+ *%[ \t]+([a-z]+_[a-z0-9_]+)[ \t]*$")
     shaped = shaped.with_columns(of=pl.col("name").forward_fill().fill_null(pl.lit(state.get("of"), pl.String)))
     if len(shaped):
         state["of"] = shaped["of"].item(-1)
@@ -167,15 +169,15 @@ def _more(lines: pl.DataFrame, state: State) -> pl.DataFrame:
         "line_no",
         time="more_time",
         item="more_item",
-        metric=pl.when(own.is_not_null())
+        metric=pl.when(metric_name.is_not_null())
         .then(pl.col("more_metric").str.extract(r"^([0-9.,]+ *%)"))
         .otherwise("more_metric"),
-        name=pl.coalesce(own, "of"),
+        name=pl.coalesce(metric_name, "of"),
     )
 
 
 def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
-    """Take what stands behind `#`: a value and what it is."""
+    """Return the derived values after `#`: the value and its description."""
     metric = pl.col("metric").str.strip_chars()
     split = rows.select(
         "line_no",
@@ -206,18 +208,18 @@ def _write(found: pl.DataFrame, out: Tables, state: State) -> None:
     is_time = pl.col("time").str.replace(",", ".", literal=True).cast(pl.Float64)
     rows = bare.with_columns(num=decimal("value", state["decimal"]), t_local=is_time)
     last, number = state.get("time", 0.0), state.get("sample", 0)
-    # Rows without a time, as those of a summary, may stand between.
+    # Rows without a time, such as those of a summary, may stand between.
     before = pl.col("t_local").forward_fill().shift(1).fill_null(last)
     marks = rows.select((pl.col("t_local") != before).fill_null(False).cum_sum()).to_series()
     timed = pl.col("t_local").is_not_null()
     rows = rows.with_columns(sample=pl.when(timed).then(marks.cast(pl.Int64, strict=False) + number))
     steps = rows.filter(timed).group_by("sample", maintain_order=True).agg(pl.col("t_local").first())
     fresh = (pl.col("t_local") - pl.col("t_local").shift(1).fill_null(last)).round(9)
-    fresh = pl.when(fresh < 0).then("t_local").otherwise(fresh)  # another perf has begun
-    # An excerpt begins with any interval; the first is counted from the start of perf only if -I does not say otherwise.
+    fresh = pl.when(fresh < 0).then("t_local").otherwise(fresh)  # the time fell: another perf began
+    # An excerpt may begin with any interval; the first one is counted from the start of perf unless -I gives the step.
     if number == 0 and state.get("step"):
         fresh = pl.when(fresh > 1.5 * state["step"]).then(state["step"]).otherwise(fresh)
-    # A sample that goes on from the block before keeps its interval.
+    # A sample that continues from the previous block keeps its interval.
     goes_on = pl.col("sample") == number
     steps = steps.with_columns(
         interval_s=pl.when(goes_on).then(pl.lit(state.get("interval"), pl.Float64)).otherwise(fresh)

@@ -1,7 +1,7 @@
-"""Rows of perf report and perf top to columns: share, samples, program, object, mark, symbol.
+"""Parse rows of perf report and perf top into columns: share, samples, program, object, mark, symbol.
 
-Every reader takes rows of one heading and gives line_no, event, frame, pct, self_pct, samples, comm, dso, mark, symbol (what
-it knows of them). Cells are found by the mark `[k]` before the symbol, by separators or by two blanks, never by position.
+Every reader takes rows of one heading and returns line_no, event, frame (the screen), pct, self_pct, samples, comm, dso, mark, symbol,
+as far as the row shows them. Cells are recognised by the mark `[k]` before the symbol, by separators or by two blanks, never by position.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN_ROW = rf"^[ \t]*(?:[+-][ \t]+)?({PCT})(?:[ \t]+({PCT}))?((?:[ \t]+[0-9]+)*
 
 
 def columns_of(heading: str | None) -> list[str]:
-    """Name the columns of a heading, in their order."""
+    """Return the column names of a heading, in their order."""
     return re.findall(
         r"Overhead(?: (?:sys|usr))?|Children|Self|Samples|Period|Pid:Command|Command|Shared Object|Symbol",
         heading or "",
@@ -29,11 +29,11 @@ def columns_of(heading: str | None) -> list[str]:
 
 
 def marked(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Rows with a mark of their mode (`[k]`) before the symbol: numbers, program and object before it."""
+    """Parse rows with a mode mark (`[k]`) before the symbol: numbers, program and object stand before the mark."""
     text = pl.col("line")
     two = text.str.extract(rf"^[ \t]*(?:[+-][ \t]+)?{PCT}[ \t]+({PCT})", 1)
     middle = pl.col("middle")
-    # Where blanks were collapsed the object is the last word: names of programs hold blanks more often.
+    # Where blanks were collapsed, the last word is the object: names of programs contain blanks more often.
     wide = middle.str.contains(r"[ \t]{2,}")
     order = [n for n in names if n in ("Command", "Shared Object")]
     first = (
@@ -72,7 +72,7 @@ def marked(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def _samples(names: list[str]) -> pl.Expr:
-    """Take the number of samples from the whole numbers before the texts (Samples and Period, as the heading has them)."""
+    """Return the sample count among the whole numbers before the texts (Samples and Period, in the order of the heading)."""
     listed = [n for n in names if n in ("Samples", "Period")]
     if "Samples" not in listed:
         return pl.lit(None, pl.Float64)
@@ -85,7 +85,7 @@ def _share(text: pl.Expr) -> pl.Expr:
 
 
 def plain(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Rows by program or object, without a symbol."""
+    """Parse rows by program or object, without a symbol."""
     cut = rows.with_columns(
         pl.col("line")
         .str.extract_groups(PLAIN_ROW)
@@ -114,7 +114,7 @@ def plain(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def separated(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Rows of `-t SEP`: cells stay padded, a mark stands before the symbol."""
+    """Parse rows of `-t SEP`: cells are padded, a mark stands before the symbol."""
     sign = pl.col("line").str.extract(SEPARATED, 2)
     names = names or ["Overhead", "Command", "Shared Object", "Symbol"]
     cells = pl.col("line").str.splitn(sign, len(names)).struct
@@ -139,7 +139,7 @@ def separated(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 def old(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Rows of perf top 2.6.3x: samples, share, function, object."""
+    """Parse rows of perf top 2.6.3x: samples, share, function, object."""
     cut = rows.with_columns(
         pl.col("line").str.extract_groups(OLD_ROW).struct.rename_fields(["samples", "pct", "symbol", "dso"]).alias("g")
     )
@@ -156,4 +156,4 @@ def old(rows: pl.DataFrame, names: list[str]) -> pl.DataFrame:
 
 
 CELLS = {"row": marked, "plain": plain, "separated": separated, "old": old}
-"""Readers by the shape of the row."""
+"""The reader for each shape of row."""

@@ -1,16 +1,16 @@
-r"""perf trace of Linux 4 to 6: system calls with their length, page faults, summary tables (-s).
+r"""perf trace of Linux 4 to 6: system calls with their duration, page faults, summary tables (-s).
 
 Manual: perf-trace(1). Capture: `perf trace -p PID -o FILE`, `perf trace -s -a sleep 10`. Understood: -p -a -T --comm -s -S -F, -o.
 
          ? (         ): ls/31362  ... [continued]: execve())                                           = 0
      0.636 ( 0.018 ms): ls/31362 access(filename: 0x38ef02a0, mode: R)                                 = -1 ENOENT (No such file or directory)
 
-Fills syscalls, open_calls (calls that others interrupted in the output: ` ...`), syscall_totals (-s).
+Fills syscalls, open_calls (calls whose line another thread's output interrupted: ` ...`), syscall_totals (-s).
 
-Traps. The first number is milliseconds from the first event to the call's START (on a continued line too); the number in parentheses is
-the call's length in milliseconds. `?` is a call that had begun before the trace. The number behind the comm is a thread. Strings are
-pointers unless the kernel gave them. With -T the stamps are the host's clock since boot.
-Known gaps: tracepoints beside calls (`sched:...`) and faults (-F) are notes; columns min, avg and stddev of -s have no place.
+Traps. The first number is milliseconds from the first event to the START of the call (on a continued line too); the number in parentheses
+is the duration of the call in milliseconds. `?` is a call that had begun before the trace. The number after the comm is a thread. Strings
+are printed as pointers unless the kernel supplied their text. With -T the stamps are the host's clock since boot.
+Known gaps: tracepoints among the calls (`sched:...`) and faults (-F) are notes; columns min, avg and stddev of -s have no column in the table.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ WORDS = r"^ Summary of events:$|^ +\(msec\) +\(msec\)|^ +-{5,}(?: +-{3,})+$"
 _CALL = re.compile(r" *(?:[0-9]+\.[0-9]{3}|\?) \( *(?:[0-9]+\.[0-9]{3} ms)? *\): \S.*\(")
 _TABLE = re.compile(f"{TITLES}|{TOTAL}|{THREAD}|{WORDS}")
 BOOT_S = 3600.0
-"""A first stamp beyond this is the host's clock (-T), not the time since the first event."""
+"""Seconds beyond which a first stamp is the host's clock since boot (-T), not the time since the first event."""
 
 
 def claim(head: Head) -> Claim | None:
-    """Look for lines `ms ( ms): comm/tid call(`, or for the titles of -s."""
+    """Claim by lines `ms ( ms): comm/tid call(`, or by the titles of -s."""
     if " ms): " not in head.text and not re.search(r"\( +\): ", head.text) and "stddev" not in head.text:
         return None
     found = sum(1 for x in head.lines if _CALL.match(x))
@@ -74,8 +74,8 @@ def _named(names: str) -> pl.Expr:
 
 
 def _arg_addr(names: arg.Names) -> pl.Expr:
-    given = arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1))
-    return pl.coalesce(given, names.choose((("shmat",), arg.address(RET_TEXT))))
+    printed = arg.address(ARGS.str.extract(r"(?:uaddr|start|addr|shmaddr): (0x[0-9a-f]+)", 1))
+    return pl.coalesce(printed, names.choose((("shmat",), arg.address(RET_TEXT))))
 
 
 _TEXT = ARGS.str.extract(r'(?:filename|pathname|path|name|oldname): "([^"]*)"', 1)
@@ -90,7 +90,7 @@ _SOME = {
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that one line says, from arguments with their names."""
+    """Add the columns that come from one line; arguments carry their names."""
     names = arg.Names(calls["name"].unique())
     calls = arg.add_columns(calls.with_columns_seq(arg.number(pl.col("val")).alias("ret")), names, _SOME)
     return calls.with_columns(
@@ -100,7 +100,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: what `FlatTrace` carries, calls that go on later, the thread of a table under way."""
+    """Read one run of blocks; state: what `FlatTrace` carries, calls that continue later, the thread of an open table."""
     trace = FlatTrace(out, state.get("trace", {}), fill)
     waiting: dict[str, list[Any]] = state.get("waiting", {})
     kind = state.get("clock")
@@ -124,7 +124,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         tid = pl.col("tid").str.to_integer(base=10, strict=False)
         events = calls.select(
             "line_no", tid.alias("pid"), tid.alias("lwp"), "comm", "name", "ret_text", "val", "err",
-            # `[continued]: execve())` shows no arguments: they stood on the line that was interrupted.
+            # `[continued]: execve())` shows no arguments: they stood on the interrupted line.
             pl.when(pl.col("continued").is_not_null()).then(None).otherwise(pl.col("rest").str.strip_suffix(pl.col("tail"))).alias("args"),
             start.alias("t"), (pl.col("length").cast(pl.Float64) / 1000).round(9).alias("elapsed"),
         )  # fmt: skip
@@ -147,7 +147,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _waits(later: pl.DataFrame, continued: pl.DataFrame, waiting: dict[str, list[Any]], out: Tables) -> None:
-    """Match calls that were interrupted in the output with the line on which they go on: the next of the same thread and name."""
+    """Match calls whose line was interrupted with the line that continues them: the next of the same thread and name."""
     begun = later.select(
         "line_no",
         "tid",
@@ -176,7 +176,7 @@ def _add_open(out: Tables, rows: list[list[Any]]) -> None:
 
 
 def _tables(rest: pl.DataFrame, out: Tables, thread: list[Any] | None) -> list[Any] | None:
-    """Read the tables of -s: each under a line with comm, thread and share."""
+    """Read the tables of -s: each stands under a line with comm, thread and share."""
     rows = []
     for line_no, line in rest.filter(pl.col("line").str.contains(f"{THREAD}|{TITLES}|{TOTAL}|{WORDS}")).iter_rows():
         if found := re.match(THREAD, line):

@@ -1,4 +1,4 @@
-"""Argument columns of calls as strace prints them: C strings, structures in braces, descriptors with paths (-y) and addresses (-yy)."""
+"""Parse call arguments as strace prints them: C strings, structures in braces, descriptors with paths (-y) and addresses (-yy)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN_PEER = r"^[0-9]+<[A-Za-z0-9]+:\[.*?->\[?([0-9a-fA-F.:]+?)\]?:([0-9]+)\]>"
 
 
 def decode(text: pl.Expr) -> pl.Expr:
-    r"""Decode a C string: newline, tab, return become themselves, other unprintable bytes `\xHH`.
+    r"""Decode a C string: newline, tab and return become themselves, other unprintable bytes `\xHH`.
 
     >>> pl.select(decode(pl.lit(r"caf\303\251 \"x\"\n"))).item()
     'caf\\xC3\\xA9 "x"\n'
@@ -37,7 +37,7 @@ def decode(text: pl.Expr) -> pl.Expr:
 
 
 def buffer() -> pl.Expr:
-    """Give the raw text of the buffer: the first string behind the descriptor."""
+    """Return the raw text of the buffer: the first string after the descriptor."""
     return ARGS.str.extract(r'^[^"]*?"((?:[^"\\]|\\.)*)"', 1)
 
 
@@ -79,10 +79,11 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
         ip = pl.coalesce(ARGS.str.extract(_V4, 2), ARGS.str.extract(_V6, 2))
         port = pl.coalesce(ARGS.str.extract(_V4, 1), ARGS.str.extract(_V6, 1))
         calls = calls.with_columns_seq(peer=pl.when(socket).then(pl.format("AF_INET name = {} port = {}", ip, port)))
-        # sendto and recvfrom name their own peer; nothing is inherited from them.
-        own = names.among(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
+        # sendto and recvfrom print their peer themselves; later calls do not inherit it.
+        names_peer = names.among(("sendto", "recvfrom", "sendmsg", "recvmsg")) & socket
         calls = calls.with_columns_seq(
-            direct_ip=pl.when(own).then(ip), direct_port=pl.when(own).then(port.str.to_integer(base=10, strict=False))
+            direct_ip=pl.when(names_peer).then(ip),
+            direct_port=pl.when(names_peer).then(port.str.to_integer(base=10, strict=False)),
         )
     if there["shown"]:
         named = {"direct_ip": ARGS.str.extract(_SHOWN_PEER, 1)}
@@ -102,7 +103,7 @@ SIGINFO = {
 
 
 def signal_rows(records: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of `signals` from records of kind signal and exit: `args` is the text between the marks."""
+    """Return rows of `signals` for records of kind signal and exit, whose `args` is the text between the marks."""
     text = pl.col("args")
     exited = text.str.extract(r"^exited with (-?[0-9]+)", 1)
     event = (

@@ -17,7 +17,7 @@ def groups(column: pl.Expr, pattern: str, fields: list[str]) -> pl.Expr:
 
 
 def results(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what stands behind the last parenthesis of `rest`: tail, ret_text, val, err, elapsed."""
+    """Add the columns of what follows the last parenthesis of `rest`: tail, ret_text, val, err, elapsed."""
     frame = frame.with_columns_seq(
         REST.str.extract(ANY_TAIL, 0).alias("tail"), groups(REST, ANY_TAIL, ["ret_text", "took"])
     ).unnest("groups")

@@ -1,10 +1,11 @@
-"""Completed calls of tracers that stamp a call's start or print its length: from events in file order to rows of `syscalls`.
+"""Turn events of a trace, in file order, into rows of `syscalls`, for tracers that stamp a call's start or print its duration.
 
-For strace, perf trace, dtruss and the truss of FreeBSD (Solaris stamps ends and prints no length: `truss_trace`). An event is a call or a
-signal of one thread. Threads do one thing at a time, so the events of a thread stand in order of their last lines.
+Used by strace, perf trace, dtruss and the truss of FreeBSD. (The truss of Solaris stamps ends and prints no duration: see
+`truss/state.py`.) An event is a call or a signal of one thread. A thread does one thing at a time, so its events stand in the order of
+their last lines.
 
-Columns of events: `EVENT`. `who` tells threads apart. `t` is seconds in the own clock (NULL = none), `domain` the clock it belongs to.
-`measured`: the tool printed `elapsed` itself; else it is the difference of two stamps of the file.
+The columns of events are `EVENT`. `who` identifies the thread. `t` is seconds in the trace's clock (NULL = no stamp), `domain` the clock
+domain. `measured` is true if the tool printed `elapsed` itself, false if it is the difference of two stamps of the file.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ EVENT = {
     "state": pl.String,
     "traced_f": pl.Boolean,
 }
-"""One row an event. `kind`: call, signal, exit (the thread's last). `stamp`: what `t` is, start or end."""
+"""Columns of events. `kind`: call, signal, exit (the thread's last). `stamp`: whether `t` is the start or the end of the call."""
 
 _LINKS = {"prev_line": pl.Int64, "prev_name": pl.String, "gap_s": pl.Float64, "emitted": pl.Boolean}
 _CARRIED = {**EVENT, **_LINKS}
 
 MAX_THREADS = 20_000
-"""The last event of so many threads is kept; who was seen first is forgotten first."""
+"""Maximum number of threads whose last event is carried to the next block; the thread seen first is dropped first."""
 
 _SYSCALLS: list[str | pl.Expr] = [
     "line_no", "line_end", pl.col("t").alias("t_local"), "seq", "pid", "lwp", "comm", "name", "args", "fd", "fd2", "path", "arg_id",
@@ -61,14 +62,14 @@ _SYSCALLS: list[str | pl.Expr] = [
 ]  # fmt: skip
 
 Fill = Callable[[pl.DataFrame], pl.DataFrame]
-"""Adds what one line says of its own: ret, ret2, fd, fd2, path, arg_id, sem_num, arg_addr, bytes, data, child_pid, and `peer`.
+"""Adds the columns that one line alone determines: ret, ret2, fd, fd2, path, arg_id, sem_num, arg_addr, bytes, data, child_pid, `peer`.
 
 `peer` is a text as `peers.PEER` has it; columns `direct_ip`, `direct_port`, if there, hold an address that the call itself shows.
 """
 
 
 class CallRows:
-    """What is carried from block to block: the last event of each thread, addresses of descriptors."""
+    """Makes rows of `syscalls` block by block; carries the last event of each thread and the addresses of descriptors."""
 
     def __init__(self, out: Tables, state: State, fill: Fill) -> None:
         self.out = out
@@ -80,9 +81,10 @@ class CallRows:
         return {"carried": [list(row) for row in self.carried.iter_rows()], "peers": self.peers}
 
     def add(self, events: pl.DataFrame, gaps: Longs, *, last: bool) -> None:
-        """Add the calls of `events` (sorted by line_end) as rows; what needs the thread's next event waits, unless this is the `last`.
+        """Add the calls of `events` (sorted by line_end) as rows.
 
-        `gaps`: lines, ascending, that stand for left-out ones.
+        A call that needs the thread's next event waits for it, unless this is the `last` block. `gaps`: lines, ascending, that mark
+        lines left out.
         """
         fresh = events.select_seq(list(EVENT)).with_columns_seq(
             pl.lit(False if c == "emitted" else None, t).alias(c) for c, t in _LINKS.items()
@@ -92,7 +94,7 @@ class CallRows:
         if both.is_empty():
             return
         old = pl.int_range(pl.len()) < len(self.carried)
-        # One walk over the threads for all that is needed of the neighbours.
+        # One pass over the threads finds all neighbours.
         beside = (rows_or_null(name, rows) for name, rows in zip("bn", neighbours(both["who"]), strict=True))
         both = both.with_columns_seq(old.alias("old"), *beside)
         before, behind = ({c: pl.col(c).gather(pl.col(x)) for c in ("line_no", "name", "t", "domain")} for x in "bn")
@@ -117,7 +119,7 @@ class CallRows:
             self._rows(where(gone, call & ~pl.col("ready") & ~pl.col("emitted")), gaps)
         ends = ends.with_columns_seq((pl.col("ready") | pl.col("emitted")).alias("emitted"))
         self.carried = ends.with_columns_seq(
-            # A row that has been given needs no text any more.
+            # A row that is written already needs no text any more.
             pl.when(~pl.col("emitted")).then(c).alias(c) for c in ("args", "ret_text", "val", "comm")
         ).select_seq(list(_CARRIED))  # fmt: skip
 
@@ -129,7 +131,7 @@ class CallRows:
         calls = calls.with_columns_seq(
             bound.alias("dur_hi_s"),
             pl.when(elapsed).then(pl.lit("elapsed")).when(bound.is_null()).then(pl.lit("none")).otherwise(pl.lit("gap")).alias("dur_kind"),
-            # The interval of dur_hi_s, in lines: within the call, up to the next event, or since the one before.
+            # The interval of dur_hi_s as lines: within the call, up to the next event, or since the previous one.
             pl.when(elapsed | ~starts).then("line_end").otherwise("next_line").alias("to"),
             pl.when(elapsed | starts).then("line_no").otherwise("prev_line").alias("from"),
         )  # fmt: skip
@@ -154,5 +156,5 @@ class CallRows:
                 pl.coalesce("direct_ip", "peer_ip").alias("peer_ip"),
                 pl.when(pl.col("direct_ip").is_null()).then("peer_port").otherwise("direct_port").alias("peer_port"),
             )
-        # Halves have strangers between them: these lines count for themselves.
+        # Lines of other threads stand between the two halves of a call: only the first and last line are counted.
         self.out.add("syscalls", calls.select_seq(_SYSCALLS), span="ends")

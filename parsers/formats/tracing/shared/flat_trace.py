@@ -1,4 +1,4 @@
-"""Traces whose every call stands on one line with its length: truss of FreeBSD, dtruss, perf trace. What their modules share."""
+"""Reading of traces in which every call stands on one line with its duration: truss of FreeBSD, dtruss, perf trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from parsers.text.times import span_s
 
 
 class FlatTrace:
-    """Numbers events, reports their clock, and lets `CallRows` make rows of them. `kind` is that of the clock domain, if there are stamps."""
+    """Numbers events, reports their clock domain and passes them to `CallRows`."""
 
     def __init__(self, out: Tables, state: State, fill: Fill) -> None:
         self.out = out
@@ -20,9 +20,10 @@ class FlatTrace:
         self.rows = CallRows(out, state.get("rows", {}), fill)
 
     def add(self, frame: pl.DataFrame, events: pl.DataFrame, **fixed: pl.Expr) -> pl.DataFrame:
-        """Take events of a frame, in file order, with any subset of the columns of `EVENT`; give them numbered.
+        """Number events, pass them to `CallRows` and return them.
 
-        `who` is made of pid and lwp; `fixed` are further columns as expressions.
+        `frame` holds the lines of the block, `events` any subset of the columns of `EVENT`, in file order. `who` is computed from pid
+        and lwp; `fixed` are further columns as expressions.
         """
         marks = frame.filter((pl.col("line").str.len_bytes() <= 40) & pl.col("line").str.contains(ELISION))[
             "line_no"
@@ -46,14 +47,14 @@ class FlatTrace:
         return numbered
 
     def domain(self, events: pl.DataFrame, kind: str) -> None:
-        """Report the clock of these events; without stamps there is none."""
+        """Report the clock domain of these events; `kind` is its kind, "none" if there are no stamps."""
         if events.is_empty():
             return
         begin, end = span_s(events["t"])
         self.out.domain(Domain(1, "none" if begin is None else kind, None, None, begin, end, [line_span(events)]))
 
     def state(self, *, last: bool) -> State:
-        """End a run; with `last` what waited for a next event is given."""
+        """End a run and return the state; with `last`, write the calls that still wait for a next event."""
         if last:
             self.rows.add(pl.DataFrame(schema=EVENT), np.zeros(0, np.int64), last=True)
         return {"seq": self.seq, "rows": self.rows.state()}

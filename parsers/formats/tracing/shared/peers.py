@@ -11,15 +11,15 @@ from parsers.text.inline_polars import without
 PEER = r"^AF_INET6?[\t ]+(?:name|to|from) = ([0-9A-Fa-f.:]+)[\t ]+port = ([0-9]+)"
 
 MAX_PROCESSES = 5000
-"""Addresses are kept for so many processes whose end was not seen."""
+"""Maximum number of processes whose descriptor addresses are kept while their end was not seen."""
 
 
 def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.DataFrame:
-    """Add `peer_ip`, `peer_port`: the address a detail line gives, inherited by later calls on that descriptor of that process.
+    """Add `peer_ip`, `peer_port`: the address of a detail line, inherited by later calls on that descriptor of that process.
 
-    accept gives the peer of its result, connect and getpeername of their descriptor; getsockname prints the own address: not a peer.
-    close and a new descriptor of the same number forget it, a child inherits all. `known` (process -> descriptor -> address) is carried
-    and changed. `calls` in order of time.
+    accept sets the peer of its result, connect and getpeername that of their descriptor; getsockname prints the local address, which is no
+    peer. close and a new descriptor of the same number remove the peer; a child inherits all. `known` (process -> descriptor -> address) is
+    carried and changed. `calls` are in order of time.
     """
     empty = [pl.lit(None, pl.String).alias("peer_ip"), pl.lit(None, pl.Int64).alias("peer_port")]
     if not known and calls["peer"].null_count() == len(calls):
@@ -56,7 +56,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
                 changes.extend((row, heir, int(f), a, b) for f, (a, b) in inherited.items())
             continue
         if lost is not None and own.pop(str(lost), []):
-            # A close still speaks to its peer; whatever makes a new descriptor of that number does not.
+            # The close itself still belongs to its peer; a call that makes a new descriptor of that number does not.
             changes.append((row + 1 if name == "close" else row, pid, lost, None, None))
         if fd is not None and ip is not None:
             own[str(fd)] = [ip, port]
@@ -65,7 +65,7 @@ def peers(calls: pl.DataFrame, known: dict[str, dict[str, list[Any]]]) -> pl.Dat
         known.pop(str(pid), None)
     for pid in [p for p, fds in known.items() if not fds]:
         del known[pid]
-    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # a small state: who was met first is forgotten first
+    for pid in list(known)[: max(0, len(known) - MAX_PROCESSES)]:  # keep the state small: drop the oldest first
         del known[pid]
     schema = {"row": pl.Int64, "pid": pl.Int64, "at": pl.Int64, "peer_ip": pl.String, "peer_port": pl.Int64}
     table = pl.DataFrame(changes, schema=schema, orient="row").with_columns_seq(pl.col("pid").fill_null(-1)).sort("row")

@@ -1,14 +1,15 @@
-"""Time in a system-call trace: which lines share a clock, in which order, and how long ago the thread's previous event was.
+"""Derive clock domains, event order and intervals of a system-call trace (truss) from its stamps.
 
-Words. A *stretch* is a run of lines whose stamps can stand as they are: a fall of the stamp within one LWP, a new base line, another
-number of stamps, or a fall behind a separator (blank line, prose, gap mark) begins a new one. Stretches that can be sorted into one
-line without contradiction and that something ties (a fork edge, a pipe token, the same base line) form one *domain*; whatever else
-follows begins a new domain. A *seam* is where sorted events pass from one stretch to another.
+Terms. A *stretch* is a run of lines whose stamps are consistent as they stand. A new stretch begins where the stamp falls within one
+LWP, at a new base line, where the number of stamps changes, or where the stamp falls after a separator (blank line, prose, gap mark).
+Stretches that can be sorted onto one time line without contradiction and that something ties together (a fork edge, a pipe token, the
+same base line) form one clock *domain*; a stretch without such a tie begins a new domain. A *seam* is where sorted events pass from one
+stretch to another.
 
-`events` frames, one row per line that a thread printed, in file order: `line_no`, `pid`, `lwp` (Int64, NULL = not printed), `t` (end
-stamp in seconds, NULL = none), `delta` (the tool's own difference, NULL = none), `name`, `fresh` (nothing of this LWP can stand
-before: a returning child), `born` (process that this line shows to be created), `died` (its process ends here), `token` (pipe token),
-`base` (number of base lines so far), `n` (number of stamps).
+The data frames named `events` have one row for each line that a thread printed, in file order: `line_no`, `pid`, `lwp` (Int64, NULL = not
+printed), `t` (end stamp in seconds, NULL = none), `delta` (the difference that the tool printed, NULL = none), `name`, `fresh` (no event
+of this LWP can stand before: a returning child), `born` (process that this line shows to be created), `died` (its process ends here),
+`token` (pipe token), `base` (number of base lines so far), `n` (number of stamps).
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from parsers.text.inline_polars import neighbours, rows_or_null, without
 Longs = npt.NDArray[np.int64]
 
 ROUNDING_S = 0.00015
-"""Stamps of four decimals, each rounded on its own: a difference of two agrees with a printed one within this."""
+"""Tolerance in seconds for differences of stamps with four decimals, each of which was rounded separately."""
 
 TIE_S = 0.001
-"""Stamps of one event seen from two sides (fork and returning child, write and read of a token) agree within this."""
+"""Tolerance in seconds between two stamps of one event seen from two sides (fork and returning child, write and read of a token)."""
 
 MAX_STRETCHES = 200
-"""Above this many falls a trace is not sorted: each stretch is a domain of its own."""
+"""Maximum number of stretches that are sorted; above it each stretch becomes a domain of its own."""
 
 LWP = ("pid", "lwp")
 
 
 def with_before(events: pl.DataFrame) -> pl.DataFrame:
-    """Add `before`: the row of the LWP's previous stamped event; NULL if there is none, and for a line without a stamp."""
+    """Add `before`: the row of the LWP's previous stamped event; NULL if there is none or the line has no stamp."""
     stamped = np.flatnonzero(events["t"].is_not_null().to_numpy())
     before = np.full(len(events), -1)
     last, _ = neighbours(*(events[column].gather(stamped) for column in LWP))
@@ -48,14 +49,14 @@ def with_before(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def falls(events: pl.DataFrame) -> pl.DataFrame:
-    """Give the rows (`row`, `before`) at which a stamp is below the last stamp of the same LWP. `events` have `before`."""
+    """Return the rows (`row`, `before`) whose stamp is below the last stamp of the same LWP; `events` have `before`."""
     fallen = pl.col("t") < pl.col("t").gather(pl.col("before")) - ROUNDING_S
     return events.select_seq(pl.int_range(pl.len()).filter(fallen).alias("row"), pl.col("before").filter(fallen))
 
 
 @dataclass
 class Stretch:
-    """Rows [begin, end) of the events; what ties it to others: births, deaths, tokens, span of each process."""
+    """Rows [begin, end) of the events, with what can tie them to other stretches: births, deaths, tokens, span of each process."""
 
     begin: int
     end: int
@@ -70,7 +71,7 @@ class Stretch:
 
 
 def stretches(events: pl.DataFrame, separators: Longs) -> list[Stretch]:
-    """Cut events into stretches, in file order. `separators`: ascending lines that part the text (blank, prose, gap marks)."""
+    """Split events into stretches, in file order. `separators`: ascending numbers of lines that separate text (blank, prose, gap marks)."""
     rows = events.select_seq("line_no", "pid", "lwp", "t", "n", "base").rows()
     cuts = sorted(_cuts(rows, separators))
     parts = [Stretch(a, b, rows[a][5]) for a, b in pairwise([0, *cuts, len(rows)]) if b > a]
@@ -82,7 +83,7 @@ def stretches(events: pl.DataFrame, separators: Longs) -> list[Stretch]:
 
 
 def _cuts(rows: list[tuple[Any, ...]], separators: Longs) -> Iterator[int]:
-    """Give the row numbers at which a new stretch begins."""
+    """Yield the row numbers at which a new stretch begins."""
     last: dict[tuple[Any, Any], int] = {}
     seen_t: int | None = None  # last stamped row of this stretch
     for i, (line, pid, lwp, t, n, base) in enumerate(rows):
@@ -98,25 +99,25 @@ def _cuts(rows: list[tuple[Any, ...]], separators: Longs) -> Iterator[int]:
                 at = _deepest_fall(rows, before, i)
             if at is not None:
                 yield at
-                # What was seen between the cut and here belongs to the new stretch.
+                # Events between the cut and here belong to the new stretch.
                 last = {(rows[k][1], rows[k][2]): k for k in range(at, i) if rows[k][3] is not None}
         last[(pid, lwp)] = i
         seen_t = i
 
 
 def _parted(separators: Longs, line: int, until: int) -> bool:
-    """Say whether a separator stands between two lines."""
+    """Decide whether a separator stands between two lines."""
     return bool(np.searchsorted(separators, line) < np.searchsorted(separators, until))
 
 
 def _deepest_fall(rows: list[tuple[Any, ...]], begin: int, end: int) -> int:
-    """Give the row in (begin, end] where stamps of neighbouring lines fall most: there one stretch ends and the next begins."""
+    """Return the row in (begin, end] where the stamp falls most from one line to the next: the new stretch begins there."""
     stamped = [k for k in range(begin, end + 1) if rows[k][3] is not None]
     return max(pairwise(stamped), key=lambda pair: (rows[pair[0]][3] - rows[pair[1]][3], pair[1]))[1]
 
 
 def _describe(part: Stretch, events: pl.DataFrame) -> None:
-    """Note births, deaths, tokens and spans of a stretch."""
+    """Record births, deaths, tokens and spans of a stretch."""
     for pid, lwp, t, delta, fresh, born, died, token in events.rows():
         if t is None:
             continue
@@ -137,7 +138,7 @@ def _describe(part: Stretch, events: pl.DataFrame) -> None:
 
 
 def _tied(a: Stretch, b: Stretch, *, neighbours: bool) -> bool:
-    """Say whether something shows that two stretches are of one trace; `neighbours`: b follows a in the file."""
+    """Decide whether two stretches belong to one trace; `neighbours`: b follows a in the file."""
     if a.base and a.base == b.base:
         return True
     if any(abs(t - b.born[pid]) <= TIE_S for pid, t in a.born.items() if pid in b.born):
@@ -147,14 +148,14 @@ def _tied(a: Stretch, b: Stretch, *, neighbours: bool) -> bool:
             return True
     if any(abs(t - u) <= TIE_S for token, ts in a.tokens.items() for t in ts for u in b.tokens.get(token, ())):
         return True
-    # Behind a separator a fall between different LWPs has cut them; a thread that goes on in the next stretch ties.
+    # At a separator, a fall between different LWPs has cut the stretches; a thread that continues in the next stretch ties them.
     shared = a.lwps.keys() & b.lwps.keys()
     goes_on = all(b.lwps[key][0] >= a.lwps[key][1] - ROUNDING_S for key in shared)
     return neighbours and bool(shared) and goes_on and a.base == b.base
 
 
 def _contradict(a: Stretch, b: Stretch) -> bool:
-    """Say whether two stretches cannot stand on one line of time."""
+    """Decide whether two stretches cannot stand on one time line."""
     if any(abs(t - b.born[pid]) > TIE_S for pid, t in a.born.items() if pid in b.born):
         return True
     for x, y in ((a, b), (b, a)):
@@ -162,18 +163,18 @@ def _contradict(a: Stretch, b: Stretch) -> bool:
             return True
         if any(pid in y.pids and y.pids[pid][1] > t + TIE_S for pid, t in x.died.items()):
             return True
-        # The tool said that nothing of this LWP happened in there.
+        # The printed delta shows that the LWP had no event in this interval.
         for key, quiet in x.gaps.items():
             times = np.sort(np.array(y.times.get(key, ()), float))
             lo, hi = np.array(quiet, float).T
             if (np.searchsorted(times, lo + ROUNDING_S) < np.searchsorted(times, hi - ROUNDING_S)).any():
                 return True
-    # The same moments of the same thread twice: one excerpt pasted twice, not two excerpts.
+    # The same moments of the same thread twice: one excerpt was pasted twice; these are not two excerpts.
     return any(not set(a.times[key]).isdisjoint(b.times[key]) for key in a.times.keys() & b.times.keys())
 
 
 def domains(parts: list[Stretch]) -> list[list[int]]:
-    """Group stretches into domains: lists of stretch numbers, in the order of their first stretch."""
+    """Group stretches into clock domains: lists of stretch numbers, in the order of their first stretch."""
     if len(parts) > MAX_STRETCHES:
         return [[i] for i in range(len(parts))]
     groups: list[list[int]] = []
@@ -191,14 +192,14 @@ def domains(parts: list[Stretch]) -> list[list[int]]:
 
 
 def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]]) -> pl.DataFrame:
-    """Add `stretch`, `domain` (from 1), sort by domain and stamp, add `before`; without a stamp a line stays behind the one above it."""
+    """Add `stretch` and `domain` (from 1), sort by domain and stamp, add `before`; a line without a stamp stays after the one above it."""
     sizes = np.array([part.end - part.begin for part in parts], np.int64)
     domain_of = {k: number for number, group in enumerate(groups, 1) for k in group}
     stretch = np.repeat(np.arange(len(parts)), sizes)
     domain = np.repeat(np.array([domain_of[k] for k in range(len(parts))], np.int64), sizes)
     place = pl.col("t").forward_fill().backward_fill().over("stretch").alias("place")
     if len(groups) == len(parts):
-        place = pl.lit(0.0).alias("place")  # nothing to sort: file order, whatever the processes' stamps say
+        place = pl.lit(0.0).alias("place")  # nothing to sort: keep the file order whatever the stamps are
     return with_before(
         events.with_columns_seq(pl.Series("stretch", stretch), pl.Series("domain", domain))
         .with_columns_seq(place)
@@ -209,9 +210,9 @@ def arrange(events: pl.DataFrame, parts: list[Stretch], groups: list[list[int]])
 
 @dataclass(frozen=True)
 class Marks:
-    """Lines that speak against an unbroken interval: `gaps` say that lines are missing, `breaks` only that the text is no raw file.
+    """Lines that interrupt an interval: `gaps` show that lines are missing, `breaks` only that the text is not a raw trace file.
 
-    Both ascending. `raw_from`: the base line of an unedited trace file (NULL = a paste); behind it, without marks, nothing is missing.
+    Both are ascending. `raw_from`: the base line of an unedited trace file (NULL = a paste); after it nothing is missing except at marks.
     """
 
     gaps: Longs
@@ -220,7 +221,7 @@ class Marks:
 
 
 def _latest(marks: Longs, lines: pl.Series) -> pl.Expr:
-    """Give for each line the last mark above it, -1 if there is none."""
+    """Return for each line the last mark above it, -1 if there is none."""
     if not len(marks):
         return pl.lit(-1)
     padded = np.concatenate([np.array([-1], np.int64), marks])
@@ -228,11 +229,11 @@ def _latest(marks: Longs, lines: pl.Series) -> pl.Expr:
 
 
 def link(events: pl.DataFrame, marks: Marks) -> pl.DataFrame:
-    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to events in order of time, with `domain`, `stretch`, `before`.
+    """Add `prev_line`, `prev_name`, `gap_s`, `dur_hi_s`, `contiguous` to events in time order that have `domain`, `stretch`, `before`.
 
-    gap_s is the stamp minus that of the LWP's previous event, rounded to microseconds; NULL for a first event: of its LWP here, of a
-    returning child, of an LWP whose printed delta is its whole stamp. `dur_hi_s` bounds the call (user time included): the gap, or the
-    tool's own delta where that shows that lines between are missing here.
+    gap_s is the stamp minus that of the LWP's previous event, rounded to microseconds. It is NULL for a first event: the first of its LWP
+    here, the first of a returning child, or one whose printed delta equals its whole stamp. `dur_hi_s` is an upper bound of the call's
+    duration (user time included): the gap, or the printed delta where that shows that lines are missing between the two events.
     """
     whole = (pl.col("delta") - pl.col("t")).abs() <= ROUNDING_S
     first = pl.col("fresh") | (whole & (pl.col("delta") > ROUNDING_S)).fill_null(False) | pl.col("t").is_null()

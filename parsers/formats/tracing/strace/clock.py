@@ -1,8 +1,9 @@
-"""Time of an strace: stamps of day or epoch, midnight, differences alone, and where a clock domain ends.
+"""Compute the time of strace records: stamps (time of day or epoch), midnight, differences alone, and where a clock domain ends.
 
 One strace writes all lines of a file, so stamps rise from line to line whatever the thread. A time of day that falls by more than twelve
 hours is the next day; another fall is a clock that was set back or another excerpt, and begins a new domain. Differences (-r) count from
-the line before, whatever its thread: alone, their running sum is the time, and behind a mark of elision a new domain begins.
+the previous line, whatever its thread. Where they are the only stamps, their running sum is the time, and a mark of elision begins a new
+domain.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from parsers.text.times import span_s
 
 DAY, HALF = 86400.0, 43200.0
 FALL_S = 0.001
-"""Lines may stand out of order by so much."""
+"""Maximum fall of the stamp in seconds that counts as lines out of order, not as a new domain."""
 MAX_DOMAINS = 1000
 
 
@@ -73,7 +74,7 @@ class Clock:
         return stamped
 
     def _epoch(self, records: pl.DataFrame) -> pl.Series:
-        """Give seconds since the first whole second of the file: nanoseconds survive that, but not since 1970."""
+        """Return seconds since the first whole second of the file: a float keeps nanoseconds there, but not since 1970."""
         parts = records["epoch"].str.splitn(".", 2).struct.unnest()
         whole = parts["field_0"].cast(pl.Int64, strict=False)
         if self.state["base"] is None:
@@ -83,14 +84,14 @@ class Clock:
         return since + behind.fill_null(0.0)
 
     def _days(self, t: np.ndarray[Any, np.dtype[np.float64]], lines: Longs) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Count midnights: a fall by more than half a day is the next day, a rise by as much a line of the day before."""
+        """Count midnights: a fall by more than half a day is the next day, a rise by as much is a line of the previous day."""
         state = self.state
         last = t[0] if state["last"] is None else state["last"] - DAY * state["day"]
         steps = np.diff(t, prepend=last)
         turns = (steps < -HALF).astype(float)
         day: np.ndarray[Any, np.dtype[np.float64]] = np.cumsum(turns) + float(state["day"])
         late = np.flatnonzero(steps > HALF)
-        for i in late:  # written before midnight, printed behind it
+        for i in late:  # made before midnight, printed after it
             if day[i] > 0:
                 day[i:] -= 1
         for i in np.flatnonzero(turns):
@@ -114,12 +115,12 @@ class Clock:
             base = f"{day}T00:00:00" if day else None
             if not state["dated"]:
                 line = int(stamped["line_no"][0])
-                said = (
+                text = (
                     f"the date {day} was said, not printed"
                     if day
                     else "times of day without a date: the day is unknown"
                 )
-                self.out.note(line, line, "remark", said)
+                self.out.note(line, line, "remark", text)
                 state["dated"] = True
         domain = stamped["domain"].to_numpy()
         for number in np.unique(domain).tolist():
@@ -135,7 +136,7 @@ def _day(text: str | None) -> date | None:
 
 
 def _behind(gaps: Longs, lines: Longs, before: int | None) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Say for each line whether a mark of elision stands between it and the line before."""
+    """Return for each line whether a mark of elision stands between it and the previous line."""
     earlier = np.concatenate([[lines[0] if before is None else before], lines[:-1]])
     marked: np.ndarray[Any, np.dtype[np.bool_]] = np.searchsorted(gaps, lines) > np.searchsorted(gaps, earlier)
     return marked

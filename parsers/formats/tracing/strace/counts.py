@@ -1,8 +1,8 @@
-"""Summary tables of strace -c: which cell belongs to which column.
+"""Read summary tables of strace -c: assign each cell to its column.
 
--U changes the set of columns and their order, errors stay empty when 0, old versions leave usecs/call of the total empty: cells are told by
-the dash row's positions, and by their order only where a page has collapsed the blanks. Seconds are CPU time in the kernel unless -w was
-given; nothing in the table says which. Calls that never return are not counted.
+-U changes the set of columns and their order, errors stay empty when 0, old versions leave usecs/call of the total empty. So cells are
+assigned by the positions of the dash row, and by their order only where a page has collapsed the blanks. Seconds are CPU time in the
+kernel unless -w was used; nothing in the table shows which. Calls that never return are not counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"^\d+(?:[.,]\d+)?$")
 
 
 def is_header(text: str) -> bool:
-    """Say whether a line is the header of such a table.
+    """Decide whether a line is the header of such a table.
 
     >>> is_header("% time     seconds  usecs/call     calls    errors syscall"), is_header("syscall seconds calls errors")
     (True, False)
@@ -38,7 +38,7 @@ def is_header(text: str) -> bool:
 
 @dataclass
 class Counts:
-    """A table under way; JSON-able by `as_json`, so that it can cross a block border. `totals`: of the last complete table."""
+    """A table being read; `as_json` makes it JSON-able so that it can cross a block border. `totals`: of the last complete table."""
 
     titles: list[str] = field(default_factory=list)
     spans: list[list[int]] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Counts:
         return cls(**value) if value else cls()
 
     def take(self, line_no: int, text: str) -> bool:
-        """Take a line if it belongs to a table; say whether it did."""
+        """Take a line if it belongs to a table; return whether it did."""
         if is_header(text):
             self.titles = _TITLE.findall(text)
             self.spans = []
@@ -74,7 +74,7 @@ class Counts:
         row: dict[str, Any] = {k: float(v.replace(",", ".")) for k, v in values.items()}
         row |= {k: int(row[k]) for k in ("n", "errors") if k in row}
         row.setdefault("errors", 0)
-        # The longest is printed in seconds, as the sum is.
+        # The column `longest` is in seconds, like the sum.
         if name == "total":
             self.totals = {"calls": row.get("n", 0), "errors": row["errors"], "s": row.get("total_s", 0.0)}
             complete = sum(r["n"] for r in self.rows if r["complete"] is None) == row.get("n")
@@ -86,12 +86,12 @@ class Counts:
         return True
 
     def _cells(self, text: str) -> dict[str, str] | None:
-        """Give the cells by title; None if the line is no row of this table."""
+        """Return the cells by title; None if the line is not a row of this table."""
         tokens = [(found.group(), found.span()) for found in re.finditer(r"\S+", text)]
         if len(self.spans) == len(self.titles):
             placed: dict[str, str] = {}
             for token, (begin, end) in tokens:
-                # Numbers end where their column ends, the name begins where its column begins.
+                # A number ends where its column ends, the name begins where its column begins.
                 over = [
                     t
                     for t, (a, b) in zip(self.titles, self.spans, strict=True)
@@ -103,7 +103,7 @@ class Counts:
             else:
                 if _fits(placed):
                     return placed
-        # Collapsed blanks: only an empty errors cell, or in a total of an old version an empty usecs/call, can be missing.
+        # Blanks are collapsed: only an empty errors cell, or an empty usecs/call in a total of an old version, can be missing.
         words = [token for token, _ in tokens]
         left_out: tuple[tuple[str, ...], ...] = ((), ("errors",), ("usecs/call",), ("errors", "usecs/call"))
         found = [
@@ -114,13 +114,13 @@ class Counts:
             and _fits(placed := dict(zip(titles, words, strict=True)))
             and (placed["syscall"] == "total" or "usecs/call" not in out)
         ]
-        # A total that is one cell short: the one that agrees with the rows.
+        # A total that lacks one cell: take the reading that agrees with the rows.
         calls = str(sum(r["n"] for r in self.rows if r["complete"] is None))
         return next((p for p in found if p["syscall"] != "total" or p["calls"] == calls), found[0] if found else None)
 
 
 def _fits(cells: dict[str, str]) -> bool:
-    """Say whether cells are what their columns hold: numbers, whole where things are counted, and a name."""
+    """Decide whether cells fit their columns: numbers, whole numbers for counts, and a name."""
     name = cells.get("syscall", "")
     whole = all(cells[t].isdigit() for t in ("calls", "errors") if t in cells)
     numbers = all(_NUMBER.match(v) for t, v in cells.items() if t != "syscall")

@@ -1,4 +1,4 @@
-r"""strace 4.5 to 6.x: system calls, halves, signals, exits, stacks (-k), summary tables (-c, -C). Linux.
+r"""strace 4.5 to 6.x: system calls, split calls, signals, exits, stacks (-k), summary tables (-c, -C). Linux.
 
 Manual: strace(1). Capture: `strace -f -ttt -T -y -s 256 -o FILE -p PID`. Understood: -f -ff (process in the file's name) -t -tt -ttt
 --absolute-timestamps -r -T -i -n -k -y -yy -Y -x -xx -v -c -C -w -U -Z -z -e read= write= (dumps), with and without -o.
@@ -9,16 +9,16 @@ Manual: strace(1). Capture: `strace -f -ttt -T -y -s 256 -o FILE -p PID`. Unders
     --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=22461, si_uid=0, si_status=0, si_utime=0, si_stime=0} ---
     +++ exited with 3 +++
 
-Fills syscalls, open_calls (first halves; done_line is the line of the second), signals, syscall_totals, profile_stacks, logs (strace's own
-words). `lwp` is the printed number, `pid` the process that cloned it where the trace shows that, else the same number.
+Fills syscalls, open_calls (first halves; done_line is the line of the second half), signals, syscall_totals, profile_stacks, logs (messages
+of strace itself). `lwp` is the printed number, `pid` the process that cloned it where the trace shows that, else the same number.
 
 Traps. A stamp marks the ENTRY of a call, on a resumed line its return; -T is the time in the call, without it `dur_hi_s` reaches up to the
-thread's next event, user time included. -r counts from the line before, of whatever thread. -t has no date. On stderr the first process has
-no `[pid N]` while it is alone, and messages of strace or of the traced program stand in the middle of records: they are taken out. Seconds
-of -c are CPU time unless -w. With -Z or -z counts are not totals. Not split by byte range: halves cross borders.
-Known gaps: in a file above 8 MB bare lines before the first sign of their process keep no pid; --decode-fds=pidfd texts are not read;
-ltrace prints as strace does: it is refused by its calls of libraries, where a fourth of the calls are such; lines of strace inside a
-journal (`[    4.019227] strace[262]: [pid 323] ...`) are read as a log.
+thread's next event, user time included. -r counts from the previous line, of whatever thread. -t has no date. On stderr the first process
+has no `[pid N]` while it is alone, and messages of strace or of the traced program are printed into the middle of records: they are taken
+out. Seconds of -c are CPU time unless -w. With -Z or -z counts are not totals. Not split by byte range: halves cross borders.
+Known gaps: in a file above 8 MB bare lines before the first line that shows their process keep no pid; --decode-fds=pidfd texts are not
+read; ltrace prints as strace does: its output is refused by its library calls, where at least a fourth of the calls are such; lines of
+strace inside a journal (`[    4.019227] strace[262]: [pid 323] ...`) are read as a log.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ FORMAT = Format(
     ),
 )
 
-"""A whole part up to this size is held at once: its damage is repaired, its rows are in order of their last lines."""
-
 SAMPLE = 60
 
 _COUNT = re.compile(r"^[\t >|]*[0-9]{1,3}[.,][0-9]{2} +[0-9]+[.,][0-9]{6} .*[0-9] +[a-z_][a-z0-9_]*$")
@@ -68,7 +66,7 @@ _LIBRARY = re.compile(
     r"(?:^|[\t ])(?:SYS_[a-z]\w*|__\w+|_Z\w+|\w+(?:@|->)\w[\w.+-]*|[cm]alloc|realloc|free|str[a-z]+|mem(?:cpy|set|cmp|move|chr)|f?put[sc]|f?get[sc]"
     r"|v?[fs]n?printf|printf|f(?:open|close|read|write|flush|eof|error)|getenv|setlocale|errno)\("
 )
-"""Calls of a library, which ltrace prints as strace does; `SYS_brk` is how it names a system call."""
+"""Library calls, which ltrace prints as strace prints system calls; `SYS_brk` is ltrace's name of a system call."""
 _BELONGS = re.compile(rf"{STACK}|{DUMP}|(?:strace: )?Process [0-9]+ (?:attached|detached)")
 _FOREIGN = re.compile(
     r"Err#[0-9]+|ERR#[0-9]+ '|\(sleeping\.\.\.\)|Base time stamp:|argc[ :=]|0x(?:[0-9A-F]*[A-F][0-9A-F]*|[0-9A-F]{8})\b|^[\t ]*[0-9]*/[0-9]+:"
@@ -77,7 +75,7 @@ _FOREIGN = re.compile(
 
 
 def claim(head: Head) -> Claim | None:
-    """Let the first calls vote: signs of strace, signs of another tracer; a table of -c by its header."""
+    """Claim by a vote of the first calls (signs of strace against signs of other tracers), or by the header of a table of -c."""
     if not _QUICK.search(head.text):
         return None
     calls, signs, looked, others, library = 0, 0, 0, 0, 0
@@ -110,7 +108,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: shape, clock, open halves, the last event of each thread, held lines, threads and their process."""
+    """Read one run of blocks; state: shape, clock, open halves, the last event of each thread, held lines, threads and their process."""
     trace = Trace(source, out, {k: v for k, v in state.items() if k != "variant"})
     source.feed(trace)
     return {**trace.close(last=source.last), "variant": "linux"}

@@ -1,9 +1,9 @@
-"""Lines of an strace as columns: the patterns, and what each line is.
+"""Patterns for lines of strace, and the splitting of lines into the columns of records.
 
 A line is an optional `[pid N<comm>]` or `N<comm>`, a time of day or epoch (-t -tt -ttt), a difference (-r; `(+ 0.1)` beside a time), an
-instruction pointer (-i), a call's number (-n), and a body: a call, a half of one, a signal, an exit. Calls are cut by a head pattern from
-the left (up to the opening parenthesis) and a tail pattern from the right. `Shape.head` is a strict part of `ANY_HEAD`: the shape makes
-reading faster, never different. The tail has no quote in it, so what looks like a result within a string is none.
+instruction pointer (-i), a call's number (-n), and a body: a call, a half of one, a signal, an exit. Calls are matched by a head pattern
+from the left (up to the opening parenthesis) and a tail pattern from the right. `Shape.head` is a strict part of `ANY_HEAD`: the shape
+makes reading faster, never different. The tail contains no quote, so text inside a string that looks like a result does not match.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ EPOCH = r"[0-9]{9,11}(?:[.,][0-9]+)?"
 SINCE = r"(?:\(\+ *([0-9]{1,8}[.,][0-9]{3,9})\)|([0-9]{1,8}[.,][0-9]{3,9}))"
 POINTER = r"\[(?:[0-9a-f]{8,16}|\?{8,16}| *[0-9]{1,4}|0x[0-9a-f]+)\]"
 PREFIX = rf"[\t ]*{WHO}(?:({CLOCK})[\t ]+|({EPOCH})[\t ]+)?(?:{SINCE}[\t ]+)?(?:{POINTER}[\t ]+)*"
-"""Everything in front of a body; eight groups, `PREFIX_FIELDS`."""
+"""Everything before a body; its eight groups are `PREFIX_FIELDS`."""
 PREFIX_FIELDS = ["pid_a", "comm_a", "pid_b", "comm_b", "clock", "epoch", "since_a", "since_b"]
 
 ANY_HEAD = rf"^{PREFIX}({NAME})$"
 
 COMMON_TAIL = r"\)[\t ]*= (?:\?|-?[0-9]+|0x[0-9a-f]+)(?: E[A-Z0-9]+ \([^()\"]*\))?(?: <[0-9]+\.[0-9]+>)?$"
-"""Without groups: a match without captures takes a quarter of the time."""
+"""The common tails, without groups: a match without captures takes a quarter of the time."""
 UNFINISHED, DETACHED = " <unfinished ...>", " <detached ...>"
 
 RESUMED = rf"^{PREFIX}<\.\.\. ({NAME}) resumed>"
 SIGNAL = rf"^{PREFIX}(---|\+\+\+) (.*?) (?:---|\+\+\+)$"
 
 SHAPE_LINES = 400
-"""So many first lines vote on the shape."""
+"""Number of first lines that vote on the shape."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the first calls look like: who ("", bracket, bare), time ("", clock, epoch), a difference, a pointer; parts of a second."""
+    """The shape of the first calls: who ("", bracket, bare), time ("", clock, epoch), a difference, a pointer; parts of a second."""
 
     who: str
     time: str
@@ -53,7 +53,7 @@ class Shape:
     fine: bool = True
 
     def head(self) -> str:
-        """Give the head pattern of this shape: nothing optional, so that the one-pass matcher takes it."""
+        """Return the head pattern of this shape: it has no optional part, so that the one-pass matcher takes it."""
         who = {"": "()", "bracket": r"\[pid +([0-9]+)\][\t ]+", "bare": r"([0-9]{1,7})[\t ]+"}[self.who]
         time = {
             "": "()",
@@ -66,18 +66,18 @@ class Shape:
 
 
 _PARTS = LINE.str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("parts")
-"""A line parted at its first parenthesis; `rest` is NULL if there is none."""
+"""A line split at its first parenthesis; `rest` is NULL if there is none."""
 
 
 def _bared(frame: pl.DataFrame) -> pl.DataFrame:
-    """Take the parentheses off a difference beside a time of day (-r): they would be taken for the call's."""
+    """Remove the parentheses of a difference beside a time of day (-r): they would be taken for the call's."""
     if not frame["line"].str.contains("(+", literal=True).any():
         return frame
     return frame.with_columns_seq(LINE.str.replace(r"^([^(]*)\(\+ *([0-9]+[.,][0-9]+)\)", "${1}${2}"))
 
 
 def shape_of(lines: pl.Series) -> Shape | None:
-    """Find the commonest shape among the calls of the first lines; None if there are no calls."""
+    """Return the commonest shape among the calls of the first lines; None if there are no calls."""
     parts = _bared(lines.head(SHAPE_LINES).to_frame("line")).select_seq(_PARTS).unnest("parts")
     found = parts.with_columns_seq(groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     found = found.filter(pl.col("name").is_not_null() & REST.is_not_null())
@@ -118,7 +118,7 @@ RECORD = {
     "err": pl.String,
     "elapsed": pl.Float64,
 }
-"""One row a record. `kind`: full, open (its first half), resumed (the second), detached, signal, exit.
+"""Columns of records. `kind`: full, open (a call's first half), resumed (its second half), detached, signal, exit.
 
 A signal or exit has its text in `args`.
 """
@@ -127,7 +127,7 @@ _RECORDS = list(RECORD)
 
 
 def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tell records and other lines of a frame (line_no, line_end, pos, line) apart; both in file order."""
+    """Split a data frame (line_no, line_end, pos, line) into records and other lines; both in file order."""
     frame = _bared(frame.select_seq(*_KEYS, "line"))
     done = pl.DataFrame(schema=RECORD)
     if shape is not None:
@@ -143,7 +143,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> tuple[pl.DataFrame, pl.Data
 
 
 def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take whole calls and first halves of the commonest shape."""
+    """Split off whole calls and first halves of the commonest shape; return them and the other lines."""
     fields = ["pid", "stamp", "since", "name"]
     parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
     parts = parts.with_columns_seq(
@@ -179,7 +179,7 @@ def _calls(frame: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFram
 
 
 def _prefix() -> list[pl.Expr]:
-    """Turn the texts of a prefix into columns of a record."""
+    """Return expressions that turn the texts of a prefix into columns of a record."""
     return [
         pl.coalesce("pid_a", "pid_b").str.to_integer(base=10, strict=False).alias("tid"),
         pl.coalesce("comm_a", "comm_b").alias("comm"),
@@ -190,7 +190,7 @@ def _prefix() -> list[pl.Expr]:
 
 
 def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take calls and first halves of any shape."""
+    """Split off calls and first halves of any shape; return them and the other lines."""
     parts = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
     parts = parts.with_columns_seq(groups(FRONT, ANY_HEAD, [*PREFIX_FIELDS, "name"])).unnest("groups")
     parts = results(parts)
@@ -213,7 +213,7 @@ def _any_calls(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take second halves; `args` is what they add to the arguments."""
+    """Split off second halves, whose `args` is what they add to the arguments; return them and the other lines."""
     there = frame["line"].str.contains(" resumed>", literal=True)
     some = where(frame, there)
     if some.is_empty():
@@ -222,14 +222,14 @@ def _resumed(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     some = some.with_columns_seq(LINE.str.splitn(" resumed>", 2).struct.field("field_1").alias("rest"))
     some = results(some)
     mask = some.select_seq(pl.col("name").is_not_null() & TAIL.is_not_null()).to_series()
-    # A thread that dies in a call ends it with `<... read resumed> <unfinished ...>) = ?`.
+    # A thread that dies in a call prints `<... read resumed> <unfinished ...>) = ?`.
     text = REST.str.strip_suffix(TAIL).str.replace(" ?<unfinished \\.\\.\\.>$", "")
     rows = where(some, mask).with_columns_seq(pl.lit("resumed").alias("kind"), text.alias("args"), *_prefix())
     return rows.select_seq(_RECORDS), where(frame, ~spread(mask, there).fill_null(False))
 
 
 def _signals(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take signals, stops and exits."""
+    """Split off signals, stops and exits; return them and the other lines."""
     there = frame["line"].str.contains("(?:---|\\+\\+\\+)$")
     if not there.any():
         return pl.DataFrame(schema=RECORD), frame

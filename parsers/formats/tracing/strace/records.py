@@ -1,4 +1,4 @@
-"""What each line of an strace is beyond its records: the tool's own words, stacks, dumps, tables; and records torn by other writers."""
+"""Classify strace lines that are not plain records (messages, stacks, dumps, tables) and rejoin records torn by other writers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parsers.text.inline_polars import where
 from parsers.text.notes import ELISION
 
 _P = re.sub(r"(?<!\\)\((?!\?)", "(?:", sl.PREFIX)
-"""The prefix without groups."""
+"""`PREFIX` without groups."""
 
 START = re.compile(
     rf"^{_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>|--- SIG|--- stopped|\+\+\+ (?:exited|killed|superseded))"
@@ -30,7 +30,7 @@ BEHIND = re.compile(
     rf"(?={_P}(?:{sl.NAME}\(|<\.\.\. {sl.NAME} resumed>|--- SIG|\+\+\+ (?:exited|killed)))"
 )
 TWO_ROWS = rf"{RESULT}[\t ]+{_P}(?:{sl.NAME}\(|<\.\.\. )"
-"""A result followed by the beginning of another record: several on one line. Rust syntax."""
+"""A result followed by the beginning of another record: several records on one line. Rust syntax."""
 
 _MESSAGE = (
     r"(?:strace: )?Process ([0-9]+) (?:attached(?: \(waiting for parent\)|(?: with [0-9]+ threads)?(?: - interrupt to quit)?)|detached|resumed|suspended)|"
@@ -46,17 +46,17 @@ COMMAND = re.compile(r"(?:^|[#$%>][\t ]*|sudo |[\t ])strace[\t ]+(-.*)$")
 
 _INJECTED = re.compile(r'^([^"]*"((?:[^"\\]|\\.)*)"(?:\.\.\.)?, [0-9]+)([^0-9].*)$', re.S)
 MOST_LINES = 8
-"""A torn record goes on over at most so many lines."""
+"""Maximum number of lines over which a torn record continues."""
 
 
 def record_starts(text: str) -> list[int]:
-    """Give the places within a line where a further record begins: behind a result, a half, a signal."""
+    """Return the places within a line where a further record begins: after a result, a half or a signal."""
     return [found.end() for found in BEHIND.finditer(text)]
 
 
 GRAMMAR = traces.Grammar(
     start=START,
-    # A record that a message tears is put together without it, further down.
+    # A record that a message tears is not opened here: `_rejoin` below joins it without the message.
     opened=re.compile(rf"(?!.*(?:{_MESSAGE})$)(?:{OPENED.pattern}|^{_P}--- SIG)"),
     complete=COMPLETE,
     splits=record_starts,
@@ -72,9 +72,9 @@ GRAMMAR = traces.Grammar(
 
 @dataclass
 class Text:
-    """What the lines of a frame turned out to be. Lists hold line numbers where nothing else is said.
+    """The classified lines of a data frame. Lists hold line numbers unless stated otherwise.
 
-    `stacks`: line_no, line of stack lines; `tools`: the tool's own words (line_no, pid, text); `born`: processes they say were attached.
+    `stacks`: line_no, line of stack lines; `tools`: messages of strace (line_no, pid, text); `born`: processes they report as attached.
     """
 
     records: pl.DataFrame
@@ -89,8 +89,8 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
-    """Tell what each line of a frame (line_no, line_end, pos, line) is, which `strace_lines.cut` has cut up.
+def classify(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Counts, *, last: bool) -> Text:
+    """Classify each line of a data frame (line_no, line_end, pos, line) that `patterns.cut` has split into `cut`.
 
     `counts` takes lines of tables; `last`: the part ends here.
     """
@@ -108,7 +108,7 @@ def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Co
         text.unread.extend(left["line_no"])
     text.records = _uninjected(text.records, text)
     end = int(frame["line_end"][-1]) if last and len(frame) else 0
-    # What strace says when it lets go stands behind the call that it cuts.
+    # The message that strace prints when it detaches stands after the call that it cuts.
     for piece in reversed(others):
         if piece.line_end == end and _LEFT.match(piece.text):
             end = piece.line_no - 1
@@ -118,7 +118,7 @@ def tell(frame: pl.DataFrame, cut: tuple[pl.DataFrame, pl.DataFrame], counts: Co
 
 
 def _without_two(frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give back to the rest what looked like one call but holds several."""
+    """Move lines that look like one call but hold several records back to the rest."""
     args = pl.col("args")
     some = where(where(records, args.str.contains("= ", literal=True)), args.str.contains(r"\)[\t ]*= "))
     if some.is_empty():
@@ -132,9 +132,9 @@ def _without_two(frame: pl.DataFrame, records: pl.DataFrame, rest: pl.DataFrame)
 
 
 def _rejoin(pieces: list[traces.Piece], text: Text) -> tuple[list[traces.Piece], list[traces.Piece]]:
-    """Put records together that a message of strace or the traced program's own output has torn; give these and the other lines.
+    """Rejoin records torn by a message of strace or by the traced program's output; return them and the other lines.
 
-    A line that holds several records is cut as well.
+    A line that holds several records is split as well.
     """
     joined: list[traces.Piece] = []
     others: list[traces.Piece] = []
@@ -176,7 +176,7 @@ def _rejoin(pieces: list[traces.Piece], text: Text) -> tuple[list[traces.Piece],
 
 
 def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
-    """Take the program's own output out of the arguments of the write that printed it, where it is the buffer's text."""
+    """Remove the program's output from the arguments of the write that printed it, where it equals the buffer's text."""
     odd = (pl.col("name") == "write") & pl.col("args").str.contains(r'", [0-9]+[^0-9]')
     rows = records.select_seq(odd.fill_null(False).alias("odd"))["odd"]
     if not rows.any():
@@ -198,12 +198,12 @@ def _uninjected(records: pl.DataFrame, text: Text) -> pl.DataFrame:
 
 
 def _pid(digits: str | None) -> int | None:
-    """Give a process number that was printed and can be one."""
+    """Convert a printed process number; None if it cannot be one."""
     return int(digits) or None if digits and len(digits) <= PID_DIGITS else None
 
 
 def _judge(text: Text, counts: Counts, piece: traces.Piece, *, final: bool) -> None:
-    """Judge a line that is no record."""
+    """Classify a line that is not a record."""
     line, line_no = piece.text, piece.line_no
     if not line.strip():
         return

@@ -1,4 +1,4 @@
-"""One strace under way: halves put together, threads and their process, and what is carried from block to block."""
+"""The state of one strace being read: joined halves, threads and their process, and what is carried from block to block."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from parsers.formats.tracing.shared.syscall_args import WITH_FD
 from parsers.formats.tracing.strace import patterns as sl
 from parsers.formats.tracing.strace.clock import Clock
 from parsers.formats.tracing.strace.counts import Counts
-from parsers.formats.tracing.strace.records import ATTACHED, GRAMMAR, OPENED, START, Text, tell
+from parsers.formats.tracing.strace.records import ATTACHED, GRAMMAR, OPENED, START, Text, classify
 from parsers.repair import traces
 from parsers.tables.rows import State, Tables
 from parsers.text.inline_polars import in_order, where, without
 from parsers.text.source import Source
 
 HELD_LINES = 500
-"""A record that has not ended at the end of a block waits for its rest, unless that is more lines than this."""
+"""Maximum number of lines that an incomplete record at the end of a block waits for its rest."""
 MAX_OPEN = 20_000
 MAX_NAMES = 5000
 
@@ -30,11 +30,11 @@ _BORN = r"CLONE_THREAD"
 
 
 Ready = tuple[pl.DataFrame, tuple[pl.DataFrame, pl.DataFrame]]
-"""The lines of a block, and the same cut up."""
+"""The lines of a block, and the same lines split by `patterns.cut`."""
 
 
 class Trace:
-    """The state of one part between blocks, and the reading of a block."""
+    """Reads one part block by block and keeps its state between blocks."""
 
     def __init__(self, source: Source, out: Tables, state: State) -> None:
         self.out = out
@@ -55,7 +55,7 @@ class Trace:
         self.open = pl.DataFrame(state.get("open", []), schema=_OPEN, orient="row")
         self.held = _frame([(n, t) for n, t in state.get("held", [])])
         self.complete = False
-        """Was the part read at once, with nothing waiting?"""
+        """Whether the part was read at once, with nothing waiting."""
         self.named = _pid_of_name(source.text.name)
         self.options: list[str] = state.get("options", [])
         if source.hints.command and re.search(r"(?:^|[/ \t])strace[ \t]", source.hints.command):
@@ -63,15 +63,15 @@ class Trace:
                 o for o in re.findall(r"(?<=\s)--?[A-Za-z][A-Za-z-]*", source.hints.command) if o not in self.options
             ]
 
-    # Frames of lines
+    # Lines of a part
 
     def read_whole(self, frame: pl.DataFrame) -> None:
-        """Read a small part that is all there; what a paste has damaged is repaired."""
+        """Read a small part that is complete; repair the damage of a paste."""
         self.complete = True
         frame = _physical(frame)
         self._learn(frame["line"])
         counts = Counts.from_json(self.counts.as_json())
-        text = tell(frame, sl.cut(frame, self.shape), counts, last=True)
+        text = classify(frame, sl.cut(frame, self.shape), counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
             self._read(text, last=True)
@@ -88,7 +88,10 @@ class Trace:
         self.read_part(self._cut(frame), last=True)
 
     def ready(self, block: pl.DataFrame) -> list[Ready]:
-        """Cut up one block, in file order; the last record waits for what may belong to it. Another thread than that of `read_part` may do it."""
+        """Split one block, in file order; its last record waits for lines that may belong to it.
+
+        May run in another thread than `read_part`.
+        """
         frame = pl.concat([self.held, _physical(block)])
         self._learn(frame["line"])
         tail = frame["line"].tail(HELD_LINES).to_list()
@@ -100,8 +103,8 @@ class Trace:
         return [(frame, sl.cut(frame, self.shape))]
 
     def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
-        """Read what `ready` has cut up, which is taken out of the list: it is let go early."""
-        self._read(tell(*ready.pop(), self.counts, last=last), last=last)
+        """Read what `ready` has split; it is taken out of the list so that its memory is freed early."""
+        self._read(classify(*ready.pop(), self.counts, last=last), last=last)
 
     def _learn(self, lines: pl.Series) -> None:
         if self.shape is None:
@@ -126,11 +129,11 @@ class Trace:
         if text.gaps:
             self.state["gap"] = max(text.gaps)
         events = [self._events(self._halves(records.select_seq(list(_OPEN))), records, last=last)]
-        del text, records  # as large as the events
+        del text, records  # they are as large as the events
         self.rows.add(events.pop(), gaps, last=last)
 
     def _report(self, text: Text) -> None:
-        """Account for the lines that are no rows, and remember what they say."""
+        """Account for lines that become no rows of calls or signals, and remember what they state."""
         out = self.out
         out.account("elided", text.gaps)
         out.read(text.read)
@@ -147,7 +150,7 @@ class Trace:
             self._cut_call(text.cut_call)
 
     def _cut_call(self, cut: dict[str, Any]) -> None:
-        """The last line of the file is a call without its end."""
+        """Report the last line of the file as an open call: it has no end."""
         parts = pl.DataFrame([cut]).with_columns_seq(line=pl.col("line") + sl.UNFINISHED)
         found, _ = sl.cut(parts.select_seq("line_no", "line_end", "pos", "line"), None)
         if len(found):
@@ -169,14 +172,14 @@ class Trace:
     # Threads
 
     def _whose(self, records: pl.DataFrame, text: Text) -> pl.DataFrame:
-        """Give bare lines their thread: on stderr the first process has no `[pid N]` while it is the only one."""
+        """Assign bare lines to their thread: on stderr the first process has no `[pid N]` while it is the only one."""
         state, tid = self.state, pl.col("tid")
         seen = set(state["seen"]) | set(records["tid"].drop_nulls().unique().to_list())
         bare = where(records, tid.is_null())
         if state["root"] is None and len(bare):
             state["root"] = self._root(bare, seen)
             if state["root"] is not None:
-                # Its events of earlier blocks were nobody's so far.
+                # Its events of earlier blocks had no known thread until now.
                 root_now = pl.lit(state["root"], pl.Int64)
                 self.rows.carried = self.rows.carried.with_columns_seq(
                     who=pl.when(pl.col("who") == -1).then(root_now).otherwise("who")
@@ -204,11 +207,13 @@ class Trace:
         return without(records, "bare")
 
     def _root(self, bare: pl.DataFrame, seen: set[int]) -> int | None:
-        """Find the process of bare lines: what it says itself, the one prefix that was never announced, or the file's name."""
-        said = bare.filter(pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full"))
-        told = said["val"].str.to_integer(base=10, strict=False).drop_nulls().unique()
-        if len(told) == 1:
-            return int(told[0])
+        """Find the process of bare lines: by its own calls, as the one prefix that was never announced, or by the file's name."""
+        own_calls = bare.filter(
+            pl.col("name").is_in(("set_tid_address", "getpid", "gettid")) & (pl.col("kind") == "full")
+        )
+        pids = own_calls["val"].str.to_integer(base=10, strict=False).drop_nulls().unique()
+        if len(pids) == 1:
+            return int(pids[0])
         made = bare.filter(pl.col("name").is_in(("clone", "clone3", "fork", "vfork")))["val"]
         made = made.str.to_integer(base=10, strict=False).drop_nulls()
         strangers = seen - set(self.state["attached"]) - set(made.to_list())
@@ -223,7 +228,7 @@ class Trace:
     # Calls
 
     def _halves(self, records: pl.DataFrame) -> pl.DataFrame:
-        """Put first and second halves together; give whole calls with `t_end` and `pair`. What stays open is kept."""
+        """Join first and second halves; return whole calls with `t_end` and `pair`. Open halves are kept."""
         whole = where(records, pl.col("kind") == "full").with_columns_seq(
             t_end=pl.lit(None, pl.Float64), open_end=pl.col("line_end"), pair=pl.lit("whole")
         )
@@ -231,7 +236,7 @@ class Trace:
         if halves.is_empty():
             return whole
         both = in_order(pl.concat([self.open, halves]), "tid", "seq")
-        # The partner stands in the next line of the same thread and has the same name.
+        # The second half stands in the next line of the same thread and has the same name.
         place = ("kind", "name", "line_no", "line_end", "pos", "seq", "t", "domain", "args", "comm")
         same_thread = pl.col("tid").eq_missing(pl.col("tid").shift(1)) & (pl.int_range(pl.len()) > 0)
         both = both.with_columns_seq(same_thread.alias("goes_on"))
@@ -279,12 +284,12 @@ class Trace:
         self.out.add("open_calls", rows.with_columns_seq(fds))
 
     def _process(self) -> pl.Expr:
-        """Give the process of a thread: the one that cloned it, else the thread itself."""
+        """Return the process of a thread: the process that cloned it, else the thread itself."""
         threads = self.state["threads"]
         return pl.col("tid").replace([int(t) for t in threads], list(threads.values())) if threads else pl.col("tid")
 
     def _events(self, calls: pl.DataFrame, records: pl.DataFrame, *, last: bool) -> pl.DataFrame:
-        """Make events of calls, signals and exits, in order of their last lines."""
+        """Return events of calls, signals and exits, in order of their last lines."""
         cloned = where(
             where(calls, pl.col("args").str.contains(_BORN, literal=True)), pl.col("val").str.contains("^[1-9]")
         )
@@ -316,7 +321,7 @@ class Trace:
         return in_order(pl.concat([done.select_seq(list(EVENT)), marks.select_seq(list(EVENT))]), "line_end", "pos")
 
     def _stacks(self, text: Text, records: pl.DataFrame) -> None:
-        """Make a row of each run of stack lines (-k); it belongs to the record right above."""
+        """Write a row for each run of stack lines (-k); it belongs to the record right above."""
         stacks = text.stacks
         if stacks.is_empty():
             return
@@ -344,7 +349,7 @@ class Trace:
         )  # fmt: skip
 
     def _total_rows(self) -> None:
-        """Add the rows of a summary table, and its totals as facts."""
+        """Write the rows of a summary table, and its totals as facts."""
         short = {o for o in self.options if not o.startswith("--")}
         wall = any("w" in o for o in short) or "--summary-wall-clock" in self.options
         kind = "wall" if wall else "cpu" if self.options else "unknown"
@@ -356,7 +361,7 @@ class Trace:
         self.counts = Counts()
 
     def close(self, *, last: bool) -> State:
-        """End a block run; with `last` the part: what waited is read, what is still open is reported."""
+        """End a run of blocks and return the state; with `last`, read waiting lines and report open calls."""
         if last:
             held, self.held = self.held, self.held.clear()
             if not self.complete:
@@ -381,7 +386,7 @@ class Trace:
         }
 
     def _end_run(self) -> None:
-        """Keep lines for the next run only where they are of a record: they count as read here."""
+        """Keep lines for the next run only if they belong to a record: they count as read here."""
         first = self.held["line"][0]
         torn = OPENED.match(first) and (ATTACHED.match(first) or not GRAMMAR.complete.search(first))
         stacked = len(self.held) > 1 and self.held["line"][1:].str.contains(r"^ ?> \S").all()
@@ -408,7 +413,7 @@ class Trace:
 
 
 def _pid_of_name(name: str) -> int | None:
-    """Give the process of a file that strace -ff has written: `NAME.PID`; low numbers are a rotated log's."""
+    """Return the process of a file that strace -ff wrote, `NAME.PID`; a low number belongs to a rotated log."""
     found = re.search(r"\.([0-9]{3,7})$", name)
     return int(found[1]) if found else None
 

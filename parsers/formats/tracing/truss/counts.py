@@ -1,7 +1,7 @@
-"""Summary tables of tracers: `truss -c` (and later `strace -c`): call, seconds, calls, errors.
+"""Read summary tables of truss -c: call, seconds, calls, errors.
 
-Seconds of truss are CPU time in the kernel, not elapsed: one long sleep shows nowhere but in `elapsed`. Values may come without a leading
-0 (`.00`), the errors column is empty when 0, pages collapse the blanks: cells are told by their order.
+Seconds of truss are CPU time in the kernel, not elapsed: one long sleep shows only in `elapsed`. Values may be printed without a leading
+0 (`.00`), the errors column is empty when 0, and pages collapse the blanks: cells are recognised by their order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _END = re.compile(r"^\s*(usr time|elapsed|total):\s+(\d*\.?\d+)\s*$")
 
 @dataclass
 class Counts:
-    """A table under way: its section, rows so far, totals; JSON-able by `as_json`, so that it can cross a block border."""
+    """A table being read: its section, rows so far, totals; `as_json` makes it JSON-able so that it can cross a block border."""
 
     section: str | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Counts:
         return cls(**value) if value else cls()
 
     def take(self, line_no: int, text: str) -> bool:
-        """Take a line if it belongs to a table; say whether it did."""
+        """Take a line if it belongs to a table; return whether it did."""
         for section, header in HEADERS.items():
             if header.match(text):
                 self.section = section
@@ -81,7 +81,7 @@ class Counts:
         return True
 
     def _totals(self, seconds: float, calls: int, errors: int) -> None:
-        """Close the table of calls; it is complete if its rows add up to what the total says."""
+        """Store the totals of the table of calls, and mark it complete if its rows add up to them."""
         self.facts |= {"sys_s": seconds, "calls": calls, "errors": errors}
         if sum(r["n"] for r in self.rows if r["section"] == "call") == calls:
             self._close("call")

@@ -1,7 +1,7 @@
 r"""dtruss of macOS and of the DTraceToolkit: system calls, counts (-c).
 
-Manual: dtruss(1m). Capture: `sudo dtruss -f -d -e -o -p PID` (-a is all of it). Understood: -a -d -e -o -f -l -p -n -b -c, all columns by the
-header; without a header by their number.
+Manual: dtruss(1m). Capture: `sudo dtruss -f -d -e -o -p PID` (-a is all of it). Understood: -a -d -e -o -f -l -p -n -b -c. Number columns
+are recognised by the header, without a header by their count.
 
         PID/THRD  RELATIVE  ELAPSD    CPU SYSCALL(args) 		 = return
     20001/0x128f0:      2562     128     67 open("/dev/dtracehelper\0", 0x2, 0xFFFFFFFFEA6F5AB0)		 = 3 0
@@ -9,10 +9,10 @@ header; without a header by their number.
 
 Fills syscalls, syscall_totals (-c), logs (messages of dtrace).
 
-Traps. RELATIVE (start of the call since the start of the trace), ELAPSD and CPU are MICROseconds. Behind the result stands the error number
-(0: none), or `Err#N` on newer systems; its name is that of the system's own numbers (PID/THRD: macOS, PID/LWP: Solaris). Descriptors are
-hexadecimal. Strings end with `\0`. The header may stand after the first calls. A single number in front without a header is not read.
-Known gaps: stacks of -s; the order of lines is that of the processors' buffers.
+Traps. RELATIVE (start of the call since the start of the trace), ELAPSD and CPU are MICROseconds. After the result stands the error number
+(0: none), or `Err#N` on newer systems; its name depends on the system (PID/THRD: macOS, PID/LWP: Solaris). Descriptors are
+hexadecimal. Strings end with `\0`. The header may stand after the first calls. A single number before a call is not read without a header.
+Known gaps: stacks of -s; the lines stand in the order of the per-CPU buffers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CALL = re.compile(r"^[\t ]*(?:[0-9]+/\S+:[\t ]+)?(?:[0-9]+[\t ]+){0,3}[A-Za-z_]
 
 
 def claim(head: Head) -> Claim | None:
-    """Look for the header, or for results that an error number follows."""
+    """Claim by the header, or by results that an error number follows."""
     titles = [line for line in head.lines if "SYSCALL(args)" in line] if "SYSCALL(args)" in head.text else []
     if header := next((found for line in titles if (found := re.search(HEADER.replace("^", ""), line))), None):
         return Claim(0.97, "the header of dtruss: " + " ".join(header[0].split()), "dtruss")
@@ -74,7 +74,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
-    """As for strace; descriptors and ids may be hexadecimal, strings end with `\\0`."""
+    """Add the columns as for strace; descriptors and ids may be hexadecimal, strings end with `\\0`."""
     calls = fill_c(calls)
     first = pl.col("args").str.extract(r"^(0x[0-9A-Fa-f]+)(?:,|$)", 1)
     value = arg.number(first)
@@ -88,7 +88,7 @@ def fill(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: columns of the header, system, what is carried by `FlatTrace`, whether a table of counts is open."""
+    """Read one run of blocks; state: columns of the header, system, what `FlatTrace` carries, whether a table of counts is open."""
     trace = FlatTrace(out, state.get("trace", {}), fill)
     columns: list[str] | None = state.get("columns")
     system = state.get("system")
@@ -139,8 +139,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         done = trace.add(frame, events, stamp=pl.lit("start"), traced_f=pl.col("pid").is_not_null())
         trace.domain(done, "trace-relative")
         rest = parts.filter(~good).select("line_no", "line")
-        told = rest.filter(pl.col("line").str.contains(r"^dtrace: "))
-        out.add("logs", told.select("line_no", pl.col("line").alias("text"), pl.lit("tool").alias("source")))
+        messages = rest.filter(pl.col("line").str.contains(r"^dtrace: "))
+        out.add("logs", messages.select("line_no", pl.col("line").alias("text"), pl.lit("tool").alias("source")))
         state["counting"] = _counts(rest, out, counting=bool(state.get("counting")))
         if source.last and source.next_line > int(frame["line_no"][-1]):
             _cut_call(rest, int(frame["line_no"][-1]), out)
@@ -159,7 +159,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _columns(calls: pl.DataFrame, out: Tables) -> list[str]:
-    """Say without a header what the numbers in front are: three can only be all; two or one are not told apart."""
+    """Name the numbers before the calls without a header: three can only be all columns; one or two are ambiguous."""
     counts = calls.head(50).select(pl.sum_horizontal(pl.col(f"n{i}").is_not_null() for i in (1, 2, 3))).to_series()
     most = int(counts.mode()[0])
     if most == 3:
@@ -173,7 +173,7 @@ def _columns(calls: pl.DataFrame, out: Tables) -> list[str]:
 
 
 def _counts(rest: pl.DataFrame, out: Tables, *, counting: bool) -> bool:
-    """Read the table of -c; say whether it is still open."""
+    """Read the table of -c; return whether it is still open."""
     begins = rest.filter(pl.col("line").str.contains(COUNTS))
     if not counting and begins.is_empty():
         return False
@@ -191,7 +191,7 @@ def _counts(rest: pl.DataFrame, out: Tables, *, counting: bool) -> bool:
 
 
 def _cut_call(rest: pl.DataFrame, last: int, out: Tables) -> None:
-    """The last line of the file is a call without its end."""
+    """Report the last line of the file as an open call: it has no end."""
     fields = ["pid", "lwp", "name", "args"]
     cut = rest.filter(pl.col("line_no") == last)
     cut = cut.with_columns(pl.col("line").str.extract_groups(CUT).struct.rename_fields(fields).alias("g")).unnest("g")

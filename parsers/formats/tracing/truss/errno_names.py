@@ -1,4 +1,4 @@
-"""Names of error numbers, for tools that print only the number. They differ by system: 35 is EAGAIN on BSD and ENOMSG on Solaris."""
+"""Names of error numbers, for tools that print only the number. They depend on the system: 35 is EAGAIN on BSD and ENOMSG on Solaris."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ _FIRST = (
     "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD - ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR "
     "EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE"
 )
-"""1 to 34, the same everywhere but for 11."""
+"""Names of 1 to 34, the same on all systems except for 11."""
 _BSD = (
     "EAGAIN EINPROGRESS EALREADY ENOTSOCK EDESTADDRREQ EMSGSIZE EPROTOTYPE ENOPROTOOPT EPROTONOSUPPORT ESOCKTNOSUPPORT EOPNOTSUPP "
     "EPFNOSUPPORT EAFNOSUPPORT EADDRINUSE EADDRNOTAVAIL ENETDOWN ENETUNREACH ENETRESET ECONNABORTED ECONNRESET ENOBUFS EISCONN ENOTCONN "
     "ESHUTDOWN ETOOMANYREFS ETIMEDOUT ECONNREFUSED ELOOP ENAMETOOLONG EHOSTDOWN EHOSTUNREACH ENOTEMPTY EPROCLIM EUSERS EDQUOT ESTALE"
 )
-"""35 to 70 of FreeBSD and macOS."""
+"""Names of 35 to 70 on FreeBSD and macOS."""
 _FIRST_34 = {number: name for number, name in enumerate(_FIRST.split(), start=1) if name != "-"}
 
 BSD = _FIRST_34 | {11: "EDEADLK", 77: "ENOLCK", 78: "ENOSYS"} | dict(enumerate(_BSD.split(), start=35))

@@ -6,12 +6,14 @@ Manual: truss(1) of FreeBSD. Capture: `truss -f -H -d -D -o FILE -p PID`. Unders
     49212: __acl_get_file(0x802d59600,0x2,0x802e96000,0x0,0x1000,0xffffffff) ERR#45 'Operation not supported'
     SIGNAL 20 (SIGCHLD) code=CLD_EXITED pid=812 uid=0 status=0
 
-Fills syscalls, signals, syscall_totals, logs (processes and threads that come and go).
+Fills syscalls, signals, syscall_totals, logs (processes and threads that start and end).
 
-Traps. -d is taken when the call RETURNS, since the start of the trace. -D is, in the code, end minus begin of the call itself (the manual
-says otherwise), so it is `elapsed_s`. With one stamp in front, rising all along it is -d, else -D; fewer than three stamps leave it
-open, with a note. Errors come as number and text: the name is that of FreeBSD's numbers. Seconds of -c are CPU time in the kernel.
-Known gaps: old versions' calls that are cut by a thread switch (`...`); no sample of -c was at hand: its layout is the source's.
+Traps. -d is taken when the call RETURNS, since the start of the trace. -D is, in the source code, end minus begin of the call itself (the
+manual states otherwise), so it is `elapsed_s`. A single stamp that rises over all its lines is -d, else -D; with fewer than three stamps
+it stays undecided, with a note. Errors are printed as number and text: the name is that of FreeBSD's numbers. Seconds of -c are CPU time
+in the kernel.
+Known gaps: calls of old versions that a thread switch cuts (`...`). The layout of -c is taken from the source code, because no sample was
+available.
 """
 
 from __future__ import annotations
@@ -50,21 +52,21 @@ HEAD = rf"{_PREFIX}([A-Za-z_][A-Za-z0-9_.]*)$"
 TAIL = r"\)[\t ]*(?:= ((-?[0-9]+) \(0x[0-9a-f]+\))|(ERR#(-?[0-9]+) '[^']*'))$"
 SIGNAL = rf"{_PREFIX}SIGNAL ([0-9]+)(?: \((SIG[A-Z0-9+]+)\)(.*))?$"
 STOPPED = rf"{_PREFIX}Process stopped because of: +[0-9]+$"
-"""A remark of FreeBSD 5, which names no signal."""
+"""A remark of FreeBSD 5 that names no signal."""
 ENDED = rf"{_PREFIX}process (exit, rval = ([0-9]+)|killed, signal = ([0-9]+).*)$"
 PASSED = rf"{_PREFIX}<(?:new process|new thread [0-9]+|thread [0-9]+ exited|detached)>$"
 TOTAL = r"^([A-Za-z_][A-Za-z0-9_.]*)[\t ]+([0-9]+\.[0-9]{9})[\t ]+([0-9]+)[\t ]+([0-9]+)$"
 SUM = r"^[\t ]*([0-9]+\.[0-9]{9})[\t ]+([0-9]+)[\t ]+([0-9]+)$"
 HEADER = r"^[\t ]*syscall[\t ]+seconds[\t ]+calls[\t ]+errors$"
 BEGINS = rf"{_PREFIX}(?:[A-Za-z_][A-Za-z0-9_.]*\(|SIGNAL [0-9]|process (?:exit|killed)|<(?:new |thread |detached))|{TOTAL}|{SUM}|{HEADER}|^[\t ]*-+[\t ]"
-"""How lines of truss begin, whole or broken."""
+"""The beginning of a line of truss, whole or broken."""
 FRONTS = ["pid", "tid", "s1", "s2"]
 _SIGNAL_NAMES = (
     "HUP INT QUIT ILL TRAP ABRT EMT FPE KILL BUS SEGV SYS PIPE ALRM TERM URG STOP TSTP CONT CHLD TTIN TTOU IO XCPU "
     "XFSZ VTALRM PROF WINCH INFO USR1 USR2"
 )
 SIGNAL_NAMES = {str(number): f"SIG{name}" for number, name in enumerate(_SIGNAL_NAMES.split(), start=1)}
-"""FreeBSD 5 prints no names."""
+"""Signal names by number: FreeBSD 5 prints only the number."""
 
 _SIGNS = re.compile(r"\)[\t ]*(?:= -?[0-9]+ \(0x[0-9a-f]+\)|ERR#-?[0-9]+ '[^']*')$")
 _CALL = re.compile(HEAD.removesuffix("$") + r"\(")
@@ -72,7 +74,7 @@ SAMPLE = 60
 
 
 def claim(head: Head) -> Claim | None:
-    """Count results with their hexadecimal value, and errors with a text; or rows of nine decimals under a header of -c."""
+    """Claim by results with their hexadecimal value and errors with a text, or by rows with nine decimals under a header of -c."""
     if "(0x" not in head.text and "ERR#" not in head.text:
         if (
             "seconds" in head.text
@@ -94,7 +96,7 @@ _PEER = r"\{ AF_INET6? \[?([0-9A-Fa-f.:]+?)\]?:([0-9]+) \}"
 
 
 def fill(calls: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns that come from one line; of a call unknown to truss arguments stand in hexadecimal, descriptors too."""
+    """Add the columns that come from one line; calls unknown to truss print all arguments, descriptors too, in hexadecimal."""
     calls = fill_c(calls)
     hexadecimal = ARGS.str.extract(r"^0x([0-9a-f]{1,6})(?:,|$)", 1).str.to_integer(base=16, strict=False)
     known = Names(calls["name"].unique()).among(FD_CALLS)
@@ -112,7 +114,7 @@ def _groups(column: str, pattern: str, fields: list[str]) -> pl.Expr:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: which stamps there are, what is carried by `FlatTrace`, rows and header of a table."""
+    """Read one run of blocks; state: the meaning of a single stamp, what `FlatTrace` carries, whether a table is open."""
     trace = FlatTrace(out, state.get("trace", {}), fill)
     single: str | None = state.get("single")
     table = bool(state.get("table"))
@@ -145,7 +147,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             pl.when(both | pl.lit(single == "D")).then(last).alias("elapsed"),
             pl.when("silent").then(pl.col("rest").str.head(-1)).otherwise(pl.col("rest").str.strip_suffix(pl.col("tail"))).alias("args"),
             pl.coalesce("result", "failed").alias("ret_text"),
-            # A number of no name, such as -2 (return as it was), stays a number in ret_text.
+            # A number without a name, such as -2 (return unchanged), stays a number in ret_text.
             number.replace_strict(FREEBSD, default=None, return_dtype=pl.String).alias("err"),
             pl.when("silent").then(pl.lit("no_return")).otherwise(pl.lit("done")).alias("state"),
         )  # fmt: skip
@@ -160,7 +162,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _single(calls: pl.DataFrame, out: Tables) -> str | None:
-    """Say what a single stamp in front is: rising over three lines or more it is -d, else -D; None until that shows."""
+    """Decide what a single stamp is: -d if it rises over three lines or more, else -D; None while there are fewer."""
     stamped = calls.filter(pl.col("s1").is_not_null() & pl.col("s2").is_null())
     if stamped.is_empty():
         return None
@@ -173,7 +175,7 @@ def _single(calls: pl.DataFrame, out: Tables) -> str | None:
 
 
 def _others(rest: pl.DataFrame, out: Tables, single: str | None, *, table: bool) -> bool:
-    """Read signals, exits, rows of a table among lines that are no calls; say whether a table is still open."""
+    """Read signals, exits and table rows among lines that are not calls; return whether a table is still open."""
     if rest.is_empty():
         return table
     signals = rest.with_columns(_groups("line", SIGNAL, [*FRONTS, "number", "signal", "more"])).unnest("groups")

@@ -1,9 +1,9 @@
-"""Lines of a truss of Solaris, illumos or AIX as columns: the patterns, and what each line is.
+"""Patterns for truss lines of Solaris, illumos and AIX, and the splitting of lines into columns.
 
-A line is a prefix (`pid:`, `/lwp:`, `pid/lwp:`, with `@thread` under -u), up to three stamps of four decimals, and a body. Calls are cut
-by a head pattern from the left (up to the opening parenthesis) and a tail pattern from the right (from the closing one): what stands
-between, with nested parentheses and unescaped quotes, needs no pattern. `HEAD` for a known shape is a strict part of `ANY_HEAD`: the
-shape makes reading faster, never different.
+A line is a prefix (`pid:`, `/lwp:`, `pid/lwp:`, with `@thread` under -u), up to three stamps of four decimals, and a body. Calls are
+matched by a head pattern from the left (up to the opening parenthesis) and a tail pattern from the right (from the closing one): the text
+between, with nested parentheses and unescaped quotes, needs no pattern. `Shape.head` is a strict part of `ANY_HEAD`: the shape makes
+reading faster, never different.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ PREFIX = r"(?:(?:([0-9]+)(?:(?:/|: )([0-9]+))?|/([0-9]+))(?:@[0-9]+)?:)?"
 STAMPS = rf"(?:({STAMP}):?[\t ]+)?(?:({STAMP}):?[\t ]+)?(?:({STAMP})[\t ]+)?"
 FRONT = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}"
 OF_DAY = r"^([\t ]*(?:(?:[0-9]+(?:/[0-9]+)?|/[0-9]+)(?:@[0-9]+)?:[\t ]+)?)(([0-9]{2}):([0-9]{2}):([0-9]{2})[.,][0-9]{4,9})([\t ]+\S.*)$"
-"""A time of day where a stamp stands: -A of Solaris 11.4, whose layout no sample shows; what it means its form tells."""
+"""A time of day in the place of a stamp: -A of Solaris 11.4. No sample shows its layout; it is recognised by its form."""
 _FRONT_FIELDS = ["pid", "lwp", "lwp_only", "s1", "s2", "s3"]
 
 NAMELESS_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}()$"
-"""A call whose name a page has lost, behind a prefix or a stamp."""
+"""The front of a call whose name a page has lost, after a prefix or a stamp."""
 ANY_HEAD = rf"^[\t ]*{PREFIX}[\t ]*{STAMPS}({NAME})$"
-"""What stands in front of the first parenthesis of a call."""
+"""Everything before the first parenthesis of a call."""
 
 _VALUE = r"= ?(([^\t ()\"\[\]=,]+)(?: \[([^\]\t ]*)\])?)|(Err#[0-9]+(?: {1,2}([A-Z][A-Z0-9]*))?(?: \[[A-Za-z_, ]+\])?)"
 _ERROR = r"^Err#[0-9]+ {1,2}([A-Z][A-Z0-9]*)"
@@ -50,9 +50,9 @@ TAIL = rf"(\)[\t ]*(?:{_VALUE}|{_RARE}))$"
 _TAIL_FIELDS = ["tail", "result", "val", "val2", "failed", "err", "waits", "returning", "parent", "argc"]
 
 NO_RETURN = ("_exit", "exit", "lwp_exit", "setcontext", "getcontext", "setustack", "context")
-"""Calls that print no result: complete as they stand."""
+"""Calls that print no result: they are complete without one."""
 NO_VALUE = ("thread_init",)
-"""Calls of AIX behind whose `=` nothing is printed."""
+"""Calls of AIX that print nothing after the `=`."""
 
 _VOID = r"\)[\t ]*=$"
 
@@ -75,9 +75,9 @@ KNOWN_DETAIL = (
     r"^(?:siginfo: |AF_[A-Z0-9]+[\t ]|fd=-?[0-9]|semnum=|timeout[:=]|bootflags=|nodeid=|argv:|envp:|(?:new|old): hand|rev=|0x[0-9A-Fa-f]+: "
     r"|name = |(?:at|mt|ct) = |d=0x)"
 )
-"""Structures of -v, siginfo, arguments of -a and -x: they follow a call or signal and belong to it, behind the prefix."""
+"""Structures of -v, siginfo, arguments of -a and -x: they follow a call or signal after the same prefix and belong to it."""
 ANY_DETAIL = r"^(?:[a-z][A-Za-z_0-9]*(?:=| = |: ).*[=:0-9A-Z]|(?: [ -~]|\\[0abfnrtv]|[0-9A-F]{2}){1,32}$)"
-"""The same in general: `name=value`, buffers of -r and -w. Believed only behind a prefix or an indent."""
+"""Details in general: `name=value`, buffers of -r and -w. Accepted only after a prefix or an indent."""
 
 POLLED = r"^fd=(-?[0-9]+) ev=\S* rev=(\S+)"
 SEMNUM = r"^semnum=([0-9]+)"
@@ -100,12 +100,12 @@ TWO_ROWS = rf"\)[\t ]*{RESULT}[\t ]+{ROW_START}"
 """A result followed by the beginning of another call: several records on one line."""
 
 SHAPE_LINES = 400
-"""So many first lines vote on shape and options."""
+"""Number of first lines that vote on shape and options."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What the first calls of a part look like: fields of the prefix, number of stamps, tabs kept."""
+    """The shape of the first calls of a part: fields of the prefix, number of stamps, whether tabs are kept."""
 
     pid: bool
     lwp: bool
@@ -114,7 +114,7 @@ class Shape:
     comma: bool = False
 
     def head(self) -> str:
-        """Give the head pattern of this shape: nothing optional but a thread number, so that the one-pass matcher takes it."""
+        """Return the head pattern of this shape: it has no optional part, so that the one-pass matcher takes it."""
         prefix = ("([0-9]+)" if self.pid else "()") + ("(?:/|: )([0-9]+)" if self.lwp else "()") + "()"
         colon = r":[\t ]+" if self.pid or self.lwp else ""
         stamp = r"([0-9]+,[0-9]{4})[\t ]+" if self.comma else r"([0-9]+\.[0-9]{4})[\t ]+"
@@ -131,11 +131,11 @@ _HEAD_FIELDS = [*_FRONT_FIELDS, "name"]
 
 
 _PARTS = LINE.str.splitn("(", 2).struct.rename_fields(["front", "rest"]).alias("parts")
-"""A line parted at its first parenthesis; `rest` is NULL if there is none."""
+"""A line split at its first parenthesis; `rest` is NULL if there is none."""
 
 
 def shape_of(lines: pl.Series) -> Shape | None:
-    """Find the commonest shape among the calls of the first lines; None if there are no calls."""
+    """Return the commonest shape among the calls of the first lines; None if there are no calls."""
     parts = lines.head(SHAPE_LINES).to_frame("line").select_seq(_PARTS).unnest("parts")
     calls = _extract(parts, pl.col("front"), ANY_HEAD, _HEAD_FIELDS)
     calls = calls.filter(pl.col("name").is_not_null() & REST.is_not_null()).select_seq(
@@ -155,7 +155,10 @@ def shape_of(lines: pl.Series) -> Shape | None:
 
 
 def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
-    """Turn the texts of prefix and stamps into numbers; the patterns prove that they are. With a shape, no text is empty that it has."""
+    """Return expressions that turn the texts of prefix and stamps into numbers; the patterns ensure that they are numbers.
+
+    With a shape, every text that the shape has is non-empty.
+    """
     if shape is not None:
         none, number = (
             pl.lit(None, pl.Int64),
@@ -189,10 +192,10 @@ def _numbers(shape: Shape | None = None) -> list[pl.Expr]:
 
 @dataclass
 class Lines:
-    """What the lines of a frame are. All have line_no, line_end (physical), `pos` (place within a line that held several), pid, lwp.
+    """The classified lines of a data frame, each with line_no, line_end (physical), `pos` (place within a line of several), pid, lwp.
 
-    `calls`: complete and sleeping ones with name, args, tail fields, stamps s1 to s3 and their number n; `signals`, `functions` likewise;
-    `rest`: everything else, with `body` (the line behind its prefix).
+    `calls`: complete and sleeping calls with name, args, tail fields, stamps s1 to s3 and their number n; `signals` and `functions`
+    likewise; `rest`: all other lines, with `body` (the line after its prefix).
     """
 
     calls: pl.DataFrame
@@ -202,7 +205,7 @@ class Lines:
 
 
 def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
-    """Tell calls, signals, function lines and the rest of a frame (line_no, line_end, pos, line) apart."""
+    """Split the lines of a data frame (line_no, line_end, pos, line) into calls, signals, function lines and the rest."""
     if shape is None:
         calls, other = _no_calls(), frame
     else:
@@ -221,7 +224,7 @@ def cut(frame: pl.DataFrame, shape: Shape | None) -> Lines:
 
 
 def _others(other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Tell signals, function lines and the rest apart among lines that are no calls."""
+    """Split lines that are not calls into signals, function lines and the rest."""
     signals = _extract(other.filter(LINE.str.contains("signal #|Incurred fault")), LINE, SIGNAL, _SIGNAL_FIELDS)
     signals = signals.filter(pl.col("what").is_not_null())
     functions = other.filter(LINE.str.contains("->|<-"))
@@ -250,9 +253,9 @@ def _no_others() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 
 
 def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Match head and tail; give the calls that fit both (or that print no result), and the other lines as they were.
+    """Match head and tail; return the calls that fit both (or that print no result), and the other lines unchanged.
 
-    With a shape only the common results are tried: lines with rare ones come again without it.
+    With a shape only the common results are tried: lines with rare results are tried again without it.
     """
     front = pl.col("front").str.extract_groups(head).struct.rename_fields(_HEAD_FIELDS).alias("groups")
     calls = frame.select_seq(*_KEYS, _PARTS).unnest("parts")
@@ -263,7 +266,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
     silent, args = pl.lit(False), REST.str.strip_suffix(pl.col("tail"))
     if calls["tail"].null_count() and (calls["tail"].is_null() & calls["name"].is_in(NO_RETURN)).any():
         silent = pl.col("name").is_in(NO_RETURN) & pl.col("tail").is_null() & REST.str.ends_with(")")
-        # `_exit()` alone in a line is a word of an author: truss prints an argument, or at least a prefix.
+        # `_exit()` alone on a line was written by an author: truss prints an argument, or at least a prefix.
         silent &= (REST != ")") | (pl.col("front").str.len_bytes() > pl.col("name").str.len_bytes())
         args = pl.when(silent).then(REST.str.head(-1)).otherwise(args)
     void = pl.lit(False)
@@ -271,7 +274,7 @@ def _calls(frame: pl.DataFrame, head: str, shape: Shape | None = None) -> tuple[
         void = pl.col("name").is_in(NO_VALUE) & REST.str.contains(_VOID)
         args = pl.when(void).then(REST.str.replace(_VOID, "")).otherwise(args)
     calls = calls.with_columns_seq(silent.fill_null(False).alias("silent"), args.alias("args"))
-    # The cheap literals first: hardly any line passes them.
+    # The cheap literals first: hardly any line contains them.
     two = pl.col("args").str.contains_any([") = ", ") Err#", "\t= ", "\tErr#", "  = ", "(sleeping"]).fill_null(False)
     done = calls.select_seq(
         (pl.col("name").is_not_null() & (pl.col("tail").is_not_null() | pl.col("silent") | void)).alias("done"),
@@ -298,7 +301,7 @@ _RESULTS: list[str | pl.Expr] = [
 
 
 def _common_results(calls: pl.DataFrame) -> pl.DataFrame:
-    """Cut up a tail that `COMMON_TAIL` has matched: `)`, blanks, `= value [second]` or `Err#n NAME`."""
+    """Split a tail that `COMMON_TAIL` has matched: `)`, blanks, `= value [second]` or `Err#n NAME`."""
     text, worked = pl.col("text"), pl.col("worked")
     calls = calls.with_columns_seq(
         pl.col("tail").str.strip_chars_start(")\t =").alias("text"),
@@ -319,10 +322,10 @@ def _common_results(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
-    """Say for each number of stamps which of d, D, E they are; truss always prints them in that order.
+    """Decide for each number of stamps which of d, D, E they are; truss always prints them in that order.
 
-    Judged on the first events of each number. Two: the second is D if it is the difference of the first within each LWP, else E; one: d
-    if it hardly ever falls within an LWP. `based`: a base line was seen, and only -d prints one.
+    Judged on the first events of each number. Two stamps: the second is D if it is the difference of the first within each LWP, else E.
+    One stamp: d if it hardly ever falls within an LWP. `based`: a base line was seen, and only -d prints one.
     """
     flags = {3: "dDE"} if (events["n"] == 3).any() else {}
     for (n,), some in events.filter(pl.col("n").is_between(1, 2)).group_by("n", maintain_order=True):
@@ -331,7 +334,7 @@ def guess_flags(events: pl.DataFrame, *, based: bool) -> dict[int, str]:
         )
         paired = steps.filter(pl.col("step").is_not_null() & ~pl.col("fresh"))
         rising = paired.is_empty() or cast("float", (paired["step"] > -0.00015).mean() or 0.0) >= 0.8
-        # Short excerpts of rising stamps below one second: eight in a row do not rise by chance.
+        # Short excerpts with rising stamps below one second: eight in a row do not rise by chance.
         high = cast("float", some["s1"].median() or 0.0) >= 1
         share = cast("float", (paired["step"] > -0.00015).mean() or 0.0) if len(paired) else 1.0
         first = based or (rising and len(paired) >= 8) or (high and share >= 0.5)

@@ -1,4 +1,4 @@
-"""What each line of a truss is: records, their details, marks, remarks, summary tables, damage."""
+"""Classify truss lines: records, their details, marks, remarks, summary tables, damage."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _TRUNCATED = re.compile(rf"{tl.FRONT}({tl.NAME})?(\(.*)?$")
 
 
 def record_starts(text: str) -> list[int]:
-    """Give the places within a line where a further record begins: behind a result, at the line's own prefix, at a glued prefix."""
+    """Return the places within a line where a further record begins: after a result, at a repeated prefix, at a glued prefix."""
     at = {found.end() for found in _BEHIND_RESULT.finditer(text)}
-    # A paste on one line may begin with its author's mark of elision.
+    # A paste on one line may begin with a mark of elision that its author wrote.
     mark = _MARK.match(text)
     at |= {mark.end()} if mark else set()
     at |= {found.end() for found in _MARK_BEHIND.finditer(text)}
     if "Base time stamp:" in text:
         at |= {found.end() for found in _BEHIND_BASE.finditer(text)}
         at |= {found.end() for found in _BEFORE_BASE.finditer(text)}
-    if own := _OWN_PREFIX.match(text, mark.end() if mark else 0):
-        token = own.group().strip()
-        at |= {f.end() for f in _SAME_PREFIX.finditer(text, own.end()) if f.group(1).strip() == token}
+    if prefix := _OWN_PREFIX.match(text, mark.end() if mark else 0):
+        token = prefix.group().strip()
+        at |= {f.end() for f in _SAME_PREFIX.finditer(text, prefix.end()) if f.group(1).strip() == token}
     at |= {found.start() for found in _GLUED.finditer(text)}
     return sorted(at - {0})
 
@@ -70,10 +70,11 @@ GRAMMAR = traces.Grammar(
 
 @dataclass
 class Text:
-    """What the lines of one frame turned out to be. Lists hold line numbers where nothing else is said.
+    """The classified lines of a data frame. Lists hold line numbers unless stated otherwise.
 
-    `gaps`: marks that lines were left out; `breaks`: blank lines, prose and what nobody understood; `bases`: line, place within it and epoch of base lines;
-    `unread`: lines not understood; `read`: headers, tables, command lines; `notes`: as `Tables.note` takes them; `cut_call`: the last line.
+    `gaps`: marks that lines were left out; `breaks`: blank lines, prose and lines not understood; `bases`: line, place within it and epoch
+    of base lines; `unread`: lines not understood; `read`: headers, tables, command lines; `notes`: arguments of `Tables.note`;
+    `cut_call`: the last line, if it is an incomplete call.
     """
 
     lines: tl.Lines
@@ -91,8 +92,8 @@ class Text:
     cut_call: dict[str, Any] | None = None
 
 
-def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
-    """Tell what each line of a frame that was cut up is. `counts` takes lines of summary tables; `last`: the part ends here."""
+def classify(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -> Text:
+    """Classify each line of `cut`. `counts` takes lines of summary tables; `last`: the part ends here."""
     lines, notes = _resplit(cut, shape)
     found = details(lines)
     text = Text(lines, found, notes=notes)
@@ -114,8 +115,8 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
     first = (pl.col("line_no") == 1) & pl.col("pid").is_null() & pl.col("lwp").is_null()
     begun = where(lines.calls.head(1), first)
     if len(begun) and shape is not None and (shape.pid or shape.lwp):
-        said = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
-        text.notes.append((1, int(begun["line_end"][0]), "damaged", said))
+        remark = "begins within a line: no process stands before the call, whose name may be the end of a longer one"
+        text.notes.append((1, int(begun["line_end"][0]), "damaged", remark))
     for other in others.select_seq("line_no", "line_end", "pos", "line", "body", "pid", "lwp").iter_rows(named=True):
         _judge(text, counts, other, final=other["line_no"] == end, fronted=fronted)
     text.breaks = sorted({*text.breaks, *text.unread, *text.prose, *text.damaged})
@@ -123,7 +124,7 @@ def tell(cut: tl.Lines, shape: tl.Shape | None, counts: Counts, *, last: bool) -
 
 
 def _resplit(lines: tl.Lines, shape: tl.Shape | None) -> tuple[tl.Lines, list[tuple[int, int, str, str]]]:
-    """Cut lines of the rest that hold several records, and read these."""
+    """Split lines of the rest that hold several records, and classify these."""
     if lines.rest.is_empty():
         return lines, []
     candidates = where(lines.rest, pl.col("line").str.contains(_MAYBE_SEVERAL))
@@ -150,7 +151,7 @@ def _resplit(lines: tl.Lines, shape: tl.Shape | None) -> tuple[tl.Lines, list[tu
 
 
 def _judge(text: Text, counts: Counts, other: dict[str, Any], *, final: bool, fronted: bool) -> None:
-    """Judge a line that is no record and no detail. `fronted`: records of this trace begin with a prefix or a stamp."""
+    """Classify a line that is neither record nor detail. `fronted`: records of this trace begin with a prefix or a stamp."""
     line, line_no, body = other["line"], other["line_no"], other["body"].strip()
     if found := re.search(tl.BASE, line):
         text.bases.append((line_no, other["pos"], float(found[1].replace(",", "."))))
@@ -175,7 +176,7 @@ def _judge(text: Text, counts: Counts, other: dict[str, Any], *, final: bool, fr
 
 
 def _judge_damage(text: Text, other: dict[str, Any], *, final: bool, fronted: bool) -> None:
-    """Judge a line that may be a part of a call: cut by the end of the file, damaged, or nothing known."""
+    """Classify a line that may be a part of a call: cut by the end of the file, damaged, or unknown."""
     cut = _TRUNCATED.match(other["line"])
     front = cut is not None and any(cut[i] for i in (1, 3, 4))
     if cut and final and (cut[8] or (front and cut[7])) and (front or not fronted):

@@ -1,4 +1,4 @@
-"""From the lines of a truss to rows: details joined to their call, argument columns, events for the clock."""
+"""Turn classified truss lines into rows: details joined to their call, argument columns, events for the clock."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEY = ["line_no", "pos"]
 BODY = pl.col("body").str.strip_chars_start(" \t")
 
 TOKEN = r"^[A-Z]{2,8}[0-9]{2,}$"
-"""A short message that names a process by number (`NTP0 3731`): read from the pipe it was written to, it ties two excerpts."""
+"""A short message that names a process by number (`NTP0 3731`): where it is read from the pipe it was written to, it ties two excerpts."""
 
 
 def details(lines: Lines) -> pl.DataFrame:
     """Find the lines of the rest that belong to the call, signal or function line right above them.
 
-    Gives line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same prefix;
-    what has no owner is not among them.
+    Returns line_no, pos, line_end, body and the owner's `o_line`, `o_pos`. Between a line and its owner stand only details of the same
+    prefix; lines without an owner are left out.
     """
     rest = lines.rest
     inset = pl.col("pid").is_not_null() | pl.col("lwp").is_not_null() | pl.col("body").str.contains(r"^[\t ]")
@@ -62,18 +62,18 @@ def details(lines: Lines) -> pl.DataFrame:
     )
 
 
-_SAID = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
-_NOTHING_SAID = [pl.lit(None, t).alias(n) for n, t in _SAID.items()]
+_DETAIL_COLUMNS = {"peer": pl.String, "polled": pl.String, "ready": pl.Int64, "semnum": pl.Int64, "siginfo": pl.String}
+_NO_DETAILS = [pl.lit(None, t).alias(n) for n, t in _DETAIL_COLUMNS.items()]
 
 
-def said(found: pl.DataFrame) -> pl.DataFrame:
-    """Give one row for each owner of details, none without details.
+def columns_of_details(found: pl.DataFrame) -> pl.DataFrame:
+    """Return one row for each owner of details; empty without details.
 
-    `d_end` (last line), address, poll list, first ready descriptor, semaphore, siginfo.
+    Columns: owner, `d_end` (last line of the details), address, poll list, first ready descriptor, semaphore, siginfo.
     """
     if found.is_empty():
         return found
-    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _SAID}
+    body, first = pl.col("body"), {c: pl.col(c).first(ignore_nulls=True) for c in _DETAIL_COLUMNS}
     polled = body.str.contains(POLLED)
     by_line = found.with_columns_seq(BODY.alias("body")).select_seq(
         "o_line", "o_pos", "line_end",
@@ -92,10 +92,10 @@ def said(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
-    """Join what details say to their owners, and add columns `more`; `by_owner` as `said` gives it."""
+    """Join the details `by_owner` to their owners, and add the columns `more`; `by_owner` is the result of `columns_of_details`."""
     if by_owner.is_empty() or frame.is_empty():
-        return frame.with_columns_seq(*_NOTHING_SAID, *more)
-    # Only the keys are joined: the wide frame is not copied for the few rows that have details.
+        return frame.with_columns_seq(*_NO_DETAILS, *more)
+    # Join the keys only: the wide data frame is not copied for the few rows that have details.
     keys = frame.select_seq(KEY)
     joined = keys.join(by_owner, left_on=KEY, right_on=["o_line", "o_pos"], how="left", maintain_order="left")
     wide = frame.hstack(without(joined, *KEY))
@@ -103,7 +103,7 @@ def extend(frame: pl.DataFrame, by_owner: pl.DataFrame, *more: pl.Expr) -> pl.Da
 
 
 def time_columns(flags: dict[int, str]) -> list[pl.Expr]:
-    """Give `t` (-d), `delta` (-D), `cpu` (-E) from the stamps, by what each number of stamps means."""
+    """Return expressions for `t` (-d), `delta` (-D), `cpu` (-E); `flags` maps the number of stamps to their meaning."""
     out = []
     for column, flag in (("t", "d"), ("delta", "D"), ("cpu", "E")):
         expr: pl.Expr = pl.lit(None, pl.Float64)
@@ -157,9 +157,9 @@ def arguments(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFrame, *, ties: bool) -> pl.DataFrame:
-    """Give one row per line that a thread printed, in file order, as `trace_clock` wants them; `kind` says from which frame.
+    """Return one row for each line that a thread printed, in file order, as `trace_clock` needs them; `kind` names the source.
 
-    `ties`: with the pipe tokens that may tie one stretch of stamps to another.
+    `ties`: add the pipe tokens that may tie one stretch of stamps to another.
     """
     token = pl.lit(None, pl.String)
     if ties:
@@ -183,7 +183,7 @@ def events_of(calls: pl.DataFrame, signals: pl.DataFrame, functions: pl.DataFram
 
 
 def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
-    """Make rows of `signals`: a fault's own name is its code; siginfo adds signal, code, address, sender, status."""
+    """Return rows of `signals`: a fault's name becomes its code; siginfo adds signal, code, address, sender, status."""
     fault = pl.col("what") == "Incurred fault"
     info = ["info_signal", "info_code", "info_pid", "info_addr", "info_status"]
     groups = pl.col("siginfo").str.extract_groups(SIGINFO).struct.rename_fields(info).alias("info")
@@ -200,7 +200,7 @@ def signal_rows(signals: pl.DataFrame) -> pl.DataFrame:
 
 
 def function_rows(functions: pl.DataFrame, stacks: dict[str, list[str]]) -> pl.DataFrame:
-    """Make rows of `libcalls`. Depth is the indent (two blanks a level); where a page took the tabs and with them the indent, a stack.
+    """Return rows of `libcalls`. The depth is the indent (two blanks a level), or a call stack where a page removed tabs and indent.
 
     `stacks` (per process and LWP) is carried and changed: returns may be missing, so an exit pops until the name matches.
     """

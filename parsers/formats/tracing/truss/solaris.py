@@ -10,23 +10,24 @@ Manual: truss(1), section 1. Capture: `truss -f -l -d -D -E -v all -o FILE -p PI
     15697:	AF_INET  name = 10.44.29.32  port = 41612
     8195:	 1.5798	 1.5798	 0.0000	fork1()		(returning as child ...) = 15697
 
-Fills syscalls, open_calls, signals, libcalls, syscall_totals, logs (the tool's own notes).
+Fills syscalls, open_calls, signals, libcalls, syscall_totals, logs (messages of truss itself).
 
 Traps. The stamp of -d is taken when the call RETURNS, and the time in the call is not printed: `gap_s` is user time plus call, an upper
-bound. -E is CPU time of the LWP in the call, not elapsed. The first -D of an LWP is its whole -d. A sleeping call is printed twice, the first
-time without stamps. Quotes in buffers are not escaped. Order is strict within a process only.
+bound. -E is CPU time of the LWP in the call, not elapsed. The first -D of an LWP equals its -d. A sleeping call is printed twice, the
+first time without stamps. Quotes in buffers are not escaped. Order is strict within a process only.
 
-A part that came whole and small is sorted and repaired (pastes, excerpts of one trace); a larger one is read block by block in file order,
+A small part that is complete is sorted and repaired (pastes, excerpts of one trace). A larger one is read block by block in file order,
 where a fall of the stamp within an LWP begins a new clock domain.
-AIX: `pid: tid:` in front (tid is the kernel thread, `lwp` here), `Err#2  ENOENT`, `argc: 1`, `0.0012:` with -d, a line with the date of the
-begin (its zone is unknown, so the clock stays trace-relative).
+AIX: prefix `pid: tid:` (tid is the kernel thread, `lwp` here), `Err#2  ENOENT`, `argc: 1`, `0.0012:` with -d, a line with the date of the
+start (its zone is unknown, so the clock stays trace-relative).
 
     56361298: 83624347: kread(16, "\0\0\0\0\0\0\0\v\0\0\001".., 1024) = 1
     execve("/usr/bin/hello.bin", 0x2FF22B84, 0x20016D28) Err#2  ENOENT
 
-A time of day where -d has seconds (-A of Solaris 11.4) is read by its form, as the end of the call: no sample was at hand. Known gaps:
-what -G, -I and -N of 11.4 print in front of a call (no manual with samples was found); times in the texts of details; the layout of AIX
--d -D is from memory.
+A time of day in the place of the seconds of -d (-A of Solaris 11.4) is recognised by its form and read as the end of the call: no sample
+was available.
+Known gaps: the output of -G, -I and -N of 11.4 before a call (no manual with samples was found); times in the texts of details; the
+layout of AIX -d -D is from memory.
 """
 
 from __future__ import annotations
@@ -78,13 +79,11 @@ FORMATS = (
     ),
 )
 
-"""A whole part up to this size is held at once: its blocks of stamps can be sorted, its damage repaired."""
-
 _COUNTED = re.compile(r"[\t ]*[A-Za-z_][A-Za-z0-9_]*[\t ]+[0-9]*\.[0-9]{2,3}[\t ]+[0-9]+(?:[\t ]+[0-9]+)?$")
-"""A row of -c, whose seconds have two decimals or three (FreeBSD: nine)."""
+"""A row of -c; its seconds have two or three decimals (FreeBSD: nine)."""
 
 SAMPLE = 50
-"""So many non-blank lines vote on the kind."""
+"""Number of non-blank lines that vote on the kind."""
 
 _FRONT = rf"^[\t ]*(?:[>|#*] ?)*{PREFIX}[\t ]*{STAMPS}"
 _CALL = re.compile(rf"{_FRONT}(?:[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[.,][0-9]{{4}}[\t ]+)?(?:({NAME})\(|$)")
@@ -115,7 +114,7 @@ _OTHERS = {
 
 
 def claim(head: Head) -> Claim | None:
-    """Let each of the first lines vote: Solaris truss, another tracer, or neither."""
+    """Claim by a vote of the first lines: Solaris truss, another tracer, or neither."""
     lines = [line for line in head.lines if line.strip()]
     for line in lines[:SAMPLE]:
         if line.startswith("Base time stamp:"):
@@ -125,7 +124,7 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.95, "a table of truss -c: syscall, seconds, calls, errors, sys totals")
     if table and (counted := sum(1 for line in lines if _COUNTED.match(line))):
         return Claim(0.9, f"a table of truss -c, cut before its totals: {counted} rows")
-    # Excerpts stand in mails: the lines with calls vote, wherever they begin.
+    # In a mail an excerpt may begin anywhere: only lines with calls vote.
     calls = [line for line in lines if "(" in line and _is_call(line)]
     sample = calls[:SAMPLE]
     if not sample:
@@ -155,7 +154,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _is_call(line: str) -> bool:
-    found = _CALL.match(line.strip())  # blanks in front that may belong to either of three repeats
+    found = _CALL.match(line.strip())  # strip: three repeats of the pattern could match leading blanks
     return bool(
         (found and found[7] and (_ENDED.search(line) or line.endswith(")")))
         or _STAMPED.search(line)
@@ -164,7 +163,7 @@ def _is_call(line: str) -> bool:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read one block run. State: options, number of the next event, per LWP the last event and sleeping call, addresses, held lines."""
+    """Read one run of blocks; state: options, number of the next event, last event and sleeping call of each LWP, addresses, held lines."""
     trace = Trace(out, state)
     source.feed(trace)
     return trace.close(last=source.last)
@@ -175,7 +174,7 @@ _BIRTH = re.compile(r"fork[0-9a-z]*\([^)]*\)[ \t]*=[ \t]*([0-9]+)[ \t]*$")
 
 
 def continues(before: list[str], behind: list[str]) -> bool:
-    """Do two excerpts show one trace? Yes if a process that one of them shows to be born is at work in the other, later."""
+    """Decide whether two excerpts show one trace: a process that is born in one of them runs later in the other."""
     return any(_born_here(a, b) for a, b in ((before, behind), (behind, before)))
 
 

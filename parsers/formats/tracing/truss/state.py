@@ -1,4 +1,4 @@
-"""One truss under way: what is carried from block to block, and how a block's lines become rows with clock, gaps and domains."""
+"""The state of one truss being read: what is carried from block to block, and how lines become rows with clock, gaps and domains."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from parsers.formats.tracing.shared.trace_clock import Longs, Marks
 from parsers.formats.tracing.truss import patterns as tl
 from parsers.formats.tracing.truss import rows
 from parsers.formats.tracing.truss.counts import Counts
-from parsers.formats.tracing.truss.records import GRAMMAR, Text, tell
+from parsers.formats.tracing.truss.records import GRAMMAR, Text, classify
 from parsers.repair import traces
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.inline_polars import in_order, where, without
 from parsers.text.times import span_s
 
 HELD_LINES = 500
-"""A call whose details have not ended at the end of a block waits for them, unless they are more lines than this."""
+"""Maximum number of lines that a call at the end of a block waits for the rest of its details."""
 
 MAX_SLEEPERS = 5000
 MAX_LWPS = 20000
@@ -36,11 +36,11 @@ _RECORD = re.compile(
 
 
 Ready = tuple[tl.Lines, tl.Shape | None, int, int]
-"""The lines of a block cut up, the shape that was known then, its first and its last line."""
+"""The split lines of a block, the shape known at that time, its first and its last line."""
 
 
 class Trace:
-    """The state of one part between blocks, and the reading of a block."""
+    """Reads one part block by block and keeps its state between blocks."""
 
     def __init__(self, out: Tables, state: State) -> None:
         self.out = out
@@ -57,14 +57,14 @@ class Trace:
         held = state.get("held", [])
         self.held = _frame([(n, t) for n, t in held])
 
-    # One part as a whole
+    # Reading a part as a whole
 
     def read_whole(self, frame: pl.DataFrame) -> None:
-        """Read a small part that is all there: repair what a paste has damaged, sort its blocks of stamps."""
+        """Read a small part that is complete: repair the damage of a paste, sort its stretches of stamps."""
         frame = self._of_day(_physical(frame))
         self._learn(frame["line"])
         counts = Counts()
-        text = tell(tl.cut(frame, self.shape), self.shape, counts, last=True)
+        text = classify(tl.cut(frame, self.shape), self.shape, counts, last=True)
         if not text.unread and not text.cut_call:
             self.counts = counts
         else:
@@ -77,7 +77,7 @@ class Trace:
             )
             self.shape = None
             self._learn(frame["line"])
-            text = tell(tl.cut(frame, self.shape), self.shape, self.counts, last=True)
+            text = classify(tl.cut(frame, self.shape), self.shape, self.counts, last=True)
         self._report(text)
         text.lines = self._timed(text)
         events = self._events(text, text.lines, ties=True)
@@ -108,7 +108,7 @@ class Trace:
         self.out.domain(Domain(number, kind, iso, None, begin, end, ranges))
         if not self.state.get("of_day") or begin is None or end is None:
             return
-        # Only a time of day goes back because a clock was set; other stamps count from the trace's own beginning.
+        # Only a time of day goes back because a clock was set; other stamps count from the beginning of the trace.
         ended, known = self.state.get("ended", (begin, number))
         if number != known and begin < ended - LEAST_S:
             line = ranges[0][0]
@@ -118,7 +118,7 @@ class Trace:
         self.state["ended"] = (end, number)
 
     def _of_day(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Write stamps that are a time of day (-A) as seconds of the day, as wide as they were: places of secrets stay."""
+        """Rewrite stamps that are a time of day (-A) as seconds of the day, in the same width, so that places of secrets stay valid."""
         if "of_day" not in self.state:
             self.state["of_day"] = bool(frame["line"].head(tl.SHAPE_LINES).str.contains(tl.OF_DAY).any())
         if not self.state["of_day"]:
@@ -130,17 +130,20 @@ class Trace:
         )
         parts = frame.with_columns_seq(cut.alias("cut")).unnest("cut")
         stamp = pl.format("{}.{}", seconds, pl.col("stamp").str.slice(9, 4))
-        # The longest stamp has nine decimals; blanks make up for what is shorter now.
+        # The longest stamp has nine decimals; blanks fill up a shorter one.
         padded = stamp.str.pad_end(18).str.slice(0, pl.col("stamp").str.len_chars())
-        told = pl.concat_str("front", padded, "rest")
-        return parts.select_seq(*(c for c in frame.columns if c != "line"), line=pl.coalesce(told, line)).select_seq(
-            frame.columns
-        )
+        rewritten = pl.concat_str("front", padded, "rest")
+        return parts.select_seq(
+            *(c for c in frame.columns if c != "line"), line=pl.coalesce(rewritten, line)
+        ).select_seq(frame.columns)
 
-    # A part block by block
+    # Reading a part block by block
 
     def ready(self, block: pl.DataFrame) -> list[Ready]:
-        """Cut up one block, in file order; what may still get details waits for the next. Another thread than that of `read_part` may do it."""
+        """Split one block, in file order; a record that may still get details waits for the next block.
+
+        May run in another thread than `read_part`.
+        """
         frame = self._of_day(_physical(block))
         frame = pl.concat([self.held, frame]) if len(self.held) else frame
         self._learn(frame["line"])
@@ -152,25 +155,25 @@ class Trace:
         return [(tl.cut(frame, self.shape), self.shape, int(frame["line_no"][0]), int(frame["line_end"][-1]))]
 
     def read_part(self, ready: list[Ready], *, last: bool = False) -> None:
-        """Read what `ready` has cut up, which is taken out of the list: it is let go early."""
+        """Read what `ready` has split; it is taken out of the list so that its memory is freed early."""
         if not ready:
             return
         lines, shape, first, last_line = ready.pop()
-        text = tell(lines, shape, self.counts, last=last)
+        text = classify(lines, shape, self.counts, last=last)
         del lines
         self._report(text)
         text.lines = self._timed(text)
         self._emit(text, shape, [self._follow(self._events(text, text.lines, ties=False), first, last_line)])
 
     def _hold(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Keep back the last record and what follows it, at least the last line: the next block may go on with its details."""
+        """Hold back the last record and what follows it, at least the last line: its details may continue in the next block."""
         tail = frame["line"].tail(HELD_LINES).to_list()
         behind = next((i for i, line in enumerate(reversed(tail), 1) if _RECORD.match(line)), 1)
         self.held = frame.tail(behind)
         return frame.head(len(frame) - behind)
 
     def _hold_record(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Keep back the last record if nothing but its details follows: all lines kept are lines of a row."""
+        """Hold back the last record if only its details follow it, so that all held lines belong to a row."""
         lines = tl.cut(frame, self.shape)
         begins = pl.concat([f.select_seq("line_no") for f in (lines.calls, lines.signals, lines.functions)])["line_no"]
         self.held = frame.clear()
@@ -182,7 +185,7 @@ class Trace:
         return frame.head(len(frame) - len(self.held))
 
     def _follow(self, events: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
-        """Put events behind those of earlier blocks; a fall within an LWP, another base or number of stamps begins a new domain."""
+        """Append events to those of earlier blocks; a fall within an LWP, another base or number of stamps begins a new domain."""
         number = int(self.state.get("domain", 1))
         carried = self._carried(events.schema)
         events = trace_clock.with_before(pl.concat([carried, events]) if len(carried) else events)
@@ -222,7 +225,7 @@ class Trace:
         return events
 
     def _carried(self, schema: pl.Schema) -> pl.DataFrame:
-        """Give the last event of each LWP of earlier blocks as events."""
+        """Return the last event of each LWP of earlier blocks as events."""
         fields = ("line_no", "pid", "lwp", "t", "name", "n", "base")
         found = [dict(zip(fields, values, strict=True)) for values in self.last.values()]
         if not found:
@@ -235,7 +238,7 @@ class Trace:
         )
 
     def _remember(self, events: pl.DataFrame) -> None:
-        """Keep the last event of each LWP of the present domain; those that have ended are forgotten."""
+        """Remember the last event of each LWP of the current domain; LWPs that have ended are dropped."""
         domain = events["domain"].to_numpy()
         last = (domain == domain.max()) & events["t"].is_not_null().to_numpy()
         last[events["before"].drop_nulls().to_numpy()] = False
@@ -243,15 +246,15 @@ class Trace:
         ends = in_order(where(events.select_seq(fields), pl.Series(last)), "line_no").tail(MAX_LWPS)
         self.last = {f"{r[1]}/{r[2]}": list(r) for r in ends.iter_rows() if r[4] not in ("_exit", "lwp_exit")}
 
-    # What is common to both ways
+    # Used by both ways
 
     def _learn(self, lines: pl.Series) -> None:
-        """Find shape and meaning of the stamps from the first calls."""
+        """Find the shape from the first calls."""
         if self.shape is None:
             self.shape = tl.shape_of(lines)
 
     def _report(self, text: Text) -> None:
-        """Account for the lines that are no rows, and remember what they say."""
+        """Account for the lines that become no rows of calls, and remember what they state."""
         out, state = self.out, self.state
         out.account("elided", text.gaps)
         out.account("prose", text.prose)
@@ -276,8 +279,8 @@ class Trace:
             state["cut_call"] = text.cut_call
 
     def _timed(self, text: Text) -> tl.Lines:
-        """Join details, give stamps their meaning, make the argument columns."""
-        lines, by_owner = text.lines, rows.said(text.details)
+        """Join details, give stamps their meaning, add the argument columns."""
+        lines, by_owner = text.lines, rows.columns_of_details(text.details)
         columns = ["line_no", "pid", "lwp", "n", "s1", "s2"]
         found = {n for frame in (lines.calls, lines.signals, lines.functions) for n in frame["n"].unique()}
         if not {*self.flags, 0}.issuperset(found):
@@ -298,7 +301,7 @@ class Trace:
         return tl.Lines(calls, signals, functions, lines.rest)
 
     def _events(self, text: Text, lines: tl.Lines, *, ties: bool) -> pl.DataFrame:
-        """Give the events of a frame, with the number of the base line they stand under; -D alone is summed up per LWP."""
+        """Return the events of a data frame, with the number of their base line; -D alone is summed up per LWP."""
         events = rows.events_of(lines.calls, lines.signals, lines.functions, ties=ties)
         base = np.full(len(events), self.state.get("base_now", 0), np.int64)
         for line, pos, epoch in text.bases:
@@ -315,7 +318,7 @@ class Trace:
         return events.with_columns_seq(run.round(6).alias("t")).drop("before")
 
     def _emit(self, text: Text, shape: tl.Shape | None, found: list[pl.DataFrame]) -> None:
-        """Add the rows of a frame, in the order of its events, which are taken out of `found`: they are let go early."""
+        """Write the rows of a data frame in the order of its events; these are taken out of `found` so that memory is freed early."""
         state, lines, events = self.state, text.lines, found.pop()
         marks = Marks(
             _with(state.get("gap_last"), text.gaps),
@@ -325,7 +328,7 @@ class Trace:
         if len(events):
             linked = trace_clock.link(events, marks)
             self._remember(events)
-            carried = int((linked["kind"] == "carried").sum())  # they stand in front
+            carried = int((linked["kind"] == "carried").sum())  # carried events come first
             order = linked[carried:].select_seq(
                 *rows.KEY, "kind", (pl.int_range(pl.len()) + state.get("seq", 0) + 1).cast(pl.Int64, strict=False).alias("seq"),
                 pl.col("t").alias("t_local"), *_LINKED,
@@ -375,14 +378,14 @@ class Trace:
         self.out.read(still["line_no"])
 
     def _total_rows(self) -> None:
-        """Add the rows of a summary table and its totals as facts."""
+        """Write the rows of a summary table, and its totals as facts."""
         self.out.add("syscall_totals", pl.DataFrame(self.counts.rows))
         for name, value in self.counts.facts.items():
             self.out.fact(f"counts_{name}", value)
         self.counts = Counts()
 
     def _seen(self, calls: pl.DataFrame, functions: pl.DataFrame, details: pl.DataFrame) -> None:
-        """Note the options that the output shows."""
+        """Record the options that the output shows."""
         shown = {
             "-f": calls["pid"].null_count() < len(calls),
             "-l": calls["lwp"].null_count() < len(calls),
@@ -394,7 +397,7 @@ class Trace:
         self.state["seen"] = sorted(seen)
 
     def close(self, *, last: bool) -> State:
-        """End a block run; with `last` the part: what waited is read, what still sleeps is reported."""
+        """End a run of blocks and return the state; with `last`, read held lines and report calls that still sleep."""
         if last:
             held, self.held = self.held, self.held.clear()
             self.read_part(self._cut(held), last=True)
@@ -424,7 +427,7 @@ class Trace:
         }
 
     def _finish(self) -> None:
-        """Report what was under way when the part ended."""
+        """Report what was open when the part ended."""
         if self.sleeping:
             open_ones = pl.DataFrame(
                 list(self.sleeping.values()), schema_overrides={"pid": pl.Int64, "lwp": pl.Int64, "fd": pl.Int64}
@@ -451,7 +454,7 @@ _SYSCALLS: list[str | pl.Expr] = [
 
 
 def _ordered(frame: pl.DataFrame, order: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """Put a frame in the order of its events (`order` holds those of all kinds), with what was found for them."""
+    """Put a data frame in the order of its events and add their columns; `order` holds the events of all kinds."""
     frame = without(frame, "t")
     if len(order) > len(frame):
         order = order.filter(pl.col("kind") == kind)

@@ -1,4 +1,4 @@
-"""What the facts beside open descriptors mean."""
+"""Checks of the facts stored beside the corpus samples of open descriptors."""
 
 from __future__ import annotations
 

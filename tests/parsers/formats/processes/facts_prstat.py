@@ -1,4 +1,4 @@
-"""What the facts beside prstat and top mean."""
+"""Checks of the facts stored beside the corpus samples of prstat, top and topas."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def has_banner(reading: Reading, value: bool) -> None:
 
 def first_process(reading: Reading, value: dict[str, Any]) -> None:
     row = _rows(reading).row(0, named=True)
-    for key, told in value.items():
+    for key, expected in value.items():
         if key == "VIRT":
-            assert told.endswith("m")
-            assert row["vsz_kb"] == pytest.approx(float(told[:-1]) * 1024)
+            assert expected.endswith("m")
+            assert row["vsz_kb"] == pytest.approx(float(expected[:-1]) * 1024)
         elif key == "wcpu":
-            assert row["cpu_pct"] == float(told.rstrip("%"))
+            assert row["cpu_pct"] == float(expected.rstrip("%"))
         else:
-            assert row[{"pid": "pid", "command": "comm", "cpu": "cpu_pct"}[key]] == told
+            assert row[{"pid": "pid", "command": "comm", "cpu": "cpu_pct"}[key]] == expected
 
 
 def top_banner(reading: Reading, value: str) -> None:
@@ -114,7 +114,7 @@ def samples(reading: Reading, value: int) -> None:
 
 
 def _of(reading: Reading, table: str, cells: dict[str, Any]) -> pl.DataFrame:
-    """Rows of one screen as one: each line gives a row of its own."""
+    """Return the rows of one screen joined into one: each line of the screen gives a separate row."""
     return reading.table(table).select(pl.col(list(cells)).drop_nulls().last())
 
 

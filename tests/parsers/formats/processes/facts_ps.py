@@ -1,4 +1,4 @@
-"""What the facts beside process listings mean."""
+"""Checks of the facts stored beside the corpus samples of process listings."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ def masked(reading: Reading, value: str) -> None:
 
 
 def ancestry(reading: Reading, value: dict[str, int | None]) -> None:
-    """The parent of each process, threads apart."""
+    """Check the parent of each process, without threads."""
     rows = _rows(reading).filter(pl.col("lwp").is_null())
     assert {str(p): pp for p, pp in rows.select("pid", "ppid").iter_rows()} == value
 
 
 def threads(reading: Reading, value: dict[str, int]) -> None:
-    """How many threads of each process have a row; "null" where the process is not known."""
+    """Check how many threads of each process have a row; "null" where the process is unknown."""
     found = _rows(reading).filter(pl.col("lwp").is_not_null()).group_by("pid").len()
     assert {"null" if pid is None else str(pid): n for pid, n in found.iter_rows()} == value
 

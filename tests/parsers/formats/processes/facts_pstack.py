@@ -1,4 +1,4 @@
-"""What the facts beside stacks of threads mean."""
+"""Checks of the facts stored beside the corpus samples of thread stacks."""
 
 from __future__ import annotations
 
@@ -60,4 +60,4 @@ CHECKERS = {
 }
 WAIVED: dict[str, str] = {}
 AHEAD = ("complete",)
-"""A stack is complete when the line behind it says so."""
+"""Columns that a later line decides: a stack is complete if the next line shows it."""

@@ -1,4 +1,4 @@
-"""What the facts beside timings of commands mean."""
+"""Checks of the facts stored beside the corpus samples of timings of commands."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ CHECKERS = {name: column(name) for name in ("elapsed_s", "cpu_s", "contiguous", 
 }
 WAIVED: dict[str, str] = {}
 AHEAD = ("cpu_s", "ok", "err")
-"""User, system time and exit status are printed below the elapsed time; a timing without them yet is one already."""
+"""Columns that later lines decide: user and system time and exit status follow the elapsed time, which alone is a timing already."""
 REPAIRED = False

@@ -1,4 +1,4 @@
-"""Open descriptors: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of open descriptors: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""prstat and top: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of prstat, top and topas: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_counts_are_rates_only_where_the_interval_is_known():
     plain = read_bytes(text)
     assert plain.table("microstates").select("vcx", "scl", "slp", "lwp").rows() == [(None, None, 90.0, 29)]
     assert any("interval" in n.text for n in plain.account.notes)
-    told = read_bytes(text, Hints(command="prstat -mLc 5 12")).table("microstates")
-    assert told.select("vcx", "icx", "scl", "sig", "first").rows() == [(183.4, 3.0, 2200.0, 0.0, True)]
+    microstates = read_bytes(text, Hints(command="prstat -mLc 5 12")).table("microstates")
+    assert microstates.select("vcx", "icx", "scl", "sig", "first").rows() == [(183.4, 3.0, 2200.0, 0.0, True)]
 
 
 def test_a_decimal_comma_is_read():
@@ -180,25 +180,25 @@ SCREENS = st.lists(
 @settings(max_examples=40, deadline=None, database=None)
 @given(screens=SCREENS, collapsed=st.booleans(), block_bytes=st.sampled_from([120, 1_000_000]))
 def test_the_figures_of_a_topas_screen_come_back_wherever_it_is_cut(screens, collapsed, block_bytes):
-    text = "".join(SCREEN.format(second=2 * n, **said) for n, said in enumerate(screens))
+    text = "".join(SCREEN.format(second=2 * n, **screen) for n, screen in enumerate(screens))
     if collapsed:
         text = "\n".join(" ".join(line.split()) for line in text.split("\n"))
     reading = read_bytes(text.encode(), Hints(kind="prstat", variant="topas"), Limits(block_bytes=block_bytes))
     assert reading.account.account.unknown == 0
     host, first = reading.table("vmstat"), 1331546400.0
     assert host.drop_nulls("cs").select("sample", "t_local", "cs").rows() == [
-        (n, first + 2 * (n - 1), float(said["cs"])) for n, said in enumerate(screens, start=1)
+        (n, first + 2 * (n - 1), float(screen["cs"])) for n, screen in enumerate(screens, start=1)
     ]
     assert host.drop_nulls("po_kbps")["po_kbps"].to_list() == [40.0] * len(screens)
     cpus = reading.tables["mpstat"].select("sample", "cpu", "usr").rows() if "mpstat" in reading.tables else []
     whole = host.drop_nulls("usr").select("sample", pl.lit(None), "usr").rows()
     assert sorted([*cpus, *whole]) == [
-        (n, {"ALL": None, "0": 0, "cpu3": 3}[said["cpu"]], said["usr"]) for n, said in enumerate(screens, start=1)
+        (n, {"ALL": None, "0": 0, "cpu3": 3}[screen["cpu"]], screen["usr"]) for n, screen in enumerate(screens, start=1)
     ]
     disks = reading.table("iostat").select("device", "busy_pct", "r_kbps").rows()
-    assert disks == [("hdisk0", said["busy"], 8.0) for said in screens]
+    assert disks == [("hdisk0", screen["busy"], 8.0) for screen in screens]
     rows = reading.table("ps").select("comm", "pid", "cpu_pct", "login").rows()
-    assert rows == [(said["comm"], said["pid"], said["share"], "root") for said in screens]
+    assert rows == [(screen["comm"], screen["pid"], screen["share"], "root") for screen in screens]
 
 
 CPUS = st.lists(st.tuples(*[st.integers(0, 1000)] * 4), min_size=1, max_size=5)

@@ -1,4 +1,4 @@
-"""Process listings: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of process listings: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

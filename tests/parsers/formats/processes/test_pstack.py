@@ -1,4 +1,4 @@
-"""Stacks of threads beyond the corpus."""
+"""Tests of thread stacks beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pstree: made up families, drawn as the tool draws them, come back as processes with parents."""
+"""Tests of pstree: generated families, drawn as the tool draws them, are read back as processes with parents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tests.parsers.formats.evidence import read_bytes
 
 FAMILIES = st.lists(st.integers(0, 10**6), min_size=2, max_size=14)
-"""The parent of each process: one of those before it."""
+"""The parent of each process, as a choice among the processes before it."""
 
 NAMES = ("systemd", "bash", "(sd-pam)", "Relay(307)", "a b", "x-y")
 
 
 def tree(picks: list[int]) -> dict[int, int | None]:
-    """Processes 100, 101 ... and their parents, the first one's None."""
+    """Return the processes 100, 101 ... with their parents; the first has None."""
     return {100 + n: None if n == 0 else 100 + pick % n for n, pick in enumerate(picks)}
 
 
@@ -23,7 +23,7 @@ def name_of(pid: int) -> str:
 
 
 def drawn(parents: dict[int, int | None], pid: int) -> list[str]:
-    """The lines of `pstree -pA`, by its rules."""
+    """Return the lines of `pstree -pA`, drawn by its rules."""
     label = f"{name_of(pid)}({pid})"
     children = [p for p, parent in parents.items() if parent == pid]
     lines: list[str] = []
@@ -39,7 +39,7 @@ def drawn(parents: dict[int, int | None], pid: int) -> list[str]:
 
 
 def alone(parents: dict[int, int | None], pid: int, lead: str = "", sign: str = "") -> list[str]:
-    """The lines of `pstree -apA`."""
+    """Return the lines of `pstree -apA`."""
     children = [p for p, parent in parents.items() if parent == pid]
     lines = [f"{lead}{sign}{name_of(pid)},{pid} -c {pid}"]
     below = lead + ({"": "  ", "|-": "|   ", "`-": "    "}[sign])
@@ -48,7 +48,7 @@ def alone(parents: dict[int, int | None], pid: int, lead: str = "", sign: str = 
     return lines
 
 
-def told(text: str) -> dict[int, int | None]:
+def parents_read(text: str) -> dict[int, int | None]:
     reading = read_bytes(text.encode())
     assert reading.account.kind == "ps"
     assert [n for n in reading.account.notes if n.kind == "damaged"] == []
@@ -61,13 +61,13 @@ def test_a_family_comes_back(picks):
     parents = tree(picks)
     lines = drawn(parents, 100)
     if len(lines) > 1:
-        assert told("".join(f"{line}\n" for line in lines)) == parents
+        assert parents_read("".join(f"{line}\n" for line in lines)) == parents
         signs = str.maketrans("|`", "├└")
         pretty = [
             line.replace("-+-", "─┬─").replace("---", "───").replace("|-", "├─").replace("`-", "└─") for line in lines
         ]
-        assert told("".join(f"{line}\n" for line in pretty).translate(signs).replace("├ ", "│ ")) == parents
-    assert told("".join(f"{line}\n" for line in alone(parents, 100))) == parents
+        assert parents_read("".join(f"{line}\n" for line in pretty).translate(signs).replace("├ ", "│ ")) == parents
+    assert parents_read("".join(f"{line}\n" for line in alone(parents, 100))) == parents
 
 
 def test_a_password_in_arguments_is_masked():

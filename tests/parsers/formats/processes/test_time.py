@@ -1,4 +1,4 @@
-"""Timings of commands: every shell's form, signs, runs."""
+"""Tests of timings of commands: the forms of all shells, signs, runs."""
 
 from __future__ import annotations
 

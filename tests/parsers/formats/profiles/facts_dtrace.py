@@ -1,4 +1,4 @@
-"""What the facts beside aggregations, histograms, stacks and tool kit tables mean."""
+"""Checks of the facts stored beside the corpus samples of dtrace: aggregations, histograms, stacks, tool kit tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _counters(reading: Reading) -> pl.DataFrame:
 
 
 def _groups(reading: Reading) -> list[pl.DataFrame]:
-    """Buckets of each histogram: lines without a gap."""
+    """Return the buckets of each histogram: lines without a gap."""
     rows = reading.table("hist")
     return rows.with_columns(g=(pl.col("line_end").diff().fill_null(1) != 1).cum_sum()).partition_by("g")
 
@@ -29,13 +29,13 @@ def _groups(reading: Reading) -> list[pl.DataFrame]:
 def histograms(reading: Reading, value: list[Facts]) -> None:
     groups = _groups(reading)
     assert len(groups) == len(value)
-    for rows, told in zip(groups, value, strict=True):
+    for rows, expected in zip(groups, value, strict=True):
         key = " ".join(x for x in (rows["key1"][0], rows["key2"][0]) if x)
-        assert key == told["key"]
-        assert rows["line_end"][0] == told["line"] + 1  # the fact names the line of the heading
-        assert (rows["n"].sum(), len(rows)) == (told["total"], told["rows"])
+        assert key == expected["key"]
+        assert rows["line_end"][0] == expected["line"] + 1  # the fact has the line of the heading
+        assert (rows["n"].sum(), len(rows)) == (expected["total"], expected["rows"])
         filled = rows.filter(pl.col("n") > 0)
-        assert {f"{lo:.0f}": n for lo, n in filled.select("lo", "n").iter_rows()} == told["nonzero"]
+        assert {f"{lo:.0f}": n for lo, n in filled.select("lo", "n").iter_rows()} == expected["nonzero"]
         assert rows["complete"].all()
 
 
@@ -173,13 +173,13 @@ def longest_us(reading: Reading, value: int) -> None:
 
 
 def escape_sequences(reading: Reading, value: bool) -> None:
-    """None is left in what was read."""
+    """Check that no escape sequence is left in the rows."""
     texts = [*reading.table("counters")["item"], *reading.table("logs")["text"]]
     assert (not any("\x1b" in x for x in texts)) is value
 
 
 def header_line(reading: Reading, value: str) -> None:
-    """The firing of the probe opens the sample; it counts as read."""
+    """Check that the firing of the probe opens the sample and counts as read."""
     assert reading.table("hist")["line_no"].min() == 2
     assert not any(value in n.text for n in reading.account.notes)
 
@@ -264,4 +264,4 @@ CHECKERS = {
 }
 WAIVED: dict[str, str] = {}
 AHEAD = ("complete", "hi")
-"""The upper edge of a bucket is the label of the next one; a histogram is whole when its last bucket is there."""
+"""Columns that later lines decide: the upper edge of a bucket is the next label; a histogram is complete with its last bucket."""

@@ -1,4 +1,4 @@
-"""What the facts beside collapsed stacks and flame graphs mean."""
+"""Checks of the facts stored beside the corpus samples of collapsed stacks and flame graphs."""
 
 from __future__ import annotations
 

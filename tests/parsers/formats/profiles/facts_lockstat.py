@@ -1,4 +1,4 @@
-"""What the facts beside kernel lock statistics mean."""
+"""Checks of the facts stored beside the corpus samples of kernel lock statistics."""
 
 from __future__ import annotations
 
@@ -94,4 +94,4 @@ CHECKERS = {
 }
 WAIVED: dict[str, str] = {}
 AHEAD = ("complete",)
-"""Whether the buckets add up to the row is known after the last one."""
+"""Columns that later lines decide: whether the buckets add up to the row is known after the last bucket."""

@@ -1,4 +1,4 @@
-"""Aggregations, tool kit tables and maps beyond the corpus."""
+"""Tests of dtrace beyond the corpus: aggregations, tool kit tables and maps."""
 
 from __future__ import annotations
 

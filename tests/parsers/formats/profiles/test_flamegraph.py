@@ -1,4 +1,4 @@
-"""Collapsed stacks and flame graphs beyond the corpus."""
+"""Tests of collapsed stacks and flame graphs beyond the corpus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_stack_comes_back_from_its_columns(stacks):
 
 
 def drawn(stacks: dict[tuple[str, ...], int]) -> str:
-    """Draw boxes as flamegraph.pl does: one for each prefix, 10 px a sample, the root at the bottom."""
+    """Draw boxes as flamegraph.pl does: one for each prefix, 10 px for each sample, the root at the bottom."""
     total = sum(stacks.values())
     boxes: list[tuple] = [("all", 0, total, 0)]
     at = 0

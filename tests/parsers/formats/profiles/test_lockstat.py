@@ -1,4 +1,4 @@
-"""Kernel locks beyond the corpus."""
+"""Tests of kernel lock statistics beyond the corpus."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_a_row_comes_back_from_its_columns(rows, narrow):
     text = "Spin lock spin: 12 events in 2.000 seconds (6 events/sec)\n\n" + HEAD
     text += "".join(form.format(n, pct, pct, ns, lock, caller) for n, pct, ns, lock, caller in rows)
     found = parse_bytes(text.encode(), "lockstat", "solaris").tables["locks"]
-    told = [(n, float(pct), float(ns), lock, caller, "spin lock spin", n / 2) for n, pct, ns, lock, caller in rows]
-    assert found.select("n", "pct", "mean_ns", "lock", "caller", "event", "rate_ps").rows() == told
+    expected = [(n, float(pct), float(ns), lock, caller, "spin lock spin", n / 2) for n, pct, ns, lock, caller in rows]
+    assert found.select("n", "pct", "mean_ns", "lock", "caller", "event", "rate_ps").rows() == expected
 
 
 POINT = st.tuples(

@@ -1,4 +1,4 @@
-"""What the facts beside iostat mean."""
+"""Checks of the facts stored beside the corpus samples of iostat."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def devices(reading: Reading, value: int | list[str]) -> None:
 
 
 def blocks_per_device(reading: Reading, value: int) -> None:
-    """Header and values alternate: each block of a device gives a row."""
+    """Check the blocks: header and values alternate, and each block of a device gives a row."""
     assert len(_rows(reading)) == value * _rows(reading)["device"].n_unique()
 
 
@@ -73,7 +73,7 @@ def sda_read(reading: Reading, value: str) -> None:
 
 
 def columns(reading: Reading, value: int) -> None:
-    """Besides the device: those with a place, and the counters."""
+    """Check the number of columns besides the device: those of the table, and the counters."""
     first = _rows(reading).head(1)
     device = first["device"][0]
     line = reading.table("counters").filter((pl.col("line_no") == first["line_no"][0]) & (pl.col("item") == device))
@@ -98,7 +98,7 @@ def _device(name: str) -> Any:
 
 
 def unit(reading: Reading, value: str) -> None:
-    """MB are turned into kB: a hundredth of one is the smallest step."""
+    """Check that MB are converted to kB: the smallest step is a hundredth of a MB."""
     assert value == "MB/s"
     steps = (_rows(reading)["r_kbps"] / 10.24).to_list()
     assert all(abs(x - round(x)) < 1e-9 for x in steps)
@@ -276,8 +276,8 @@ def disk_samples(reading: Reading, value: list[list[Any]]) -> None:
     assert [list(row) for row in rows] == value
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected
 
 
 CHECKERS = {
@@ -335,5 +335,5 @@ CHECKERS = {
 }
 WAIVED: dict[str, str] = {}
 
-# A small paste with lost or added line ends is put together if it is one run.
+# A small paste with lost or added line ends is repaired if it is read in one run.
 REPAIRED = True

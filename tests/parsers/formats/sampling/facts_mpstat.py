@@ -1,4 +1,4 @@
-"""What the facts beside samples of mpstat mean."""
+"""Checks of the facts stored beside the corpus samples of mpstat."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def columns(reading: Reading, value: list[str]) -> None:
 
 
 def peaks(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
-    for name, told in value.items():
+    for name, expected in value.items():
         column = NAMES.get(name, name)
         best = _rows(reading).filter(pl.col(column) == _rows(reading)[column].max()).row(0, named=True)
-        assert best[column] == told["value"], name
-        assert best["cpu"] == told["cpu"], name
-        assert best["line_no"] == told.get("line", best["line_no"]), name
+        assert best[column] == expected["value"], name
+        assert best["cpu"] == expected["cpu"], name
+        assert best["line_no"] == expected.get("line", best["line_no"]), name
 
 
 def min_idl(reading: Reading, value: dict[str, Any]) -> None:
@@ -59,12 +59,12 @@ def min_idl(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def since_boot_rows(reading: Reading, value: int) -> None:
-    """Facts count rows as they were printed, the one of all CPUs too."""
+    """Check the rows since boot; the facts count rows as printed, including the row of all CPUs."""
     assert sum(int(reading.table(t)["first"].sum()) for t in ("mpstat", "vmstat") if t in reading.tables) == value
 
 
 def interval_s(reading: Reading, value: float) -> None:
-    """A person knew it: nothing in the text tells."""
+    """Check the interval that a person entered, because nothing in the text shows it."""
     assert _rows(reading)["interval_s"].null_count() == len(_rows(reading))
 
 
@@ -85,7 +85,7 @@ def of_all(reading: Reading, value: dict[str, float]) -> None:
 
 
 def clock(reading: Reading, value: str) -> None:
-    """`12:53:20` or `03:14:20 PM`."""
+    """Check a clock such as `12:53:20` or `03:14:20 PM`."""
     hour, minute, second = (int(x) for x in re.findall(r"[0-9]+", value))
     hour = hour % 12 + 12 * ("PM" in value) if "M" in value else hour
     assert f" {hour:02}:{minute:02}:{second:02} " in times(reading)[0]
@@ -97,18 +97,18 @@ def date(reading: Reading, value: str) -> None:
     names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     printed = times(reading)[0].split()
     assert (printed[1], int(printed[2]), int(printed[4])) == (names[month - 1], day, year)
-    # Which of the two is the month only a reader's locale says: the question is put.
+    # Only the locale decides which of the two is the month, so a question is asked.
     assert any("day/month/year" in n.text for n in reading.account.notes) is (day <= 12)
 
 
 def averages(reading: Reading, value: int) -> None:
-    """Facts count every line that begins with the word, one header above each stretch too."""
-    told = [n for n in reading.account.notes if "average of the whole run" in n.text]
-    assert sum(n.line_to - n.line_from + 2 for n in told) == value
+    """Check the averages; the facts count every line that begins with the word, including a header above each run of averages."""
+    notes = [n for n in reading.account.notes if "average of the whole run" in n.text]
+    assert sum(n.line_to - n.line_from + 2 for n in notes) == value
 
 
 def _no_row_is(reading: Reading, value: float) -> None:
-    """The average of the run is no sample."""
+    """Check that the average of the run is no sample."""
     assert value not in _all(reading)["idle"].to_list()
     assert any("average of the whole run" in n.text for n in reading.account.notes)
 
@@ -131,7 +131,7 @@ def has_node_table(reading: Reading, value: bool) -> None:
 
 
 def topology(reading: Reading, value: Any) -> None:
-    """CORE, SOCK and NODE shift nothing: shares of all rows make 100."""
+    """Check that CORE, SOCK and NODE shift no column: the shares of each row add up to 100."""
     shares = ["usr", "nice", "sys", "wa", "irq", "soft", "st", "gu", "gnice", "idle"]
     for table in (_rows(reading), _all(reading)):
         total = table.select(pl.sum_horizontal(shares))[shares[0]]
@@ -242,5 +242,5 @@ WAIVED = {
 }
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected

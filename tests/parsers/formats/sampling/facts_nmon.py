@@ -1,4 +1,4 @@
-"""What the facts beside nmon recordings mean."""
+"""Checks of the facts stored beside the corpus samples of nmon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _rows(reading: Reading) -> pl.DataFrame:
 
 
 def zzzz(reading: Reading, value: int) -> None:
-    """Snapshots with a stamp: those of the domain where the file holds nothing else."""
+    """Check the number of snapshots with a stamp, or the span of the domain where the file has no other records."""
     if "vmstat" not in reading.tables:
         domain = reading.account.parts[0].domains[0]
         assert domain.t_begin is not None
@@ -59,7 +59,7 @@ def max_sys_pct(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def records(reading: Reading, value: dict[str, int]) -> None:
-    """CPU_ALL gives vmstat rows, VM and adapters counters, disks rows of iostat."""
+    """Check the records: CPU_ALL gives rows of vmstat, VM and adapters give counters, disks give rows of iostat."""
     for tag, count in value.items():
         if tag == "CPU_ALL":
             assert reading.table("vmstat")["usr"].count() == count

@@ -1,4 +1,4 @@
-"""What the facts beside sar, sadf and pidstat mean."""
+"""Checks of the facts stored beside the corpus samples of sar, sadf and pidstat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def banner(reading: Reading, value: str) -> None:
 
 
 def _date(reading: Reading, value: str) -> None:
-    """The day of the first sample, or of the first logged event."""
+    """Check the day of the first sample, or of the first logged event."""
     form = "%m/%d/%Y" if len(value.split("/")[2]) == 4 else "%m/%d/%y"
     assert wall_text(_first(reading))[:10] == datetime.strptime(value, form).date().isoformat()
 
@@ -46,7 +46,7 @@ def lcpu(reading: Reading, value: int) -> None:
 
 
 def sections_in_excerpt(reading: Reading, value: int) -> None:
-    """iget, bread, device and CPU: three groups of counters and the shares of CPU."""
+    """Check the sections iget, bread, device and CPU: three groups of counters and the shares of CPU."""
     groups = reading.table("counters")["grp"].unique().to_list()
     assert len(groups) + 1 == value
     assert reading.table("vmstat")["usr"].count() > 0
@@ -80,14 +80,14 @@ def cpu_rows(reading: Reading, value: int) -> None:
 
 
 def average_idle(reading: Reading, value: int) -> None:
-    """The printed average is that of the rows."""
+    """Check that the printed average is that of the rows."""
     mean = reading.table("vmstat")["idle"].mean()
     assert isinstance(mean, float)
     assert abs(mean - value) < 1
 
 
 def device_table_starts_line(reading: Reading, value: int) -> None:
-    """The header's line; the rows follow behind a blank one."""
+    """Check the line of the header; its rows follow after a blank line."""
     assert reading.table("iostat")["line_no"].min() == value + 2
 
 
@@ -161,7 +161,7 @@ def timezone(reading: Reading, value: str) -> None:
 
 
 def all_cpu_id(reading: Reading, value: int) -> None:
-    """The row of all CPUs is the host's."""
+    """Check that the row of all CPUs belongs to the host."""
     assert value == -1
     assert reading.table("vmstat")["usr"].count() > 0
     assert (reading.table("mpstat")["cpu"] >= 0).all()
@@ -190,7 +190,7 @@ def first_all_idle(reading: Reading, value: str) -> None:
 
 
 def header_lines(reading: Reading, value: list[int]) -> None:
-    """Headers are read and are no rows."""
+    """Check that headers are read and give no rows."""
     assert not set(value) & set(reading.table("vmstat")["line_no"])
     assert reading.account.account.unknown == 0
 
@@ -226,7 +226,7 @@ def max_iget(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def average(reading: Reading, value: dict[str, int]) -> None:
-    """The printed averages are those of the rows."""
+    """Check that the printed averages are those of the rows."""
     rows = reading.table("counters")
     for name, printed in value.items():
         mean = rows.filter(pl.col("name") == f"{name}/s")["value"].mean()
@@ -269,7 +269,7 @@ def busiest(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def sadf_counters(reading: Reading, value: dict[str, float]) -> None:
-    """The first figure of each name."""
+    """Check the first value of each name."""
     rows = reading.table("counters").filter(pl.col("sample") == 1).unique("name", keep="first", maintain_order=True)
     found = dict(rows.select("name", "value").iter_rows())
     assert {k: found.get(k) for k in value} == value

@@ -1,4 +1,4 @@
-"""What the facts beside samples of vmstat mean."""
+"""Checks of the facts stored beside the corpus samples of vmstat."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _disk(reading: Reading, name: str) -> bool:
 
 
 def _values(reading: Reading, name: str) -> tuple[pl.DataFrame, str, float]:
-    """Where a printed column went: rows, their column, and the factor from print to column."""
+    """Return where a printed column went: rows, their column, and the factor from print to column."""
     variant = reading.account.parts[0].variant
     if name in PAGES and variant == "aix":
         return _rows(reading), PAGES[name], 4.0
@@ -50,29 +50,29 @@ def _values(reading: Reading, name: str) -> tuple[pl.DataFrame, str, float]:
         return _rows(reading), PAGES[name], 1.0
     if _disk(reading, name):
         rows = reading.table("iostat")
-        # A disk has no name above the first header, only its place.
+        # Above the first header a disk has no name, only its place.
         place = rows["device"].unique(maintain_order=True).to_list()
         first = [d for d in place if d.isdigit()][: 1 if name == "m0" else 0]
         return rows.filter(pl.col("device").is_in([name, *first])), "io_ps", 1.0
     return _rows(reading), NAMES.get(name, name), 1.0
 
 
-def peak(reading: Reading, name: str, told: dict[str, Any]) -> None:
+def peak(reading: Reading, name: str, expected: dict[str, Any]) -> None:
     rows, column, factor = _values(reading, name)
     best = rows.filter(pl.col(column) == rows[column].max())
-    assert best[column][0] == told["value"] * factor, name
-    assert best["line_no"][0] == told["line"], name
+    assert best[column][0] == expected["value"] * factor, name
+    assert best["line_no"][0] == expected["line"], name
 
 
 def peaks(reading: Reading, value: dict[str, Any]) -> None:
-    for name, told in value.items():
-        peak(reading, name, told)
+    for name, expected in value.items():
+        peak(reading, name, expected)
 
 
-def minimum(reading: Reading, name: str, told: dict[str, Any]) -> None:
+def minimum(reading: Reading, name: str, expected: dict[str, Any]) -> None:
     rows, column, factor = _values(reading, name)
     worst = rows.filter(pl.col(column) == rows[column].min())
-    assert (worst[column][0], worst["line_no"][0]) == (told["value"] * factor, told["line"])
+    assert (worst[column][0], worst["line_no"][0]) == (expected["value"] * factor, expected["line"])
 
 
 def samples(reading: Reading, value: int) -> None:
@@ -80,7 +80,7 @@ def samples(reading: Reading, value: int) -> None:
 
 
 def columns(reading: Reading, value: list[str]) -> None:
-    """Every printed column has its value in one of the tables."""
+    """Check that every printed column has its value in one of the tables."""
     printed = [c for c in value if c not in ("hr:mi:se", "time", "date", "PDT", "UTC") and not c.isupper()]
     filled = [c for c in _rows(reading).columns if _rows(reading)[c].null_count() < len(_rows(reading))]
     common = {"part", "line_no", "line_end", "t_local", "sample", "first", "interval_s"}
@@ -124,14 +124,14 @@ def interval_s(reading: Reading, value: float) -> None:
     if _rows(reading)["t_local"].null_count() == 0:
         assert found.unique().to_list() == [value]
     else:
-        assert len(found) == 0  # A person knew it: nothing in the text tells.
+        assert len(found) == 0  # A person entered it: nothing in the text shows it.
 
 
 def negative_zero_cells(reading: Reading, value: list[dict[str, Any]]) -> None:
-    for told in value:
-        at = reading.table("iostat").filter(pl.col("line_no") == told["line"])
-        assert at.filter(pl.col("device") == told["column"])["io_ps"].to_list() == [None]
-        assert any(n.line_from == told["line"] and told["column"] in n.text for n in reading.account.notes)
+    for expected in value:
+        at = reading.table("iostat").filter(pl.col("line_no") == expected["line"])
+        assert at.filter(pl.col("device") == expected["column"])["io_ps"].to_list() == [None]
+        assert any(n.line_from == expected["line"] and expected["column"] in n.text for n in reading.account.notes)
 
 
 def disk_names(reading: Reading, value: list[str]) -> None:
@@ -170,7 +170,7 @@ def _zone(reading: Reading, value: str) -> None:
 
 
 def _read(reading: Reading, lines: list[int]) -> None:
-    """These lines were understood without being rows."""
+    """Check that these lines were understood without becoming rows."""
     assert not set(lines) & set(_rows(reading)["line_no"])
     assert not [
         n for n in reading.account.notes if n.kind == "unknown" and set(range(n.line_from, n.line_to + 1)) & set(lines)
@@ -183,10 +183,10 @@ def negative_cells(reading: Reading, value: dict[str, int]) -> None:
 
 
 def rows(reading: Reading, value: dict[str, dict[str, Any]]) -> None:
-    for line, told in value.items():
+    for line, expected in value.items():
         row = _rows(reading).filter(pl.col("line_no") == int(line)).row(0, named=True)
         at = clock(reading)[_rows(reading)["line_no"].to_list().index(int(line))]
-        for name, number in told.items():
+        for name, number in expected.items():
             assert number == (at if name == "time" else row[NAMES.get(name, name)])
 
 
@@ -196,7 +196,7 @@ def _annotations(reading: Reading, value: list[str]) -> None:
 
 
 def backwards(reading: Reading, value: bool) -> None:
-    """A step back is not a new day."""
+    """Check that a step back is not a new day."""
     assert (not _rows(reading)["t_local"].is_sorted()) is value
     assert _rows(reading)["t_local"].max() < 86400
     assert len(reading.account.parts[0].domains) == 2
@@ -204,14 +204,14 @@ def backwards(reading: Reading, value: bool) -> None:
 
 def zzz(reading: Reading, value: list[str]) -> None:
     printed = pl.Series(value).str.replace(" CET", "").str.to_datetime("%a %b %e %H:%M:%S %Y")
-    told = (printed.dt.epoch("s")).to_list()
-    assert _rows(reading)["t_local"].unique(maintain_order=True).to_list() == told
+    expected = (printed.dt.epoch("s")).to_list()
+    assert _rows(reading)["t_local"].unique(maintain_order=True).to_list() == expected
     _zone(reading, "CET")
 
 
 def timestamp(reading: Reading, value: str) -> None:
-    told = pl.Series([value]).str.to_datetime("%Y-%m-%d %H:%M:%S").dt.epoch("s")[0]
-    assert reading.table("iostat")["t_local"].unique().to_list() == [told]
+    expected = pl.Series([value]).str.to_datetime("%Y-%m-%d %H:%M:%S").dt.epoch("s")[0]
+    assert reading.table("iostat")["t_local"].unique().to_list() == [expected]
 
 
 CHECKERS = {
@@ -276,5 +276,5 @@ WAIVED = {
 }
 
 
-def _same(got: object, told: object) -> None:
-    assert got == told
+def _same(got: object, expected: object) -> None:
+    assert got == expected

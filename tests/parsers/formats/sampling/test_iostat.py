@@ -1,4 +1,4 @@
-"""iostat beyond the corpus."""
+"""Tests of iostat beyond the corpus."""
 
 from __future__ import annotations
 

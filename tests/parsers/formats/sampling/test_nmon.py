@@ -1,4 +1,4 @@
-"""nmon beyond the corpus."""
+"""Tests of nmon beyond the corpus."""
 
 from __future__ import annotations
 

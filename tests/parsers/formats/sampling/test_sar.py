@@ -1,4 +1,4 @@
-"""sar, sadf and pidstat beyond the corpus."""
+"""Tests of sar, sadf and pidstat beyond the corpus."""
 
 from __future__ import annotations
 
@@ -140,21 +140,21 @@ def test_figures_of_sadf_come_out_again_wherever_the_text_is_cut(samples, form, 
         second = f"{n + 1:02d}"
         if form == "p":
             front = f"h\t60\t2026-01-02 03:04:{second} UTC\t"
-            said = [
+            pairs = [
                 ("all", "%user", usr / 100),
                 ("all", "%idle", idle / 100),
                 ("cpu1", "%user", 1),
                 ("cpu1", "%idle", 2),
                 ("-", "proc/s", 1),
             ]
-            said += [
+            pairs += [
                 ("-", "cswch/s", cs),
                 ("-", "kbmemfree", free),
                 ("-", "kbmemused", 5),
                 ("sda", "tps", 4),
                 ("sda", "%util", busy / 100),
             ]
-            text += "".join(f"{front}{item}\t{name}\t{value}\n" for item, name, value in said)
+            text += "".join(f"{front}{item}\t{name}\t{value}\n" for item, name, value in pairs)
         else:
             text += f'<timestamp date="2026-01-02" time="03:04:{second}" utc="1" interval="60">\n<cpu-load>\n'
             text += f'<cpu number="all" user="{usr / 100}" idle="{idle / 100}"/>\n<cpu number="1" user="1" idle="2"/>\n</cpu-load>\n'

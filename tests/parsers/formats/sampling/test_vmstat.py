@@ -1,4 +1,4 @@
-"""vmstat beyond the corpus: rows made up and read back, dialects without a sample, damage."""
+"""Tests of vmstat beyond the corpus: generated rows read back, dialects without a sample, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of whole numbers read by bytes are those that a pattern takes, and give the same numbers."""
+"""Tests of lines of whole numbers parsed by bytes: the same lines match as with a pattern, with the same numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the facts beside profiles, counters and scheduling of perf mean.
+"""Checks of the facts stored beside the corpus samples of perf: profiles, counters and scheduling.
 
-Facts about `perf trace` stand in `facts_perf_trace.py` where that module is there.
+Checks for `perf trace` are in `facts_perf_trace.py`, if that module exists.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _stacks(reading: Reading) -> pl.DataFrame:
 
 
 def _stat(reading: Reading) -> pl.DataFrame:
-    """Counters themselves, without derived values and times of the end."""
+    """Return the counters, without derived values and the times at the end."""
     rows = reading.table("counters")
     return rows.filter((pl.col("grp") == "perf_stat") & (pl.col("unit").is_null() | (pl.col("unit") != "s")))
 
@@ -36,13 +36,13 @@ def rows(reading: Reading, value: int) -> None:
 
 
 def stat_rows(reading: Reading, value: list[list[Any]]) -> None:
-    """Counters and the times of the end: line, name, unit, value."""
+    """Check the counters and the times at the end: line, name, unit, value."""
     rows = reading.table("counters").filter(pl.col("grp") == "perf_stat")
     assert [list(row) for row in rows.select("line_no", "name", "unit", "value").iter_rows()] == value
 
 
 def metrics(reading: Reading, value: dict[str, float]) -> None:
-    """Derived values that have a name of their own."""
+    """Check derived values that have a name."""
     rows = reading.table("counters").filter((pl.col("grp") == "perf_stat_metric") & pl.col("name").is_in(list(value)))
     assert dict(rows.select("name", "value").iter_rows()) == value
 
@@ -74,7 +74,7 @@ def event_count(reading: Reading, value: int) -> None:
 
 
 def samples_header(reading: Reading, value: str) -> None:
-    """Rounded counts (`1K`) are no number of samples."""
+    """Check that a rounded count (`1K`) is not stored as a number of samples."""
     expected = float(value) if value.isdecimal() else None
     assert reading.table("profile_meta")["total_samples"].to_list() == [expected]
 
@@ -92,7 +92,7 @@ def cpus(reading: Reading, value: int) -> None:
 
 
 def frames(reading: Reading, value: int) -> None:
-    """Screens of perf top; an excerpt of one screen may have lost its header."""
+    """Check the number of screens of perf top; an excerpt of one screen may lack its header."""
     assert _symbols(reading)["frame"].n_unique() == value
 
 
@@ -116,7 +116,7 @@ def chain_has(reading: Reading, value: list[str]) -> None:
 
 
 def semctl_share(reading: Reading, value: float) -> None:
-    """Stored shares are of the total; the printed one was of the parent."""
+    """Check that a stored share is of the total; the printed one was of the parent."""
     row = _stacks(reading).row(0, named=True)
     shares = dict(zip(row["frames"], row["pcts"], strict=True))
     assert shares["semctl_main"] / shares["ipc_lock"] * 100 == pytest.approx(value)
@@ -128,7 +128,7 @@ def root_row_present(reading: Reading, value: bool) -> None:
 
 
 def nodes(reading: Reading, value: int) -> None:
-    """Branches are prefixes of the printed chains, each with its own share."""
+    """Check the number of branches: prefixes of the printed chains, each with its share."""
     chains = [tuple(zip(r["frames"], r["pcts"], strict=True)) for r in _stacks(reading).iter_rows(named=True)]
     repeated = 0  # up_write and others stand alone; equal prefixes of different branches do not occur here
     assert len({c[: i + 1] for c in chains for i in range(len(c))}) + repeated == value
@@ -311,7 +311,7 @@ CHECKERS = {
 }
 WAIVED: dict[str, str] = {}
 AHEAD = ("complete",)
-"""A stack is complete when the line behind it says so."""
+"""Columns that a later line decides: a stack is complete if the next line shows it."""
 
 if importlib.util.find_spec("tests.parsers.formats.tracing.facts_perf_trace"):
     CHECKERS |= importlib.import_module("tests.parsers.formats.tracing.facts_perf_trace").CHECKERS

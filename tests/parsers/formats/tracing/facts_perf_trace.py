@@ -1,4 +1,4 @@
-"""What the facts beside perf trace samples mean; `facts_perf.py` takes them in."""
+"""Checks of the facts stored beside the corpus samples of perf trace; `facts_perf.py` includes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAMPLE = Path(__file__).parents[3] / "corpus" / "perf" / "trace-ls.txt"
 
 
 def first_record_time(reading: Reading, value: str) -> None:
-    """`?` is no time and no length."""
+    """Check that `?` is neither a time nor a duration."""
     row = reading.table("syscalls").row(0, named=True)
     assert value == "?"
     assert (row["t_local"], row["elapsed_s"], row["name"], row["args"]) == (None, None, "execve", None)

@@ -1,4 +1,4 @@
-"""What the facts beside strace samples mean."""
+"""Checks of the facts stored beside the corpus samples of strace."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def unfinished(reading: Reading, value: int) -> None:
 
 
 def resumed(reading: Reading, value: int) -> None:
-    """Every second half: those that a first half waits for, and orphans (their rows have no first line of their own)."""
+    """Check the number of second halves: those that a first half waits for, and orphans (their rows have no first line)."""
     pairs = _open(reading)["done_line"].drop_nulls()
     assert len(pairs) == value
 
 
 def errors(reading: Reading, value: dict[str, int]) -> None:
-    """Calls that returned -1; a call to be restarted (`? ERESTARTSYS`) has an error's name, but no result."""
+    """Check the calls that returned -1; a call to be restarted (`? ERESTARTSYS`) has an error's name, but no result."""
     assert Counter(_calls(reading).filter(pl.col("ret") == -1)["err"]) == value
 
 
@@ -67,11 +67,11 @@ def signals(reading: Reading, value: dict[str, int]) -> None:
 
 
 def exits(reading: Reading, value: list[list[int | None]]) -> None:
-    """A bare exit is the first process's own; where the trace shows its number, it is given."""
+    """Check the exits; a bare exit belongs to the first process, whose number is expected where the trace shows it."""
     rows = _signals(reading).filter(pl.col("event") == "exited").select("lwp", "status").rows()
     assert [status for _, status in rows] == [status for _, status in value]
-    for (lwp, _), (told, _) in zip(rows, value, strict=True):
-        assert told is None or lwp == told
+    for (lwp, _), (expected, _) in zip(rows, value, strict=True):
+        assert expected is None or lwp == expected
 
 
 def pids(reading: Reading, value: list[int]) -> None:
@@ -88,7 +88,7 @@ def attached(reading: Reading, value: list[int]) -> None:
 
 
 def root(reading: Reading, value: int) -> None:
-    """The lines without a number are the first process's."""
+    """Check that the lines without a number belong to the first process."""
     rows = _calls(reading)
     assert rows["lwp"].null_count() == 0
     assert rows["lwp"][0] == value
@@ -101,7 +101,7 @@ def slowest(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def _timed(reading: Reading) -> pl.DataFrame:
-    """Calls whose time strace printed; halves without -T have the difference of their stamps."""
+    """Return the calls whose time strace printed; halves without -T have the difference of their stamps."""
     return _calls(reading).filter(pl.col("elapsed_s").is_not_null() & (pl.col("contiguous") == "proven"))
 
 
@@ -137,7 +137,7 @@ def unfinished_open(reading: Reading, value: list[list[Any]]) -> None:
 
 
 def truncated(reading: Reading, value: list[list[Any]]) -> None:
-    """Calls that the end of the text, or of the trace, cuts: line and name."""
+    """Check the calls that the end of the text, or of the trace, cuts: line and name."""
     rows = reading.table("open_calls").filter(pl.col("state") == "truncated")
     assert [list(r) for r in rows.select("line_no", "name").iter_rows()] == value
 
@@ -160,7 +160,7 @@ def rows(reading: Reading, value: int) -> None:
 
 
 def cut_totals(reading: Reading, value: list[list[Any]]) -> None:
-    """A table that lost its end: name, count, errors, seconds of each row."""
+    """Check a table that lost its end: name, count, errors, seconds of each row."""
     table = reading.table("syscall_totals")
     assert [list(r) for r in table.select("name", "n", "errors", "total_s").iter_rows()] == value
     assert not table["complete"].any()
@@ -256,6 +256,6 @@ CHECKERS = {
 }  # fmt: skip
 
 AHEAD = ("done_line", "complete", "dur_hi_s", "dur_kind", "contiguous", "pid", "lwp", "traced_f")
-"""A call's second half, a table's total, the thread's next event and the sign of a bare line's process come later."""
+"""Columns that later lines decide: second halves, a table's total, the thread's next event, the process of a bare line."""
 
 REPAIRED = True

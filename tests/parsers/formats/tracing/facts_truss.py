@@ -1,4 +1,4 @@
-"""What the facts beside truss samples mean."""
+"""Checks of the facts stored beside the corpus samples of truss."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _named(reading: Reading, name: str) -> pl.DataFrame:
 
 
 def _all(reading: Reading) -> pl.DataFrame:
-    """Prefixes of all rows but a cut last one."""
+    """Return the prefixes of all rows except a last one that is cut."""
     columns = ["line_no", "pid", "lwp"]
     tables = [reading.table(t).select(columns) for t in ("syscalls", "signals", "libcalls") if t in reading.tables]
     return pl.concat([*tables, _open(reading, "sleeping").select(columns)])
@@ -98,7 +98,7 @@ def _token_line(reading: Reading, name: str, value: int) -> None:
 
 
 def errors(reading: Reading, value: dict[str, int]) -> None:
-    """Names; where a tool prints only numbers, the facts have those of FreeBSD."""
+    """Check the names of errors; where a tool prints only numbers, the facts have the names of FreeBSD."""
     assert Counter(_calls(reading)["err"].drop_nulls()) == {
         FREEBSD[int(k)] if k.isdigit() else k: n for k, n in value.items()
     }
@@ -219,7 +219,7 @@ def exit_(reading: Reading, value: int) -> None:
 
 
 def other_lines(reading: Reading, value: int) -> None:
-    """Lines that are no call (sleeping ones are), no signal: details, comments, marks, blanks, a cut last line."""
+    """Check the number of lines that are neither call nor signal: details, comments, marks, blanks, a cut last line."""
     records = set(_calls(reading)["line_no"]) | set(_open(reading, "sleeping")["line_no"])
     if "signals" in reading.tables:
         records |= set(reading.table("signals")["line_no"])
@@ -232,7 +232,7 @@ def exec_(reading: Reading, value: dict[str, Any]) -> None:
 
 
 def _detail(reading: Reading, text: str, call: str) -> None:
-    """A detail line counts as read and extends its call."""
+    """Check that a detail line counts as read and extends its call."""
     sample = next(
         p for p in CORPUS.glob("*.txt") if text in p.read_text() and p.stem == "milek-child-8197-cladm-annotated"
     )
@@ -363,7 +363,7 @@ def rows(reading: Reading, value: int) -> None:
 
 
 def cut_totals(reading: Reading, value: list[list[Any]]) -> None:
-    """A table that lost its end: section, name, count, seconds of each row; those of the open section are not complete."""
+    """Check a table that lost its end: section, name, count, seconds of each row; the open section is not complete."""
     table = reading.table("syscall_totals")
     assert [list(r) for r in table.select("section", "name", "n", "total_s").iter_rows()] == value
     assert not table["complete"][-1]
@@ -431,6 +431,6 @@ CHECKERS = {
 }  # fmt: skip
 
 AHEAD = ("done_line", "complete")
-"""The line that completes an open call comes later."""
+"""Columns that a later line decides: the line that completes an open call."""
 
 REPAIRED = True

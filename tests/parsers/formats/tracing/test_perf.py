@@ -1,4 +1,4 @@
-"""Profiles, counters, scheduling and locks of perf beyond the corpus."""
+"""Tests of perf beyond the corpus: profiles, counters, scheduling and locks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_sample_without_a_time_and_one_without_a_chain():
 
 
 def test_a_wrapped_frame_beside_an_unknown_one_is_put_together():
-    # Polars 2.1 panicked here: a frame of few rows in several pieces.
+    # Polars 2.1 panicked here: a small data frame in several chunks.
     text = (
         "\t7fce2ac91c6c [unknown] ([unknown])\n"
         "\tffffffff81b09043 blk_mq_dispatch_list+0x1\u017d*\x01 f82ad read+0xd (/usr/lib/x86_64-linux-gnu/\n"
@@ -133,8 +133,8 @@ def test_a_row_of_report_comes_back(rows, collapsed):
     lines = [re.sub(" +", " ", x).strip() for x in lines] if collapsed else lines
     text = "\n".join(["# Samples: 5  of event 'cycles'", "# Overhead  Command  Shared Object  Symbol", *lines, ""])
     found = parse_bytes(text.encode(), "perf", "report").tables["profile_symbols"]
-    told = [(p / 100, comm, dso, k, sym) for p, comm, dso, k, sym in rows]
-    assert found.select("pct", "comm", "dso", "kernel", "symbol").rows() == told
+    expected = [(p / 100, comm, dso, k, sym) for p, comm, dso, k, sym in rows]
+    assert found.select("pct", "comm", "dso", "kernel", "symbol").rows() == expected
 
 
 TREE = """            |

@@ -1,4 +1,4 @@
-"""perf trace: stamps, lengths, interrupted calls, tables."""
+"""Tests of perf trace: stamps, durations, interrupted calls, tables."""
 
 from __future__ import annotations
 

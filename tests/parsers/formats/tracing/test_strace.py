@@ -1,4 +1,4 @@
-"""strace: flags, halves, torn records, clocks, tables, damage, block borders."""
+"""Tests of strace: flags, halves, torn records, clocks, tables, damage, block borders."""
 
 from __future__ import annotations
 
@@ -422,7 +422,7 @@ def test_runs_give_the_same_rows():
 def test_runs_give_the_same_rows_where_calls_wait_for_the_next_event():
     text = sample("old-perl-tt")
     one, many = read(text), read(text, run_bytes=len(text) // 7)
-    drop = ["pid", "lwp", "traced_f"]  # the sign of the process comes late
+    drop = ["pid", "lwp", "traced_f"]  # the line that shows the process comes late
     assert one.table("syscalls").drop(drop).equals(many.table("syscalls").sort("line_no").drop(drop))
 
 

@@ -1,4 +1,4 @@
-"""Argument texts as columns."""
+"""Tests of argument texts parsed into columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def frame_of(name=None, args=None, ret=None, text=None):
 
 
 def value(expr, name=None, args=None, ret=None, text=None):
-    """What an expression gives; of one that depends on which names there are, the same whether alone or among all others."""
+    """Return the value of an expression; check that it is the same with the call's name alone and among all other names."""
     frame = frame_of(name, args, ret, text)
     if isinstance(expr, pl.Expr):
         return frame.select(expr).item()

@@ -1,4 +1,4 @@
-"""Fields of tracepoints: every head with fields is a row, no sampled event is one."""
+"""Tests of tracepoint fields: every head with fields is a row, no sampled event is one."""
 
 from __future__ import annotations
 

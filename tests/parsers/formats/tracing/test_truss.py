@@ -1,4 +1,4 @@
-"""truss of Solaris: grammar, clocks, damage, block borders."""
+"""Tests of the truss of Solaris: grammar, clocks, damage, block borders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def notes(reading) -> list[tuple]:
     return reading.tables["notes"].select("line_no", "line_end", "kind").rows() if "notes" in reading.tables else []
 
 
-# Clocks: seed 001 (fork events and shmat of one trace, given apart) and seed 000 (three greps of one file, a trace before, one after)
+# Clocks: seed 001 (fork events and shmat of one trace, in two excerpts) and seed 000 (three greps of one file, a trace before, one after)
 
 
 @pytest.mark.parametrize("between", ["", "\n", "[...]\n", PROSE], ids=["adjacent", "blank", "gap mark", "prose"])
@@ -259,7 +259,7 @@ def test_a_peer_is_inherited_by_its_descriptor_until_it_is_closed():
     rows = calls(sample("milek-listener-conn-before"))
     with_13 = [r for r in rows if r["fd"] == 13 and r["line_no"] > 9]
     assert {(r["peer_ip"], r["peer_port"]) for r in with_13} == {("10.44.29.32", 41612)}
-    # The own address of the listening socket, printed by getsockname, is nobody's peer.
+    # getsockname prints the local address of the listening socket, which is no peer.
     assert {r["peer_ip"] for r in rows if r["fd"] not in (13, 12)} == {None}
     assert next(r for r in rows if r["name"] == "getsockname")["peer_ip"] is None
     text = (
@@ -332,7 +332,7 @@ def test_library_calls_nest_by_indent_or_by_a_stack():
         rows = read(text + "/1: close(3) = 0\n").table("libcalls")
         assert rows.select("depth", "func", "event").rows() == expected
         assert (rows["lib"][0], rows["args"][0], rows["ret_text"][3]) == ("libc", "0x10", "0x8064c08")
-    # A tail call has no return line: popping goes on until the name matches.
+    # A tail call has no return line: popping continues until the name matches.
     missing = read("/1@1: -> a:f()\n/1@1: -> a:g()\n/1@1: <- a:f() = 0\n/1@1: -> a:h()\n").table("libcalls")
     assert missing["depth"].to_list() == [0, 1, 0, 0]
 
@@ -399,7 +399,7 @@ def test_html_is_decoded_once():
         + WHOLE.replace("&", "&amp;").replace('"', "&quot;").replace(" = ", "&nbsp;= ").replace(" \n", "<br />\n")
         + "</pre>\n"
     )
-    # A page is read by its transcript, in which the tags' lines are blank.
+    # A page is read by its transcript, in which the lines of the tags are blank.
     reading = read_bytes(html.encode())
     assert reading.error is None
     assert (
@@ -465,7 +465,7 @@ def test_a_cut_last_line_is_an_open_call(at):
 
 
 def trace(lines: int, seed: int, *, fall: int | None = None) -> str:
-    """Make a trace of several processes with details, sleepers and signals, as truss -f -l -d -D -E -v would print it."""
+    """Return a trace of several processes with details, sleeping calls and signals, as printed by truss -f -l -d -D -E -v."""
     chance = random.Random(seed)
     out = ["Base time stamp:  1310009834.7781  [ Wed Jul  6 22:37:14 CDT 2011 ]"]
     t = 0
@@ -571,13 +571,13 @@ def test_large_pieces_of_a_repaired_kind_are_read_without_repair():
 
 
 def of_day(stamp: float) -> str:
-    """Print a stamp as a time of day."""
+    """Format a stamp as a time of day."""
     minutes, seconds = divmod(round(stamp * 10000), 600_000)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds / 10000:07.4f}"
 
 
 def rebuilt(row: dict, stamps: int, between: str = "/") -> str:
-    """Print a row as truss does, without blanks; `between`: what parts pid and LWP; no stamps: -A's time of day."""
+    """Format a row as truss does, without blanks; `between` separates pid and LWP; without stamps: -A's time of day."""
     front = "".join([str(row["pid"] or ""), f"{between}{row['lwp']}" if row["lwp"] is not None else ""])
     times = [row["t_local"], row["delta_s"], row["cpu_s"]]
     seen = "".join(f"{v:.4f}" for v in times if v is not None) if stamps else of_day(row["t_local"])
@@ -592,12 +592,12 @@ def rebuilt(row: dict, stamps: int, between: str = "/") -> str:
 
 
 def of_system_v(path: Path) -> bool:
-    """Say whether a sample is of Solaris, illumos or AIX; the others have a test module of their own."""
+    """Decide whether a sample is of Solaris, illumos or AIX; the other systems have another test module."""
     return re.search("solaris truss|illumos|aix", json.loads(path.with_suffix(".json").read_text())["tool"]) is not None
 
 
 SAMPLES = sorted(p for p in CORPUS.glob("*.txt") if of_system_v(p) and p.stem != "derived-html-page")
-"""A page is read by its transcript: its lines are not the file's."""
+"""Samples without the page, which is read by its transcript: its line numbers are not those of the file."""
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: p.stem)

@@ -1,4 +1,4 @@
-"""The relatives of truss: FreeBSD, dtruss."""
+"""Tests of the relatives of truss: FreeBSD, dtruss."""
 
 from __future__ import annotations
 

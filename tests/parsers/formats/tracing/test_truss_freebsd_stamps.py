@@ -1,6 +1,6 @@
 """Stamps of FreeBSD's truss, by texts from outside: fewer than three stamps leave their meaning open.
 
-They stand here and not in the corpus, since a cut behind the second line changes what the first one means.
+The texts are here and not in the corpus, because a cut after the second line changes the meaning of the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SINCE_BEGIN = b"""\
 33324 101022: 1.492027215 sendmsg(0x64,0x7fffde7af760,0x0) ERR#35 'Resource temporarily unavailable'
 33324 100288: 1.492083817 kevent(97,0x0,0,{ 103,EVFILT_READ,EV_CLEAR|EV_RECEIPT,0x0,0x2000,0x1 },32,0x0) = 1 (0x1)
 """
-"""GitHub issue thread dotnet/runtime#26633: truss -f -d -H, lines picked by grep."""
+"""GitHub issue thread dotnet/runtime#26633: truss -f -d -H, lines selected with grep."""
 OF_THE_CALL = b"""\
 55358: 0.000127204 clock_gettime(0,{1432019612.288175998 }) = 0 (0x0)
 55358: 0.000018343 clock_gettime(4,{3516268.934160619 }) = 0 (0x0)
