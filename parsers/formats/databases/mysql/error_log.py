@@ -6,13 +6,13 @@ Source: MySQL Reference Manual, "The Error Log"; MariaDB knowledge base, "Error 
     2026-11-21T05:58:40.000001Z 9 [Note] Aborted connection 9 to db: 'shop' user: 'app' host: '192.0.2.7' (Got timeout reading communication packets)
     161121  5:58:39 [ERROR] /usr/sbin/mysqld: Too many connections
 
-Fills `logs`, source mysql, a row a line: severity as printed, code = MY-010055 (MySQL 8), op = unresolved (the caller's address has no
-name), mismatched (its name does not lead back to it), refused (too many connections, host blocked), aborted, denied, started, shutdown; peer_ip,
-client_host, service = database of an aborted connection. Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. The number
-in front of the level is a connection or thread of the server, no process: not kept. Traps: `could not be resolved` comes after the look-up
-gave up, and once for each address while the host cache holds it; how long it took is not said. Lines of a crash report and of other
-programs (mysqld_safe) have another shape: unknown. Lines behind a tab
-belong to the message above: read, not kept. Known gaps: JSON sink of MySQL 8, the general query log, translated messages.
+Tables: logs, source mysql, a row for each line: severity as printed, code = MY-010055 (MySQL 8), op = unresolved (the caller's address has
+no name), mismatched (its name does not resolve to the address), refused (too many connections, host blocked), aborted, denied, started,
+shutdown; peer_ip, client_host, service = database of an aborted connection. Clock: wall-utc where the stamp ends in Z or an offset, else
+wall-local. Traps: the number in front of the level is a connection or thread of the server, not a process, and is not stored. `could not be
+resolved` is printed after the look-up failed, and once for each address while the host cache has it; the log does not say how long the
+look-up took. Lines of a crash report and of other programs (mysqld_safe) have another shape: unknown. Lines that begin with a tab
+belong to the message above: read but not stored. Known gaps: JSON sink of MySQL 8, the general query log, translated messages.
 """
 
 from __future__ import annotations
@@ -50,31 +50,31 @@ _OPS = (
     ("shutdown", r": Normal shutdown$|: Shutdown complete(?:$|[ .])|Received SHUTDOWN"),
 )  # fmt: skip
 VERSION = r"^(?:[A-Za-z0-9_.-]{1,60} +\| )?Version: '[^']*'  socket: "
-"""Stands below `ready for connections`."""
+"""Line with the version that follows `ready for connections`."""
 _HOST = r"(?:^IP address|does not resolve to|\bhost:|\bHost|^Access denied for user '[^']*'@) ?'([^']+)'"
 _IP = r"^[0-9a-fA-F:.]*[0-9a-fA-F]{1,4}[:.][0-9a-fA-F:.]+$"
 
 
 def claim(head: Head) -> Claim | None:
-    """By a stamp and a level in brackets in most lines."""
+    """Claim if at least 40 % of the lines have a stamp and a level in brackets."""
     if not any(level in head.text for level in ("[Note]", "[Warning]", "[ERROR]", "[System]")):
         return None
-    found, part = share(Head([x for x in head.lines if not x.startswith("\t")]), _LINE)
+    count, fraction = share(Head([x for x in head.lines if not x.startswith("\t")]), _LINE)
     return (
-        Claim(min(0.95, 0.6 + 0.35 * part), f"{found} lines of an error log of MySQL", "log")
-        if found and part >= 0.4
+        Claim(min(0.95, 0.6 + 0.35 * fraction), f"{count} lines of an error log of MySQL", "log")
+        if count and fraction >= 0.4
         else None
     )
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` knows whether the stamps are UTC."""
+    """Read a run of blocks; `state` keeps whether the stamps are UTC and whether a message may continue."""
     for frame in source.frames(PASTE):
         lines = rejoin(frame, source, out, f"{LINE}|{VERSION}")
         out.read(lines.filter(pl.col("line").str.contains(VERSION))["line_no"])
         groups = pl.col("line").str.extract_groups(LINE).struct.rename_fields(_NAMES)
         every = lines.with_columns(g=groups).unnest("g")
-        # Galera's lists go on below their message, each line behind a tab.
+        # Lists of Galera continue below their message, each line after a tab.
         below = pl.col("line").str.starts_with("\t")
         open_ = every.select(
             pl.when(~below).then(pl.col("text").is_not_null()).forward_fill().fill_null(bool(state.get("open")))
@@ -86,9 +86,9 @@ def parse(source: Source, out: Tables, state: State) -> State:
             continue
         state.setdefault("utc", rows["zone"][0] is not None)
         year = pl.col("year").cast(pl.Int32, strict=False)
-        # Two digits are of 5.5 and before, which is younger than 2000.
+        # Years of two digits are from 5.5 and before, whose logs are all later than 2000.
         day = day_seconds(pl.when(year < 100).then(year + 2000).otherwise(year), pl.col("mon"), pl.col("day"))
-        # The first stamp decides; one of the other sort would be hours off, so it gives no time.
+        # The first stamp decides whether times are UTC; a stamp of the other sort would be hours off and gives no time.
         same = pl.col("zone").is_not_null() == state["utc"]
         rows = rows.with_columns(t_local=pl.when(same).then(day + clock_seconds() - _offset()))
         stamp_falls.remark(rows, out, state)
@@ -96,7 +96,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         if begin is not None:
             kind, zone = ("wall-utc", "UTC") if state["utc"] else ("wall-local", source.hints.tz)
             out.domain(Domain(1, kind, WALL_BASE, zone, begin, end, [line_span(rows)]))
-        out.add("logs", _said(rows))
+        out.add("logs", _log_rows(rows))
     return state
 
 
@@ -107,7 +107,7 @@ def _offset() -> pl.Expr:
     return (sign * (hours * 3600 + minutes * 60)).fill_null(0.0)
 
 
-def _said(rows: pl.DataFrame) -> pl.DataFrame:
+def _log_rows(rows: pl.DataFrame) -> pl.DataFrame:
     text, host = pl.col("text"), pl.col("text").str.extract(_HOST).replace("connecting host", None)
     op = pl.lit(None, pl.String)
     for name, pattern in reversed(_OPS):

@@ -10,10 +10,11 @@ Source: MySQL Reference Manual, SHOW PROCESSLIST. Printed as a box, as tab-separ
          Id: 5
        User: app
 
-Fills `sessions`: sid = Id, db_user = User, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
-(login, Waiting for table metadata lock, Sending data ...; what the thread does, not only what it waits for), last_call_s = Time. No clock. Traps: a listing is
-one instant; Time counts since the thread took its present state; `Waiting for ...` names the lock's kind, not its holder. The statement (Info) is
-read and not kept; one of several lines goes on below its row. Known gaps: JSON of `mysqlsh`.
+Tables: sessions: sid = Id, db_user = User, machine = Host without its port, state = Command (Sleep, Query, Connect ...), event = State
+(login, Waiting for table metadata lock, Sending data ...; the thread's activity, not only its waits), last_call_s = Time. Clock: none.
+Traps: a listing shows one instant; Time counts since the thread entered its present state; `Waiting for ...` names the kind of the lock,
+not its holder. The statement (Info) is read but not stored; a statement of several lines continues below its row.
+Known gaps: JSON of `mysqlsh`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ FIELD = (
 )
 FOOTER = r"^[0-9]+ rows? in set\b.*$"
 PROMPT = r"^ {4}->(?: .*)?$"
-"""The client asks for the rest of a statement."""
+"""Prompt of the client for the rest of a statement."""
 FORMATS = tuple(
     Format(
         kind="mysql", variant=variant, version="1", systems=("linux", "solaris", "aix", "freebsd", "macos", "windows"), tables=("sessions",),
@@ -52,7 +53,7 @@ _HEADING, _RECORD, _FIELD = re.compile(HEADING), re.compile(RECORD), re.compile(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the eight headings that every version prints, or by records with the same names."""
+    """Claim by the eight headings that every version prints, or by records with the same names."""
     text = head.text
     if "Command" not in text and "COMMAND" not in text:
         return None
@@ -66,7 +67,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the headings and an open record."""
+    """Read a run of blocks; `state` keeps the headings and an open record."""
     return by_lines(source, out, state, _record if state["variant"] == "processlist_g" else _row, _close)
 
 
@@ -78,13 +79,13 @@ def _row(line_no: int, line: str, rows: Rows, plain: list[int], state: State) ->
         state["open"] = False
         plain.append(line_no)
     elif "names" in state and (line.startswith("|") if state["sign"] == "|" else "\t" in line):
-        # In a box the statement goes on in the next line: what stands behind it is there then.
+        # In a box a statement may continue on the next line; the columns after it stand at its end.
         state["open"] = state["sign"] == "|" and not line.rstrip().endswith("|")
         cells, names = _cells(line), state["names"]
         if len(cells) != len(names):
             if "info" not in names:
                 return
-            names = names[: names.index("info")]  # cells in front of the statement, which may hold a sign
+            names = names[: names.index("info")]  # cells in front of the statement, which may contain a separator
         if len(cells) >= len(names):
             _add(rows, line_no, line_no, dict(zip(names, cells, strict=False)))
     elif state.get("open"):
@@ -108,12 +109,12 @@ def _record(line_no: int, line: str, rows: Rows, plain: list[int], state: State)
         plain.append(line_no)
         return
     record = state.get("record")
-    found = _FIELD.match(line)
-    if record is not None and found is not None and found[1].lower() not in record["of"]:
+    field = _FIELD.match(line)
+    if record is not None and field is not None and field[1].lower() not in record["of"]:
         record["lines"].append(line_no)
-        record["of"][found[1].lower()] = found[2].strip()
+        record["of"][field[1].lower()] = field[2].strip()
     elif record is not None and next(reversed(record["of"]), "") == "info":
-        record["lines"].append(line_no)  # the statement goes on
+        record["lines"].append(line_no)  # the statement continues
 
 
 def _close(rows: Rows, state: State) -> None:
@@ -123,15 +124,15 @@ def _close(rows: Rows, state: State) -> None:
 
 
 def _add(rows: Rows, line_no: int, line_end: int, of: dict[str, str]) -> None:
-    """Give the columns of a session; NULL and empty are unknown."""
-    said = {k: None if v in ("NULL", "<null>", "") else v for k, v in of.items()}
-    sid = whole(said.get("id"))
+    """Add the row of a session; NULL and empty cells are unknown."""
+    values = {k: None if v in ("NULL", "<null>", "") else v for k, v in of.items()}
+    sid = whole(values.get("id"))
     if sid is None:
         return
-    host = said.get("host")
+    host = values.get("host")
     machine = re.sub(r":[0-9]{1,5}$", "", host) if host and host != "connecting host" else None
-    taken = number(said.get("time_ms"))
+    taken = number(values.get("time_ms"))
     rows.add(
-        "sessions", line_no, line_end=line_end, sid=sid, db_user=said.get("user"), machine=machine, state=said.get("command"),
-        event=said.get("state"), last_call_s=taken / 1000 if taken is not None else number(said.get("time")),
+        "sessions", line_no, line_end=line_end, sid=sid, db_user=values.get("user"), machine=machine, state=values.get("command"),
+        event=values.get("state"), last_call_s=taken / 1000 if taken is not None else number(values.get("time")),
     )  # fmt: skip

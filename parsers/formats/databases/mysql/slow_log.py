@@ -9,15 +9,15 @@ Capture: `cat /var/lib/mysql/HOST-slow.log`, the file that `slow_query_log_file`
     SET timestamp=1469038405;
     SELECT * FROM invoices LIMIT 0, 1000;
 
-Fills `logs`, source mysql, two rows a statement: the statement (op = slow_query, elapsed_s = Query_time, text = the statement, ok = false
-where `Last_errno` or `Killed` is not 0, service = the schema, as `Schema:` or `use` says it, peer_ip, client_host), and a row of severity
+Tables: logs, source mysql, two rows for each statement: the statement (op = slow_query, elapsed_s = Query_time, text = the statement,
+ok = false where `Last_errno` or `Killed` is not 0, service = the schema of `Schema:` or `use`, peer_ip, client_host), and a row of severity
 DETAIL with the line that has Lock_time and rows. Clock: wall-utc where the stamp ends in Z or an offset, else wall-local. A stamp is the end
-of a statement in MySQL and its beginning in MariaDB, whose first lines say which it is. Traps: before MySQL 5.7 and in MariaDB `# Time` is printed only where
-the second changed, so a statement without one has the time of the one above; `SET timestamp` is one or the other, in whole seconds: not used. The number
-behind `Id` or `Thread_id` is a connection, no process. A statement's schema is that of its connection where neither is printed:
-unknown. Passwords and keys in statements are masked.
+of a statement in MySQL and its beginning in MariaDB; the first lines of the log name the server. Traps: before MySQL 5.7 and in MariaDB
+`# Time` is printed only where the second changed, so a statement without it has the time of the one above; `SET timestamp` may be the
+beginning or the end, in whole seconds: not used. The number after `Id` or `Thread_id` is a connection, not a process. Where neither
+`Schema:` nor `use` is printed, the schema is that of the connection: unknown. Passwords and keys in statements are masked.
 Whether waits for row locks count in Lock_time depends on the version. Known gaps: the other figures of MariaDB and
-Percona (`InnoDB_...`, `Full_scan`, explain), mysqldumpslow and pt-query-digest reports, the log kept as a table.
+Percona (`InnoDB_...`, `Full_scan`, explain), reports of mysqldumpslow and pt-query-digest, the log in the form of a table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TIME = (
 )
 USER = r"^(?:# Time: .{14,40})?# User@Host: "
 HEADER = r"^# (?: *(?:Time|User@Host|[A-Z][A-Za-z]*_[A-Za-z_]*|Schema|Id|Filesort|Priority_queue|Stored routine|Profile)(?:: |:$)|No InnoDB |explain: )|^#$"
-"""Figures of a statement; other lines that begin with # are comments in it."""
+"""Lines with figures of a statement; other lines that begin with # are comments within the statement."""
 
 STARTED = r"^\S.*, Version: \S.* started with:$|^Tcp port: [0-9]+ +Unix socket:|^Time[ \t]+Id Command[ \t]+Argument$"
 SET = r"^(?:SET (?:last_insert_id=[0-9]+,|insert_id=[0-9]+,)*timestamp=[0-9.]+;|use [^;]{1,130};)$"
@@ -58,7 +58,7 @@ FORMAT = Format(
     own=f"{HEADER}|{STARTED}|{SET}|^# administrator command: ",
 )
 LONGEST = 4000
-"""So many characters of a statement are kept (practice: loads of many rows are one statement)."""
+"""Maximum number of characters of a statement that are stored (from practice: a load of many rows is one statement)."""
 
 _STAMP = ["year", "mon", "day", "h", "m", "s", "zone"]
 _FIRST = {
@@ -73,18 +73,18 @@ _FIRST = {
 
 
 def claim(head: Head) -> Claim | None:
-    """By the figures of a statement."""
+    """Claim by the figures of a statement."""
     if "# Query_time: " not in head.text:
         return None
-    found = sum(1 for x in head.lines if re.match(FIGURES, x[:200]))
-    return Claim(0.95, f"{found} statements of a slow query log", "slow") if found else None
+    count = sum(1 for x in head.lines if re.match(FIGURES, x[:200]))
+    return Claim(0.95, f"{count} statements of a slow query log", "slow") if count else None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open statement, the last stamp and whether stamps are UTC."""
+    """Read a run of blocks; `state` keeps the open statement, the last stamp and whether stamps are UTC."""
     line = pl.col("line")
     time, user = line.str.contains(TIME), line.str.contains(USER)
-    # A statement begins with its time, or with its user where that has not come since the user above.
+    # A statement begins with its time, or with its user if no time was printed since the user above.
     kind = pl.when(user).then(2).when(time).then(1)
     begins = time | (user & (kind.forward_fill().shift().fill_null(2) == 2))
     number, started = begins.cum_sum(), line.str.contains(STARTED)
@@ -99,11 +99,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         mine = lines.filter((pl.col("record") > 0) & ~started & (line != ""))
         if mine.is_empty():
             continue
-        said = pl.when(~line.str.contains(HEADER) & ~line.str.contains(SET)).then(line)
+        statement = pl.when(~line.str.contains(HEADER) & ~line.str.contains(SET)).then(line)
         mine = mine.with_columns(
             line.str.extract_groups(TIME).struct.rename_fields(_STAMP).alias("g"),
             figures=line.str.extract(FIGURES, 2),
-            said=said,
+            statement=statement,
             **{n: line.str.extract(p) for n, p in _FIRST.items()},
         ).unnest("g")
         rows = mine.group_by("record", maintain_order=True).agg(
@@ -111,14 +111,14 @@ def parse(source: Source, out: Tables, state: State) -> State:
             pl.col("line_no").last().alias("line_end"),
             pl.col("line_no").filter(pl.col("figures").is_not_null()).first().alias("at"),
             *(pl.col(n).drop_nulls().first() for n in (*_STAMP, *_FIRST, "figures")),
-            pl.col("said").drop_nulls().str.join("\n").alias("text"),
+            pl.col("statement").drop_nulls().str.join("\n").alias("text"),
         )
         _write(_timed(rows, source, out, state), out)
     return state
 
 
 def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Give each statement the time of its stamp, or of the last one above."""
+    """Add to each statement the time of its stamp, or of the last stamp above."""
     year = pl.col("year").cast(pl.Int32, strict=False)
     wall = (
         day_seconds(pl.when(year < 100).then(year + 2000).otherwise(year), pl.col("mon"), pl.col("day"))
@@ -131,7 +131,7 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     stamped = rows.filter(pl.col("year").is_not_null())
     if "utc" not in state and len(stamped):
         state["utc"] = stamped["zone"][0] is not None
-    # The first stamp decides; one of the other sort would be hours off, so it gives no time.
+    # The first stamp decides whether times are UTC; a stamp of the other sort would be hours off and gives no time.
     known = pl.col("zone").is_not_null() == bool(state.get("utc"))
     rows = rows.with_columns(t_local=pl.when(pl.col("year").is_not_null() & known).then(at))
     if not state.get("utc"):
@@ -141,7 +141,7 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
     begin, end = span_s(rows["t_local"])
     if begin is not None:
         name, zone_name = ("wall-utc", "UTC") if state["utc"] else ("wall-local", source.hints.tz)
-        # Only the first lines say who wrote it; a T between date and time does too.
+        # Only the first lines name the server; a T between date and time also shows that it is MySQL.
         marks = "end" if state["utc"] else state.get("stamps")
         out.domain(Domain(1, name, WALL_BASE, zone_name, begin, end, [line_span(rows)], stamps=marks))
     return rows
@@ -150,7 +150,7 @@ def _timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
 def _write(rows: pl.DataFrame, out: Tables) -> None:
     whole = pl.col("text").str.head(LONGEST)
     failed = (pl.col("errno").fill_null("0") != "0") | (pl.col("killed").fill_null("0") != "0")
-    said = rows.select(
+    statements = rows.select(
         "line_no",
         "line_end",
         "t_local",
@@ -172,4 +172,4 @@ def _write(rows: pl.DataFrame, out: Tables) -> None:
         severity=pl.lit("DETAIL"),
         text="figures",
     )
-    out.add("logs", pl.concat([said, detail], how="diagonal").sort("line_no", maintain_order=True), span="ends")
+    out.add("logs", pl.concat([statements, detail], how="diagonal").sort("line_no", maintain_order=True), span="ends")

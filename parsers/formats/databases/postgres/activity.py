@@ -1,4 +1,4 @@
-r"""PostgreSQL's sessions: pg_stat_activity as psql prints it: aligned, expanded (`\x`), unaligned, CSV; all versions since 9.0.
+r"""Sessions of PostgreSQL: pg_stat_activity printed by psql, aligned, expanded (`\x`), unaligned or CSV; all versions since 9.0.
 Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_activity; psql, `\pset format`.
 
      pid  | usename | application_name | client_addr |       state        | wait_event_type |  wait_event
@@ -10,12 +10,12 @@ Source: PostgreSQL documentation, "The Cumulative Statistics System", pg_stat_ac
     pid              | 4711
     wait_event       | transactionid
 
-Fills `sessions`: sid and spid = pid (one process a session), db_user = usename, program = application_name, machine = client_hostname or
-client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`), logon_text =
-backend_start. No clock. Traps: a listing is one instant; an idle session waits for its client (Client:ClientRead), background processes wait
-for work (Activity:...); columns are the author's choice, other columns (the query's text) are read and not kept; a cell that goes on in the
-next line ends with `+`. Of the lock monitoring queries (`blocked_pid`, `blocking_pid`) the blocked session is given, event `Lock:`; who
-blocks it has no column. Known gaps: HTML and LaTeX output; other aliases of columns.
+Tables: sessions: sid and spid = pid (one process for each session), db_user = usename, program = application_name, machine =
+client_hostname or client_addr, state, event = wait_event_type:wait_event (`Lock:transactionid`; before 9.6 `waiting` = t gives `Lock:`),
+logon_text = backend_start. Clock: none. Traps: a listing shows one instant; an idle session waits for its client (Client:ClientRead),
+background processes wait for work (Activity:...); the author of the query chooses the columns, and others (the query's text) are read but
+not stored; a cell that continues on the next line ends with `+`. The lock monitoring queries (`blocked_pid`, `blocking_pid`) give the
+blocked session, event `Lock:`; the blocking session has no column. Known gaps: HTML and LaTeX output; other aliases of columns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAMES = (
     "backend_xmin", "query_id", "query", "current_query", "backend_type",
 )  # fmt: skip
 OWN_NAMES = frozenset(NAMES) - {"pid", "query", "state", "waiting", "query_id"}
-"""Names that no other tool's listing has as headings."""
+"""Names of columns that no other tool has as headings."""
 RULE = r"^ *\|?-+(?:[+|]-+)+\|?$"
 RECORD = r"^(?:-\[ RECORD [0-9]+ \]-*\+?-*|\* ?Record [0-9]+)$"
 FOOTER = r"^ *\([0-9]+ (?:rows?|Zeilen?|lignes?|filas?|linhas?|registros?|righe|riga|行|строк[аи]?|rad(?:er)?|wiersz[ye]?|개 행|rij(?:en)?)\)$"
@@ -61,7 +61,7 @@ _RECORD, _RULE, _FOOTER = re.compile(RECORD), re.compile(RULE), re.compile(FOOTE
 
 
 def claim(head: Head) -> Claim | None:
-    """By headings of the view: the process, and two names that only this view has."""
+    """Claim by headings of the view: the process, and two names that only this view has."""
     text = head.text
     if "pid" not in text or not any(
         name in text
@@ -80,8 +80,8 @@ def claim(head: Head) -> Claim | None:
     if any(_RECORD.match(x) for x in head.lines) or (
         _is_view(set(pairs)) and pairs[0] == head.lines[0].split("|")[0].strip()
     ):
-        found = {m[1] for x in head.lines if (m := re.match(r"^([a-z_]+) *\|", x))}
-        return Claim(0.95, "records of pg_stat_activity", "activity_expanded") if _is_view(found) else None
+        names_of_records = {m[1] for x in head.lines if (m := re.match(r"^([a-z_]+) *\|", x))}
+        return Claim(0.95, "records of pg_stat_activity", "activity_expanded") if _is_view(names_of_records) else None
     for line in head.lines[:40]:
         if (names := _headings(line)) is not None:
             return Claim(0.95, f"headings of pg_stat_activity: {len(names)} columns", "activity")
@@ -96,7 +96,7 @@ def _is_view(names: set[str]) -> bool:
 
 
 def _headings(line: str) -> list[str] | None:
-    """Give the columns of a heading, whatever parts them; None for any other line."""
+    """Return the column names of a heading with any separator; None for any other line."""
     if "pid" not in line:
         return None
     sign = _sign(line)
@@ -109,14 +109,14 @@ def _sign(line: str) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the headings, what parts them, and an open record."""
+    """Read a run of blocks; `state` keeps the headings, their separator, and an open record."""
     return by_lines(source, out, state, _expanded if state["variant"] == "activity_expanded" else _listed, _close)
 
 
 def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
-    """Take a line of an aligned, unaligned or CSV listing."""
+    """Read a line of an aligned, unaligned or CSV listing."""
     if state.get("quote") is not None:
-        # A CSV cell (the query) goes on until its quote is closed.
+        # A CSV cell (the query) continues until its quote is closed.
         plain.append(line_no)
         state["quote"] += line.count('"')
         state["quote"] = None if state["quote"] % 2 == 0 else state["quote"]
@@ -135,14 +135,14 @@ def _listed(line_no: int, line: str, rows: Rows, plain: list[int], state: State)
         state["quote"] = line.count('"')
     many = len(cells) - len(state["names"])
     if (many < 0 and state.get("quote") is None) or (many > 0 and state["names"][-1] not in ("query", "current_query")):
-        return  # a sign inside a cell: only the last one may hold it
+        return  # a separator inside a cell: only the last cell may contain it
     of = dict(zip(state["names"], cells, strict=False))
     _of_blocked(of)
     pid = whole(of.get("pid") or of.get("procpid"))
     if pid is not None:
         rows.add("sessions", line_no, line_end=line_no, **_session(pid, of))
     elif not (of.get("pid") or of.get("procpid")) and state["sign"] == "|":
-        plain.append(line_no)  # a cell above goes on here
+        plain.append(line_no)  # a cell above continues here
 
 
 def _cells(line: str, sign: str) -> list[str]:
@@ -152,22 +152,22 @@ def _cells(line: str, sign: str) -> list[str]:
 
 
 def _expanded(line_no: int, line: str, rows: Rows, plain: list[int], state: State) -> None:
-    """Take a line of an expanded listing: name and value."""
+    """Read a line of an expanded listing: name and value."""
     if _RECORD.match(line):
         _close(rows, state)
         state["record"] = {"lines": [line_no], "of": {}}
         return
     record = state.get("record")
-    found = re.match(r"^([a-z_]*) *\| ?(.*)$", line)
-    if found is None:
+    pair = re.match(r"^([a-z_]*) *\| ?(.*)$", line)
+    if pair is None:
         return
     if record is None:
         if _PAIR.match(line) is None:
             return
         record = state["record"] = {"lines": [], "of": {}}  # the line above the record was not pasted
     record["lines"].append(line_no)
-    if found[1]:
-        record["of"][found[1]] = found[2].strip()
+    if pair[1]:
+        record["of"][pair[1]] = pair[2].strip()
 
 
 def _close(rows: Rows, state: State) -> None:
@@ -181,13 +181,13 @@ def _close(rows: Rows, state: State) -> None:
 
 
 def _of_blocked(of: dict[str, str]) -> None:
-    """Name the columns of the wiki's question who blocks whom as the view does: the blocked session waits for a lock."""
+    """Rename columns of the wiki's lock monitoring query to those of the view; the blocked session waits for a lock."""
     if "blocked_pid" in of and "pid" not in of:
         of |= {name: of[alias] for alias, name in _BLOCKED.items() if alias in of} | {"waiting": "t"}
 
 
 def _session(pid: int, of: dict[str, str]) -> dict[str, Any]:
-    """Give the columns of a session; what is empty is unknown."""
+    """Return the columns of a session; empty cells are unknown."""
     kind, event = of.get("wait_event_type") or None, of.get("wait_event") or None
     waits = f"{kind}:{event}" if kind and event else event or ("Lock:" if of.get("waiting") in ("t", "true") else None)
     state = of.get("state") or None

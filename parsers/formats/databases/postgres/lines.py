@@ -1,4 +1,4 @@
-"""Lines of PostgreSQL's log, however they came: what stands in front of the level, their times, what messages tell."""
+"""Read the parts of PostgreSQL's log lines that all variants share: the text in front of the level, the time, the message."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _FOREIGN = {
     "CONTEXT": "ZUSAMMENHANG|CONTEXTO|CONTEXTE|CONTESTO|文脈|上下文|내용|КОНТЕКСТ|KONTEXT",
     "QUERY": "ANFRAGE|CONSULTA|REQUÊTE|問い合わせ|查询|쿼리|ЗАПРОС|ЗАПИТ|FRÅGA",
 }
-"""Levels as the server's catalogues translate them (postgres-15.mo; Portuguese, Polish and traditional Chinese: practice)."""
+"""Level: its translations in the server's message catalogues (postgres-15.mo; Portuguese, Polish and traditional Chinese from practice)."""
 FOREIGN = "|".join(_FOREIGN.values())
 ENGLISH = {word: level for level, words in _FOREIGN.items() for word in words.split("|")}
 TRANSLATED = rf"^(.{{0,200}}?)({FOREIGN})[ \u00a0]?: {{2}}(\S.*)$"
-"""Only for lines that no English level has: some catalogues leave LOG and FATAL as they are."""
+"""A line with a translated level; used only for lines without an English one: some catalogues do not translate LOG and FATAL."""
 
 _OPS = (
     ("received", r"^connection received: "),
@@ -62,7 +62,10 @@ _IP = r"^[0-9a-fA-F:.]*[0-9a-fA-F]{1,4}[:.][0-9a-fA-F:.]+$"
 
 
 def prefixed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Take line_no, severity, message and `before`, the text in front of the level, apart; any log_line_prefix, n rows."""
+    """Split `before`, the text in front of the level, into columns, for any log_line_prefix.
+
+    `rows` has line_no, severity, message and before; the result has n rows.
+    """
     before = pl.col("before")
     stamp = before.str.extract_groups(AT).struct.rename_fields(["year", "mon", "day", "h", "m", "s", "zone"])
     rows = rows.with_columns(stamp.alias("at"), epoch=before.str.extract(EPOCH)).unnest("at")
@@ -97,6 +100,7 @@ def prefixed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
+    """Add `t_local` and report the clock domain; the first stamp decides whether times are UTC."""
     number = {n: pl.col(n).cast(pl.Int32, strict=False) for n in ("year", "mon", "day")}
     wall = (
         day_seconds(
@@ -104,12 +108,14 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
         )
         + clock_seconds()
     )
-    rows = rows.with_columns(pl.col("s").str.replace(",", ".", literal=True))  # a paste through a spreadsheet
+    rows = rows.with_columns(
+        pl.col("s").str.replace(",", ".", literal=True)
+    )  # a spreadsheet may have changed the decimal point
     zone = pl.col("zone")
     digits = zone.str.replace(":", "").str.slice(1)
     hours, minutes = (digits.str.slice(at, 2).cast(pl.Float64, strict=False).fill_null(0.0) for at in (0, 2))
     offset = pl.when(zone.str.starts_with("-")).then(-1.0).otherwise(1.0) * (hours * 3600 + minutes * 60)
-    # The first stamp decides; one of the other sort would be hours off, so it gives no time.
+    # A stamp of the other sort than the first one would be hours off, so it gives no time.
     rows = rows.with_columns(utc=pl.col("epoch").is_not_null() | zone.str.contains(r"^(?:UTC|GMT|[+-][0-9].*)$"))
     stamped = rows.filter(pl.col("epoch").is_not_null() | zone.is_not_null())
     if "utc" not in state and len(stamped):
@@ -128,12 +134,12 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
 
 
 def _number(text: pl.Expr) -> pl.Expr:
-    """Read a decimal number; a comma is a pasted decimal sign, since the server itself writes points."""
+    """Convert a decimal number; a comma is a decimal sign that a paste changed, because the server prints points."""
     return text.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
 
 
 def said(rows: pl.DataFrame) -> pl.DataFrame:
-    """Columns of the table from what the message says; details and hints of a record become rows behind it."""
+    """Return the rows of `logs` from the messages; the detail and hint of a record become rows after it."""
     text = pl.col("message")
     taken = text.str.extract_groups(_TAKEN_MS).struct
     session = text.str.extract_groups(_SESSION).struct
@@ -141,12 +147,12 @@ def said(rows: pl.DataFrame) -> pl.DataFrame:
     op = pl.lit(None, pl.String)
     for name, pattern in reversed(_OPS):
         op = pl.when(text.str.contains(pattern)).then(pl.lit(name)).otherwise(op)
-    own_host = text.str.extract(r"^connection received: host=(\S+)").replace("[local]", None)
-    host = pl.coalesce(own_host, pl.col("from_").replace("[local]", None))
+    connecting_host = text.str.extract(r"^connection received: host=(\S+)").replace("[local]", None)
+    host = pl.coalesce(connecting_host, pl.col("from_").replace("[local]", None))
     unknown = {"[unknown]": None, "": None}
     level = pl.col("severity")
     seconds = [x * w for x, w in zip(length, (3600.0, 60.0, 1.0), strict=True)]
-    said = rows.with_columns(
+    logs = rows.with_columns(
         code=pl.when(pl.col("code") != "00000").then("code"),  # successful completion
         op=pl.when(level.is_in(["DETAIL", "HINT", "STATEMENT", "CONTEXT", "QUERY", "LOCATION"]))
         .then(None)
@@ -182,7 +188,7 @@ def said(rows: pl.DataFrame) -> pl.DataFrame:
         "ok",
         "elapsed_s",
     ]
-    said = said.select(
+    logs = logs.select(
         *columns,
         source=pl.lit("postgres"),
         pid=pl.col("pid").cast(pl.Int64, strict=False),
@@ -191,7 +197,7 @@ def said(rows: pl.DataFrame) -> pl.DataFrame:
         hint="hint",
     )
     further = [
-        said.filter(pl.col(of).is_not_null() & (pl.col(of) != "")).with_columns(
+        logs.filter(pl.col(of).is_not_null() & (pl.col(of) != "")).with_columns(
             text=pl.col(of),
             severity=pl.lit(of.upper()),
             op=pl.lit(None, pl.String),
@@ -200,4 +206,4 @@ def said(rows: pl.DataFrame) -> pl.DataFrame:
         )
         for of in ("detail", "hint")
     ]
-    return pl.concat([said, *further]).sort("line_no", maintain_order=True).drop("detail", "hint")
+    return pl.concat([logs, *further]).sort("line_no", maintain_order=True).drop("detail", "hint")

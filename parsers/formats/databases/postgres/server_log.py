@@ -8,16 +8,16 @@ Source: PostgreSQL documentation, "Error Reporting and Logging"; `log_connection
     2026-11-21 05:58:45.000 UTC,"app","shop",4713,"192.0.2.7:51236",...,FATAL,53300,"sorry, too many clients already",...
     {"timestamp":"2026-11-21 05:58:46.000 UTC","pid":4714,"error_severity":"LOG","message":"checkpoint starting: time"}
 
-Fills `logs`, source postgres, a row for each line with a severity (DETAIL, HINT, STATEMENT have rows of their own, also those inside a csv
+Tables: logs, source postgres, a row for each line with a severity (DETAIL, HINT, STATEMENT have separate rows, also those inside a csv
 or JSON record): pid = server process, severity as printed, code = SQLSTATE (csvlog, jsonlog, `%e`), service = database, program =
 application_name, op = received, authenticated, authorized, ready, disconnection, duration, lock_wait, lock_acquired, deadlock,
-checkpoint_start, checkpoint, temp_file, autovacuum, refused (no slot left), elapsed_s = what the line itself says it took.
-Clock: wall-utc where the zone is UTC, GMT or an offset, else wall-local (a name such as CET tells summer time itself); stamps are
-starts of the line, so the end of what it tells. Traps: `still waiting` comes once, after deadlock_timeout, the length of the wait is in
-`acquired`; `received` is written before a byte of the client is read, so the time to `authorized` holds the client's share too; a reverse
-look-up by log_hostname comes before it. Further lines of a message begin with a tab: read, not kept. Known gaps:
-of translated messages only the level is read (and given in English; not in csvlog), op is NULL; elapsed_s of autovacuum stands in such
-a further line; what a csv record has behind a text of several lines (hint, program).
+checkpoint_start, checkpoint, temp_file, autovacuum, refused (no slot left), elapsed_s = the duration that the line states.
+Clock: wall-utc where the zone is UTC, GMT or an offset, else wall-local (a name such as CET already shows whether it is summer time).
+A stamp is the time when the line was printed, so the end of the event it reports. Traps: `still waiting` is printed once, after
+deadlock_timeout; `acquired` has the length of the wait. `received` is printed before a byte of the client is read, so the time to
+`authorized` includes the client's share; a reverse look-up by log_hostname happens before `received`. Further lines of a message begin
+with a tab: read but not stored. Known gaps: of translated messages only the level is read (and stored in English; not in csvlog), op is
+NULL; elapsed_s of autovacuum, which stands on a further line; fields of a csv record after a text of several lines (hint, program).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from parsers.text.source import Head, Source
 
 TEXT = r"(?:\"((?:[^\"]|\"\")*)\"?)?"
 CSV = rf"^{AT},{TEXT},{TEXT},([0-9]+)?,{TEXT},[0-9a-f.]*,[0-9]*,{TEXT},[^,]*,[^,]*,[0-9]*,({LEVELS}),([0-9A-Z]{{5}}),{TEXT}(?:,{TEXT})?(?:,{TEXT})?"
-"""Up to the hint; behind it stand query, context, place and, from 9.0, application_name."""
+"""A csv record up to the hint; query, context, location and, from 9.0, application_name follow."""
 CSV_END = r",\"((?:[^\"]|\"\")*)\"(?:,\"(?:[a-z0-9 ]+)\")?(?:,[0-9]*)?(?:,-?[0-9]*)?$"
 JSON = r"^\{\"timestamp\":\"[^\"]*\".*\"error_severity\":\"[A-Z0-9]+\""
 FURTHER = r"^(?:\t| {8})"
@@ -58,7 +58,7 @@ _SURE = (
 _WORDS = (*LEVELS.replace("[1-5]?", "").split("|"), *(f"DEBUG{n}" for n in range(1, 6)))
 _SAYINGS = ("connection received: host=", "connection authorized: user=", "database system is ready to accept")
 _SIGNS = (*(f",{word}," for word in _WORDS), *_SAYINGS, "duration: ", "checkpoint ")
-"""One of these, or one of the words before a colon and two blanks, stands in every such log."""
+"""Texts of which every such log has at least one, unless it has a level before a colon and two blanks."""
 
 _STAMPED = re.compile(rf"^[^\n]{{0,60}}?(?:{AT}|[0-9]{{10}}\.[0-9]{{3}})[^\n]{{0,140}}?\b(?:{LEVELS}): {{1,2}}\S")
 _STAMPED_FOREIGN = re.compile(
@@ -91,18 +91,18 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By stamped lines with a severity and two blanks behind it, or by records of its own."""
+    """Claim by stamped lines with a severity, a colon and two blanks, or by records of csvlog or jsonlog."""
     text = head.text
-    if "error_severity" in text and (found := share(head, _PATTERNS["jsonlog"]))[0]:
-        return Claim(0.97, f"{found[0]} records of jsonlog", "jsonlog") if found[1] >= 0.5 else None
-    # Plain signs first: in most heads there is none, and a pattern of many words goes slowly over 64 KiB.
+    if "error_severity" in text and (matches := share(head, _PATTERNS["jsonlog"]))[0]:
+        return Claim(0.97, f"{matches[0]} records of jsonlog", "jsonlog") if matches[1] >= 0.5 else None
+    # Test plain texts first: most heads have none of them, and a pattern of many words is slow over 64 KiB.
     pieces = text.split(":  ")[:-1]
     levelled = any(piece.endswith(_WORDS) for piece in pieces)
     if any(piece.rstrip(" \u00a0").endswith(tuple(ENGLISH)) for piece in pieces):
-        found = share(Head([x for x in head.lines if not re.match(FURTHER, x)]), _STAMPED_FOREIGN)
-        if found[0] and found[1] >= 0.4:
+        matches = share(Head([x for x in head.lines if not re.match(FURTHER, x)]), _STAMPED_FOREIGN)
+        if matches[0] and matches[1] >= 0.4:
             return Claim(
-                min(0.96, 0.7 + 0.26 * found[1]), f"{found[0]} lines of PostgreSQL's log, translated", "stderr"
+                min(0.96, 0.7 + 0.26 * matches[1]), f"{matches[0]} lines of PostgreSQL's log, translated", "stderr"
             )
     if not levelled and not head.any_of(_SIGNS):
         return None
@@ -112,17 +112,17 @@ def claim(head: Head) -> Claim | None:
     if records and _PATTERNS["csvlog"].match(next(x for x in head.lines if x.strip())):
         return Claim(0.97, f"{records} records of csvlog", "csvlog")
     messages = Head([x for x in head.lines if not re.match(FURTHER, x)])
-    found = share(messages, _STAMPED)
-    if found[0] and found[1] >= 0.4:
-        return Claim(min(0.96, 0.7 + 0.26 * found[1]), f"{found[0]} lines of PostgreSQL's log", "stderr")
-    found = share(messages, _BARE)
-    if found[0] > 1 and found[1] >= 0.8:
-        return Claim(0.6, f"{found[0]} lines of PostgreSQL's log without stamps", "stderr")
+    matches = share(messages, _STAMPED)
+    if matches[0] and matches[1] >= 0.4:
+        return Claim(min(0.96, 0.7 + 0.26 * matches[1]), f"{matches[0]} lines of PostgreSQL's log", "stderr")
+    matches = share(messages, _BARE)
+    if matches[0] > 1 and matches[1] >= 0.8:
+        return Claim(0.6, f"{matches[0]} lines of PostgreSQL's log without stamps", "stderr")
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` knows whether a csv record or a message is open, and what the stamps are."""
+    """Read a run of blocks; `state` keeps whether a csv record or a message is open, and the kind of the stamps."""
     read = {"stderr": _stderr, "csvlog": _csvlog, "jsonlog": _jsonlog}[state["variant"]]
     for block in source.blocks():
         for line_no, first, last in sql.spans(block.frame):
@@ -141,7 +141,7 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     rows = frame.with_columns(
         line.str.extract_groups(STDERR).struct.rename_fields(["before", "severity", "message"]).alias("g")
     ).unnest("g")
-    # Translated levels: only where no English one was found, which is nowhere in most logs.
+    # Look for translated levels only on lines without an English one; most logs have no such lines.
     foreign = pl.col("message").is_null() & line.str.contains(":  ", literal=True)
     foreign &= line.str.contains(AT) | line.str.contains(EPOCH)
     if rows.select(foreign.any()).item():
@@ -149,14 +149,14 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
         more = rows.filter(foreign).select("line_no", g=groups).unnest("g").filter(pl.col("message").is_not_null())
         rows = rows.update(more.with_columns(pl.col("severity").replace(ENGLISH)), on="line_no")
     heads = rows["message"].is_not_null()
-    # Further lines of a message begin with a tab (a screen makes blanks of it); without a message above they are nobody's.
+    # Further lines of a message begin with a tab (a screen turns it into blanks); without a message above they stay unknown.
     open_ = pl.select(
         pl.when(heads).then(True).when(rows["line"].str.contains(rf"{FURTHER}|^\s*$")).then(None).otherwise(False)
     ).to_series()
     open_ = open_.forward_fill().fill_null(bool(state.get("open")))
     state["open"] = bool(open_[-1]) if len(open_) else state.get("open", False)
     out.read(rows.filter(open_ & ~heads & rows["line"].str.contains(FURTHER))["line_no"])
-    # Without a stamp only the two blanks tell a line of the server from another program's.
+    # Without a stamp only the two blanks distinguish a line of the server from one of another program.
     rows = rows.filter(
         heads
         & (
@@ -170,12 +170,12 @@ def _stderr(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 def _csvlog(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
     line = pl.col("line")
-    # A record goes on in the next line while a quote is open.
+    # A record continues on the next line while a quote is open.
     quotes = frame["line"].str.count_matches('"').cast(pl.Int64, strict=False).cum_sum() + int(state.get("quotes", 0))
     inside = quotes.shift(1, fill_value=int(state.get("quotes", 0))) % 2 == 1
     begins = frame["line"].str.contains(CSV)
     if (inside & begins).any():
-        # A stamp inside an open quote: a cut record. What begins here is counted anew.
+        # A stamp inside an open quote means that a record was cut: quotes are counted anew from here.
         return _csv_rows(frame.filter(begins), line)
     state["quotes"] = int(quotes[-1]) % 2 if len(quotes) else state.get("quotes", 0)
     out.read(frame.filter(inside & ~begins)["line_no"])

@@ -1,8 +1,9 @@
-r"""Control groups: limits, use, throttling, events and pressure of cgroup v1 and v2; pressure of the whole host.
+r"""Control groups: limits, usage, throttling, events and pressure of cgroup v1 and v2; pressure of the whole host.
 
 Files: cpu.stat, cpu.max, cpu.weight, io.stat, io.max, memory.max, .high, .low, .min, .current, .peak, .stat, .events, swap files, pids.max,
 .current, *.pressure (v2); /proc/pressure/*; cpu.stat, cpu.cfs_quota_us, cpu.cfs_period_us, cpu.shares, memory.limit_in_bytes,
-.usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (names each line), `tail -n +1 FILES`, or `cat FILE` with its prompt.
+.usage_in_bytes, .failcnt, blkio.throttle.* (v1). Capture: `grep . /sys/fs/cgroup/PATH/*` (prints the file's name on each line),
+`tail -n +1 FILES`, or `cat FILE` with its prompt.
 
 Samples::
 
@@ -16,13 +17,14 @@ Samples::
     some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
     /proc/pressure/cpu:some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
 
-Tables: counters (grp cgroup, item = path of the group, with the device behind it for io.stat; names of memory.events and of pressure carry
-their file, those of /proc/pressure that of a group, and have no item), params (scope cgroup, entity = path of the group). Clock: none; wall-local under marks.
-Traps: `max` is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
-throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 has totals of children beside it (`total_...`). A value alone
-(`max`, `200000 100000`) means nothing without the file's name: it is read only where a name, a mark or prompts with `cat FILE` stand above (one value
-under one prompt is not recognised); the group is the file's directory, else what pwd or cd said. v1 has 2^63 less a page for no limit. Known gaps: cpuset,
-hugetlb, rdma, memory.numa_stat (known lines without figures).
+Tables: counters (grp cgroup, item = path of the group, for io.stat with the device after it; names of memory.events and of pressure
+begin with their file; pressure of /proc/pressure has the names of a group's files, without an item), params (scope cgroup, entity = path
+of the group). Clock: none; wall-local under marks.
+Traps: `max` means that there is no limit: `num` is NULL. `num` of cpu.max is cores (quota / period). throttled_usec (v2) is microseconds,
+throttled_time (v1) nanoseconds: see `unit`. memory.stat of v1 also has totals that include the children (`total_...`). A value alone
+(`max`, `200000 100000`) means nothing without the file's name: it is read only below a name, a mark or a prompt with `cat FILE` (one
+value under one prompt is not recognised). The group is the file's directory, else the directory of pwd or cd. v1 prints 2^63 less a page
+for no limit. Known gaps: cpuset, hugetlb, rdma, memory.numa_stat (lines are recognised, figures are not stored).
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ _FILE = (
     r"|pressure/(?:cpu|memory|io|irq)"
 )
 HOST = r"^pressure/(.*)$"
-"""A file of /proc/pressure: what a group calls cpu.pressure, for the whole host."""
+"""A file of /proc/pressure, which has for the whole host the figures that cpu.pressure has for a group."""
 PREFIXED = rf"^((?:[^ \t:]*/)?)({_FILE}):(.*)$"
 OTHER = (
     r"^(?:[^ \t:]*/)?(?:cgroup\.[a-z_.]+|memory\.(?:numa_stat|move_charge_at_immigrate|swappiness|use_hierarchy|pressure_level|force_empty|"
@@ -52,19 +54,19 @@ OTHER = (
     r"notify_on_release|release_agent|tasks):"
     r"|^(?:grep|cat): [^ \t:]*(?:memory|cgroup|cpu|cpuset|io|blkio|pids)\.[a-z_.]+: [A-Z]"
 )
-"""Lines of a group's other files and what grep and cat say of those they cannot read: known, no figures are kept."""
+"""Lines of other files of a group, and errors of grep and cat: recognised, but their figures are not stored."""
 MARKED = rf"^(?:==> |[^\t]*[$#%>] ?(?:sudo )?cat )((?:[^ \t]*/)?)({_FILE})(?: <==)?[ \t]*$"
-"""What names the file of the lines below: head and tail do for several files, a prompt with its command does."""
+"""Line that names the file of the lines below: printed by head and tail for several files, or a prompt with `cat FILE`."""
 UNLIMITED = r"^hierarchical_[a-z_]+_limit 92233720368547[0-9]{5}$"
 """memory.stat (v1) of a group without a limit."""
 PLACE = r"^(?:[^\t]*[$#%>] ?cd )?(/sys/fs/cgroup/[^ \t:]*)$"
-"""The directory that the files below are in, as pwd or cd names it."""
+"""Output of pwd, or a cd: the directory of the files below."""
 CUT_FILE = r"/(?:cpu|memory|io|pids|blkio|cpuacct|cpuset|cgroup)\.[a-z_.]*$"
 KEYED = r"^([a-z][a-z0-9_]*) ([0-9]+)$"
 DEVICE = r"^([0-9]+:[0-9]+|[a-z][a-z0-9]*) ((?:[a-z_]+=(?:[0-9.]+|max)[ \t]*)+)$"
 SERVED = r"^([0-9]+:[0-9]+) (Read|Write) ([0-9]+)$"
 SPLIT = r"^(?:[0-9]+:[0-9]+ (?:Sync|Async|Discard|Total) [0-9]+|Total [0-9]+)$"
-HELD = r"^([0-9]+:[0-9]+) ([0-9]+)$"
+DEVICE_LIMIT = r"^([0-9]+:[0-9]+) ([0-9]+)$"
 PRESSURE = r"^(some|full) avg10=([0-9.]+) avg60=([0-9.]+) avg300=([0-9.]+) total=([0-9]+)$"
 VALUE = r"^(-?[0-9]+|max)(?: ([0-9]+))?$"
 
@@ -105,12 +107,12 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By names of cgroup files on the lines or above them, else by keys that only cpu.stat and its like have."""
+    """Claim by names of cgroup files on the lines or above them, else by keys that only files of cgroups have."""
     lines = [x.strip() for x in head.lines[:200] if x]
     if not any(re.match(p, x) for x in lines[:6] for p in (PREFIXED, MARKED, KEYED, DEVICE, PRESSURE)):
         return None
     if any(x.startswith("nr_free_pages ") for x in lines):
-        return None  # /proc/vmstat has such keys too, of the whole host
+        return None  # /proc/vmstat has the same keys for the whole host
     named = sum(1 for x in lines if re.match(PREFIXED, x) or re.match(MARKED, x) or re.match(OTHER, x))
     if named and (named * 2 > len(lines) or any(re.match(MARKED, x) for x in lines[:3])):
         return Claim(0.95, f"{named} lines that name files of a control group")
@@ -131,14 +133,14 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the file and group that a mark named, and the last values."""
+    """Read a run of blocks; `state` keeps the file and group that a mark named, and the last values."""
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         line = pl.col("line")
-        said = re.search(rf"(?:cat|more|head|tail) (?:-[^ ]+ )*([^ ]*/)?({_FILE})", source.hints.command or "")
-        said = said or re.search(rf"^(.*/)?({_FILE})$", source.text.name)
-        if said and "file" not in state:
-            state |= {"group": said[1] or "", "file": said[2]}
+        named_file = re.search(rf"(?:cat|more|head|tail) (?:-[^ ]+ )*([^ ]*/)?({_FILE})", source.hints.command or "")
+        named_file = named_file or re.search(rf"^(.*/)?({_FILE})$", source.text.name)
+        if named_file and "file" not in state:
+            state |= {"group": named_file[1] or "", "file": named_file[2]}
         is_mark = line.str.contains(MARKED)
         is_place = line.str.contains(PLACE) & ~line.str.contains(CUT_FILE)
         out.read(frame.filter(is_mark | line.str.contains(OTHER) | is_place)["line_no"])
@@ -160,16 +162,16 @@ def parse(source: Source, out: Tables, state: State) -> State:
             body=pl.coalesce(body, line).str.strip_chars(),
         )
         throttled = pl.col("file").str.starts_with("blkio.throttle.io_service").fill_null(False)
-        same = pl.col("body").str.contains(SPLIT) & throttled  # the same bytes, split otherwise
+        same = pl.col("body").str.contains(SPLIT) & throttled  # the same bytes, split in another way
         out.read(frame.filter(same | pl.col("body").str.contains(UNLIMITED))["line_no"])
-        rows = [_keyed(frame), _devices(frame), _served(frame), _pressure(frame), _values(frame)]
+        rows = [_keyed(frame), _devices(frame), _device_io(frame), _pressure(frame), _values(frame)]
         counter_rows.add(pl.concat(rows, how="diagonal_relaxed").with_columns(grp=pl.lit("cgroup")), out, state)
         _params(frame, out)
     return state
 
 
 def _group(path: pl.Expr) -> pl.Expr:
-    """The group's path below the mount, `/` for the root; NULL where no path was printed."""
+    """Return the group's path below the mount, `/` for the root; NULL if no path was printed."""
     short = path.str.replace(
         r"^.*/sys/fs/cgroup(?:/(?:cpu,cpuacct|cpuacct,cpu|cpu|memory|io|blkio|pids|unified))?/", "/"
     ).str.strip_chars_end("/")
@@ -179,7 +181,7 @@ def _group(path: pl.Expr) -> pl.Expr:
 
 
 def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
-    """`nr_throttled 4711`; the file is told by its keys where nothing names it."""
+    """Read lines like `nr_throttled 4711`; where nothing names the file, its keys decide."""
     body = pl.col("body")
     key = body.str.extract(KEYED, 1)
     guessed = (
@@ -195,7 +197,7 @@ def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
     sized = pl.col("of").eq("memory.stat") & ~pl.col("key").str.contains(
         r"^(?:total_)?(?:pg|workingset_|thp_|zswp|numa_|swpin|swpout)"
     )
-    told = sized | pl.col("key").is_in(["oom_kill_disable", "under_oom"])
+    is_level = sized | pl.col("key").is_in(["oom_kill_disable", "under_oom"])
     return rows.select(
         "line_no",
         "t_local",
@@ -205,12 +207,12 @@ def _keyed(frame: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("key")),
         value=body.str.extract(KEYED, 2).cast(pl.Float64),
         unit=pl.coalesce(unit, pl.when(sized).then(pl.lit("B"))),
-        mode=pl.when(told).then(pl.lit("level")).otherwise(pl.lit("total")),
+        mode=pl.when(is_level).then(pl.lit("level")).otherwise(pl.lit("total")),
     )
 
 
 def _devices(frame: pl.DataFrame) -> pl.DataFrame:
-    """io.stat: one counter for each device and key."""
+    """Read io.stat: one counter for each device and key."""
     body = pl.col("body")
     rows = frame.filter(body.str.contains(DEVICE) & ~body.str.contains(r"[a-z]+(?:bps|iops)="))
     rows = rows.with_columns(cell=body.str.extract_all(r"[a-z_]+=[0-9.]+")).explode("cell").drop_nulls("cell")
@@ -226,8 +228,8 @@ def _devices(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _served(frame: pl.DataFrame) -> pl.DataFrame:
-    """What a throttled group moved (v1), under the names of io.stat."""
+def _device_io(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the I/O of a throttled group (v1), under the names of io.stat."""
     body, file = pl.col("body"), pl.col("file")
     rows = frame.filter(
         body.str.contains(SERVED) & file.str.contains(r"^blkio\.throttle\.io_service(?:_bytes|d)$").fill_null(False)
@@ -248,25 +250,25 @@ def _served(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _held(frame: pl.DataFrame) -> pl.DataFrame:
-    """Limits of a group on a device (v1), under the names of io.max."""
+def _device_limits(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read limits of a group on a device (v1), under the names of io.max."""
     body, file = pl.col("body"), pl.col("file")
-    kept = r"^blkio\.throttle\.(read|write)_(bps|iops)_device$"
-    rows = frame.filter(body.str.contains(HELD) & file.str.contains(kept).fill_null(False))
-    key = pl.concat_str(file.str.extract(kept, 1).str.head(1), file.str.extract(kept, 2))
-    value = body.str.extract(HELD, 2)
+    limit_file = r"^blkio\.throttle\.(read|write)_(bps|iops)_device$"
+    rows = frame.filter(body.str.contains(DEVICE_LIMIT) & file.str.contains(limit_file).fill_null(False))
+    key = pl.concat_str(file.str.extract(limit_file, 1).str.head(1), file.str.extract(limit_file, 2))
+    value = body.str.extract(DEVICE_LIMIT, 2)
     return rows.select(
         "line_no",
         "t_local",
         entity="group",
-        name=pl.concat_str(pl.lit("io.max"), body.str.extract(HELD, 1), key, separator=" "),
+        name=pl.concat_str(pl.lit("io.max"), body.str.extract(DEVICE_LIMIT, 1), key, separator=" "),
         value=value,
         num=value.cast(pl.Float64),
     )
 
 
 def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
-    """PSI: shares of time in percent, and the total in microseconds."""
+    """Read PSI (pressure stall information): shares of time in percent, and the total in microseconds."""
     body = pl.col("body")
     rows = frame.filter(body.str.contains(PRESSURE))
     parts = []
@@ -291,7 +293,7 @@ def _pressure(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _values(frame: pl.DataFrame) -> pl.DataFrame:
-    """A number alone in a file that tells use."""
+    """Read a single number of a file that reports usage."""
     body, file = pl.col("body"), pl.col("file")
     rows = frame.filter(body.str.contains(r"^[0-9]+$") & file.str.contains(_USES).fill_null(False))
     bytes_ = file.str.contains(r"^memory\.") & ~file.str.contains("failcnt")
@@ -308,7 +310,7 @@ def _values(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _params(frame: pl.DataFrame, out: Tables) -> None:
-    """Limits: a value alone, quota and period of cpu.max, one row for each key of io.max."""
+    """Write limits: a single value, quota and period of cpu.max, one row for each key of io.max."""
     body, file = pl.col("body"), pl.col("file")
     # `max 12` in memory.events is a count, not a limit.
     other = file.str.contains(_USES) | file.str.contains(r"\.(?:stat|events|pressure)")
@@ -320,7 +322,7 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
         entity="group",
         name=file,
         value=body,
-        # A quota of -1 (v1) is none, as `max` is; so is the largest number of pages (v1: 2^63 less a page).
+        # A quota of -1 (v1) means no limit, as `max` does; so does the largest number of pages (v1: 2^63 less a page).
         num=pl.when(file == "cpu.max").then(one / two).when((one >= 0) & (one < 9.2e18)).then(one),
     )
     pairs = frame.filter(body.str.contains(DEVICE) & body.str.contains(r"[a-z]+(?:bps|iops)="))
@@ -332,5 +334,5 @@ def _params(frame: pl.DataFrame, out: Tables) -> None:
     devices = pairs.select(
         "line_no", "t_local", entity="group", name=name, value=value, num=value.cast(pl.Float64, strict=False)
     )
-    rows = pl.concat([limits, devices, _held(frame)]).sort("line_no", maintain_order=True)
+    rows = pl.concat([limits, devices, _device_limits(frame)]).sort("line_no", maintain_order=True)
     out.add("params", rows.with_columns(scope=pl.lit("cgroup"), active=pl.lit(True)))

@@ -1,4 +1,4 @@
-r"""What a machine is: uname, prtconf, psrinfo, lscpu, lparstat -i, uptime, /etc/release, os-release.
+r"""Identity and size of a machine: uname, prtconf, psrinfo, lscpu, lparstat -i, uptime, /etc/release, os-release.
 
 Tools: uname(1) -a (all systems), prtconf(1M) (Solaris) and prtconf (AIX), psrinfo(1M) plain, -p, -v, -pv, lscpu(1), lparstat -i (AIX),
 uptime(1), /etc/release, /etc/os-release, /etc/redhat-release, lsb_release(1), `oslevel -s`. Capture: `uname -a; psrinfo -pv; prtconf | head`.
@@ -14,10 +14,10 @@ Samples::
     10:01am  up 12 days,  3:04,  5 users,  load average: 1.23, 0.98, 0.77
 
 Tables: hosts, one row for the output of one tool; vmstat (load1 of uptime). Clock: none; uptime is wall-local where the day is
-known from a date line above it. Traps: lscpu names sockets and cores per socket, in the session's language, cores is their product
-(newer ones indent what belongs to a group, and a terminal wraps the flags); psrinfo prints one line a CPU,
-off-line ones do not count; `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
-the tree of devices of prtconf (read, not kept), caches and flags of lscpu, smtctl, showrev.
+known from a date line above it. Traps: lscpu prints sockets and cores per socket, in the language of the session; `cores` is their
+product (newer versions indent the lines of a group, and a terminal wraps the flags). psrinfo prints one line for each CPU;
+off-line CPUs do not count. `Megabytes` and `MB` are of 1024 kB; entitlement is in cores. Known gaps: prtdiag,
+the device tree of prtconf (read but not stored), caches and flags of lscpu, smtctl, showrev.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LSCPU_MORE = (
     r"| {1,4}[A-Z][A-Za-z0-9 ]{1,40}: +(?:Not affected$|Mitigation[;: ]|Vulnerable|KVM: |Unknown: )"
     r"| {16,}[a-z0-9_].* (?:sse[234a-z0-9_]*|avx[0-9a-z_]*|fsgsbase|arch_capabilities|constant_tsc|xsave[a-z]*|bmi[12]|aes|syscall|hypervisor)(?: |$))"
 )
-"""Groups of newer lscpu, which indents what belongs to them, and flags that a terminal has wrapped."""
+"""Groups of newer lscpu with their indented lines, and flags that a terminal wrapped."""
 LPARSTAT = (
     r"^(?:Node Name|Partition (?:Name|Number|Group-ID)|Type|Mode|Entitled Capacity(?: of Pool)?|Online Virtual CPUs"
     r"|(?:Maximum|Minimum) (?:Virtual CPUs|Memory|Capacity)|Online Memory"
@@ -71,7 +71,7 @@ AIX = (
 )
 _NODE = r" {4,}[#.a-zA-Z0-9_,-]{1,60}:(?:  ?'.*'?|  ?[0-9a-f]{1,8}(?:\.[0-9a-f]{1,8})*)"
 DEVICES = rf"^(?: *\S.*(?: \(driver not attached\)|, instance #[0-9]+)| *Node 0x[0-9a-f]+|{_NODE})$"
-"""The tree of devices of Solaris' prtconf, -pv."""
+"""Lines of the device tree of prtconf on Solaris, plain and with -pv."""
 
 AIX_LIST = (
     r"^(?:INSTALLED RESOURCE LIST|The following resources are installed on the machine|\+/- = Added or deleted|\*   = Diagnostic support"
@@ -84,14 +84,14 @@ AIX_MORE = re.compile(
     r"|\+/- = Added|\*   = Diag|[+*-] [a-zA-Z0-9/._-]+ "
     r"|(?:Active|Inactive|Concurrent) VGs$|[a-zA-Z0-9_.-]{1,32}:$|PV_NAME +PV STATE|[a-zA-Z0-9_.-]+ +(?:active|missing|removed) +[0-9]+ +[0-9]+ "
 )
-"""Lines of AIX's prtconf behind the settings that are kept: networks, paging space, volume groups, devices."""
+"""Lines of prtconf on AIX after the settings that are stored: networks, paging space, volume groups, devices."""
 
 OS_RELEASE = (
     r"^(?:/etc/[a-z-]*release:)?(?:NAME|VERSION|ID|ID_LIKE|VERSION_ID|PRETTY_NAME|ANSI_COLOR|CPE_NAME|HOME_URL|BUG_REPORT_URL|VERSION_CODENAME"
     r"|PLATFORM_ID|LOGO|REDHAT_\w+|DOCUMENTATION_URL|SUPPORT_URL|SUPPORT_END|PRIVACY_POLICY_URL|UBUNTU_CODENAME|DISTRIB_[A-Z]+|VARIANT(?:_ID)?)"
     r'="?[^"]*"?$'
 )
-"""Lines of /etc/os-release and lsb-release; grep over several names the file."""
+"""Lines of /etc/os-release and lsb-release; grep over several files puts the file's name in front."""
 
 LSB = (
     r"^(?:Distributor ID:[ \t]+\S|Codename:[ \t]+[a-z]+$|No LSB modules are available\.$|(?:Description|Release):\t\S)"
@@ -159,23 +159,23 @@ _TELLING = re.compile(
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines of these tools alone, since each is short."""
+    """Claim by the share of lines of these tools, of which at least one must be unmistakable."""
     if not _LOOK.search(head.text[:8192]):
         return None
     if any(BANNER_END.search(x) for x in head.lines[:8]):
-        # `HP-UX db1 B.11.31 U ia64    05/12/26` is the banner of sar, not what uname -a prints.
+        # `HP-UX db1 B.11.31 U ia64    05/12/26` is the banner of sar, not the output of uname -a.
         head = Head([x for x in head.lines if not (BANNER_END.search(x) and re.match(UNAME, x))])
     if "Linux man-pages " in head.text:
         head = Head([x for x in head.lines if not x.startswith("Linux man-pages ")])
-    found, part = share(head, _OWN)
-    # `Model:` or `Type :` may stand anywhere; one line must be telling.
-    if not found or part < 0.3 or not any(_TELLING(x) for x in head.lines[:400]):
+    count, fraction = share(head, _OWN)
+    # `Model:` or `Type :` may stand in any text; require one line that only these tools print.
+    if not count or fraction < 0.3 or not any(_TELLING(x) for x in head.lines[:400]):
         return None
-    return Claim(0.4 + 0.5 * part, f"{found} lines about the machine")
+    return Claim(0.4 + 0.5 * fraction, f"{count} lines about the machine")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the row that is being filled and the tool it is from."""
+    """Read a run of blocks; `state` keeps the open row and its tool."""
     reader = _Reader(source, out, state)
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -190,7 +190,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Walks the lines; a row is closed when another tool's output, or the same one's again, begins."""
+    """Reader of lines; it closes a row where the output of another tool, or of the same tool again, begins."""
 
     def __init__(self, source: Source, out: Tables, state: State) -> None:
         self.source, self.out, self.state = source, out, state
@@ -199,12 +199,12 @@ class _Reader:
         self.base: str | None = None
 
     @property
-    def abroad(self) -> bool:
-        """Is lscpu of another language open?"""
+    def is_translated(self) -> bool:
+        """Return whether the open output is of lscpu in a language other than English."""
         return self.state.get("tool") == "lscpu" and "abroad" in self.state
 
     def clock(self) -> None:
-        """Report the clock once a run: united line by line it would cost the square of the lines."""
+        """Report the clock once for each run: reported line by line it would cost the square of the number of lines."""
         if self.times:
             lines, times = zip(*self.times, strict=True)
             spans = [(n, n) for n in lines]
@@ -219,7 +219,7 @@ class _Reader:
         elif re.match(LSCPU, text) and (match := PAIR.fullmatch(text)):
             self.lscpu(line_no, match[1], match[2])
         elif (match := lscpu_translated.LINE.fullmatch(text)) and (
-            lscpu_translated.SURE.match(text) or (self.abroad and match[1] in lscpu_translated.NAMES)
+            lscpu_translated.SURE.match(text) or (self.is_translated and match[1] in lscpu_translated.NAMES)
         ):
             self.state["abroad"] = True
             self.lscpu(line_no, lscpu_translated.english(match[1]), match[2])
@@ -248,8 +248,8 @@ class _Reader:
         elif re.match(OS_RELEASE, text):
             self.os_release(line_no, text)
         elif re.match(LSB, line):
-            said = {"os_release": text.partition(":")[2].strip()} if text.startswith("Description:") else {}
-            self.put(line_no, "lsb_release", {"os": "linux", **said})
+            release = {"os_release": text.partition(":")[2].strip()} if text.startswith("Description:") else {}
+            self.put(line_no, "lsb_release", {"os": "linux", **release})
         elif match := re.fullmatch(r"(?:Red Hat Enterprise Linux|Oracle Linux|CentOS|Oracle VM|SUSE Linux) .*", text):
             self.put(line_no, "release", {"os": "linux", "os_release": text}, new=True)
         elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{4}|[4-7][1-9]00-[0-9]{2}", text):
@@ -260,7 +260,7 @@ class _Reader:
             self.out.read([line_no])
 
     def detail(self, line: str) -> bool:
-        """Is it a line of the open tool that fills nothing?"""
+        """Return whether a line belongs to the open tool but fills no column."""
         tool = self.state.get("tool") or ""
         if tool in ("psrinfo -pv", "psrinfo -v"):
             return line[0] in " \t"
@@ -270,17 +270,17 @@ class _Reader:
                 or re.fullmatch(r"SUNW,[A-Za-z0-9_+-]+|i86pc", line.strip()) is not None
             )
         if tool == "lscpu":
-            known = self.abroad and lscpu_translated.LINE.fullmatch(line.strip())
+            known = self.is_translated and lscpu_translated.LINE.fullmatch(line.strip())
             return bool(known) or re.match(LSCPU_MORE, line) is not None or line.startswith(" " * 16)
         return tool == "prtconf aix" and AIX_MORE.match(line) is not None
 
     def processor(self, line_no: int, tool: str, number: str) -> None:
-        """A processor whose number is not above the one before begins another output of the tool."""
+        """Read the number of a processor; one that is not above the previous number begins another output of the tool."""
         before, self.state["cpu"] = self.state.get("cpu", -1), int(number[:9])
         self.put(line_no, tool, {}, new=self.state.get("tool") == tool and self.state["cpu"] <= before)
 
     def put(self, line_no: int, tool: str, values: dict[str, Any], new: bool = False) -> None:
-        """Fill the open row; a value that it has already, or another tool, begins a new one."""
+        """Fill the open row; another tool, or another value of a column that is filled already, begins a new row."""
         state, known = self.state, {k: v for k, v in values.items() if v is not None}
         row = state.get("row")
         if row is None or state.get("tool") != tool or new or any(row.get(k, v) != v for k, v in known.items()):
@@ -296,7 +296,7 @@ class _Reader:
         row[name] = (row.get(name) or 0) + more or None
 
     def close(self) -> None:
-        """Give the open row if it says anything."""
+        """Write the open row if it has any value."""
         row = self.state.pop("row", None)
         if row is None:
             return

@@ -1,4 +1,7 @@
-"""What lscpu(1) calls its lines in other languages, by the catalogues of util-linux (2.27 to 2.38): those that name it or are kept."""
+"""Names of lscpu(1)'s lines in other languages, from the message catalogues of util-linux (2.27 to 2.38).
+
+Only lines that identify lscpu or whose values are stored are listed.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +34,18 @@ WORDS = {
     "Virtualization": ("Virtualisierung", "Virtualisation", "Virtualización", "Virtualização", "Wirtualizacja", "Virtualizace", "Virtualisatie",
                        "Virtualisering", "Виртуализация", "Віртуалізація", "仮想化", "虚拟化"),
 }  # fmt: skip
-NAMES = {said: name for name, words in WORDS.items() for said in words}
+NAMES = {word: name for name, words in WORDS.items() for word in words}
 SURE = re.compile(
     rf"[ \t]*(?:{'|'.join(re.escape(x) for name, words in WORDS.items() for x in words if x not in ('CPU', 'Socket', 'Sockets') and name != 'Stepping')})"
     r"[ \t\xa0]?[:：][ \t]*\S"
 )
-"""A line that names lscpu or one like it."""
+"""A line that identifies lscpu in another language."""
 
 LINE = re.compile(r"[ \t]*([^\s:：][^:：]{0,60}?)[ \t\xa0]*[:：][ \t]*(.*)")
 
 
 def english(name: str) -> str:
-    """Name a line as in the C locale where that is kept.
+    """Return the name of a line in the C locale; a name that is not in the catalogue stays as it is.
 
     >>> english("Sockel"), english("Nœud NUMA 0 de processeur(s)")
     ('Socket(s)', 'Nœud NUMA 0 de processeur(s)')

@@ -1,4 +1,4 @@
-r"""Where names are looked up: nsswitch.conf of Solaris, Linux and BSD, netsvc.conf of AIX.
+r"""Sources of name lookups: nsswitch.conf of Solaris, Linux and BSD, netsvc.conf of AIX.
 
 Files: /etc/nsswitch.conf (nsswitch.conf(4), (5)), /etc/netsvc.conf. Capture: `cat /etc/nsswitch.conf`, `grep ^hosts ...`.
 
@@ -8,9 +8,9 @@ Samples::
     #hosts:     db files nisplus nis dns
     hosts = local, bind4
 
-Tables: params, scope nsswitch: name = database in lower case, list = entries in order, criteria in brackets as entries of
-their own. Clock: none. Traps: commented alternatives stand beside the real line (active false), of several lines for
-one database the last counts; a line without a colon is invalid; a comment may be a prompt with its command.
+Tables: params, scope nsswitch: name = database in lower case, list = entries in order, criteria in brackets as separate
+entries. Clock: none. Traps: commented alternatives stand beside the real line (active false); the last of several lines for
+one database counts; a line without a colon is invalid; a line that looks like a comment may be a root prompt with its command.
 Known gaps: none known.
 """
 
@@ -61,26 +61,26 @@ _SOURCE = re.compile(_SOURCES, re.IGNORECASE)
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines `database: sources`; comments say nothing."""
+    """Claim by the share of lines `database: sources`; comments do not count."""
     if not any(_KNOWN.match(x.lstrip("# \t")) for x in head.lines[:120]):
         return None
-    own = head.fitting(OWN)
-    if not own:
+    fitting = head.fitting(OWN)
+    if not fitting:
         return None
     bare = Head([x for x in head.lines if not x.lstrip().startswith("#") or _OWN.match(x)])
-    found, part = share(bare, _OWN)
-    if part < 0.4:
+    count, fraction = share(bare, _OWN)
+    if fraction < 0.4:
         return None
-    equals = any(":" not in x for x in own)
+    equals = any(":" not in x for x in fitting)
     return Claim(
-        min(0.95, 0.5 + 0.45 * part),
-        f"{found} lines of databases with their sources",
+        min(0.95, 0.5 + 0.45 * fraction),
+        f"{count} lines of databases with their sources",
         "netsvc" if equals else "nsswitch",
     )
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; which line of a database counts is settled at its end."""
+    """Read a run of blocks; which line of a database counts is decided at the end of the run."""
     settings = Settings()
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -90,7 +90,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
                 if text.startswith("#"):
                     out.read([line_no])
                 continue
-            # Criteria keep their case; sources are compared in lower case by every system.
+            # Criteria keep their case; sources are put in lower case, because every system compares them so.
             entries = [e if e.startswith("[") else e.lower() for e in _entries(match[4], match[3])]
             name = match[2].lower()
             settings.add(
@@ -102,7 +102,10 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _is_setting(match: re.Match[str]) -> bool:
-    """A comment is a setting only if it names a database and sources alone; an unknown database needs a known source."""
+    """Decide whether a line is a setting.
+
+    A comment is one only if it has nothing but a known database and known sources; an unknown database needs known sources.
+    """
     entries = [e for e in _entries(match[4], match[3]) if not e.startswith("[")]
     known = [e for e in entries if _SOURCE.fullmatch(e.partition("=")[0])]
     if match[1]:

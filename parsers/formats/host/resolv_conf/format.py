@@ -1,4 +1,4 @@
-r"""How names are asked for: resolv.conf of Solaris, Linux, AIX, BSD.
+r"""Settings of the DNS resolver: resolv.conf of Solaris, Linux, AIX, BSD.
 
 File: /etc/resolv.conf, resolv.conf(4), (5). Capture: `cat /etc/resolv.conf`.
 
@@ -9,8 +9,8 @@ Samples::
     options timeout:2 attempts:3 rotate
 
 Tables: params, scope resolv: a row for each nameserver in order, domain, search and sortlist as lists, `options` as a list
-and each option once more under its own name with its number. Clock: none. Traps: of domain and search the last line
-counts, lines of options add up; resolvers ask the first three nameservers only, so further ones are not active; # and ; begin comments.
+and each option again under its name with its number. Clock: none. Traps: the last line of domain and search
+counts, lines of options add up; resolvers ask only the first three nameservers, so further ones are not active; # and ; begin comments.
 Known gaps: none known.
 """
 
@@ -43,28 +43,28 @@ FORMAT = Format(
 _OWN = re.compile(OWN)
 LINE = re.compile(r"([#;]*)[ \t]*(nameserver|search|domain|options?|sortlist|lookup)[ \t]+([^#;]*)(?:[#;].*)?")
 SHOWN = re.compile(r"[#$>%] *(?:cat|more|head|less) .*resolv\.conf")
-"""A prompt that shows the file of another machine, or the same one again."""
+"""A prompt with a command that prints the file: of another machine, or the same file again."""
 
 ASKED = 3
-"""Resolvers ask so many nameservers (MAXNS)."""
+"""Maximum number of nameservers that resolvers ask (MAXNS)."""
 
 
 def claim(head: Head) -> Claim | None:
-    """By a nameserver with an address, or options and search lines alone."""
+    """Claim by a nameserver with an address, or more weakly by lines of options and search alone."""
     if "nameserver" not in head.text and "options" not in head.text:
         return None
     if not any(_OWN.match(x) for x in head.lines[:400]):
         return None
     bare = Head([x for x in head.lines if x.lstrip()[:1] not in ("#", ";") or _OWN.match(x)])
-    found, part = share(bare, _OWN)
-    if part < 0.5:
+    count, fraction = share(bare, _OWN)
+    if fraction < 0.5:
         return None
     sure = any(re.match(r"[ \t]*nameserver[ \t]+[0-9a-fA-F.:]+", x) for x in head.lines)
-    return Claim((0.95 if sure else 0.6) * part, f"{found} lines of a resolver's settings")
+    return Claim((0.95 if sure else 0.6) * fraction, f"{count} lines of a resolver's settings")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` counts nameservers."""
+    """Read a run of blocks; `state` counts nameservers and keeps which of search and domain was last."""
     settings = Settings(many=frozenset({"nameserver", "options"}))
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -73,7 +73,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             if SHOWN.search(text):
                 state.pop("nameservers", None)
                 state.pop("suffixes", None)
-            # Words after a comment sign are a setting only where nothing else could be meant; half an address is none.
+            # A commented line or a nameserver is a setting only if the whole line fits; half an address is not one.
             if match is None or ((match[1] or match[2] == "nameserver") and not _OWN.match(text)):
                 if text[:1] in ("#", ";"):
                     out.read([line_no])

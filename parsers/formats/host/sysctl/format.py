@@ -1,4 +1,4 @@
-r"""Kernel settings: `sysctl -a` and sysctl.conf of Linux, FreeBSD and macOS, and the four numbers of kernel.sem.
+r"""Kernel settings: sysctl -a and sysctl.conf of Linux, FreeBSD and macOS, and the four numbers of kernel.sem.
 
 Tools: procps sysctl(8) (`-a`, `-n`), FreeBSD and macOS sysctl(8), sysctl.conf(5), /proc/sys/kernel/sem, `grep . /proc/sys/...`.
 Capture: `sysctl -a`.
@@ -10,10 +10,10 @@ Samples::
     -net.ipv4.conf.all.rp_filter=1
     250	32000	32	128
 
-Tables: params, scope sysctl: value = text, num where it is one number (Float64: shmmax loses its last digits, the text does
+Tables: params, scope sysctl: value = text, num where the value is one number (Float64: shmmax loses its last digits, the text does
 not), list for several (kernel.sem: SEMMSL, SEMMNS, SEMOPM, SEMMNI); resource_use for fs.file-nr. Clock: none.
-Traps: shmmax is bytes, shmall pages; later lines of a .conf override earlier ones (active false), # and ; begin comments
-and a commented setting is not active; text values of FreeBSD go on in lines without a key; errors stand between rows.
+Traps: shmmax is in bytes, shmall in pages; later lines of a .conf override earlier ones (active false); # and ; begin comments,
+and a commented setting is not active; text values of FreeBSD continue on lines without a key; errors stand between rows.
 Known gaps: which of several .conf files is read last.
 """
 
@@ -66,7 +66,7 @@ ERROR = r"^(?:sysctl|error): |^[a-z]+: .*: (?:Permission denied|No such file or 
 
 
 def claim(head: Head) -> Claim | None:
-    """By keys of known trees, or four numbers alone that can be limits of semaphores."""
+    """Claim by keys of known trees, or by four numbers alone that can be the limits of semaphores."""
     lines = head.lines
     if len(lines) <= 2 and (numbers := [x for x in lines if x.strip()]):
         match = _SEM.fullmatch(numbers[0])
@@ -77,15 +77,15 @@ def claim(head: Head) -> Claim | None:
                 return Claim(0.9 if named else 0.6, "four numbers as in /proc/sys/kernel/sem", "kernel_sem")
     if not any(_OWN.match(x) for x in lines[:40]):
         return None
-    found, part = share(Head([x for x in lines if not re.match(r"[ \t]*[#;]", x)]), _OWN)
-    if not found or part < 0.2:
+    count, fraction = share(Head([x for x in lines if not re.match(r"[ \t]*[#;]", x)]), _OWN)
+    if not count or fraction < 0.2:
         return None
-    # Lines without a key belong to values of FreeBSD.
-    return Claim(min(0.95, 0.55 + 0.5 * part), f"{found} settings of kernel trees", "sysctl")
+    # A low share of keys is enough: lines without a key belong to values of FreeBSD.
+    return Claim(min(0.95, 0.55 + 0.5 * fraction), f"{count} settings of kernel trees", "sysctl")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` tells whether keys end with a colon, since only such values go on in further lines."""
+    """Read a run of blocks; `state` keeps whether keys end with a colon, because only such values continue on further lines."""
     settings = Settings()
     uses = []
     for block in source.blocks():
@@ -108,11 +108,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _keyed(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Take lines with keys; comments and errors belong to the text, and so do further lines of a FreeBSD value."""
+    """Return the lines with keys; count comments, errors and further lines of a FreeBSD value as read."""
     line = pl.col("line")
     parts = line.str.extract_groups(LINE).struct.rename_fields(["mark", "name", "equals", "colon", "value"])
     lines = frame.with_columns(g=parts).unnest("g").with_columns(sign=pl.coalesce("equals", "colon"))
-    # Prose behind a comment sign may hold a word with a dot.
+    # Prose after a comment sign may contain a word with a dot.
     real = pl.col("name").is_not_null() & ((pl.col("mark") == "") | line.str.contains(OWN))
     out.read(lines.filter(~real.fill_null(False) & line.str.contains(r"^[ \t]*[#;]"))["line_no"])
     errors = lines.filter(line.str.contains(ERROR))

@@ -13,12 +13,12 @@ Samples::
     Max open files            1024                 4096                 files
     [always] madvise never
 
-Tables: params, scope limits: entity = user or group of limits.conf, privilege soft or hard (NULL: the shell does not say),
+Tables: params, scope limits: entity = user or group of limits.conf, privilege soft or hard (NULL: a shell does not print it),
 name in the words of the tool, value as printed with its unit, num without unit (NULL for unlimited); scope thp: name =
 enabled, defrag ..., value = the word in brackets, list = all words. Clock: none.
-Traps: bash prints kbytes or blocks, as said in brackets; AIX sh prints blocks of 512 bytes; a later line of limits.conf for the same
-user overrides; the file name in front of thp words may be missing: their words tell enabled from defrag, else it is noted.
-Known gaps: order of the files in limits.d.
+Traps: bash prints kbytes or blocks and names the unit in brackets; AIX sh prints blocks of 512 bytes; a later line of limits.conf for
+the same user overrides an earlier one; the file name in front of thp words may be missing: then the words decide between enabled and
+defrag, with a note. Known gaps: order of the files in limits.d.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OLD = (
 )
 _WORD = r"(?:always|defer|defer\+madvise|madvise|never|within_size|advise|deny|force|inherit)"
 _VALUE = r"(?:[0-9]+|unlimited|not supported|hard|soft)"
-# csh and tcsh: limit.
+# Names of the limits that `limit` of csh and tcsh prints.
 _CSH = (
     r"(?:cputime|filesize|datasize|stacksize|coredumpsize|memoryuse|memorylocked|vmemoryuse|descriptors|openfiles|maxproc|maxlocks|maxsignal|maxmessage"
     r"|maxnice|maxrtprio|maxrttime|heapsize|concurrency|sbsize|swapsize|pseudoterminals|kqueues|threads)"
@@ -123,22 +123,22 @@ THP_LINE = re.compile(r"(?:(\S.*?)[ \t:]+)?((?:[a-z_+]+[ \t]+)*\[([a-z_+]+)\](?:
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines of limits, or the bracketed word of a setting of huge pages."""
+    """Claim by lines of limits, or by the bracketed word of a setting of huge pages."""
     lines, text = head.lines, head.text[:8192]
     if not any(word in text for word in _WORDS):
         return None
     if not any(_LIMITS.match(x) or _THP.match(x) for x in lines[:120]):
         return None
     bare = Head([x for x in lines if not x.lstrip().startswith(("#", "*")) or _LIMITS.match(x)])
-    limits, part = share(bare, _LIMITS)
+    limits, fraction = share(bare, _LIMITS)
     words, thp = share(bare, _THP)
-    if thp > part:
+    if thp > fraction:
         return Claim(0.5 + 0.45 * thp, f"{words} settings of huge pages", "thp") if thp >= 0.4 else None
-    return Claim(0.5 + 0.45 * part, f"{limits} lines of limits", "limits") if part >= 0.3 else None
+    return Claim(0.5 + 0.45 * fraction, f"{limits} lines of limits", "limits") if fraction >= 0.3 else None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the user of AIX stanzas."""
+    """Read a run of blocks; `state` keeps the user of AIX stanzas."""
     settings = Settings()
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):

@@ -13,10 +13,10 @@ Samples::
             privileged      2.42GB      -   deny                                 -
     user.oracle:100::oracle::project.max-shm-memory=(privileged,68719476736,deny)
 
-Tables: params (scope system: name `module:variable`; scope project: entity = project or process, privilege, flag and action
-stay in the value, num in bytes or counts); resource_use (usage rows of prctl). Clock: none.
-Traps: values are rounded; a suffix with B is 1024-based bytes, without B a 1000-based count; the decimal sign follows the
-locale; mail programs wrap each row before its recipient; a `set` behind a comment sign does not count, the last one wins;
+Tables: params (scope system: name `module:variable`; scope project: entity = project or process, privilege; value with flag and
+action, num in bytes or counts); resource_use (usage rows of prctl). Clock: none.
+Traps: values are rounded; a suffix with B means bytes in powers of 1024, without B a count in powers of 1000; the decimal sign depends
+on the locale; mail programs wrap each row before its recipient; a `set` after a comment sign does not count; the last `set` counts;
 max-shm-memory is a total, not per segment. Known gaps: binary arithmetic in /etc/system (`set x|y`).
 """
 
@@ -70,7 +70,7 @@ _PREFIX = " kMGTPE"
 
 
 def claim(head: Head) -> Claim | None:
-    """By `set` lines, by rows of prctl under resource names, by attributes of projects."""
+    """Claim by `set` lines, by rows of prctl under resource names, or by attributes of projects."""
     text = head.text
     if "project" not in text and "set " not in text and "process." not in text and "PRIVILEGE" not in text:
         return None
@@ -79,8 +79,8 @@ def claim(head: Head) -> Claim | None:
         if not any(pattern.match(x) for x in head.lines[:200]):
             continue
         bare = Head([x for x in head.lines if not x.startswith(("*", "#")) or pattern.match(x)])
-        found, part = share(bare, pattern)
-        # `set x = y` also belongs to shells and SQL*Plus; a project file needs an attribute or its header words.
+        count, fraction = share(bare, pattern)
+        # Shells and SQL*Plus also have `set x = y`; a project file needs an attribute or its header words.
         sure = {
             "etc_system": bool(
                 re.search(
@@ -88,17 +88,17 @@ def claim(head: Head) -> Claim | None:
                     text,
                 )
             ),
-            "prctl": found >= 2 or "PRIVILEGE" in text,
+            "prctl": count >= 2 or "PRIVILEGE" in text,
             "project": bool(re.search(rf"{_CONTROL}=\(|attribs *:", text)),
         }[variant]
-        if part >= 0.35 and sure and (best is None or part > best.strength):
-            best = Claim(min(0.95, 0.35 + 0.65 * part), f"{found} lines of {variant}", variant)
+        if fraction >= 0.35 and sure and (best is None or fraction > best.strength):
+            best = Claim(min(0.95, 0.35 + 0.65 * fraction), f"{count} lines of {variant}", variant)
     return best
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the project and resource that rows stand under."""
-    # Rows of prctl may stand side by side, of /etc/system the last one counts.
+    """Read a run of blocks; `state` keeps the project and resource that rows stand under."""
+    # All values of prctl are active together; in /etc/system the last one counts.
     settings, rows = Settings(_MANY if state["variant"] == "etc_system" else None), Rows()
     read = {"etc_system": _system, "prctl": _prctl, "project": _project}[state["variant"]]
     for block in source.blocks():
@@ -112,7 +112,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def measure(text: str) -> float | None:
-    """Read a value of prctl: `2.42GB` in bytes, `16.8M` as a count, `300s` in seconds.
+    """Convert a value of prctl: `2.42GB` to bytes, `16.8M` to a count, `300s` to seconds.
 
     >>> measure("1.5KB"), measure("16.8M"), measure("64,0GB"), measure("128"), measure("deny")
     (1536.0, 16800000.0, 68719476736.0, 128.0, None)
@@ -163,19 +163,19 @@ def _prctl(line_no: int, line: str, settings: Settings, rows: Rows, out: Tables,
     elif match := ROW.fullmatch(line):
         if state.get("name") is None:
             return
-        told = {"entity": state.get("entity"), "name": state["name"]}
+        subject = {"entity": state.get("entity"), "name": state["name"]}
         if match[1] == "usage":
-            rows.add("resource_use", line_no, scope="project", used=measure(match[2]), **told)
+            rows.add("resource_use", line_no, scope="project", used=measure(match[2]), **subject)
             return
         value = " ".join(x for x in match.groups()[1:4] if x)
-        # Several values of one privilege may stand side by side, each with its own action.
+        # Several values of one privilege may be active together, each with its action.
         settings.add(
             line_no,
             scope="project",
             privilege={"priv": "privileged"}.get(match[1], match[1]),
             value=value,
             num=measure(match[2]),
-            **told,
+            **subject,
         )
 
 
@@ -198,7 +198,7 @@ def _project(line_no: int, line: str, settings: Settings, rows: Rows, out: Table
         text = line
         out.read([line_no])
     elif re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.-]*", line):
-        # The name above the indented lines of `projects -l`.
+        # This is the name above the indented lines of `projects -l`.
         state |= {"entity": line, "attribs": False}
         out.read([line_no])
         return

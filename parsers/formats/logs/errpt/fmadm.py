@@ -1,4 +1,4 @@
-r"""Faults as fmadm faulty of Solaris and illumos lists them.
+r"""List of present faults: fmadm faulty of Solaris and illumos.
 
 Tool: fmadm(1M) faulty, also -a, -v. Capture: `fmadm faulty`.
 
@@ -11,9 +11,10 @@ Sample::
     Problem in  : dev:////pci@0,0
     Description : The diagnosis engine encountered telemetry from the listed
 
-Table: logs, source errpt, one row a fault: code = MSG-ID, severity as printed, secondary = classes of the suspected faults, program = what is
-affected, text = classes and description. Clock: wall-local, no year (a question). Traps: the list is of what is still faulty: a fault that was
-repaired is in fmdump alone. Known gaps: the form of Solaris 10 before update 6 (STATE, RESOURCE / UUID), serial and part numbers.
+Table: logs, source errpt, one row for each fault: code = MSG-ID, severity as printed, secondary = classes of the suspected faults,
+program = the affected resource, text = classes and description. Clock: wall-local, no year (a question). Traps: the list has only what is
+still faulty: a repaired fault is only in fmdump. Known gaps: the form of Solaris 10 before update 6 (STATE, RESOURCE / UUID), serial and
+part numbers.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ PADDED = (
     r"^[ \t]*(?:Host {8}|Platform {4}|Fault class |Problem in  |Affects {5}|FRU {9}|Description |Response {4}|Impact {6}|Action {6}"
     r"|Diag Engine |Problem Status {1,4}):"
 )
-"""As the tool writes it: the names alone are anybody's."""
+"""Names of fields with the padding that the tool prints; without it other texts have such names too."""
 
 MORE = r"^[ \t]{6,}\S"
 FORMAT = Format(
@@ -61,36 +62,36 @@ _NAMES = ["mon", "day", "h", "m", "s", "code", "severity"]
 
 
 def claim(head: Head) -> Claim | None:
-    """By the line of a fault."""
+    """Claim by the first line of a fault."""
     if "-" not in head.text or "Fault class" not in head.text:
         return None
-    found = sum(1 for x in head.lines[:400] if re.match(BEGIN, x[:200]))
-    return Claim(0.96, f"{found} faults of fmadm", "fmadm") if found else None
+    count = sum(1 for x in head.lines[:400] if re.match(BEGIN, x[:200]))
+    return Claim(0.96, f"{count} faults of fmadm", "fmadm") if count else None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open record and the year."""
+    """Read a run of blocks; `state` keeps the open record and the year."""
     line = pl.col("line")
     begins, heads = line.str.contains(BEGIN), line.str.contains(HEAD)
-    own = begins | line.str.contains(FIELD) | line.str.contains(MORE)
+    of_record = begins | line.str.contains(FIELD) | line.str.contains(MORE)
     number = begins.cum_sum()
-    for lines, _ in records(source, out, state, begins, heads | (own & (number > 0))):
+    for lines, _ in records(source, out, state, begins, heads | (of_record & (number > 0))):
         lines = lines.with_columns(record=number)
-        out.read(lines.filter(heads | (own & (pl.col("record") > 0)))["line_no"])
-        mine = lines.filter((pl.col("record") > 0) & own & ~heads)
+        out.read(lines.filter(heads | (of_record & (pl.col("record") > 0)))["line_no"])
+        mine = lines.filter((pl.col("record") > 0) & of_record & ~heads)
         field = pl.when(begins).then(pl.lit("")).otherwise(line.str.extract(FIELD, 1))
         mine = mine.with_columns(
             line.str.extract_groups(BEGIN).struct.rename_fields(_NAMES).alias("g"),
             field=field.forward_fill(),
-            said=pl.coalesce(line.str.extract(FIELD, 2), line).str.strip_chars(),
+            content=pl.coalesce(line.str.extract(FIELD, 2), line).str.strip_chars(),
         ).unnest("g")
         rows = mine.group_by("record", maintain_order=True).agg(
             pl.col("line_no").first(),
             pl.col("line_no").last().alias("line_end"),
             *(pl.col(n).drop_nulls().first() for n in _NAMES),
-            pl.col("said").filter(pl.col("field") == "Fault class").str.extract(r"^((?:fault|defect|upset|alert)\.[^ ]+)").drop_nulls().alias("secondary"),
-            pl.col("said").filter(pl.col("field").is_in(["Affects", "Problem in"])).first().alias("program"),
-            pl.col("said").filter((pl.col("field") == "Description") & (pl.col("said") != "")).str.join(" ").alias("description"),
+            pl.col("content").filter(pl.col("field") == "Fault class").str.extract(r"^((?:fault|defect|upset|alert)\.[^ ]+)").drop_nulls().alias("secondary"),
+            pl.col("content").filter(pl.col("field").is_in(["Affects", "Problem in"])).first().alias("program"),
+            pl.col("content").filter((pl.col("field") == "Description") & (pl.col("content") != "")).str.join(" ").alias("description"),
         )  # fmt: skip
         if len(rows):
             _write(rows, source, out, state)
@@ -98,7 +99,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _write(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Add the rows of whole records."""
+    """Write the rows of complete records."""
     rows = rows.with_columns(yearless.seconds(rows, source.hints, state))
     yearless.report(rows, source.hints, out, state)
     classes = pl.col("secondary").list.unique(maintain_order=True)

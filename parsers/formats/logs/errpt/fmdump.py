@@ -1,4 +1,4 @@
-r"""Fault records in full: fmdump -V and -eV of Solaris and illumos.
+r"""Fault records with all members: fmdump -V and -eV of Solaris and illumos.
 
 Tool: fmdump(1M), fmdump(8): fault log (-V), error log (-eV), informational logs (-iV, -IV). Capture: `fmdump -eV`, `fmdump -V -u UUID`.
 
@@ -15,11 +15,11 @@ Sample::
             __ttl = 0x1
             __tod = 0x5bddf68a 0x355baee8
 
-Table: logs, source errpt, one row a record: code = SUNW-MSG-ID or class, secondary = classes of the suspected faults, severity as printed,
-program = the first device path, resource or pool that the record names, text = class and suspected faults. Clock: wall-utc by `__tod`
-(seconds and nanoseconds since 1970); where the first record lacks it, wall-local by the printed stamp. Traps: the stamp is
-that of the diagnosis; the reports that led to it stand in front of the list, without a year: read, they are records of their own in
-`fmdump -eV`. Known gaps: all other members of a record (stacks of a panic, sense data, hardware names).
+Table: logs, source errpt, one row for each record: code = SUNW-MSG-ID or class, secondary = classes of the suspected faults, severity as
+printed, program = the first device path, resource or pool that the record names, text = class and suspected faults. Clock: wall-utc by
+`__tod` (seconds and nanoseconds since 1970); where the first record lacks it, wall-local by the printed stamp. Traps: the stamp is the
+time of the diagnosis; the reports that led to it stand in front of the list, without a year: they are read but not stored, because
+`fmdump -eV` has them as records. Known gaps: all other members of a record (stacks of a panic, sense data, hardware names).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BEGIN = (
 )
 MEMBER = r"^[ \t]*(?:nvlist version: [0-9]+$|\((?:start|end) [^ ]{1,60}\)$|[A-Za-z_][A-Za-z0-9_.-]{0,60} =(?: |$))"
 LED = r"^[ \t]*[A-Z][a-z]{2}[ \t]+[0-9]{1,2}[ \t]+[0-9:.]{8,18}[ \t]+[a-z]+\.[A-Za-z0-9._@-]+[ \t]+0x[0-9a-f]+$"
-"""A report that led to a diagnosis."""
+"""Line of a report that led to a diagnosis."""
 
 FRAME = r"^[ \t]*[A-Za-z0-9_.$]{1,60}:[A-Za-z0-9_.$]{1,120}\+[0-9a-f]+ \(\)(?: \|)?$"
 FORMAT = Format(
@@ -69,31 +69,31 @@ _SUSPECT = r"^[ \t]*class = ((?:fault|defect|upset|alert)\.[^ ]{1,200})$"
 
 
 def claim(head: Head) -> Claim | None:
-    """By the line that a record begins with, and lists of members."""
+    """Claim by the first line of a record, and lists of members."""
     if "nvlist version:" not in head.text:
         return None
-    found = sum(1 for x in head.lines if re.match(BEGIN, x[:200]))
+    count = sum(1 for x in head.lines if re.match(BEGIN, x[:200]))
     filled = [x for x in head.lines[:400] if x.strip()]
-    own = sum(1 for x in filled if re.match(FORMAT.own, x[:400]))
-    return Claim(0.95, f"{found} records of fmdump -V", "fmdump_V") if found and own * 2 > len(filled) else None
+    fitting = sum(1 for x in filled if re.match(FORMAT.own, x[:400]))
+    return Claim(0.95, f"{count} records of fmdump -V", "fmdump_V") if count and fitting * 2 > len(filled) else None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open record and whether the clock is UTC."""
+    """Read a run of blocks; `state` keeps the open record and whether the clock is UTC."""
     line = pl.col("line")
-    begins, own = line.str.contains(BEGIN), line.str.contains(FORMAT.own)
+    begins, of_record = line.str.contains(BEGIN), line.str.contains(FORMAT.own)
     heads = line.str.contains(HEAD)
     number = begins.cum_sum()
-    for lines, _ in records(source, out, state, begins, heads | (own & (number > 0))):
+    for lines, _ in records(source, out, state, begins, heads | (of_record & (number > 0))):
         lines = lines.with_columns(record=number)
-        out.read(lines.filter(heads | (own & (pl.col("record") > 0)))["line_no"])
+        out.read(lines.filter(heads | (of_record & (pl.col("record") > 0)))["line_no"])
         stamp = line.str.extract_groups(BEGIN).struct.rename_fields(_NAMES)
         # A heading between two records belongs to neither.
-        mine = lines.filter((pl.col("record") > 0) & own & ~heads).with_columns(
+        mine = lines.filter((pl.col("record") > 0) & of_record & ~heads).with_columns(
             stamp.alias("g"), suspect=line.str.extract(_SUSPECT), **{n: line.str.extract(p) for n, p in _FIRST.items()}
         )
-        found = mine.unnest("g").group_by("record", maintain_order=True)
-        rows = found.agg(
+        by_record = mine.unnest("g").group_by("record", maintain_order=True)
+        rows = by_record.agg(
             pl.col("line_no").first(),
             pl.col("line_no").last().alias("line_end"),
             *(pl.col(n).drop_nulls().first() for n in (*_NAMES, *_FIRST)),
@@ -105,7 +105,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _write(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Add the rows of whole records."""
+    """Write the rows of complete records."""
     month = pl.col("mon").str.to_lowercase().replace_strict(MONTHS, default=None, return_dtype=pl.Int64)
     wall = day_seconds(pl.col("year"), month, pl.col("day")) + clock_seconds()
     seconds, ns = (pl.col(n).str.to_integer(base=16, strict=False) for n in ("tod_s", "tod_ns"))

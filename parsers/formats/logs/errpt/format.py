@@ -12,8 +12,8 @@ Samples::
     Apr 14 05:58:39.2345 4d3a1f2e-0b1c-4e5d-8f90-a1b2c3d4e5f6 SUN4V-8000-E2 Diagnosed
 
 Table: logs, source errpt: code = identifier, SUNW-MSG-ID or class of the report; severity = type (P, PERM ...), op = class (H, S ...),
-program = resource, text = label and description. Clock: wall-local; newest first in errpt, oldest first in fmdump. Traps: the stamp of errpt
-is MMDDhhmmYY; fmdump prints no year (a question), nor does errpt -a of AIX 5.1 and before; records of -a span many lines and are one row each.
+program = resource, text = label and description. Clock: wall-local; newest first in errpt, oldest first in fmdump. Traps: the stamp of
+errpt is MMDDhhmmYY; fmdump and errpt -a of AIX 5.1 and before print no year (a question); a record of -a spans many lines and is one row.
 Known gaps: detail data of -a, the FRU lines of fmdump -v.
 """
 
@@ -70,7 +70,7 @@ RULE = re.compile(r"-{20,}")
 
 
 def claim(head: Head) -> Claim | None:
-    """By headers, field names and rows."""
+    """Claim by headers, field names and rows."""
     text = head.text
     words = ("IDENTIFIER", "LABEL:", "SUNW-MSG-ID", "report.")
     if not any(w in text for w in words) and not any(re.match(SHORT, x) for x in head.lines[:2]):
@@ -78,17 +78,17 @@ def claim(head: Head) -> Claim | None:
     for variant, pattern in _PATTERNS.items():
         if not any(pattern.match(x) for x in head.lines[:40]):
             continue
-        found, part = share(head, pattern)
-        if variant == "full" and "LABEL:" in text and "Date/Time:" in text and part >= 0.15:
-            return Claim(0.95, f"{found} fields of errpt -a", variant)
-        if variant != "full" and part >= 0.5:
+        count, fraction = share(head, pattern)
+        if variant == "full" and "LABEL:" in text and "Date/Time:" in text and fraction >= 0.15:
+            return Claim(0.95, f"{count} fields of errpt -a", variant)
+        if variant != "full" and fraction >= 0.5:
             headed = re.search(rf"(?m){SHORT_HEAD}|{FMDUMP_HEAD}", text)
-            return Claim((0.5 if headed else 0.45) + 0.45 * part, f"{found} lines of {variant}", variant)
+            return Claim((0.5 if headed else 0.45) + 0.45 * fraction, f"{count} lines of {variant}", variant)
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open record of -a and the year of fmdump."""
+    """Read a run of blocks; `state` keeps the open record of -a and the year of fmdump."""
     for block in source.blocks():
         if state["variant"] == "short":
             _short(block.frame, out)
@@ -115,7 +115,7 @@ def _short(frame: pl.DataFrame, out: Tables) -> None:
     if rows.is_empty():
         return
     number = {n: pl.col(n).cast(pl.Int32, strict=False) for n in ("mon", "day", "h", "m", "year")}
-    # Two digits: the tool is younger than 1970.
+    # A year of two digits is 1970 or later, because the tool is.
     year = number["year"] + pl.when(number["year"] < 70).then(2000).otherwise(1900)
     valid = (number["h"] < 24) & (number["m"] < 60)
     seconds = (
@@ -138,7 +138,7 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
     rows = rows.filter(pl.col("mon").is_not_null()).with_columns(line_end=pl.col("line_no"))
     if rows.is_empty():
         return
-    # The first stamp decides; one of the other sort gives no time.
+    # The first stamp decides whether stamps have a year; a stamp of the other sort gives no time.
     if not state.setdefault("dated", rows["year"][0] is not None):
         seconds = yearless.seconds(rows, source.hints, state)
         rows = rows.with_columns(t_local=pl.when(pl.col("year").is_null()).then(seconds))
@@ -148,7 +148,7 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
         rows = rows.with_columns(t_local=pl.Series(at, dtype=pl.Float64))
         stamp_falls.remark(rows, out, state.setdefault("falls", {}))
         _domain(rows, out, None)
-    said = rows.select(
+    logs = rows.select(
         "line_no",
         "t_local",
         code=pl.coalesce("id", "class"),
@@ -156,7 +156,7 @@ def _fmdump(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> N
         text=pl.coalesce("event", "class"),
         source=pl.lit("errpt"),
     )
-    out.add("logs", said)
+    out.add("logs", logs)
 
 
 def _seconds(year: str, mon: str, day: str, h: str, m: str, s: str) -> float | None:
@@ -165,13 +165,13 @@ def _seconds(year: str, mon: str, day: str, h: str, m: str, s: str) -> float | N
 
 
 def _full(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Records begin with LABEL; everything up to the next one is their detail."""
+    """Read errpt -a: a record begins with LABEL and extends to the next one."""
     rows = Rows()
     for line_no, line in zip(frame["line_no"].to_list(), frame["line"].to_list(), strict=True):
         text = line.strip()
         record: dict[str, Any] | None = state.get("record")
         if not text:
-            # Within a record a blank line belongs to it, wherever a run ends.
+            # A blank line within a record belongs to it, so that the end of a run makes no difference.
             out.read([line_no] if record else [])
             continue
         match = FIELD.fullmatch(text)
@@ -198,7 +198,7 @@ def _field(record: dict[str, Any], name: str, value: str, source: Source, out: T
     elif name == "Date/Time":
         date = DATE.fullmatch(value)
         number = month(date[1]) if date else None
-        # The tool of AIX 5.1 and before cuts the year off (`Sun Jan  9 03:44:04 BEIS`).
+        # errpt of AIX 5.1 and before prints no year (`Sun Jan  9 03:44:04 BEIS`).
         year = (date[7] if date else None) or source.hints.year or (source.hints.date or "")[:4]
         if date and number and year:
             record["t_local"] = wall_seconds(int(year), number, int(date[2]), int(date[3]), int(date[4]), int(date[5]))
@@ -220,7 +220,7 @@ def _close(rows: Rows, out: Tables, state: State) -> None:
     record.pop("described", None)
     zone, t = record.pop("zone", None), record.get("t_local")
     if t is not None:
-        # One domain for all records: reported a record at a time its ranges would be merged anew each time.
+        # Report one domain for all records: reported record by record, its ranges would be merged anew each time.
         first, _, lowest, highest = state.get("span") or [record["line_no"], 0, t, t]
         state["span"] = [first, record["line_end"], min(lowest, t), max(highest, t)]
         state["zone"] = state.get("zone") or zone

@@ -14,12 +14,12 @@ Samples::
     [Thu Apr 14 05:58:39 2016] Out of memory: Killed process 2767 (oracle)
 
 Table: logs, source syslog: program, pid, severity (kern.notice of Solaris, the number of <13>), code (ORA-, TNS-), text.
-Clocks: wall-local (no year: see the question), wall-utc where the stamp has an offset, boot-relative for dmesg. Stamps are
-starts. Traps: dmesg -T computes the time from the uptime and drifts; dmesg -e prints a minute, then steps; AIX writes facility and level before
-the program (busybox and OpenWrt too); names of zones but UTC are not decided (short-full: wall-local); `last message repeated n times` stands for n lines;
-messages may go on in indented lines, which are read but not kept. Known gaps: the journal's
-binary export, -o cat, host and program of -o short-monotonic (they stay in the text); dmesg -t and `--time-format delta`, which have no
-time. The journal's JSON is read as JSON lines.
+Clocks: wall-local (no year: a question), wall-utc where the stamp has an offset, boot-relative for dmesg. Stamps are
+starts. Traps: dmesg -T computes the time from the uptime and drifts; dmesg -e prints a minute, then steps; AIX prints facility and level
+before the program (busybox and OpenWrt too); names of zones other than UTC are ambiguous (short-full: wall-local); `last message repeated
+n times` stands for n lines; messages may continue on indented lines, which are read but not stored. Known gaps: the journal's
+binary export, -o cat, host and program of -o short-monotonic (they stay in the text); dmesg -t and `--time-format delta`, which print no
+time. The journal's JSON is read by the kind json_lines.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _CLOCK = r"([0-9]{2}):([0-9]{2}):([0-9]{2}(?:[.,][0-9]{1,9})?)"
 _MONTH = (
     r"(?:(?:[Jj]an|[Ff][eé][bv]|[Mm]a[ryi]|[Mm]är|[Mm]rz|[Aa][pv]r|[Mm]ai|[Jj]u[nil]|[Aa]u[gt]|[Aa]o[uû]t?|[Ss]ep|[Oo][ck]t"
     r"|[Nn]ov|[Dd][eé][czi])[a-zé]{0,7}\.?"
-    # What journalctl prints in Spanish, Italian, Turkish, Polish, Finnish, Czech, Russian.
+    # Months that journalctl prints in Spanish, Italian, Turkish, Polish, Finnish, Czech, Russian.
     r"|(?i:ene|ago|dic|gen|giu|lug|set|ott|oca|şub|nis|haz|tem|ağu|eyl|eki|kas|ara|sty|lut|kwi|cze|lip|sie|wrz|paź|lis|gru"
     r"|tammi|helmi|maalis|huhti|touko|kesä|heinä|elo|syys|loka|marras|joulu"
     r"|led|bře|dub|kvě|čvn|čvc|srp|zář|říj|(?:янв|фев|мар|апр|ма[йя]|ию[нл]|авг|сен|окт|ноя|дек)[а-я]{0,5})\.?)"
 )
 _FACILITY = r"(?:<([0-9]{1,3})>|([a-z0-9]{2,8}) *:([a-z]{2,6}) *: )?"
-"""What dmesg -r and -x print in front."""
+"""Facility and level that dmesg -r and -x print in front."""
 _TAG = r"([^\s:\[\]=]{1,64})(?:\[([0-9]{1,10})\])?(?: \([^()]{1,120}\))?(?: <([A-Z][a-z]{2,8})>)?: ?(.*)"
-"""macOS names a job in parentheses, and the level."""
+"""Program, process and text; macOS adds a job in parentheses, and the level."""
 
-# OpenWrt's logread writes day of the week and year; busybox has facility and level behind the host.
+# logread of OpenWrt prints day of the week and year; busybox prints facility and level after the host.
 BSD = (
     rf"^(?:<([0-9]{{1,3}})>)?(?:[A-Z][a-z]{{2}} )?({_MONTH}) +([0-9]{{1,2}}) (?:([0-9]{{4}}) )?{_CLOCK} (?:((?:19|20)[0-9]{{2}}) )?"
     r"(?:([^\s:\[\]]{1,255}) )?(.*)$"
@@ -61,24 +61,24 @@ ISO = (
 )
 WORLD = r"^cpu[0-9]{1,4}:([0-9]{1,10})(?: opID=[0-9A-Za-z-]{1,40})?\)"
 EPOCH = r"^([0-9]{10}\.[0-9]{6}) ([A-Za-z0-9._-]{1,255}) (.*)$"
-# Seconds since boot: ten digits would be an epoch (ping -D), or 31 years.
+# At most nine digits of seconds since boot: ten would be an epoch (ping -D), or 31 years.
 BOOT = rf"^{_FACILITY}\[ *([0-9]{{1,9}}\.[0-9]{{1,9}})(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ?(.*)$"
 WALL = rf"^{_FACILITY}\[[A-Za-z]{{3}} ([A-Z][a-z]{{2}}) +([0-9]{{1,2}}) {_CLOCK} ([0-9]{{4}})(?: < *[0-9.]+>)?\] ?(.*)$"
 KERNEL_ISO = rf"^{_FACILITY}([0-9]{{4}})-([0-9]{{2}})-([0-9]{{2}})T([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}},[0-9]{{6}})([+-][0-9]{{2}}:[0-9]{{2}}) (.*)$"
-# dmesg -e and -H: a minute, then the seconds since the line before.
+# dmesg -e and -H print a minute, then the seconds since the previous line.
 MINUTE = rf"^{_FACILITY}\[(?:([A-Z][a-z]{{2}}) ?([0-9]{{1,2}}) ([0-9]{{2}}):([0-9]{{2}})| *\+([0-9]{{1,9}}\.[0-9]{{6}}))\] ?(.*)$"
 MARK = r"^-- (?:Logs begin at|Journal begins at|Reboot|Boot [0-9a-f]{32}|No entries).*$"
 REPEATED = r"^--- last message repeated [0-9]{1,9} times? ---$"
-"""macOS; some print it without its stamp."""
+"""Line of macOS for repeated messages; some versions print it without a stamp."""
 
 DATE = r"^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} +[0-9]{1,2} [0-9:]{8} (?:[A-Z]{2,5} )?([0-9]{4})$"
-_SAID = r"(?:<[0-9]{1,3}>|[a-z0-9]{2,8} *:[a-z]{2,6} *: )?"
+_FACILITY_SHOWN = r"(?:<[0-9]{1,3}>|[a-z0-9]{2,8} *:[a-z]{2,6} *: )?"
 _OWNS = {
     "bsd": (r"^[A-Z][a-z]{2} [A-Z][a-z]{2} +[0-9]{1,2} [0-9]{2}:[0-9]{2}:[0-9]{2} (?:19|20)[0-9]{2} [a-z0-9]{2,10}\.[a-z]{3,7} "
         rf"|^(?:<[0-9]{{1,3}}>)?{_MONTH} +[0-9]{{1,2}} (?:[0-9]{{4}} )?[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}[0-9.,]* (?:[^\s:\[\]]+ )?"
         rf"(?:[^\s:]+(?: <[A-Z][a-z]{{2,8}}>)?: ?|last message repeated|[a-z|0-9]+[:.][a-z]+ )|{MARK}",
             ("solaris", "linux", "aix", "hpux", "freebsd"), "syslog(3)", "cat /var/adm/messages", ("wall-local",)),
-    "dmesg_iso": (rf"^{_SAID}[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}},[0-9]{{6}}[+-][0-9]{{2}}:[0-9]{{2}} ",
+    "dmesg_iso": (rf"^{_FACILITY_SHOWN}[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}},[0-9]{{6}}[+-][0-9]{{2}}:[0-9]{{2}} ",
             ("linux",), "dmesg(1)", "dmesg --time-format iso", ("wall-utc",)),
     "iso": (r"^(?:(?:<[0-9]{1,3}>)?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[0-9.,]*(?:Z|[+-][0-9]{2}:?[0-9]{2})?"
             r" (?:[A-Za-z0-9._-]+ [^\s:]+:(?: |$)|cpu[0-9]{1,4}:[0-9]{1,10}[^()]{0,48}\)|[EACWNID][a-z]\([0-9]{1,3}\) [^\s:]+: )"
@@ -87,11 +87,11 @@ _OWNS = {
             rf"|{MARK}",
             ("linux", "solaris"), "journalctl(1)", "journalctl -o short-iso", ("wall-utc", "wall-local")),
     "epoch": (r"^[0-9]{10}\.[0-9]{6} [A-Za-z0-9._-]+ [^\s:]+:(?: |$)", ("linux",), "journalctl(1)", "journalctl -o short-unix", ("wall-utc",)),
-    "dmesg": (rf"^{_SAID}\[ *[0-9]{{1,9}}\.[0-9]{{6}}(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg",
+    "dmesg": (rf"^{_FACILITY_SHOWN}\[ *[0-9]{{1,9}}\.[0-9]{{6}}(?:@[0-9]{{1,3}})?(?: < *[0-9.]+>)?\](?:\[ *[TC][0-9]+\])? ", ("linux",), "dmesg(1)", "dmesg",
               ("boot-relative",)),
-    "dmesg_T": (rf"^{_SAID}\[[A-Za-z]{{3}} [A-Z][a-z]{{2}} +[0-9]{{1,2}} [0-9:]{{8}} [0-9]{{4}}(?: < *[0-9.]+>)?\] ?",
+    "dmesg_T": (rf"^{_FACILITY_SHOWN}\[[A-Za-z]{{3}} [A-Z][a-z]{{2}} +[0-9]{{1,2}} [0-9:]{{8}} [0-9]{{4}}(?: < *[0-9.]+>)?\] ?",
             ("linux",), "dmesg(1)", "dmesg -T", ("wall-local",)),
-    "dmesg_e": (rf"^{_SAID}\[(?:[A-Z][a-z]{{2}} ?[0-9]{{1,2}} [0-9]{{2}}:[0-9]{{2}}| *\+[0-9]{{1,9}}\.[0-9]{{6}})\] ",
+    "dmesg_e": (rf"^{_FACILITY_SHOWN}\[(?:[A-Z][a-z]{{2}} ?[0-9]{{1,2}} [0-9]{{2}}:[0-9]{{2}}| *\+[0-9]{{1,9}}\.[0-9]{{6}})\] ",
             ("linux",), "dmesg(1)", "dmesg -e", ("wall-local",)),
 }  # fmt: skip
 FORMATS = tuple(
@@ -112,7 +112,7 @@ FORMATS = tuple(
 _PATTERNS = {name: re.compile(own) for name, (own, *_) in _OWNS.items()}
 _SERVER = re.compile(THROUGH_SYSLOG)
 ONE_SERVER = 0.9
-"""So many lines of PostgreSQL's own numbering are its log, not the system's (practice)."""
+"""Minimum share of lines with PostgreSQL's numbering by which a file is its log, not a system log (from practice)."""
 
 _LEVEL = r"(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug)"
 LEVEL = rf"^([a-z0-9]{{2,10}}\.{_LEVEL})$"
@@ -127,7 +127,7 @@ _LOOK = re.compile(
 
 
 def claim(head: Head) -> Claim | None:
-    """By stamps, a host and a program in most of the first lines."""
+    """Claim by stamps, a host and a program in the lines of the head."""
     lines = [x for x in head.lines[:30] if x.strip()]
     if not any(_LOOK.match(x) for x in lines):
         return None
@@ -135,17 +135,17 @@ def claim(head: Head) -> Claim | None:
     for variant, pattern in _PATTERNS.items():
         if not any(pattern.match(x) for x in lines):
             continue
-        found, part = share(head, pattern)
-        strength = min(0.95, (0.55 if found > 1 else 0.4) + 0.4 * part)
-        if part >= 0.4 and (best is None or strength > best.strength):
-            best = Claim(strength, f"{found} lines of a system log", variant)
+        count, fraction = share(head, pattern)
+        strength = min(0.95, (0.55 if count > 1 else 0.4) + 0.4 * fraction)
+        if fraction >= 0.4 and (best is None or strength > best.strength):
+            best = Claim(strength, f"{count} lines of a system log", variant)
     if best is not None and share(head, _SERVER)[1] >= ONE_SERVER:
         return Claim(best.strength - 0.2, f"{best.reason}, all of one server", best.variant)
     return best
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` carries the year and the last stamp, and whether a message may go on."""
+    """Read a run of blocks; `state` keeps the year, the last stamp, and the notes that were written once."""
     read = {
         "bsd": _bsd,
         "iso": _iso,
@@ -161,11 +161,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
         marks = frame.filter(line.str.contains(MARK) | line.str.contains(DATE) | line.str.contains(REPEATED))
         out.read(marks["line_no"])
         rows = read(frame, source, out, state)
-        # What is indented below a message belongs to it.
+        # Indented lines below a message belong to it.
         out.read(frame.filter(line.str.contains(r"^[ \t]+\S"))["line_no"])
         if not rows.is_empty():
             _falls(rows, out, state)
-            out.add("logs", _said(rows))
+            out.add("logs", _log_rows(rows))
     return state
 
 
@@ -178,10 +178,10 @@ def _bsd(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     rows = _split(frame, BSD, ["pri", "mon", "day", "year", "h", "m", "s", "late", "host", "rest"])
     if rows.is_empty():
         return rows
-    said = pl.col("host").str.extract(LEVEL)
-    rows = rows.with_columns(year=pl.coalesce("year", "late"), pri=pl.coalesce("pri", said))
+    level_after_host = pl.col("host").str.extract(LEVEL)
+    rows = rows.with_columns(year=pl.coalesce("year", "late"), pri=pl.coalesce("pri", level_after_host))
     rows = rows.with_columns(pl.col("s").str.replace(",", ".", literal=True))
-    # The first line decides for all, wherever a block ends.
+    # The first line decides whether stamps have a year, for all blocks.
     if state.setdefault("dated", rows["year"][0] is not None):
         rows = rows.with_columns(
             t_local=_date(
@@ -202,7 +202,7 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     rows = _split(frame, ISO, ["pri", "year", "mon", "day", "h", "m", "s", "zone", "number", "host", "rest"])
     if rows.is_empty():
         return rows
-    # VMware ESXi: level and number of 8.0, processor and world of the kernel.
+    # VMware ESXi 8.0 prints level and number; its kernel prints processor and world.
     rows = rows.with_columns(
         pri=pl.coalesce("pri", "number"),
         world=pl.col("rest").str.extract(WORLD),
@@ -212,7 +212,7 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
         pl.col("s").str.replace(",", ".", literal=True), version=pl.col("line").str.contains(r"^<[0-9]+>1 ")
     )
     rows = rows.with_columns(t_local=_date(pl.col("mon").cast(pl.Int64, strict=False)))
-    # journalctl -o short-full prints names of zones: only UTC is the same everywhere.
+    # journalctl -o short-full prints names of zones: only UTC is unambiguous.
     zone = pl.col("zone").str.strip_chars(" ").replace({"UTC": "Z", "GMT": "Z"})
     rows = rows.with_columns(zone=pl.when(~zone.str.contains("^[A-Z]{2}")).then(zone))
     offset = _offset()
@@ -222,19 +222,19 @@ def _iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
         rows = rows.with_columns(t_local=pl.col("t_local") - offset.fill_null(0.0))
     _wall_domain(rows, "wall-utc" if known else "wall-local", source, out)
     rows = _tagged(rows)
-    # RFC 5424: program, process and message id stand before the text.
+    # In RFC 5424 program, process and message id stand before the text.
     new = pl.col("rest").str.extract_groups(RFC5424).struct.rename_fields(["p", "q", "r", "t"])
     rows = rows.with_columns(n=pl.when("version").then(new)).unnest("n")
-    told = pl.col("version")
+    version = pl.col("version")
     return rows.with_columns(
-        program=pl.when(told).then(pl.col("p").replace("-", None)).otherwise("program"),
-        pid=pl.when(told).then(pl.col("q")).otherwise(pl.coalesce("pid", "world")),
-        text=pl.when(told).then(pl.coalesce("t", "rest")).otherwise("text"),
+        program=pl.when(version).then(pl.col("p").replace("-", None)).otherwise("program"),
+        pid=pl.when(version).then(pl.col("q")).otherwise(pl.coalesce("pid", "world")),
+        text=pl.when(version).then(pl.coalesce("t", "rest")).otherwise("text"),
     )
 
 
 def _offset() -> pl.Expr:
-    """Seconds east of UTC of column `zone`: +0200, +02:00, +02, Z."""
+    """Return the seconds east of UTC of column `zone`: +0200, +02:00, +02, Z."""
     sign = pl.when(pl.col("zone").str.starts_with("-")).then(-1.0).otherwise(1.0)
     digits = pl.col("zone").str.replace(":", "").str.slice(1)
     hours = digits.str.slice(0, 2).cast(pl.Float64, strict=False) * 3600
@@ -268,13 +268,13 @@ def _wall(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.
         program=pl.lit("kernel"),
     )
     _wall_domain(rows, "wall-local", source, out)
-    said = "dmesg -T computes times from the uptime: after a suspend or a changed clock they are off"
-    _remark_once("drift", said, rows, out, state)
+    remark = "dmesg -T computes times from the uptime: after a suspend or a changed clock they are off"
+    _remark_once("drift", remark, rows, out, state)
     return _of_kernel(rows)
 
 
 def _minutes(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Read dmesg -e: the first line has a minute, the next ones say how many seconds later they are; another minute is a new line's own."""
+    """Read dmesg -e: a line with a minute, then lines with the seconds since the line before, until the next minute."""
     rows = _split(frame, MINUTE, ["pri", "facility", "level", "mon", "day", "h", "m", "later", "rest"])
     if rows.is_empty():
         return rows
@@ -289,17 +289,17 @@ def _minutes(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         t_local=(pl.col("at").forward_fill().fill_null(pl.lit(state.get("last"), pl.Float64)) + later).round(6)
     )
     yearless.report(rows, source.hints, out, state)
-    said = "dmesg -e prints whole minutes, then what passed since: times are up to a minute early"
-    _remark_once("minute", said, rows, out, state)
+    remark = "dmesg -e prints whole minutes, then what passed since: times are up to a minute early"
+    _remark_once("minute", remark, rows, out, state)
     return _of_kernel(rows)
 
 
-def _remark_once(key: str, said: str, rows: pl.DataFrame, out: Tables, state: State) -> None:
-    """Say what holds for all stamps of this form, at the first of them."""
+def _remark_once(key: str, remark: str, rows: pl.DataFrame, out: Tables, state: State) -> None:
+    """Write a remark about all stamps of a form once, at the first of them."""
     if not state.get(key):
         state[key] = True
         first = int(rows["line_no"][0])
-        out.note(first, first, "remark", said)
+        out.note(first, first, "remark", remark)
 
 
 def _kernel_iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
@@ -314,9 +314,9 @@ def _kernel_iso(frame: pl.DataFrame, source: Source, out: Tables, state: State) 
 
 
 def _of_kernel(rows: pl.DataFrame) -> pl.DataFrame:
-    """Complete lines of the ring buffer: `-x` says facility and level, `-r` their number."""
-    said = pl.concat_str("facility", "level", separator=".")
-    return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"), pri=pl.coalesce("pri", said))
+    """Complete the columns of kernel lines: `-x` prints facility and level, `-r` their number."""
+    facility_level = pl.concat_str("facility", "level", separator=".")
+    return rows.with_columns(pid=pl.lit(None, pl.String), text=pl.col("rest"), pri=pl.coalesce("pri", facility_level))
 
 
 def _date(month: pl.Expr) -> pl.Expr:
@@ -325,7 +325,7 @@ def _date(month: pl.Expr) -> pl.Expr:
 
 
 def _tagged(rows: pl.DataFrame) -> pl.DataFrame:
-    """Split `program[pid]: text`; what has no program stays text. AIX names facility and level before the program."""
+    """Split `program[pid]: text`; a line without a program stays text. AIX prints facility and level before the program."""
     aix = pl.col("rest").str.extract_groups(AIX_FACILITY).struct.rename_fields(["facility", "level", "behind"])
     rows = rows.with_columns(aix.alias("a")).unnest("a")
     rows = rows.with_columns(
@@ -337,8 +337,8 @@ def _tagged(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pri=pl.coalesce("pri", "level"))
 
 
-def _said(rows: pl.DataFrame) -> pl.DataFrame:
-    """Columns of the table; severity and code as far as the text says them."""
+def _log_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `logs`; severity and code where the text has them."""
     text = pl.col("text")
     return rows.select(
         "line_no",
@@ -353,7 +353,7 @@ def _said(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _falls(rows: pl.DataFrame, out: Tables, state: State) -> None:
-    """Say once where stamps go back: a changed clock, the end of summer time or several writers."""
+    """Note once where stamps go back: a changed clock, the end of summer time or several writers."""
     before = pl.col("t_local").shift().fill_null(pl.lit(state.get("last"), pl.Float64))
     fell = rows.filter(pl.col("t_local") < before)
     if len(fell) and not state.get("fell"):

@@ -1,4 +1,4 @@
-r"""The journal in full: journalctl -o verbose, and its export format.
+r"""Journal entries with all fields: journalctl -o verbose, and the export format.
 
 Tool: journalctl(1) of systemd, -o verbose (with any other option), -o export. Capture: `journalctl -o verbose -u UNIT`.
 
@@ -11,10 +11,10 @@ Sample::
         MESSAGE=Removed slice User Slice of UID 1000.
         _SOURCE_REALTIME_TIMESTAMP=1728128391931748
 
-Table: logs, source syslog, one row an entry: program = SYSLOG_IDENTIFIER, else _COMM; pid = _PID, else SYSLOG_PID; severity = the word of
-PRIORITY (err, info). Clock: wall-utc by _SOURCE_REALTIME_TIMESTAMP, else by the cursor's `t=` (microseconds since 1970, in hexadecimal), else by
-__REALTIME_TIMESTAMP. Traps: an entry without MESSAGE is a row without text; further lines of a message are read but not kept. Known gaps:
-all other fields; messages of several lines in an export (they are binary there).
+Table: logs, source syslog, one row for each entry: program = SYSLOG_IDENTIFIER, else _COMM; pid = _PID, else SYSLOG_PID; severity = the
+word of PRIORITY (err, info). Clock: wall-utc by _SOURCE_REALTIME_TIMESTAMP, else by the cursor's `t=` (microseconds since 1970, in
+hexadecimal), else by __REALTIME_TIMESTAMP. Traps: an entry without MESSAGE is a row without text; further lines of a message are read but
+not stored. Known gaps: all other fields; messages of several lines in an export (they are binary there).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BEGIN = (
 )
 FIELD = r"^[ \t]*_{0,2}[A-Z][A-Z0-9_]{1,63}="
 TEXT = r"^[ \t]{4,}\S"
-"""A further line of a message, below its name."""
+"""A further line of a message, below the line with the field's name."""
 
 FORMAT = Format(
     kind="syslog",
@@ -55,35 +55,35 @@ _CODE = r"\b((?:ORA|TNS)-)0*([0-9]{1,5})\b"
 _FIRST = {
     "name": r"^[ \t]*SYSLOG_IDENTIFIER=(.{1,200})$",
     "comm": r"^[ \t]*_COMM=(.{1,200})$",
-    "own_pid": r"^[ \t]*_PID=([0-9]{1,10})$",
-    "said_pid": r"^[ \t]*SYSLOG_PID=([0-9]{1,10})$",
+    "trusted_pid": r"^[ \t]*_PID=([0-9]{1,10})$",
+    "claimed_pid": r"^[ \t]*SYSLOG_PID=([0-9]{1,10})$",
     "level": r"^[ \t]*PRIORITY=([0-7])$",
     "text": r"^[ \t]*MESSAGE=(.*)$",
     "sent_us": r"^[ \t]*_SOURCE_REALTIME_TIMESTAMP=([0-9]{10,17})$",
-    "kept_us": r"^__REALTIME_TIMESTAMP=([0-9]{10,17})$",
+    "received_us": r"^__REALTIME_TIMESTAMP=([0-9]{10,17})$",
 }
 
 
 def claim(head: Head) -> Claim | None:
-    """By the cursor of an entry, and fields below it."""
+    """Claim by the cursor of an entry, and fields below it."""
     if ";t=" not in head.text:
         return None
     filled = [x for x in head.lines[:400] if x.strip()]
-    found = sum(1 for x in filled if re.match(BEGIN, x[:300]))
-    own = sum(1 for x in filled if re.match(FORMAT.own, x[:300]))
-    if not found or own * 2 < len(filled):
+    count = sum(1 for x in filled if re.match(BEGIN, x[:300]))
+    fitting = sum(1 for x in filled if re.match(FORMAT.own, x[:300]))
+    if not count or fitting * 2 < len(filled):
         return None
-    return Claim(0.96, f"{found} entries of the journal with all their fields", FORMAT.variant)
+    return Claim(0.96, f"{count} entries of the journal with all their fields", FORMAT.variant)
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open entry."""
+    """Read a run of blocks; `state` keeps the open entry."""
     line = pl.col("line")
     begins = line.str.contains(BEGIN)
-    own = begins | line.str.contains(FIELD) | line.str.contains(TEXT)
+    of_entry = begins | line.str.contains(FIELD) | line.str.contains(TEXT)
     number = begins.cum_sum()
-    for lines, _ in records(source, out, state, begins, own & (number > 0)):
-        mine = lines.with_columns(record=number).filter((pl.col("record") > 0) & own)
+    for lines, _ in records(source, out, state, begins, of_entry & (number > 0)):
+        mine = lines.with_columns(record=number).filter((pl.col("record") > 0) & of_entry)
         out.read(mine["line_no"])
         cursor = line.str.extract_groups(BEGIN).struct.rename_fields(["t1", "t2"])
         mine = mine.with_columns(cursor.alias("g"), **{n: line.str.extract(p) for n, p in _FIRST.items()}).unnest("g")
@@ -98,16 +98,16 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _write(rows: pl.DataFrame, out: Tables, state: State) -> None:
-    """Add the rows of whole entries."""
-    sent, kept = (pl.col(n).cast(pl.Int64, strict=False) for n in ("sent_us", "kept_us"))
+    """Write the rows of complete entries."""
+    sent, received = (pl.col(n).cast(pl.Int64, strict=False) for n in ("sent_us", "received_us"))
     cursor = pl.coalesce("t1", "t2").str.to_integer(base=16, strict=False)
-    us = pl.coalesce(sent, cursor, kept)
+    us = pl.coalesce(sent, cursor, received)
     code = pl.col("text").str.extract(_CODE, 1) + pl.col("text").str.extract(_CODE, 2)
     level = pl.col("level").cast(pl.Int64, strict=False).replace_strict(dict(enumerate(LEVELS)), return_dtype=pl.String)
     rows = rows.with_columns(
         t_local=us // 1_000_000 + (us % 1_000_000) / 1e6,
         program=pl.coalesce("name", "comm"),
-        pid=pl.coalesce("own_pid", "said_pid").cast(pl.Int64, strict=False),
+        pid=pl.coalesce("trusted_pid", "claimed_pid").cast(pl.Int64, strict=False),
         severity=level,
         code=code,
     )

@@ -11,7 +11,7 @@ TABLE = {
     "msqid": "ipcs_msg",
 }
 ID = {"ipcs_shm": "shmid", "ipcs_sem": "semid", "ipcs_msg": "msqid"}
-# Heading, in lower case, to column; a table takes those it has.
+# Heading in lower case: column; a table takes only the columns it has.
 COLUMNS = {
     "key": "key",
     "owner": "owner",
@@ -61,7 +61,7 @@ HAS = {
 }
 TIMED = {"attached", "detached", "changed", "last-op", "last-changed", "send", "recv", "change"}
 BASE = "t id key mode owner group"
-# Without a header the number of columns tells the letters: none, or -a.
+# Headings by type letter and number of columns, for rows without a header: output without options, or of -a.
 BY_COUNT = {
     ("m", 6): BASE,
     ("s", 6): BASE,
@@ -78,7 +78,7 @@ STANDARD = {
     "sem": BY_COUNT["0", 5].split(),
     "msq": "key msqid owner perms used-bytes messages".split(),
 }
-"""What util-linux lists without options, by the id in the heading: the other words of the heading are in the language of the session."""
+"""Columns that util-linux lists without options, by the id in the heading: only the id is not translated."""
 
 LIMITS = {
     "sem": [
@@ -96,7 +96,7 @@ LIMITS = {
     ],
     "msq": ["max queues system wide", "max size of message (bytes)", "default max size of queue (bytes)"],
 }
-"""The lines of ipcs -l, in their order."""
+"""Names of the lines of ipcs -l in English, in their order."""
 
 LIMITED = r"[Gg]renzen|[Bb]eschränkungen|[Ll][ií]mit|Omezení|ograničenja|Gränser|Пределы|Обмеження|限制|限度|制限|制約"
 TITLES = {
@@ -104,7 +104,7 @@ TITLES = {
     "shm": r"Speicher|m[eé]m[òoó]ri|пам|pam[iě]|geheugen|minne|内存|記憶體|メモリ",
     "msq": r"",
 }
-"""Words in the titles of ipcs -l in other languages, by what is limited; looked for in this order."""
+"""Words in the titles of ipcs -l in other languages, by the resource they name; tried in this order."""
 
 STATES = {
     **dict.fromkeys(
@@ -143,4 +143,4 @@ STATES = {
         "locked",
     ),
 }
-"""The status of a segment in other languages, by the catalogues of util-linux."""
+"""Status of a segment in other languages, from the message catalogues of util-linux: the English word."""

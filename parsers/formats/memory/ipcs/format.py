@@ -13,12 +13,12 @@ Samples::
     m  486539323   0x70425e70 --rw-r-----   oracle asmadmin   oracle asmadmin   1434      16384 23161 18364 16:19:19 ...
 
 Tables: ipcs_shm, ipcs_sem, ipcs_msg; -l fills params (scope ipc), -u resource_use, -i counters (grp ipcs_sem).
-Clock: the banner gives one wall-local stamp, the same for all rows under it; its zone is a word that several zones share.
-Traps: columns come from the header, split at blanks (a SEGSZ of more than ten digits shifts them); section titles are
-translated, so the header decides; a key 0 is private; a set and a segment may have the same id; ATIME, DTIME, OTIME have
+Clock: the banner has one wall-local stamp for all rows under it; its zone is a word that several zones share.
+Traps: columns are named by the header and split at blanks (a SEGSZ of more than ten digits shifts them); section titles are
+translated, so the header decides; key 0 means private; a set and a segment may have the same id; ATIME, DTIME, OTIME have
 no date; headings and the lines of -l are in the language of the session, in a fixed order. Repaired with a note: rows
-without a header by their number of columns, rows wrapped by a mail program, several
-rows on one line. Known gaps: ATIME, DTIME, GROUP, QBYTES have no column.
+without a header (by their number of columns), rows wrapped by a mail program, several rows on one line.
+Known gaps: ATIME, DTIME, GROUP, QBYTES have no column.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ FORMATS = tuple(
 
 _OWN = re.compile(OWN)
 BANNER = re.compile(r"IPC status from (.*?) as of (.*)|IPC status from running system")
-_SAID_BY = {"/dev/mem": "aix", "/dev/kmem": "hpux"}
-"""The systems that look there."""
+_SYSTEM_BY_DEVICE = {"/dev/mem": "aix", "/dev/kmem": "hpux"}
+"""System whose banner names this device."""
 DATE = re.compile(
     r"(?:\w+,? +)?(?P<month>[^\W\d]+)\.? +(?P<day>[0-9]{1,2}),? +(?:(?P<year>[0-9]{4}) +)?"
     r"(?P<h>[0-9]{1,2}):(?P<m>[0-9]{2}):(?P<s>[0-9]{2})(?: +(?P<half>[AP]M))?(?: +(?P<zone>[A-Z][A-Za-z+0-9:-]*))?"
@@ -92,7 +92,7 @@ HEADER = re.compile(r"(?:T +ID +KEY|key +(?:shm|sem|msq)id|(?:shm|sem|msq)id +(?
 FOREIGN = re.compile(
     r"[^\s0-9=:-][^\s=:]* +(shm|sem|msq)-?id +[^\s0-9=:]+ +[^\s0-9=:]+(?: +[^\s0-9=:]\S*){1,4}", re.IGNORECASE
 )
-"""A heading of util-linux in another language: only the id's name is kept."""
+"""A heading of util-linux in another language: only the id's name is not translated."""
 
 FOREIGN_LIMITS = re.compile(rf"(?m)^[ \t]*-{{1,12}} ?[^-\n]*(?:{LIMITED})[^-\n]*-{{2,12}}[ \t]*$")
 SETTING = re.compile(r"(\S[^=]*?) *= *(\S+)(?: (bytes))?")
@@ -106,37 +106,37 @@ TIME_L = re.compile(r"Not set|(?:\w{3} )?\w{3} +[0-9]{1,2} [0-9:]{8}(?: [0-9]{4}
 
 
 def claim(head: Head) -> Claim | None:
-    """By the banner or a header, with rows under it; else by several rows."""
+    """Claim by the banner or a header with rows under it, else by several rows."""
     text = head.text[:8192]
     words = ("IPC status", "shmid", "semid", "msqid", "MODE", "--rw-", "--ra-", "Semaphore")
     limits = FOREIGN_LIMITS.search(text) is not None
     if not limits and not any(w in text for w in words) and not KEYED.search(text):
         return None
-    found, part = share(head, _OWN)
+    count, fraction = share(head, _OWN)
     detail = any(DETAIL.match(x.strip()) for x in head.lines[:3])
     lines = [x.strip() for x in head.lines if x]
-    # Rows of -p are four words each, like anything: their title with their header right below it is enough.
+    # Rows of -p are four words, which fit anything: a title with a header right below it is enough.
     if any(_OWN.match(title) and HEADER.match(below) for title, below in pairwise(lines[:5])):
-        part = max(part, 0.6)
+        fraction = max(fraction, 0.6)
     if any(FOREIGN_LIMITS.match(title) and SETTING.fullmatch(below) for title, below in pairwise(lines[:5])):
-        found, part = found + 1, max(part, 0.6)
-    if not found or (part < 0.3 and not detail):
+        count, fraction = count + 1, max(fraction, 0.6)
+    if not count or (fraction < 0.3 and not detail):
         return None
     mark = next((x for x in lines if BANNER.match(x) or HEADER.search(x) or DETAIL.match(x)), None)
     solaris = any(re.match(rf"IPC status|T +ID|{ROW_T}", x) for x in lines)
     limits = limits or any(SECTION.match(x) and re.search(r"(?:Limits|Status) -", x) for x in lines)
-    if mark is None and not limits and found < 2:
+    if mark is None and not limits and count < 2:
         return None
-    strength = (0.95 if mark or limits else 0.75) * min(1.0, part * (3 if detail else 1.6))
+    strength = (0.95 if mark or limits else 0.75) * min(1.0, fraction * (3 if detail else 1.6))
     return Claim(
         strength,
-        f"{found} lines of ipcs" + (f", header {mark[:60]!r}" if mark else ""),
+        f"{count} lines of ipcs" + (f", header {mark[:60]!r}" if mark else ""),
         "solaris" if solaris else "linux",
     )
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps section, header, stamp of the banner, the object of -i and the first half of a row."""
+    """Read a run of blocks; `state` keeps section, header, stamp of the banner, the object of -i and the first half of a row."""
     reader = _Reader(out, state, source.hints.year)
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -146,21 +146,21 @@ def parse(source: Source, out: Tables, state: State) -> State:
     reader.drop_half()
     reader.rows.give(out)
     if reader.timed_from:
-        # Once a run: ranges reported a row at a time would be merged anew each time.
+        # Report the domain once for each run: ranges reported row by row would be merged anew each time.
         lines = (reader.timed_from, reader.timed_to)
         out.domain(Domain(1, "wall-local", WALL_BASE, lines=[lines]))
     return reader.state
 
 
 def _limits(title: str) -> list[str]:
-    """Names of the lines under a title of -l in another language, in English; none where the title is English."""
+    """Return the English names of the lines under a translated title of -l; none if the title is English."""
     if "Limits -" in f"{title} -":
         return []
     return list(next(names for what, names in LIMITS.items() if re.search(TITLES[what], title)))
 
 
 class _Reader:
-    """Walks the lines of a listing."""
+    """Reader of a listing, line by line."""
 
     def __init__(self, out: Tables, state: State, year: int | None) -> None:
         self.out, self.state, self.year = out, state, year
@@ -170,7 +170,7 @@ class _Reader:
     def line(self, line_no: int, line: str) -> None:
         state = self.state
         if line == ".":
-            # Authors put single full stops under each other where rows were left out.
+            # Authors mark rows that they left out with single full stops under each other.
             self.out.account("elided", [line_no])
             return
         starts = [m.start() for m in START.finditer(line)]
@@ -199,7 +199,7 @@ class _Reader:
                 return
             self.drop_half()
         if match := BANNER.match(line):
-            if system := _SAID_BY.get(match[1]):
+            if system := _SYSTEM_BY_DEVICE.get(match[1]):
                 self.out.fact("os", system)
             if match[2] is None:
                 self.out.read([line_no])
@@ -228,7 +228,7 @@ class _Reader:
         elif starts and starts[0] == 0:
             self.found(line_no, line)
         elif state.get("header_line") == line_no - 1 and re.fullmatch(r"(?:[A-Z]{4,9}\s*)+", line):
-            # The header was wrapped: its rest stands alone.
+            # The header was wrapped: its second half is a line of capitals alone.
             state["header"] = [*state["header"], *line.lower().split()]
             state["header_line"] = line_no
             self.out.read([line_no])
@@ -238,7 +238,7 @@ class _Reader:
             self.named(line_no, line)
 
     def drop_half(self) -> None:
-        """A first half whose other half did not come."""
+        """Note the first half of a wrapped row whose second half is missing."""
         half = self.state.pop("half", None)
         if half:
             self.out.note(
@@ -278,7 +278,7 @@ class _Reader:
         self.out.domain(Domain(1, "wall-local", WALL_BASE, date["zone"], t, t, [(line_no, line_no)]))
 
     def found(self, line_no: int, line: str) -> None:
-        """A row under a header, or one whose columns its length tells."""
+        """Read a row under a header, or one whose columns follow from its number of words."""
         columns: list[str] | None = self.state.get("header")
         words = line.split()
         if columns and columns[0] == "semnum":
@@ -303,7 +303,7 @@ class _Reader:
             self.row(line_no, line_no, words, columns, line)
 
     def guessed(self, line_no: int, letter: str, count: int) -> list[str] | None:
-        """Columns of a row without a header: by the first such row's length; a shorter one later was cut."""
+        """Return the columns of a row without a header, chosen by the first such row; a shorter row later was cut."""
         guessed: dict[str, str] = self.state.setdefault("guessed", {})
         if letter not in guessed:
             if (letter, count) not in BY_COUNT:
@@ -313,7 +313,7 @@ class _Reader:
         return guessed[letter].split()
 
     def timed(self, columns: list[str], line: str) -> tuple[list[str], list[str]]:
-        """Linux -t: times hold blanks."""
+        """Split a row of Linux -t, whose times contain blanks."""
         times = TIME_L.findall(line)
         first = line[: m.start()].split() if (m := TIME_L.search(line)) else line.split()
         return columns, [*first, *times]
@@ -338,7 +338,7 @@ class _Reader:
             self.timed_to = line_end
 
     def semaphore(self, line_no: int, words: list[str], columns: list[str]) -> None:
-        """Table of -i: one counter a cell."""
+        """Read a row of the table of -i: one counter for each cell."""
         item = self.state.get("item") or {}
         if len(words) != len(columns) or any(whole(w) is None for w in words):
             return
@@ -365,7 +365,7 @@ class _Reader:
                 )
 
     def named(self, line_no: int, line: str) -> None:
-        """Settings of -l and -u, details of -i."""
+        """Read a setting of -l or -u, or a detail of -i."""
         section, item = self.state.get("section") or "", self.state.get("item")
         if ABSENT.fullmatch(line):
             self.out.read([line_no])
@@ -387,7 +387,7 @@ class _Reader:
                 )
 
     def detail(self, line_no: int, line: str, item: dict[str, Any]) -> None:
-        """Lines `name=value` of -i: sizes and owners make one row of the object."""
+        """Read a line `name=value` of -i: sizes and owners become one row of the object."""
         pairs = dict(PAIR.findall(line))
         if not pairs:
             return

@@ -13,13 +13,15 @@ Samples::
     total: 6291456k bytes allocated + 524288k reserved = 6815744k used, 1048576k available
     Kernel                     124251               485   12%
 
-Tables: meminfo (unit kb or pages; pct for the used share of lsps), names as /proc/meminfo has them where free means the
-same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb). Clock: none, or
-the marks' wall clock. Traps: free prints kB unless an option says else, and does not name it: with small numbers the unit
-stays unknown; swap -l counts blocks of 512 bytes; ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`;
-free speaks the language of the session
-(`Speicher:`, `Échange:`); `buffers/cache` was a line of its own up to procps 3.2 (`buffers` in busybox); free -b is told by figures that are
-all multiples of 1024. Known gaps: figures in MB or % beside pages are not kept; free -h is rounded; a stamp that a loop prints before free's heading.
+Tables: meminfo (unit kb or pages; pct for the used share of lsps), with the names of /proc/meminfo where a figure of free means the
+same; counters: grp buddyinfo (item node and zone, name order0 ...), grp swap (item = file or device, kb).
+Clock: none, or the wall clock of the marks.
+Traps: free prints kB unless an option chooses another unit, and does not print the unit: with small numbers it stays unknown. swap -l
+counts blocks of 512 bytes. ::memstat prints pages first, with -v (11.4) also the parts of a use, named `use/part`. free prints its
+labels in the language of the session (`Speicher:`, `Échange:`). `buffers/cache` was a separate line up to procps 3.2 (`buffers` in
+busybox). free -b is recognised by figures that are all multiples of 1024.
+Known gaps: figures in MB or % beside pages are not stored; figures of free -h are rounded; a stamp that a loop prints before the
+heading of free is not read.
 """
 
 from __future__ import annotations
@@ -37,12 +39,12 @@ from parsers.text.source import Head, Source
 
 PROC = r"^[ \t]*([A-Z][A-Za-z0-9_]*(?:\([a-z_]+\))?):[ \t]+([0-9]{1,18})(?:[ \t]+([kK]B))?$"
 STAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}[ \t]*-?[ \t]*"
-"""What a loop prints before free without a line break."""
+"""Stamp that a loop prints before the heading of free, without a line break."""
 
 _SIZE = r"[0-9][0-9.,]*(?:[KMGTPE]i?|B)?"
 FREE_HEAD = rf"^(?:{STAMP})?(?:[ \t]*total[ \t]+used[ \t]+free(?:[ \t]+(?:shared|buffers|cached|cache|buff/cache|available))*$|{HEAD})"
 FREE = rf"^[ \t]*(?:(Mem|Swap|Total|Low|High|Comm|-/\+ [^ \t0-9:]+):((?:[ \t]+{_SIZE})+)|({LABEL})[:：]((?:[ \t]*{_SIZE})(?:[ \t]+{_SIZE}){{2,}}))$"
-"""Groups 1 and 2 in English, 3 and 4 in other languages: there wide figures stand next to the colon."""
+"""A row of free: groups 1 and 2 in English, 3 and 4 in other languages, where wide figures stand next to the colon."""
 
 BUDDY = r"^[ \t]*Node ([0-9]{1,4}), zone[ \t]+([A-Za-z0-9]+)((?:[ \t]+[0-9]+)+)$"
 LSPS_HEAD = r"^(?:Page Space +Physical Volume|Total Paging Space +Percent Used)"
@@ -50,7 +52,7 @@ LSPS = r"^[ \t]*(\S+)[ \t]+(\S+)[ \t]+(\S+)[ \t]+([0-9]{1,15})(MB|GB)[ \t]+([0-9
 LSPS_SUM = r"^[ \t]*([0-9]{1,15})(MB|GB)[ \t]+([0-9]{1,3})%$"
 SWAP_S = r"^[ \t]*total: ([0-9]{1,15})k bytes allocated \+ ([0-9]{1,15})k reserved = ([0-9]{1,15})k used, ([0-9]{1,15})k available"
 SWAP_HEAD = r"^swapfile +dev +swaplo +[^ 0-9]+ +[^ 0-9]+"
-"""The last two words are in the language of the session: `blocks free`."""
+"""Heading of swap -l; its last two words (`blocks free`) are in the language of the session."""
 
 SWAP_L = r"^(\S+)[ \t]+([0-9]+,[0-9]+|-)[ \t]+([0-9]+)(K?)[ \t]+([0-9]{1,15})K?[ \t]+([0-9]{1,15})K?(?:[ \t].*)?$"
 MEMSTAT_HEAD = r"^[ \t]*(?:Page Summary|Usage Type/Subtype) +Pages +"
@@ -102,7 +104,7 @@ _WORDS = {
     "memstat": ("Page Summary", "Usage Type/Subtype"),
 }
 RULE = r"^[- ]*-{8,}[- ]*$"
-# Heading of free, by the row, to the name that /proc/meminfo has for it.
+# By row of free: its heading, and the name that /proc/meminfo has for the figure.
 _FREE_NAMES = {
     "Mem": {"total": "MemTotal", "used": "MemUsed", "free": "MemFree", "shared": "Shmem", "buffers": "Buffers", "cached": "Cached", "cache": "Cached",
             "buff/cache": "BuffCache", "available": "MemAvailable"},
@@ -123,31 +125,31 @@ _DECIMAL_UNITS = {
 }
 _SUFFIX = {"B": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.0**3, "P": 1024.0**4, "E": 1024.0**5}
 PLAIN_KB = 1_000_000
-"""From this total on, a figure of free without a unit is read as kB: as MB it would be a terabyte."""
+"""Minimum total from which figures of free without a unit are read as kB: read as MB it would be a terabyte."""
 
 
 _MARK = re.compile(MARK)
 
 
 def claim(head: Head) -> Claim | None:
-    """By names and headers that only these have."""
+    """Claim by names and headers that only these tools and files have."""
     text = head.text[:16384]
-    said = None
+    without_marks = None
     for variant, pattern in _PATTERNS.items():
         if not any(word in text for word in _WORDS[variant]):
             continue
         if not any(pattern.match(x) for x in head.lines[:60]):
             continue
-        said = said or Head([x for x in head.lines if not _MARK.match(x)])
-        found, part = share(said, pattern)
-        # One row of free, lsps or swap is nothing without its header.
-        if found >= (1 if variant in ("proc", "buddyinfo", "swap") else 2) and part >= 0.4:
-            return Claim(min(0.95, 0.5 + 0.45 * part), f"{found} lines of {variant}", variant)
+        without_marks = without_marks or Head([x for x in head.lines if not _MARK.match(x)])
+        count, fraction = share(without_marks, pattern)
+        # A single row of free or lsps is too little without its header.
+        if count >= (1 if variant in ("proc", "buddyinfo", "swap") else 2) and fraction >= 0.4:
+            return Claim(min(0.95, 0.5 + 0.45 * fraction), f"{count} lines of {variant}", variant)
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the sample, the header of free and the mark above."""
+    """Read a run of blocks; `state` keeps the sample, the header of free and the mark above."""
     variant = state["variant"]
     for block in source.blocks():
         frame = marked(block.frame, out, state).filter(~pl.col("is_mark"))
@@ -167,7 +169,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _sampled(rows: pl.DataFrame, begins: pl.Expr, state: State) -> pl.DataFrame:
-    """Number samples: each row for which `begins` is true starts one; rows before the first belong to number 1."""
+    """Number the samples: each row for which `begins` is true starts one; rows before the first start belong to sample 1."""
     begun = pl.lit(state.get("sample", 0)) + begins.fill_null(False).cum_sum().cast(pl.Int64, strict=False)
     rows = rows.with_columns(sample=begun)
     if len(rows):
@@ -181,7 +183,7 @@ def _proc(frame: pl.DataFrame, out: Tables, state: State) -> None:
     rows = frame.with_columns(g=groups).unnest("g").filter(pl.col("name").is_not_null())
     if rows.is_empty():
         return
-    # A file begins with MemTotal; in a cut one the first name that comes again begins the next sample.
+    # A complete file begins with MemTotal; in a cut one a sample begins where the first name repeats.
     first = state.setdefault("first", "MemTotal" if (rows["name"] == "MemTotal").any() else rows["name"][0])
     rows = _sampled(rows, pl.col("name") == first, state)
     unit = pl.when(pl.col("kb").is_not_null()).then(pl.lit("kb")).otherwise(pl.lit("pages"))
@@ -196,8 +198,8 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
     rows = frame.with_columns(is_head=line.str.contains(FREE_HEAD)).filter(pl.col("is_head") | line.str.contains(FREE))
     rows = _sampled(rows, pl.col("is_head"), state)
     out.read(rows["line_no"])
-    option = _unit_said(source.hints.command or "")
-    found = []
+    option = _unit_of_options(source.hints.command or "")
+    rows_found = []
     for line_no, t_local, text, is_head, sample in rows.select(
         "line_no", "t_local", "line", "is_head", "sample"
     ).iter_rows():
@@ -212,12 +214,12 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
         cells = figures.split()
         factor = option
         if factor is None and not re.search(r"[A-Z]", figures):
-            factor = _assumed(line_no, row, cells, out, state)
+            factor = _assumed_unit(line_no, row, cells, out, state)
         for column, cell in zip(columns, cells, strict=False):
             name = _FREE_NAMES[row].get(column)
             value, known = _size(cell, factor)
             if name is not None and value is not None:
-                found.append((line_no, t_local, sample, name, value, "kb" if known else None))
+                rows_found.append((line_no, t_local, sample, name, value, "kb" if known else None))
     columns = {
         "line_no": pl.Int64,
         "t_local": pl.Float64,
@@ -226,28 +228,31 @@ def _free(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Non
         "value": pl.Float64,
         "unit": pl.String,
     }
-    out.add("meminfo", pl.DataFrame(found, schema=columns, orient="row"))
+    out.add("meminfo", pl.DataFrame(rows_found, schema=columns, orient="row"))
 
 
-def _unit_said(command: str) -> float | None:
-    """Tell the kB of one figure by free's options: -m, --mega, --si; -t is the line of sums."""
-    said = re.search(r"\bfree\b(.*)", command)
-    if said is None:
+def _unit_of_options(command: str) -> float | None:
+    """Return the kB that one unit of free's figures stands for, by its options -m, --mega, --si; None without such an option."""
+    options = re.search(r"\bfree\b(.*)", command)
+    if options is None:
         return None
-    short = re.search(r" -[a-z0-9]*?([bkmg])[a-z0-9]*(?: |$)", said[1])
-    long = re.search(r" --(?:(bytes)|([kmgtp])(?:ilo|ega|iga|era|eta)|([kmgtp])(?:i|e)bi)\b", said[1])
+    short = re.search(r" -[a-z0-9]*?([bkmg])[a-z0-9]*(?: |$)", options[1])
+    long = re.search(r" --(?:(bytes)|([kmgtp])(?:ilo|ega|iga|era|eta)|([kmgtp])(?:i|e)bi)\b", options[1])
     if long:
         return 1 / 1024 if long[1] else _DECIMAL_UNITS[long[2]] if long[2] else _FREE_UNITS[long[3]]
     if short:
-        return (_DECIMAL_UNITS if " --si" in said[1] else _FREE_UNITS)[short[1]]
+        return (_DECIMAL_UNITS if " --si" in options[1] else _FREE_UNITS)[short[1]]
     return None
 
 
-def _assumed(line_no: int, row: str, cells: list[str], out: Tables, state: State) -> float | None:
-    """Decide the unit once, by the first total of memory: kB where nothing else is likely, else unknown; noted."""
+def _assumed_unit(line_no: int, row: str, cells: list[str], out: Tables, state: State) -> float | None:
+    """Return the kB of one unit of figures without a unit; None if unknown.
+
+    The unit is decided once, by the first total of memory, and a note says which: kB where nothing else is likely.
+    """
     if "factor" not in state:
         sizes = [_size(cell, 1.0)[0] or 0.0 for cell in cells]
-        # Memory is counted in pages: figures of free -b, and hardly ever those in kB, are all multiples of 1024.
+        # Memory is counted in pages, so all figures of free -b are multiples of 1024; those in kB hardly ever are.
         bytes_ = sizes[0] >= PLAIN_KB * 1024 and len(sizes) > 2 and not any(x % 1024 for x in sizes)
         state["factor"] = 1 / 1024 if bytes_ else 1.0 if row != "Mem" or sizes[0] >= PLAIN_KB else None
         words = (
@@ -263,12 +268,12 @@ def _assumed(line_no: int, row: str, cells: list[str], out: Tables, state: State
 
 
 def _size(text: str, factor: float | None) -> tuple[float | None, bool]:
-    """Read a cell in kB; without suffix and factor the figure as printed, and False."""
+    """Return a cell in kB and True; the figure as printed and False if it has no suffix and `factor` is None."""
     match = re.fullmatch(r"([0-9]{1,18}(?:[.,][0-9]{1,6})?)([BKMGTPE]?)i?", text)
     if match is None:
         return None, False
     if not match[2] and re.search(r"[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$", match[1]):
-        # Without a suffix these tools print whole numbers.
+        # Without a suffix these tools print whole numbers: points and commas separate thousands.
         value = float(re.sub("[.,]", "", match[1]))
     else:
         value = float(match[1].replace(",", "."))
@@ -309,7 +314,7 @@ def _lsps(frame: pl.DataFrame, out: Tables, state: State) -> None:
     )
     out.read(rows.filter(line.str.contains(LSPS_HEAD))["line_no"])
     unit = {"MB": 1024.0, "GB": 1048576.0}
-    found = []
+    tables = []
     for pattern, name, size, percent in ((LSPS, "paging space {}", 4, 6), (LSPS_SUM, "paging space", 1, 3)):
         mine = rows.filter(line.str.contains(pattern))
         title = pl.format(name, line.str.extract(LSPS, 1)) if "{}" in name else pl.lit(name)
@@ -324,8 +329,8 @@ def _lsps(frame: pl.DataFrame, out: Tables, state: State) -> None:
             value=line.str.extract(pattern, percent).cast(pl.Float64),
             unit=pl.lit("pct"),
         )
-        found += [sizes, used]
-    out.add("meminfo", pl.concat(found).sort("line_no", maintain_order=True))
+        tables += [sizes, used]
+    out.add("meminfo", pl.concat(tables).sort("line_no", maintain_order=True))
 
 
 def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
@@ -334,7 +339,7 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
     rows = frame.filter(line.str.contains(f"{SWAP_S}|{SWAP_HEAD}|{SWAP_L}"))
     if rows.is_empty():
         return
-    # Whichever of -s and -l came first begins the samples.
+    # A sample begins with the output of -s or -l, whichever comes first in the file.
     first = state.setdefault("first", SWAP_S if re.match(SWAP_S, rows["line"][0]) else SWAP_HEAD)
     rows = _sampled(rows, line.str.contains(first), state)
     names = ["swap allocated", "swap reserved", "swap used", "swap available"]
@@ -356,7 +361,7 @@ def _swap(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _memstat(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read pages by use; a row with two shares (`%Tot/%Subt`) is a part of the use above it, named after it: `ZFS/ZFS Metadata`."""
+    """Read pages by use; a row with two shares (`%Tot/%Subt`) is a part of the use above it and named `ZFS/ZFS Metadata`."""
     line = pl.col("line")
     head = line.str.contains(MEMSTAT_HEAD)
     rows = _sampled(frame, head, state)

@@ -1,8 +1,8 @@
-"""What free(1) prints in other languages: the names of its rows and headings, as the catalogues of procps have them (3.3 to 4.0)."""
+"""Names of rows and headings of free(1) in other languages, from the message catalogues of procps (3.3 to 4.0)."""
 
 from __future__ import annotations
 
-# The row's name in the C locale, to those of the catalogues.
+# Row name in the C locale: its translations in the catalogues.
 LABELS = {
     "Mem": ("Mem.", "Speicher", "Minne", "Pamięć", "Память", "Пам.", "内存", "메모리", "BNhớ", "მეხს"),
     "Swap": ("Auslager", "Auslagerungsdatei", "Échange", "Partition d'échange", "Partition d’échange", "Inter", "Intercambio", "Växl.", "Wymiana",
@@ -12,10 +12,10 @@ LABELS = {
     "High": ("Hoch", "Alta", "Haute", "Wysoka", "Högt", "Верхня", "高", "상  위", "Cao", "მაღალი"),
     "Comm": ("Dédié", "Zajęta", "Com.", "Til.", "커  밋", "ბრძანება"),
 }  # fmt: skip
-NAMES = {said: name for name, words in LABELS.items() for said in (name, *words)}
-"""Any printed name of a row, to that of the C locale."""
+NAMES = {label: name for name, words in LABELS.items() for label in (name, *words)}
+"""Printed row name in any language: row name in the C locale."""
 
-LABEL = "|".join(said.replace(".", r"\.") for said in sorted(NAMES, key=len, reverse=True))
+LABEL = "|".join(label.replace(".", r"\.") for label in sorted(NAMES, key=len, reverse=True))
 
 HEAD = (
     r"[ \t]*(?:total|totalt|[Gg]esamt|razem|всего|загалом|总计|총계|სულl)"
@@ -23,11 +23,11 @@ HEAD = (
     r"[ \t]+(?:libre|livre|liberă|[Ff]rei|fritt|wolne|своб|вільна|空闲|여분|თავის[^ \t0-9]*)"
     r"(?:[ \t]+[^ \t0-9:]+){0,5}$"
 )
-"""A heading: the first three words say what it is, the others follow in the order of the C locale."""
+"""A heading of free, recognised by its first three words; the others follow in the order of the C locale."""
 
 
 def headings(text: str) -> list[str]:
-    """Name the columns as the C locale does, by their number and the mark between buffers and cache.
+    """Return the column names of the C locale, chosen by the number of words and the slash between buffers and cache.
 
     >>> headings("total usado libre compartido búf/caché disponible")
     ['total', 'used', 'free', 'shared', 'buff/cache', 'available']

@@ -1,4 +1,4 @@
-r"""The kernel's counters of memory: /proc/vmstat (Linux), whole or by grep, once or several times below `date` lines or collectors' marks.
+r"""Memory counters of the Linux kernel: /proc/vmstat, whole or by grep, once or several times below `date` lines or collectors' marks.
 
 File: /proc/vmstat (proc(5); the names are those of the kernel's mm/vmstat.c). Capture: `date -u; cat /proc/vmstat`, twice, 60 s apart.
 
@@ -9,10 +9,10 @@ Samples::
     compact_stall 40
     thp_fault_fallback 9
 
-Tables: counters (grp vm; `nr_...` and workingset_nodes are levels in pages, all else are totals since boot with their growth as `delta`).
-Clock: none, or the marks' wall clock. Traps: nr_dirtied, nr_written, nr_vmscan_write and nr_vmscan_immediate_reclaim count since boot in spite of
-their names; which counters there are depends on the kernel; memory.stat of a control group has some of the same names and is not read
-here. Known gaps: per-node /sys/devices/system/node/node0/vmstat without its name.
+Tables: counters (grp vm; `nr_...` and workingset_nodes are levels in pages, all others are totals since boot with their growth as `delta`).
+Clock: none, or the wall clock of the marks. Traps: nr_dirtied, nr_written, nr_vmscan_write and nr_vmscan_immediate_reclaim count since
+boot in spite of their names; which counters exist depends on the kernel; memory.stat of a control group has some of the same names and
+is not read here. Known gaps: per-node /sys/devices/system/node/node0/vmstat without its path.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ _LINE = re.compile(LINE)
 
 
 def claim(head: Head) -> Claim | None:
-    """By names of the kernel's counters, of which a control group's memory.stat has only some."""
+    """Claim by names of the kernel's counters, of which a control group's memory.stat has only some."""
     text = head.text[:16384]
     if not any(word in text for word in SURE) or re.search(r"(?m)^(?:anon|kernel_stack) [0-9]+$", text[:2048]):
         return None
-    found, part = share(Head([x for x in head.lines if not re.match(MARK, x)]), _LINE)
-    if found >= 2 and part >= 0.6:
-        return Claim(min(0.95, 0.5 + 0.45 * part), f"{found} counters of /proc/vmstat", "vmstat")
+    count, fraction = share(Head([x for x in head.lines if not re.match(MARK, x)]), _LINE)
+    if count >= 2 and fraction >= 0.6:
+        return Claim(min(0.95, 0.5 + 0.45 * fraction), f"{count} counters of /proc/vmstat", "vmstat")
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the mark above and the last values."""
+    """Read a run of blocks; `state` keeps the mark above and the last values."""
     for block in source.blocks():
         frame = marked(block.frame, out, state).filter(~pl.col("is_mark"))
         groups = pl.col("line").str.extract_groups(LINE).struct.rename_fields(["name", "value"])

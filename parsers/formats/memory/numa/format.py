@@ -1,4 +1,4 @@
-r"""Nodes and locality groups: numactl, numastat, lgrpinfo.
+r"""NUMA nodes and locality groups: numactl and numastat of Linux, lgrpinfo of Solaris.
 
 Tools: numactl(8) --hardware and --show (Linux), numastat(8) plain, -m, -n, -p PID; /sys/devices/system/node/nodeN/meminfo and numastat;
 lgrpinfo(1) of Solaris. Capture: `numactl --hardware; numastat -m`, `lgrpinfo -a`.
@@ -11,12 +11,13 @@ Samples::
     lgroup 1 (leaf):
             Memory: installed 16G, allocated 4.4G, free 12G
 
-Tables: numa, one row per node and metric: mem_kb, alloc_kb, free_kb, cpus (their number), load, latency, distance (node2);
-numa_hit, local_node, other_node ... by their own names; figures of numastat -m by their names with _kb. The root lgroup is
-no node: its node is NULL, unless it has no children. counters, grp numa_process: numastat -p, item = process, name =
-memory and node, in MB (a pattern gives a row a process). Clock: none. Traps: sizes are rounded (`9.6G`), in MB of 1024 kB; a node may have no CPU; one
-table of numastat may be printed in blocks of nodes; `CPU: 0` is singular. A repeated node and metric begins a new sample.
-Known gaps: which CPUs; the policy that numactl --show prints.
+Tables: numa, one row for each node and metric: mem_kb, alloc_kb, free_kb, cpus (their number), load, latency, distance (node2);
+numa_hit, local_node, other_node ... under these names; figures of numastat -m under their names with _kb. The root lgroup is
+not a node: its node is NULL, unless it has no children. counters, grp numa_process: numastat -p, item = process, name =
+memory and node, in MB (numastat -p with a pattern prints a row for each process). Clock: none.
+Traps: sizes are rounded (`9.6G`) and in MB of 1024 kB; a node may have no CPU; numastat may print one table in blocks of nodes;
+lgrpinfo prints `CPU: 0` in the singular. A repeated node and metric begins a new sample.
+Known gaps: which CPUs belong to a node; the policy that numactl --show prints.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ COLUMNS = re.compile(r"(?:(?:PID +)?(?:node|Node ?)[0-9]+ *)+(?:Total)?|PID +.*N
 PROCESS = re.compile(r"Per-node process memory usage \(in MBs\)(?: for PID ([0-9]+) \((.*)\))?.*")
 CELLS = re.compile(r"(\S.*?)((?: +[0-9]+(?:\.[0-9]+)?)+)(?: kB)?")
 ONE_NODE = re.compile(rf"(?:[^ \t:]*/?node([0-9]+)/numastat:)?({_SYSTEM_ROWS}) ([0-9]+)")
-"""A line of /sys/devices/system/node/nodeN/numastat: the node is in the path only."""
+"""A line of /sys/devices/system/node/nodeN/numastat: only the path names the node."""
 SYS_NODE = re.compile(r"Node ([0-9]+) ([A-Za-z_()]+): +([0-9]+)( kB)?")
 LGROUP = re.compile(r"lgroup ([0-9]+) \((\w+)\):")
 PART = re.compile(r"(installed|allocated|free) ([0-9.]+[KMGTPE]?)")
@@ -90,27 +91,27 @@ _METRIC = {
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines that only these tools write."""
+    """Claim by lines that only these tools print."""
     text = head.text
     if "node" not in text and "Node" not in text and "lgroup" not in text:
         return None
     for variant, pattern in (("linux", _LINUX), ("solaris", _SOLARIS)):
         if not any(pattern.match(x) for x in head.lines[:60]):
             continue
-        found, part = share(head, pattern)
-        if found and part >= 0.2:
-            sure = found >= 2 or "available:" in text or "lgroup" in text
+        count, fraction = share(head, pattern)
+        if count and fraction >= 0.2:
+            sure = count >= 2 or "available:" in text or "lgroup" in text
             tables = "Per-node" in text or re.search(rf"(?m)^ *(?:{_SYSTEM_ROWS}) +[0-9]", text)
-            strength = 0.95 if tables and part < 0.9 else 0.6 + 0.35 * part
-            return Claim(strength if sure else 0.5 * part, f"{found} lines about nodes", variant)
+            strength = 0.95 if tables and fraction < 0.9 else 0.6 + 0.35 * fraction
+            return Claim(strength if sure else 0.5 * fraction, f"{count} lines about nodes", variant)
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the columns, the node, the process and what the sample has already."""
+    """Read a run of blocks; `state` keeps the columns, the node, the process and the metrics that the sample has already."""
     if "of_node" not in state:
-        said = re.search(r"/node([0-9]{1,6})/numastat", source.hints.command or "")
-        state["of_node"] = int(said[1]) if said else None
+        path = re.search(r"/node([0-9]{1,6})/numastat", source.hints.command or "")
+        state["of_node"] = int(path[1]) if path else None
     reader = _Reader(out, state)
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
@@ -121,7 +122,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Walks the lines; rows go by node and metric."""
+    """Reader of nodes line by line; writes a row for each node and metric."""
 
     def __init__(self, out: Tables, state: State) -> None:
         self.out, self.state = out, state
@@ -179,7 +180,7 @@ class _Reader:
             self.table_row(line_no, match[1], match[2].split())
 
     def table_row(self, line_no: int, name: str, cells: list[str]) -> None:
-        """A row of numastat: one cell a node; its total is a sum and no row. With -c names of processes are cut: `14253 (qemu-syst`."""
+        """Read a row of numastat: one cell for each node; totals are left out. With -c names of processes are cut: `14253 (qemu-syst`."""
         state = self.state
         columns = state["columns"]
         if len(cells) != len(columns) or (
@@ -195,25 +196,25 @@ class _Reader:
                 return
             item, prefix = (state["process"], f"{name} ") if state["process"] else (name, "")
             for column, text in pairs:
-                told = {
+                labels = {
                     "grp": "numa_process",
                     "item": item,
                     "name": f"{prefix}node{column}",
                     "unit": "MB",
                     "mode": "level",
                 }
-                self.rows.add("counters", line_no, sample=1, value=number(text), **told)
+                self.rows.add("counters", line_no, sample=1, value=number(text), **labels)
             return
         for column, text in pairs:
             value, metric = number(text), name
-            # numastat -n spells them Numa_Hit.
+            # numastat -n prints Numa_Hit for numa_hit.
             if re.fullmatch(_SYSTEM_ROWS, name.lower()):
                 name = metric = name.lower()
             if not re.fullmatch(_SYSTEM_ROWS, name):
                 metric = _METRIC.get(name, f"{name}_kb")
                 value = value * 1024 if value is not None else None
             elif state.get("unit") == "MB":
-                # numastat -n gives megabytes of pages.
+                # numastat -n prints megabytes instead of pages.
                 metric, value = f"{name}_kb", value * 1024 if value is not None else None
             self.row(line_no, metric, value, whole(column))
 
@@ -226,7 +227,7 @@ class _Reader:
             return
         node = None if state.get("root") else state.get("node")
         if text.startswith("Children:"):
-            # A root without children is all there is: the machine has one node.
+            # A root without children is a node itself: the machine has only this one.
             state["root"] = state.get("root", False) and not text.startswith("Children: none")
             self.out.read([line_no])
         elif match := re.fullmatch(r"CPUs?:(.*)", text):
@@ -247,7 +248,7 @@ class _Reader:
 
 
 def _count(text: str) -> float | None:
-    """Count CPUs of a list such as `0-3 8 10-11`; None if it is no list."""
+    """Return the number of CPUs in a list such as `0-3 8 10-11`; None if the text is not a list."""
     total = 0
     for word in text.replace(",", " ").split():
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", word)

@@ -13,14 +13,13 @@ Samples::
     00000000c4000000   82944   63488   63488 rw---    [ anon ]
     total kB         3701784  413924  400716
 
-Tables: pmap (one row per printed row), ps (the total line: vsz_kb, rss_kb). Clock: none.
-Traps: columns are never cut by position, since blogs collapse white space; the header names them, and without one their
+Tables: pmap (one row for each printed row), ps (the total line: vsz_kb, rss_kb). Clock: none.
+Traps: columns are never cut by position, because blogs collapse white space; the header names them, and without a header their
 number does. `-` is NULL: with DISM the size is known and nothing is resident *for this process*. With -s and -L one
-mapping prints as several rows: group by shmid. Locked is per attaching process. A `pid:` line ends at the first colon
-behind its digits, the command may hold more. Rows that do not add up to the total give a note. Under a header `Bytes` a
-size without suffix is bytes. Rows glued together by a flattened paste are
-taken apart with a note: every address has the width of the first. Known gaps: none known; maps, smaps and AIX procmap are
-read by `pmap_maps`.
+mapping is printed as several rows: group by shmid. Locked is per attaching process. The process number ends at the first colon
+of a `pid:` line; the command may contain more colons. Rows that do not add up to the total give a note. Under a header `Bytes` a
+size without suffix is in bytes. Rows that a flattened paste joined on one line are separated, with a note: every address has the
+width of the first. Known gaps: none known; `pmap/maps.py` reads maps, smaps and AIX procmap.
 """
 
 from __future__ import annotations
@@ -36,23 +35,17 @@ from parsers.formats.memory.pmap.mappings import named
 from parsers.tables.rows import State, Tables
 from parsers.text.source import Head, Source
 
-OWN = (
-    r"^[ \t]*Address[ \t]+[A-Z]|^[ \t]*[0-9]{1,10}:[ \t]+[^ \t]+(?:[ \t]+[^ \t]+){0,12}$|^[ \t]*(?i:total)(?:[ \t]+k[bB])?(?:[ \t]+(?:-|[0-9]+[KMG]?))+$"
-    r"|^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)|^[ \t]*[0-9a-f]{8,16}[ \t]+[rwxsp-]{4}[ \t]+[0-9a-f]+[ \t]"
-    r"|^mapped: +[0-9]+K"
-)
-
 PROCESS = r"^[ \t]*(?:core '[^']*' of )?([0-9]{1,10}):(?:[ \t]+(\S.*))?$"
 HEADER = r"^[ \t]*Address[ \t]+[A-Z]"
 RULE = r"^[ \t]*[-=]{3}[-= \t]*$"
 ROW = r"^[ \t]*([0-9A-Fa-f]{8,16})((?:[ \t]+(?:-|[0-9]+[KMG]?))+)[ \t]+([rwxsRSpI-]{4,8})(?:[ \t]+(\S.*))?$"
-"""Address, numbers, mode, the rest (lgroup, offset and device, mapping)."""
+"""A row: address, numbers, mode, the rest (lgroup, offset and device, mapping)."""
 
 ROW_X = (
     r"^[ \t]*([0-9a-f]{8,16})[ \t]+([rwxsp-]{4})[ \t]+[0-9a-f]+[ \t]+[0-9a-f]+:[0-9a-f]+[ \t]+([0-9]+)"
     r"((?:[ \t]+[0-9]+)+)(?:[ \t]+(\S.*))?$"
 )
-"""Linux -X: address, permissions, inode, numbers, mapping."""
+"""A row of Linux -X: address, permissions, inode, numbers, mapping."""
 
 CUT_ROW = r"^[ \t]*[0-9A-Fa-f]{8,16}(?:[ \t]|$)"
 TOTAL = r"(?i)^[ \t]*(?:total(?:[ \t]+k[bB])?((?:[ \t]+(?:-|[0-9]+[KMG]?))+)|((?:[0-9]+[ \t]+)+)KB)$"
@@ -83,7 +76,7 @@ _LOOK = re.compile(r"(?m)^[ \t]*(?:Address[ \t]+[A-Z]|[0-9A-Fa-f]{8,16}[ \t]+(?:
 _TAIL = r"(?:[ \t]+(?:-|[0-9]+[KMG]?))+[ \t]+[rwxsRSpI-]{4,8}(?:[ \t]|$)"
 GLUED = rf"[0-9A-Fa-f]{{8}}{_TAIL}"
 
-# What a number means by the heading above it, in lower case.
+# Heading in lower case: the column of `pmap` that its number goes to.
 _COLUMNS = {
     "kbytes": "kbytes",
     "bytes": "kbytes",
@@ -98,7 +91,7 @@ _COLUMNS = {
     "pgsz": "pgsz_kb",
     "kernelpagesize": "pgsz_kb",
 }
-# Without a header the number of numbers tells the options.
+# Headings by the number of numbers in a row, for rows without a header.
 _BY_COUNT = {
     1: ("kbytes",),
     2: ("bytes", "pgsz"),
@@ -108,21 +101,21 @@ _BY_COUNT = {
 }
 _OF_SUSE = {"anon_kb": "pss_kb", "locked_kb": "dirty_kb", "pgsz_kb": "swap_kb"}
 PRIVATE = r"^[r-][w-][x-]p"
-"""A mode as Linux has it: SUSE's pmap takes it and five numbers from smaps, Solaris' -xs has five others."""
+"""A private mapping's mode in the form of Linux: SUSE's pmap prints it with five numbers of smaps; Solaris's -xs has five other numbers."""
 _MEASURES = tuple(dict.fromkeys(_COLUMNS.values()))
 
 
 def claim(head: Head) -> Claim | None:
-    """By the header, else by a `pid:` line or several rows of address, size and mode."""
+    """Claim by the header, else by a `pid:` line or several rows of address, size and mode."""
     if not _LOOK.search(head.text[:8192]) and len(re.findall(GLUED, head.text[:4096])) < 2:
         return None
     lines = head.lines[:400]
-    _, part = share(head, _OWN)
+    _, fraction = share(head, _OWN)
     glued = any(len(re.findall(GLUED, x)) > 1 for x in lines[:3])
-    if part < 0.3 and not glued:
-        # A page that quotes a few rows between other things is no address map.
+    if fraction < 0.3 and not glued:
+        # A page that quotes a few rows between other text is not an address map.
         return None
-    fit = 1.0 if glued else min(1.0, part * 1.5)
+    fit = 1.0 if glued else min(1.0, fraction * 1.5)
     for number, line in enumerate(lines, start=1):
         heads = line.split()
         if re.match(HEADER, line) and heads[-1:] == ["Mapping"]:
@@ -134,13 +127,13 @@ def claim(head: Head) -> Claim | None:
     if len(rows_x) > len(rows):
         return Claim(0.8 * fit, f"{len(rows_x)} rows of pmap -X", "linux")
     process = any(re.match(PROCESS, x) for x in lines)
-    if part < 0.5 or not (len(rows) >= 2 or (rows and process)):
+    if fraction < 0.5 or not (len(rows) >= 2 or (rows and process)):
         return None
     return Claim(0.9 if process else 0.8, f"{len(rows)} rows of address, size and mode", _dialect(rows))
 
 
 def _dialect(rows: list[re.Match[str]]) -> str:
-    """Solaris writes addresses in upper case and marks shared memory; Linux writes lower case."""
+    """Return the system: Solaris prints addresses in upper case and marks shared memory; Linux prints lower case."""
     addresses = "".join(m[1] for m in rows)
     if re.search(r"[A-F]", addresses) or any("shmid=" in (m[4] or "") for m in rows):
         return "solaris"
@@ -148,14 +141,14 @@ def _dialect(rows: list[re.Match[str]]) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the process, the header and the sum of sizes since the `pid:` line."""
+    """Read a run of blocks; `state` keeps the process, the header and the sum of sizes since the `pid:` line."""
     for block in source.blocks():
         frame = _unglued(block.frame, out)
         lines = _located(frame, state)
         out.read(lines.filter(pl.col("shape") != "row")["line_no"])
-        # A line that begins like a row and is none was cut; rows found below outrank this.
+        # A line that begins like a row but does not fit one was cut; lines that become rows below count as rows.
         out.account("damaged", frame.filter(pl.col("line").str.contains(CUT_ROW))["line_no"])
-        # ROW_X takes the fifth word for the inode: under another order rows stay unknown.
+        # ROW_X reads the fifth word as the inode: rows under a header of another order stay unknown.
         by_header = [(c, r) for c, r in _by_header(lines) if "inode" not in c or c.index("inode") == 4]
         groups = [_measured(rows, columns, state["variant"]) for columns, rows in by_header]
         groups = [
@@ -170,7 +163,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _unglued(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Take rows apart that stand on one line; the pieces keep its number."""
+    """Separate rows that stand on one line; the pieces get its line number."""
     several = frame.filter(pl.col("line").str.count_matches(GLUED) > 1)
     if several.is_empty():
         return frame
@@ -190,7 +183,7 @@ def _unglued(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Name the lines' shapes, and the process and header that each stands under; unknown lines are left out."""
+    """Add to each line its shape, process and header; leave out lines of no known shape."""
     line = pl.col("line")
     shape = (
         pl.when(line.str.contains(HEADER))
@@ -224,7 +217,7 @@ def _located(frame: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _by_header(lines: pl.DataFrame) -> list[tuple[tuple[str, ...], pl.DataFrame]]:
-    """Cut the rows into groups of equal columns; headings in lower case, without the mapping."""
+    """Group the rows by their columns: headings in lower case, without the mapping."""
     groups = []
     rows = lines.filter(pl.col("shape") == "row")
     for (header,), group in rows.group_by("header", maintain_order=True):
@@ -239,14 +232,14 @@ def _by_header(lines: pl.DataFrame) -> list[tuple[tuple[str, ...], pl.DataFrame]
 
 
 def _of_suse(rows: pl.DataFrame) -> pl.DataFrame:
-    """Move the figures of rows that SUSE's pmap wrote to where they belong; without a heading all have Solaris' names."""
+    """Move the figures of SUSE's pmap to their columns: rows without a heading were read with the columns of Solaris."""
     private = pl.col("mode").str.contains(PRIVATE)
     moved = [pl.when(private).then(pl.col(old)).alias(new) for old, new in _OF_SUSE.items()]
     return rows.with_columns(*moved, *(pl.when(~private).then(pl.col(old)).alias(old) for old in _OF_SUSE))
 
 
 def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.DataFrame:
-    """Take address, measures in kB, mode, lgrp and mapping from rows under one header; misfits are dropped."""
+    """Extract address, sizes in kB, mode, lgrp and mapping from rows under one header; drop rows that do not fit it."""
     long = "perm" in columns
     names = ["addr", "mode", "inode", "numbers", "rest"] if long else ["addr", "numbers", "mode", "rest"]
     rows = rows.with_columns(
@@ -279,9 +272,7 @@ def _measured(rows: pl.DataFrame, columns: tuple[str, ...], variant: str) -> pl.
 
 
 def _rest(columns: tuple[str, ...], variant: str) -> dict[str, pl.Expr]:
-    """Split what follows the mode: lgroup on Solaris, offset and device with Linux -d, flags with -XX; then the
-    mapping.
-    """
+    """Split the text after the mode: lgroup on Solaris, offset and device with Linux -d, flags with -XX; then the mapping."""
     rest = pl.col("rest")
     if "lgrp" in columns or ("lgrp?" in columns and variant == "solaris"):
         lead = r"^(-|[0-9]+)(?:[ \t]+|$)"
@@ -299,7 +290,7 @@ def _rest(columns: tuple[str, ...], variant: str) -> dict[str, pl.Expr]:
 
 
 def kilobytes(text: pl.Expr, plain: float) -> pl.Expr:
-    """Read `8K`, `256M`, `45056`, `-` as kB (NULL for `-`); `plain` kB are one unit of a number without suffix."""
+    """Convert `8K`, `256M`, `45056`, `-` to kB (NULL for `-`); a number without suffix counts units of `plain` kB."""
     factor = text.str.extract(NUMBER, 2).replace_strict(
         {"": plain, "K": 1.0, "M": 1024.0, "G": 1048576.0}, default=None
     )
@@ -307,7 +298,7 @@ def kilobytes(text: pl.Expr, plain: float) -> pl.Expr:
 
 
 def _facts(rows: pl.DataFrame) -> list[pl.Expr]:
-    """Give the columns of the table: the measures that were printed, and what kind of memory the mapping is."""
+    """Return the columns of the table: the sizes that were printed, and the kind of memory of the mapping."""
     return [*(pl.col(c) for c in ("addr", "mode", "mapping", "lgrp", *_MEASURES) if c in rows.columns), *named()]
 
 
@@ -319,7 +310,7 @@ def _totals(lines: pl.DataFrame, rows: pl.DataFrame | None, out: Tables, state: 
     if rows is not None:
         for process, total in rows.group_by("process").agg(pl.col("kbytes").sum()).iter_rows():
             sums[process] = sums.get(process, 0.0) + total
-    found = []
+    total_rows = []
     totals = lines.filter(pl.col("shape") == "total")
     for row in totals.iter_rows(named=True):
         match = re.match(TOTAL, row["line"])
@@ -332,9 +323,9 @@ def _totals(lines: pl.DataFrame, rows: pl.DataFrame | None, out: Tables, state: 
         if printed is not None and abs(printed - added) > 0.5:
             text = f"rows add up to {added:.0f} kB, the total says {printed:.0f} kB: rows are missing"
             out.note(row["line_no"], row["line_no"], "elided", text)
-        found.append((row["line_no"], row["pid"], row["command"], printed, named.get("rss_kb")))
+        total_rows.append((row["line_no"], row["pid"], row["command"], printed, named.get("rss_kb")))
     names = {"line_no": pl.Int64, "pid": pl.Int64, "comm": pl.String, "vsz_kb": pl.Float64, "rss_kb": pl.Float64}
-    out.add("ps", pl.DataFrame(found, schema=names, orient="row"))
+    out.add("ps", pl.DataFrame(total_rows, schema=names, orient="row"))
     last = lines.row(-1, named=True)
     return state | {
         "pid": last["pid"],

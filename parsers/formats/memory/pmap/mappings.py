@@ -1,4 +1,4 @@
-"""What a mapping of an address map is: region, kind of shared memory, segment."""
+"""Classify the mappings of an address map: region, kind of shared memory, segment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import polars as pl
 
 
 def named() -> list[pl.Expr]:
-    """Give region, shm_kind, shmid of rows with `mapping` (as printed) and `inode` (text, NULL if not printed)."""
+    """Return expressions for region, shm_kind, shmid of rows with `mapping` (as printed) and `inode` (text, NULL if not printed)."""
     mapping = pl.col("mapping")
     shared = mapping.str.contains(r"shmid=|^/?SYSV[0-9a-f]{8}")
     shm_kind = pl.coalesce(mapping.str.extract(r"^\[ *([a-z]+) shmid="), pl.when(shared).then(pl.lit("sysv")))

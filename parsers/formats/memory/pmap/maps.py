@@ -9,9 +9,10 @@ Samples::
     184468 : /usr/sbin/syslogd
     10000000 27K read/exec syslogd
 
-Tables: pmap (a row a mapping; kbytes of maps is the difference of the addresses; dirty_kb = shared and private), ps (rss_kb of
+Tables: pmap (a row for each mapping; kbytes of maps is the difference of the addresses; dirty_kb = shared and private), ps (rss_kb of
 smaps_rollup, vsz_kb of procmap's total). Clock: none. Traps: in maps the inode of a System V segment is its shmid and the
-name holds the key; the process is named by the command at the prompt only. Known gaps: offsets, devices, VmFlags; procmap -X.
+name contains the key; for maps and smaps only the command at the prompt names the process. Known gaps: offsets, devices, VmFlags;
+procmap -X.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ FORMATS = (
 
 _MAPS, _PROCMAP = (re.compile(f.own) for f in FORMATS)
 HELD_LINES = 100
-"""No mapping has more lines."""
+"""Maximum number of lines of one mapping."""
 
 _DETAILS = {
     "rss_kb": "Rss",
@@ -73,21 +74,21 @@ _DETAILS = {
 
 
 def claim(head: Head) -> Claim | None:
-    """By rows of address ranges, or of an address with rights in words."""
+    """Claim by rows of address ranges, or of an address with permissions in words."""
     lines = head.lines[:40]
     if any(re.match(MAP, x) for x in lines):
-        found, part = share(head, _MAPS)
-        if part >= 0.5:
-            return Claim(0.5 + 0.45 * part, f"{found} lines of /proc/PID/maps or smaps", "maps")
+        count, fraction = share(head, _MAPS)
+        if fraction >= 0.5:
+            return Claim(0.5 + 0.45 * fraction, f"{count} lines of /proc/PID/maps or smaps", "maps")
     if any(re.match(PROCMAP, x) for x in lines):
-        found, part = share(head, _PROCMAP)
-        if part >= 0.5:
-            return Claim(0.5 + 0.45 * part, f"{found} lines of procmap", "procmap")
+        count, fraction = share(head, _PROCMAP)
+        if fraction >= 0.5:
+            return Claim(0.5 + 0.45 * fraction, f"{count} lines of procmap", "procmap")
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the lines of the mapping that may go on, or procmap's process."""
+    """Read a run of blocks; `state` keeps the lines of the mapping that may continue, or procmap's process."""
     match = re.search(r"/proc/([0-9]{1,10})/|procmap +([0-9]{1,10})", source.hints.command or "")
     if match:
         state.setdefault("pid", int(match[1] or match[2]))
@@ -97,7 +98,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         else:
             _procmap(block.frame, out, state)
     if state["variant"] == "maps" and source.last:
-        _give(_frame(state.pop("held", [])), out, state)
+        _write(_frame(state.pop("held", [])), out, state)
     return state
 
 
@@ -106,7 +107,7 @@ def _frame(lines: list[tuple[int, str]]) -> pl.DataFrame:
 
 
 def _maps(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Give all mappings but the last, whose details may stand in the next block."""
+    """Write all mappings but the last one, whose details may stand in the next block."""
     line = pl.col("line")
     mine = frame.filter(line.str.contains(MAP) | line.str.contains(DETAIL) | line.str.contains(FLAGS))
     lines = pl.concat([_frame(state.pop("held", [])), mine])
@@ -117,10 +118,10 @@ def _maps(frame: pl.DataFrame, out: Tables, state: State) -> None:
     held = lines[last:][:HELD_LINES]
     out.read(held["line_no"])
     state["held"] = [list(row) for row in held.iter_rows()]
-    _give(lines[int(heads[0]) : last], out, state)
+    _write(lines[int(heads[0]) : last], out, state)
 
 
-def _give(lines: pl.DataFrame, out: Tables, state: State) -> None:
+def _write(lines: pl.DataFrame, out: Tables, state: State) -> None:
     if lines.is_empty():
         return
     line = pl.col("line")
@@ -130,12 +131,12 @@ def _give(lines: pl.DataFrame, out: Tables, state: State) -> None:
     ).unnest("m", "d")
     lines = lines.with_columns(pl.col("kb").cast(pl.Float64), group=pl.col("from").is_not_null().cum_sum())
 
-    def told(name: str) -> pl.Expr:
+    def detail_kb(name: str) -> pl.Expr:
         return pl.col("kb").filter(pl.col("detail") == name).first()
 
     first = [pl.col(n).first() for n in ("line_no", "from", "to", "mode", "inode", "mapping")]
-    dirty = told("Shared_Dirty") + told("Private_Dirty")
-    details = {column: told(name) for column, name in _DETAILS.items()}
+    dirty = detail_kb("Shared_Dirty") + detail_kb("Private_Dirty")
+    details = {column: detail_kb(name) for column, name in _DETAILS.items()}
     rows = lines.group_by("group", maintain_order=True).agg(
         *first, line_end=pl.col("line_no").last(), dirty_kb=dirty, **details
     )

@@ -11,8 +11,8 @@ Samples::
     kmem_magazine_1               16    3371    3556      57344      3371     0
 
 Tables: counters, grp slab, item = cache; names objects, active, objects_per_slab, slabs (mode level), object_kb, cache_kb
-(kb); alloc_succeed and alloc_fail of ::kmastat are totals. Clock: none, or the marks' wall clock. Traps: sizes with and
-without suffix; slabinfo prints bytes of an object and pages of a slab. Known gaps: the sums in slabtop's head, tunables.
+(kb); alloc_succeed and alloc_fail of ::kmastat are totals. Clock: none, or the wall clock of the marks. Traps: sizes are printed with
+and without suffix; slabinfo prints bytes of an object and pages of a slab. Known gaps: the sums in slabtop's head, tunables.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KMA_SUM = r"^Total \[\S+\][ \t]+[0-9]+[BKMGT]?[ \t]+[0-9]+[ \t]+[0-9]+$|^>? ?::k
 KMA_SURE = (
     r"^(?:(?:kmem|zio|streams|seg|umem)_\S+|\S+_cache)[ \t]+[0-9]+[ \t]|^\S+(?:[ \t]+[0-9]+){3}[ \t]+[0-9]+[BKMGT][ \t]"
 )
-"""A row that is no other table's, without the header."""
+"""A row of ::kmastat that fits no other tool's table, even without the header."""
 _OWNS = {
     "slabtop": (rf"{TOP_HEAD}|{TOP}|{TOP_SUMS}", "linux", "slabtop(1)", "slabtop -o"),
     "slabinfo": (rf"{INFO_HEAD}|{INFO}", "linux", "slabinfo(5)", "cat /proc/slabinfo"),
@@ -73,7 +73,7 @@ _SUFFIX = {"": 1 / 1024, "B": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "
 
 
 def claim(head: Head) -> Claim | None:
-    """By headers, or rows that cannot be anything else."""
+    """Claim by headers, or by rows that fit no other tool."""
     text = head.text[:16384]
     if (
         "OBJ" not in text
@@ -87,23 +87,23 @@ def claim(head: Head) -> Claim | None:
     for variant, pattern in _PATTERNS.items():
         if not any(pattern.match(x) for x in head.lines[:60]):
             continue
-        found, part = share(Head([x for x in head.lines if not re.match(MARK, x)]), pattern)
+        count, fraction = share(Head([x for x in head.lines if not re.match(MARK, x)]), pattern)
         headed = re.search(rf"(?m){TOP_HEAD}|{INFO_HEAD}|{KMA_HEAD}", text)
-        sure = headed or variant != "kmastat" or sum(1 for x in head.lines[:60] if re.match(KMA_SURE, x)) * 2 > found
-        if part >= (0.4 if headed or variant != "kmastat" else 0.8) and found >= 2 and sure:
-            return Claim((0.5 if headed else 0.4) + 0.45 * part, f"{found} lines of {variant}", variant)
+        sure = headed or variant != "kmastat" or sum(1 for x in head.lines[:60] if re.match(KMA_SURE, x)) * 2 > count
+        if fraction >= (0.4 if headed or variant != "kmastat" else 0.8) and count >= 2 and sure:
+            return Claim((0.5 if headed else 0.4) + 0.45 * fraction, f"{count} lines of {variant}", variant)
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the sample and the mark above."""
+    """Read a run of blocks; `state` keeps the sample and the mark above."""
     read = {"slabtop": _top, "slabinfo": _info, "kmastat": _kmastat}[state["variant"]]
     heads = {"slabtop": TOP_HEAD, "slabinfo": INFO_HEAD, "kmastat": KMA_HEAD}[state["variant"]]
     for block in source.blocks():
         frame = marked(block.frame, out, state).filter(~pl.col("is_mark"))
         line = pl.col("line")
         is_head = line.str.contains(heads)
-        # Two lines of one header stand together.
+        # A header has two lines: only the first begins a sample.
         begins = is_head & ~is_head.shift().fill_null(bool(state.get("after_head")))
         begun = pl.lit(state.get("sample", 0)) + begins.cum_sum().cast(pl.Int64, strict=False)
         frame = frame.with_columns(sample=begun, is_head=is_head)
@@ -114,12 +114,12 @@ def parse(source: Source, out: Tables, state: State) -> State:
         out.read(frame.filter(known)["line_no"])
         rows = read(frame.filter(~known))
         if not rows.is_empty():
-            _give(rows, out)
+            _write(rows, out)
     return state
 
 
-def _give(rows: pl.DataFrame, out: Tables) -> None:
-    """Write one row a figure; units are in the names' endings, `alloc_` counts since boot."""
+def _write(rows: pl.DataFrame, out: Tables) -> None:
+    """Write one row for each figure; the end of a name gives its unit, and `alloc_` names count since boot."""
     names = [c for c in rows.columns if c not in ("line_no", "t_local", "sample", "item")]
     long = rows.unpivot(names, index=["line_no", "t_local", "sample", "item"], variable_name="name")
     long = long.with_columns(place=pl.col("name").replace_strict({n: i for i, n in enumerate(names)}))
@@ -131,8 +131,8 @@ def _give(rows: pl.DataFrame, out: Tables) -> None:
 
 
 def _groups(frame: pl.DataFrame, pattern: str, names: list[str]) -> pl.DataFrame:
-    found = frame.with_columns(g=pl.col("line").str.extract_groups(pattern).struct.rename_fields(names)).unnest("g")
-    return found.filter(pl.col("item").is_not_null())
+    matched = frame.with_columns(g=pl.col("line").str.extract_groups(pattern).struct.rename_fields(names)).unnest("g")
+    return matched.filter(pl.col("item").is_not_null())
 
 
 def _top(frame: pl.DataFrame) -> pl.DataFrame:

@@ -13,10 +13,10 @@ Samples::
        20002         0 work kernel segment               m    590   580    0     590
 
 Tables: meminfo (`memory inuse`, `pg space size`, `pin work`, `in use clnt` ..., unit pages of 4 kB, or kb where the report
-names its unit), ps (rss_kb = Inuse, vsz_kb = Virtual of a process), pmap (one row a segment: rss_kb = Inuse, kbytes = Virtual,
-locked_kb = Pin, swap_kb = Pgsp, mapping = description). Clock: none. Traps: figures of segments and of page sizes count
-pages of their own size (s 4 kB, m 64 kB, L 16 MB, S 16 GB), those of the process always 4 kB. Known gaps: -S, -U, -W
-reports; the Vsid and Esid of a segment; rows by page size are read but not kept (the segments add up to them).
+prints its unit), ps (rss_kb = Inuse, vsz_kb = Virtual of a process), pmap (one row for each segment: rss_kb = Inuse, kbytes = Virtual,
+locked_kb = Pin, swap_kb = Pgsp, mapping = description). Clock: none. Traps: figures of a segment and of a page size count
+pages of that size (s 4 kB, m 64 kB, L 16 MB, S 16 GB), those of the process always pages of 4 kB. Known gaps: -S, -U, -W
+reports; the Vsid and Esid of a segment; rows by page size are read but not stored (the segments add up to them).
 """
 
 from __future__ import annotations
@@ -51,41 +51,41 @@ NUMBERS = re.compile(r"(memory|pg space|pin|in use)((?: +(?:[0-9.]+|-))+)(?: +[A
 PROCESS = re.compile(r"([0-9]+) +(\S+) +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)(?: +[YN])*")
 _CELL = r"([0-9]+(?:\.[0-9]+)*|-)"
 RANGE = r"[0-9]+\.\.[0-9]+(?: *:)?"
-"""Pages of a segment that svmon -r names; a colon says that the next line goes on."""
+"""Range of pages of a segment, printed by svmon -r; a colon means that the next line continues it."""
 SEGMENT = re.compile(
     rf"([0-9a-f]+) +([0-9a-f]+|-) +([a-z]+) +(?:(\S.*?) +)??(?:([smLS]{{1,2}}) +)?{_CELL} +{_CELL} +{_CELL} +{_CELL}(?: +{RANGE})?"
 )
 SUMS = re.compile(r"(?:SYSTEM|EXCLUSIVE|SHARED|UNSHARED) segments +Inuse +Pin +Pgsp +Virtual|Addr Range: [0-9]+\.\..*")
-"""Headings above a sum of segments; pages of a segment that are in use."""
+"""Headings above a sum of segments, and lines with the pages of a segment that are in use."""
 EMPHASIS = re.compile(r"(?<![^ ])\*([0-9.]+)\*(?![^ ])")
 REST = re.compile(r"(?:(?:64-bit|Mthrd|(?:LPage|16MB|16GB)|[YN]) *)+")
-"""What a mail program has wrapped from the end of a process and its heading."""
+"""End of a process's row or of its heading that a mail program wrapped onto a separate line."""
 PAGES = re.compile(r"[smLS] +[0-9]+ [KMG]B +.*")
 _PAGE_KB = {"s": 4.0, "m": 64.0, "L": 16384.0, "S": 16777216.0}
 _UNIT_KB = {"kb": 1.0, "mb": 1024.0, "gb": 1048576.0}
 
 
 def claim(head: Head) -> Claim | None:
-    """By its headers with their rows."""
+    """Claim by a header and the share of lines that fit svmon."""
     text = head.text
     if "inuse" not in text and "Inuse" not in text and "pg space" not in text:
         return None
-    found, part = share(head, _OWN)
+    count, fraction = share(head, _OWN)
     headed = re.search(
         r"(?m)^ *(?:size +inuse +free|Pid +Command +Inuse|Vsid +Esid +Type|memory +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+)",
         text,
     )
-    if not headed or part < 0.4:
+    if not headed or fraction < 0.4:
         return None
-    return Claim(0.5 + 0.45 * part, f"{found} lines of svmon")
+    return Claim(0.5 + 0.45 * fraction, f"{count} lines of svmon")
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the table's header, the unit and the process."""
+    """Read a run of blocks; `state` keeps the table's header, the unit and the process."""
     rows = Rows()
     for block in source.blocks():
         for line_no, line in zip(block.frame["line_no"].to_list(), block.frame["line"].to_list(), strict=True):
-            # Writers set a figure bold: `*1412*`.
+            # Authors of pages print a figure bold: `*1412*`.
             if text := EMPHASIS.sub(r"\1", line.strip()):
                 _line(line_no, text, rows, out, state)
         rows.give(out)
@@ -142,7 +142,7 @@ def _line(line_no: int, text: str, rows: Rows, out: Tables, state: State) -> Non
 
 
 def _whole(line_no: int, match: re.Match[str], rows: Rows, state: State) -> None:
-    """A row of -G: one figure a column; those of other rows than memory have fewer."""
+    """Read a row of -G: one figure for each column; rows other than memory have fewer."""
     columns = state.get("columns") or []
     defaults = (
         ["size", "inuse", "free", "pin", "virtual"]
@@ -154,15 +154,15 @@ def _whole(line_no: int, match: re.Match[str], rows: Rows, state: State) -> None
     if match[1] == "memory" and "size" in names:
         state["sample"] = state.get("sample", 0) + 1
     cells = match[2].split()
-    # Whole pages: points with three digits behind each in all cells that have one part thousands.
+    # Figures are whole pages: points separate thousands if three digits follow each point in all cells that have one.
     pointed = [c for c in cells if "." in c]
     if len(pointed) > 1 and all(re.fullmatch(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+", c) for c in pointed):
         cells = [c.replace(".", "") for c in cells]
     for name, text in zip(names, cells, strict=False):
         value = number(text)
         if value is not None:
-            told = {"name": f"{match[1]} {name}", "unit": "kb" if state.get("unit") else "pages"}
-            rows.add("meminfo", line_no, sample=max(state.get("sample", 1), 1), value=value * factor, **told)
+            labels = {"name": f"{match[1]} {name}", "unit": "kb" if state.get("unit") else "pages"}
+            rows.add("meminfo", line_no, sample=max(state.get("sample", 1), 1), value=value * factor, **labels)
 
 
 def _region(kind: str, description: str) -> str:

@@ -1,4 +1,4 @@
-r"""Connection-time lists: seconds measured one by one, and tnsping.
+r"""Lists of measured connection times, and tnsping.
 
 Tools: home-made loops around a connect, SQL*Plus `set timing on`, `curl -w`, Oracle tnsping (8.1 to 19 seen; English,
 Korean), PING of SQL*Plus 23. Capture: `while :; do curl -so /dev/null -w 'connect: %{time_connect}\n' URL; done`, or `tnsping ALIAS 20`.
@@ -18,13 +18,13 @@ Samples::
 
 Tables: conn_times. `series` is the label (without a running number) or the target of tnsping, `seq` counts within it.
 Clock: none; tnsping has the stamp of its banner (wall-local), which all its answers share. In a list a stamp may stand in front of the
-label (ISO, or as date(1) writes it).
-Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of nothing else gives
-no number. `00:00:03.94` has hours in front. A shell's `echo` without -e writes the two signs `\n` instead of ending the
-line: then all values stand in one line, whose number they share. Dots are an author's mark of elision: the next value is
-`contiguous` broken. Without a clock the position is all there is; the spacing of the values is unknown. What `curl -w` prints of one
-request (name looked up, connected, total) counts from its beginning, each figure a series. An answer of PING belongs to the address
-right above it, as PING alone prints none. Known gaps: tables with several numbers in a line.
+label (ISO, or in the form of date(1)).
+Traps: the decimal sign is decided once from all lines: `1,234` alone is 1.234 or 1234, so a list of only such values gives
+no number. `00:00:03.94` begins with hours. A shell's `echo` without -e prints the two characters `\n` instead of ending the
+line: then all values stand on one line and share its number. Dots are an author's mark of elision: the next value is
+`contiguous` broken. Without a clock only the position is known, not the spacing of the values. The figures that `curl -w` prints for one
+HTTP request (name looked up, connected, total) all count from its beginning; each is a series. An answer of PING belongs to the address
+right above it, because PING alone prints no address. Known gaps: tables with several numbers on a line.
 """
 
 from __future__ import annotations
@@ -89,34 +89,34 @@ LINE = (
     r"(?i)^[ \t]*(?:([^:=0-9$](?:[^:=]{0,78}[^:= \t])?)[ \t]*[:=][ \t]*)?"
     r"(?:([0-9]{1,3}):([0-9]{2}):)?(?:([0-9]{1,3})m ?)?([0-9][0-9.,]*)[ \t]*(" + _UNIT + r")?[ \t]*\.?$"
 )
-"""Label, hours and minutes, minutes of a shell, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
+"""A value: label, hours and minutes, minutes of a shell, number, unit. A label does not begin with a digit: `10:15:00` alone is a time of day."""
 _LINE = re.compile(LINE)
 _ELISION = re.compile(ELISION)
 MANY = 16
-"""From so many lines on, spread over a head, their labels tell whether one of them is common."""
+"""Minimum number of labels, taken from all over a head, by which a claim is rejected if no label is common among them."""
 _BEGUN = re.compile(r"[ \t]*(?:[^:=0-9$][^:=]*[:=][ \t]*)?[0-9]")
-"""What a line must begin with to be one: a quick look."""
+"""Beginning that every value has; a quick test before LINE."""
 
 STAMPED = r"^[ \t]*\[?(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3]?[0-9] )[0-9]{2}:"
 STAMP = (
     r"^[ \t]*\[?([A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-3]?[0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?: [A-Z]{2,5})? [0-9]{4}"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?)\]?[ \t]*[:,;|-]?[ \t]+"
 )
-"""A stamp in front of a label, and what parts them."""
+"""A stamp in front of a label, and the separator between them."""
 
 _CURL = re.compile(
     r"(?i)^(?:time[_ ]?)?(?:name ?lookup|(?:app|ssl)? ?connect|pre ?transfer|post ?transfer|start ?transfer|redirect|total)$"
 )
-"""Names of curl's write-out variables, as a format file prints them."""
+"""Names of curl's write-out variables, as format files of curl -w print them."""
 
 RULE = r"^[ \t]*-{3,}$"
 NUMBERED = r"[ \t]*(?:#?[0-9]*|\(#?[0-9]{1,9}\))[ \t]*$"
-"""A running number behind a label."""
+"""A running number after a label."""
 
 _STAMPED, _STAMP, _RULE, _NUMBERED = (re.compile(x) for x in (STAMPED, STAMP, RULE, NUMBERED))
 
 WRITTEN = "\\n"
-"""An end of line that was written out as two signs."""
+"""A line end that was printed as two characters."""
 
 TIME_WORDS = r"(?i)elapsed|connect|time|login|logon|dauer|zeit|temps|durée|tiempo|response|latency|duration|abgelaufen"
 BANNER = (
@@ -124,12 +124,12 @@ BANNER = (
     r"(?:.*?([0-9]{1,2})-([^- ]+) *-([0-9]{4}) +([0-9]{2}):([0-9]{2}):([0-9]{2}))?"
 )
 ANSWER = r"(?:^|\)\) ?)[^()]{1,30}\(([0-9]+(?:\.[0-9]+)?)[^()0-9]*\)$"
-"""An answer, on a line of its own or behind the address."""
+"""An answer of tnsping, on a separate line or after the address."""
 
 PLUS_ANSWER = r"^Ok \([0-9.]+ msec\)$|^SP2-[0-9]+: Ping failed with error "
 PLUS_BEGINS = r"^(?:Network service name mapping file|Local Net Naming configuration file): "
 DETAIL_LINES = 15
-"""So far behind its banner a line may be a detail of a ping, in whatever language."""
+"""Maximum distance in lines from the banner of a ping at which a line counts as its detail, in any language."""
 
 FAILURE = r"^[ \t]*(?:SP2-[0-9]+: Ping failed with error )?(TNS|ORA)-0*([0-9]+)\b"
 
@@ -137,11 +137,11 @@ BEGINS = (
     r"^[ \t]*(?:TNS Ping|Copyright|Used |Attempting|O[Kk] |SP2-|Network |Local |(?:TNS|ORA)-[0-9]|\(DESCRIPTION|/|[A-Za-z]:\\|[^\x00-\x7f])"
     rf"|^[^()]{{1,30}}\([0-9.]+[^()0-9]*\)$|{ELISION[4:]}"
 )
-"""How lines of tnsping begin, in whatever language, whole or broken."""
+"""Beginnings of tnsping's lines in any language, by which lines broken in two are joined."""
 
 
 def claim(head: Head) -> Claim | None:
-    """tnsping by its banner; a list if most lines are a number behind one and the same label."""
+    """Claim tnsping by its banner, and a list if most lines are a number after the same label."""
     for number, line in enumerate(head.lines if "TNS Ping" in head.text else (), start=1):
         if re.search(BANNER, line):
             return Claim(0.97, f"banner of tnsping in line {number}", "tnsping")
@@ -161,29 +161,31 @@ def claim(head: Head) -> Claim | None:
     begun = [x for x in lines if _BEGUN.match(x)]
     if len(begun) * 2 < len(lines):
         return None
-    found = [m for m in (_LINE.match(x) for x in begun) if m and not (m[2] and not m[1])]
-    if not found or len(found) * 2 < len(lines):
+    values = [m for m in (_LINE.match(x) for x in begun) if m and not (m[2] and not m[1])]
+    if not values or len(values) * 2 < len(lines):
         return None
-    labels = [_label(m[1]) for m in found if m[1]]
+    labels = [_label(m[1]) for m in values if m[1]]
     common, same = Counter(labels).most_common(1)[0] if labels else (None, 0)
-    share = len(found) / len(lines)
+    share = len(values) / len(lines)
     if common is None:
         return (
-            Claim(0.4 * share, f"{len(found)} bare numbers in {len(lines)} lines", "list") if len(found) >= 3 else None
+            Claim(0.4 * share, f"{len(values)} bare numbers in {len(lines)} lines", "list")
+            if len(values) >= 3
+            else None
         )
-    if curled and len(found) >= 3:
-        return Claim(0.95 * share, f"{len(found)} lines of figures of `curl -w`", "list")
-    if same * 2 < len(found):
+    if curled and len(values) >= 3:
+        return Claim(0.95 * share, f"{len(values)} lines of figures of `curl -w`", "list")
+    if same * 2 < len(values):
         return None
-    # A time-out is set, not measured.
-    measured = sum(1 for m in found if m[4]) * 2 > len(found)
+    # A time-out is a setting, not a measurement.
+    measured = sum(1 for m in values if m[4]) * 2 > len(values)
     timely = (measured or re.search(TIME_WORDS, common) is not None) and not re.search(r"(?i)time[-_ ]?out", common)
     strength = (0.95 if timely else 0.5) * share * (1 if same >= 3 else 0.7 if timely else 0.5)
     return Claim(strength, f"{same} lines `{common} : number`", "list")
 
 
 def _apart(lines: list[str]) -> list[str]:
-    """Lines whose ends were written out are several; stamps in front of labels are taken off."""
+    """Split lines whose line ends were printed as `\\n`, and remove stamps in front of labels."""
     if any(_STAMPED.match(x) for x in lines[:5]):
         lines = [_STAMP.sub("", x) for x in lines]
     return [
@@ -196,7 +198,7 @@ def _label(text: str) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the decimal sign, the last position of each series, whether an elision stands open."""
+    """Read a run of blocks; `state` keeps the decimal sign, the last position of each series, whether an elision was last."""
     frame = pl.concat(
         [pl.DataFrame(schema={"line_no": pl.Int64, "line": pl.String}), *(b.frame for b in source.blocks())]
     )
@@ -238,8 +240,8 @@ def _list(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Sta
             )
         )
     rows = _clock(_numbered(rows.filter(pl.col("elapsed_s").is_not_null()), state), lines, source, out, state)
-    kept = ["line_no", "t_local", "series", "seq", "elapsed_s", "contiguous"]
-    out.add("conn_times", rows.select(*kept, ok=pl.lit(True)))
+    columns = ["line_no", "t_local", "series", "seq", "elapsed_s", "contiguous"]
+    out.add("conn_times", rows.select(*columns, ok=pl.lit(True)))
     out.read(lines.filter(pl.col("line").str.contains(RULE))["line_no"])
     left = lines["marks"].max()
     open_mark = bool(lines["elided"].any()) and (rows.is_empty() or left != rows["marks"].max())
@@ -247,7 +249,7 @@ def _list(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> Sta
 
 
 def _clock(rows: pl.DataFrame, lines: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Add `t_local` from the stamps in front; the first stamp says whether they are UTC (`state["utc"]`)."""
+    """Add `t_local` from the stamps in front; the first stamp decides whether they are UTC (`state["utc"]`)."""
     text = pl.col("stamp")
     wall = (
         pl.when(text.str.contains(r"^[0-9]"))
@@ -270,7 +272,7 @@ def _clock(rows: pl.DataFrame, lines: pl.DataFrame, source: Source, out: Tables,
 
 
 def _begun(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
-    """Leave out a first value whose label is the end of the next one's: the paste begins within its line."""
+    """Drop a first value whose label is the end of the next one's label: the paste begins within its line."""
     labels = rows["series"].head(2).to_list()
     if len(labels) < 2 or not labels[0] or labels[0] == labels[1] or not str(labels[1]).endswith(labels[0]):
         return rows
@@ -281,9 +283,7 @@ def _begun(rows: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:
-    """Number the values of each series and say where an author's mark stands before a value; `state` is brought up to
-    date.
-    """
+    """Number the values of each series, mark those after an elision as broken, and update `state`."""
     before = 1 if state.get("open_mark") else 0
     counts: dict[str, int] = state.setdefault("counts", {})
     key = pl.col("series").fill_null("")
@@ -300,7 +300,7 @@ def _numbered(rows: pl.DataFrame, state: State) -> pl.DataFrame:
 
 
 def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State:
-    """A ping is its banner, the address and one answer, or the first TNS code; all lines between belong to it."""
+    """Read tnsping: a ping is its banner, its address, and one answer or the first TNS code; all lines between belong to it."""
     names = ["system", "release", "day", "month", "year", "hour", "minute", "second"]
     frame = rejoin(frame, source, out, BEGINS)
     lines = frame.with_columns(pl.col("line").str.extract_groups(BANNER).struct.rename_fields(names).alias("b")).unnest(
@@ -328,9 +328,9 @@ def _tnsping(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
     answered = pl.col("line").str.contains(PLUS_ANSWER).shift(fill_value=bool(state.get("answered")))
     begins = banner | pl.col("line").str.contains(PLUS_BEGINS) | answered
     lines = lines.with_columns(
-        # A banner ends the target of the ping before it, as does an answer of SQL*Plus, which pings once.
+        # A banner ends the target of the previous ping; so does an answer of SQL*Plus, which pings once.
         target=pl.when(named.is_null() & begins).then(pl.lit("")).otherwise(named).forward_fill(),
-        # A banner without a stamp that can be read ends the one before.
+        # A banner without a readable stamp ends the stamp of the previous banner.
         t_local=pl.when(banner).then(pl.col("stamp").fill_null(float("nan"))).forward_fill(),
         banner_line=pl.when(banner).then("line_no").forward_fill().fill_null(state.get("banner_line", -DETAIL_LINES)),
         ping=begins.cum_sum() + state.get("pings", 0),

@@ -1,4 +1,4 @@
-r"""Oracle's measured logins and round trips: connping and ociping of RWP*Load Simulator (3.0 to 3.2 seen).
+r"""Logins and round trips to Oracle measured by connping and ociping of RWP*Load Simulator (3.0 to 3.2 seen).
 
 Manual: oracle.github.io/rwloadsim/refman (connping, ociping). Capture: `connping -l user@//host/service --period=60`, likewise ociping.
 
@@ -8,10 +8,11 @@ Manual: oracle.github.io/rwloadsim/refman (connping, ociping). Capture: `connpin
     0.450 0.0
     ociping mean=0.525 stddev=0.094
 
-Fills conn_times: each figure is a series (`connect`, `ociping`, `dualping`), a line of ociping its milliseconds and the seconds since it began.
-Clock: the banner plus those seconds; the hour is UTC where the banner says so. Below no banner only the seconds count.
-Traps: the statistics at the end are of all values and no value; warnings (`RWL-094:`) belong to the tool. Known gaps: --unixepoch, --utctime,
---no-timestamp, the histograms of -ss, the files of --csvoutput.
+Tables: conn_times; each figure is a series (`connect`, `ociping`, `dualping`). A line of ociping has its milliseconds and the seconds
+since the tool began.
+Clock: the banner's time plus those seconds; UTC where the banner names it. Without a banner only the seconds are known.
+Traps: the statistics at the end summarise all values and are not a value; warnings (`RWL-094:`) belong to the tool.
+Known gaps: --unixepoch, --utctime, --no-timestamp, the histograms of -ss, the files of --csvoutput.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the banner, a line of connping or the statistics at the end."""
+    """Claim by the banner, a line of connping or the statistics at the end."""
     if "ping" not in head.text:
         return None
     for number, line in enumerate(head.lines, start=1):
@@ -61,7 +62,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the banner's second and zone and the position in each series."""
+    """Read a run of blocks; `state` keeps the banner's time and zone and the position in each series."""
     frame = pl.concat(
         [pl.DataFrame(schema={"line_no": pl.Int64, "line": pl.String}), *(b.frame for b in source.blocks())]
     )
@@ -100,8 +101,8 @@ def parse(source: Source, out: Tables, state: State) -> State:
         t_local=pl.col("begun").fill_null(0.0) + pl.col("since"),
         seq=pl.int_range(pl.len()).over("series") + 1 + pl.col("series").replace_strict(seen, default=0, return_dtype=pl.Int64),
     ).filter(pl.col("elapsed_s").is_not_null())  # fmt: skip
-    kept = ["line_no", "t_local", "series", "seq", "elapsed_s"]
-    out.add("conn_times", rows.select(*kept, ok=pl.lit(True), contiguous=pl.lit("assumed")))
+    columns = ["line_no", "t_local", "series", "seq", "elapsed_s"]
+    out.add("conn_times", rows.select(*columns, ok=pl.lit(True), contiguous=pl.lit("assumed")))
     seen.update(dict(rows.group_by("series").agg(pl.col("seq").max()).iter_rows()))
     out.read(lines.filter(line.str.contains(f"{BANNER}|{SUMMARY}|{BESIDE}"))["line_no"])
     state["begun"] = lines["begun"][-1] if len(lines) else state.get("begun")

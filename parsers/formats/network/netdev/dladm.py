@@ -1,4 +1,4 @@
-r"""Counters of links by dladm where netstat's table does not fit: with an interval, and the old headings of Solaris 10.
+r"""Link counters of dladm that the table reader of netdev cannot read: with an interval, and the old headings of Solaris 10.
 
 Tool: dladm(1M) show-link, show-dev, show-aggr, show-vnic with -s, with or without -i. Capture: `dladm show-link -s -i 5 net0`.
 
@@ -11,9 +11,9 @@ Samples::
     Total   16321811  7879573143  14054330  43176235359
     pxebooter0      16321811  7879573143  14054330  43176235359     100.0   100.0
 
-Table: counters (grp iface, item = link, names as /IPACKETS/ and so on, in capitals). Clock: none; interval where it is known. Traps: the first
-row of a link counts since boot, each further one the interval (growth per second where it is known, else the growth); a heading that
-comes again without -i is another capture. Known gaps: the line `Total` and shares in percent are read but not kept.
+Table: counters (grp iface, item = link, names IPACKETS and so on, in capitals). Clock: none; interval where it is known. Traps: the first
+row of a link counts since boot, each later row counts the interval before it (growth per second where the interval is known, else the
+growth); a repeated heading without -i begins another capture. Known gaps: the line `Total` and shares in percent are read but not stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _UPPER = r"IPACKETS[ \t]+RBYTES(?:[ \t]+IERRORS)?[ \t]+OPACKETS[ \t]+OBYTES(?:[ 
 _WORDS = rf"(?:{_UPPER}|ipackets[ \t]+rbytes(?:[ \t]+ierrors)?[ \t]+opackets[ \t]+obytes(?:[ \t]+oerrors)?)"
 HEAD = rf"^[ \t]*(?:LINK[ \t]+)?{_WORDS}(?:[ \t]+%ipkts[ \t]+%opkts)?[ \t]*$"
 OLD = rf"^[ \t]*(?:key: [0-9]+[ \t]+)?{_WORDS}(?:[ \t]+%ipkts[ \t]+%opkts)?[ \t]*$"
-"""Without the word LINK."""
+"""A heading without the word LINK."""
 
 ROW = r"^[ \t]*([A-Za-z][A-Za-z0-9_.:/-]*[0-9]|Total)((?:[ \t]+(?:[0-9]+|-)){4,6})(?:[ \t]+[0-9]+\.[0-9]+|[ \t]+-){0,2}[ \t]*$"
 FORMAT = Format(
@@ -50,7 +50,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By an old heading with a row, or a link that stands twice under one heading."""
+    """Claim by an old heading with a row, or by a link that stands twice under one heading."""
     if "rbytes" not in head.text and "RBYTES" not in head.text:
         return None
     lines = [x for x in head.lines[:300] if x.strip()]
@@ -70,9 +70,9 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the heading's words, the links seen since it and each link's sample."""
-    said = re.search(r" -i *([0-9]+)", source.hints.command or "")
-    step = source.hints.interval_s or (float(said[1]) if said else None)
+    """Read a run of blocks; `state` keeps the heading's words, the links seen since it and each link's sample."""
+    interval = re.search(r" -i *([0-9]+)", source.hints.command or "")
+    step = source.hints.interval_s or (float(interval[1]) if interval else None)
     samples: dict[str, int] = state.setdefault("samples", {})
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
@@ -81,7 +81,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         for line_no, t_local, line in frame.select("line_no", "t_local", "line").iter_rows():
             if re.match(rf"{HEAD}|{OLD}", line):
                 state["names"] = re.findall(r"[IO]PACKETS|[RO]BYTES|[IO]ERRORS", line.upper())
-                state["seen"] = state.get("seen", []) if said else []
+                state["seen"] = state.get("seen", []) if interval else []
                 out.read([line_no])
             elif (match := re.match(ROW, line)) and len(values := match[2].split()) == len(state.get("names", [])):
                 item = match[1]

@@ -12,10 +12,11 @@ Samples::
             Transmit Q Packets: 0
             [q-0]: rx_bytes:        0
 
-Table: counters (grp iface, item = adapter, name as printed: behind `Transmit` and `Receive` where two columns stand side by side, behind
-the queue's heading (`Transmit Q0`) below one). Clock: none, wall-local under marks. Traps: since the adapter was opened or reset (entstat -r);
-an EtherChannel is followed by the report of each of its adapters; queue lengths, rates of the line and sizes are levels, all else totals.
-Known gaps: settings (states, flags, VLAN numbers), tables of buffers and of hypervisor memory are read but not kept.
+Table: counters (grp iface, item = adapter, name as printed: after `Transmit` and `Receive` where two columns stand side by side, after
+the queue's heading (`Transmit Q0`) below such a heading). Clock: none, wall-local under marks.
+Traps: counters begin when the adapter was opened or reset (entstat -r); an EtherChannel is followed by the report of each of its
+adapters; queue lengths, line rates and sizes are levels, all others are totals.
+Known gaps: settings (states, flags, VLAN numbers), tables of buffers and of hypervisor memory are read but not stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ HEAD = r"^[A-Z0-9 /]+STATISTICS \(([a-z0-9]+)\) ?:"
 PAIR = r"((?:\[q-[0-9]+\]: )?[A-Za-z][A-Za-z0-9 /'+()._-]{0,70}?):[ \t]+([0-9]+)"
 TWO = rf"^[ \t]*{PAIR}(?:[ \t]+{PAIR})?[ \t]*$"
 RIGHT = rf"^[ \t]{{30,}}{PAIR}[ \t]*$"
-"""The right column alone."""
+"""A line that has only the right column."""
 
 QUEUE = r"^[ \t]*((?:Transmit|Receive) Q[0-9]+) Statistics:[ \t]*$"
 SECTION = r"^[ \t]*[A-Za-z0-9][A-Za-z0-9, ()/.-]{0,90} Statistics:"
@@ -53,10 +54,10 @@ SETTING = "|".join(
         r"^ {2,}[A-Z][A-Za-z/]+(?: [A-Za-z/()]+){0,4}(?: {2,}[A-Za-z0-9]+)*[ \t]*$",
     )
 )
-"""States, flags, rules, headings, tables of buffers: read, not kept."""
+"""States, flags, rules, headings, tables of buffers: read but not stored."""
 
 RULE = r"^-{20,}$"
-"""Stands above the first heading too."""
+"""A rule; it also stands above the first heading."""
 
 FORMAT = Format(
     "netdev",
@@ -72,7 +73,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the heading of an adapter."""
+    """Claim by the heading of an adapter."""
     if "STATISTICS (" not in head.text:
         return None
     for number, line in enumerate(head.lines[:300], start=1):
@@ -82,14 +83,14 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the adapter, the queue and the last values."""
+    """Read a run of blocks; `state` keeps the adapter, the queue and the last values."""
     line = pl.col("line")
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         heads, section = line.str.extract(HEAD, 1), line.str.contains(SECTION)
         frame = frame.with_columns(
             item=_down(heads, "item", state),
-            # A section that is no queue's ends the queue above; so does another adapter.
+            # A section of something else ends the queue above; so does another adapter.
             queue=_down(pl.when(section | heads.is_not_null()).then(line.str.extract(QUEUE, 1).fill_null("")), "queue", state),
         )  # fmt: skip
         if len(frame):
@@ -108,13 +109,13 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
-def _down(found: pl.Expr, name: str, state: State) -> pl.Expr:
-    """Carry a heading's word down to the lines below it, over the borders of runs."""
-    return found.forward_fill().fill_null(pl.lit(state.get(name), pl.String))
+def _down(heading: pl.Expr, name: str, state: State) -> pl.Expr:
+    """Carry a heading's word down to the lines below it, across the borders of runs."""
+    return heading.forward_fill().fill_null(pl.lit(state.get(name), pl.String))
 
 
 def _rows(named: pl.DataFrame) -> pl.DataFrame:
-    """Two columns: transmit at the left, receive at the right; one column stands for itself."""
+    """Return a row for each counter; where a line has two columns, transmit is on the left and receive on the right."""
     groups = pl.col("line").str.extract_groups(TWO).struct.rename_fields(["left", "a", "other", "b"])
     rows = named.with_columns(groups.alias("g")).unnest("g")
     two, queue = pl.col("other").is_not_null(), pl.col("queue").fill_null("")

@@ -12,12 +12,13 @@ Samples::
     Name  Mtu  Net/Dest      Address        Ipkts  Ierrs Opkts  Oerrs Collis Queue
     link:0:net0:ierrors     3
 
-Tables: counters (grp iface, item = interface, name as printed behind `RX`, `TX` where the tool prints columns).
+Tables: counters (grp iface, item = interface, name as printed, after `RX` or `TX` where the tool prints columns).
 Clock: none; wall-local under marks; interval (netstat -i 5: growth per second where the interval is known, else the growth).
-Traps: all counters are since boot, or since somebody reset them (dladm): only differences say something. An interface has a row
-for each address in netstat -i of Solaris, AIX and BSD: the counters are the same ones, taken once for each interface of a
-capture. ethtool does not print the interface's name: it comes from the command above it. Cells of `netstat -i` may be blank (no address): counted
-from the right. ip -h rounds, by thousands unless -iec is given. Known gaps: ip -o, dladm show-phys, lanadmin.
+Traps: all counters are since boot, or since somebody reset them (dladm): only differences are meaningful. netstat -i of Solaris, AIX
+and BSD prints a row for each address of an interface with the same counters: they are read once for each interface of a
+capture. ethtool does not print the interface's name: it comes from the command above. Cells of `netstat -i` may be blank (no
+address): columns are counted from the right. ip -h rounds, by thousands unless -iec is used.
+Known gaps: ip -o, dladm show-phys, lanadmin.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ NUMBERS = rf"^[ \t]+{_NUMBER}(?:[ \t]+{_NUMBER})*$"
 _SUFFIX = {x + i: (1024.0 if i else 1000.0) ** (n + 1) for n, x in enumerate("kMGTPE") for i in ("", "i")} | {
     "Ki": 1024.0
 }
-"""What ip -h and ip -h -iec print behind rounded figures."""
+"""Factor of each suffix that ip -h and ip -h -iec print after rounded figures."""
 ETHTOOL = r"^NIC statistics:$"
 NAMED = r"^[ \t]+((?:\[[0-9]+\]: ?)?[A-Za-z][A-Za-z0-9_.\[\]/-]*(?: [A-Za-z0-9_.-]+){0,4}): *([0-9]+)$"
 DEV = r"^[ \t]*([A-Za-z0-9_.:@-]+):[ \t]*((?:[0-9]+[ \t]+){15}[0-9]+)$"
@@ -85,7 +86,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the first lines of each tool; a table needs its header or two rows of /proc/net/dev."""
+    """Claim by the first lines of each tool, else by the share of lines that are counters of one of them."""
     lines, text = head.lines, head.text
     named = any(x in text for x in ("NIC statistics:", "RX:", "RX-OK", "Ipkts", "IPACKETS", "Inter-|", "module: "))
     for number, line in enumerate(lines[:300] if named else (), start=1):
@@ -101,7 +102,7 @@ def claim(head: Head) -> Claim | None:
             re.match(r"^name:.*class:[ \t]+net\b", x) for x in lines[number : number + 3]
         ):
             return Claim(0.95, f"kstat of a link in line {number}", "kstat")
-    # The interface's own line may be left out of a paste.
+    # A paste may lack the line that names the interface.
     bare = [
         n
         for n, x in enumerate(lines[:40])
@@ -131,7 +132,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the interface, the header and the last values."""
+    """Read a run of blocks; `state` keeps the interface, the header and the last values."""
     readers = {"iplink": _iplink, "table": _table, "kstat": _kstat}
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
@@ -146,18 +147,18 @@ def parse(source: Source, out: Tables, state: State) -> State:
     return state
 
 
-def _under(frame: pl.DataFrame, name: str, found: pl.Expr, state: State) -> pl.DataFrame:
-    """Carry a heading's word down to the lines below it, over the borders of runs."""
-    frame = frame.with_columns(found.forward_fill().fill_null(pl.lit(state.get(name), pl.String)).alias(name))
+def _under(frame: pl.DataFrame, name: str, heading: pl.Expr, state: State) -> pl.DataFrame:
+    """Carry a heading's word down to the lines below it, across the borders of runs."""
+    frame = frame.with_columns(heading.forward_fill().fill_null(pl.lit(state.get(name), pl.String)).alias(name))
     if len(frame):
         state[name] = frame[name][-1]
     return frame
 
 
 def _spread(rows: pl.DataFrame, names: str, values: str) -> pl.DataFrame:
-    """One row for each name and value of two lists that must be equally long."""
-    fit = rows.filter(pl.col(names).list.len() == pl.col(values).list.len())
-    return fit.explode(names, values).select(
+    """Return one row for each pair of name and value; drop rows whose two lists differ in length."""
+    paired = rows.filter(pl.col(names).list.len() == pl.col(values).list.len())
+    return paired.explode(names, values).select(
         "line_no", "t_local", "item", name=names, value=pl.col(values).cast(pl.Float64, strict=False)
     )
 
@@ -187,19 +188,19 @@ def _figure(text: pl.Expr) -> pl.Expr:
 def _ethtool(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
     line = pl.col("line")
     out.read(frame.filter(line.str.contains(ETHTOOL))["line_no"])
-    said = re.search(r"ethtool +(?:-S|--statistics) +([^ ]+)", source.hints.command or "")
+    interface = re.search(r"ethtool +(?:-S|--statistics) +([^ ]+)", source.hints.command or "")
     rows = frame.filter(line.str.contains(NAMED))
     return rows.select(
         "line_no",
         "t_local",
-        item=pl.lit(said[1] if said else None, pl.String),
+        item=pl.lit(interface[1] if interface else None, pl.String),
         name=line.str.extract(NAMED, 1),
         value=line.str.extract(NAMED, 2).cast(pl.Float64),
     )
 
 
 def _table(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Tables with a header, read from the right, and /proc/net/dev."""
+    """Read tables with a header, whose columns are counted from the right, and /proc/net/dev."""
     line = pl.col("line")
     out.read(frame.filter(line.str.contains(DEV_HEAD) | line.str.contains(TABLE))["line_no"])
     frame = _under(
@@ -228,13 +229,13 @@ def _table(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
             values=line.str.extract(numbers).str.extract_all(r"[0-9]+|-").list.eval(pl.element().replace("-", None)),
         )
         rows = rows.filter(pl.col("values").is_not_null())
-        # Rows for further addresses of an interface repeat its counters; the line itself is read.
+        # Rows for further addresses of an interface repeat its counters: they count as read but give no rows.
         out.read(rows["line_no"])
         key = pl.concat_str("item", line.str.extract(numbers).str.replace_all(r"[ \t]+", " "))
         rows = rows.with_columns(key=key)
         before: dict[str, str] = state.setdefault("rows", {})
         above = pl.col("key").shift().fill_null(pl.lit(before.get(str(heading), "")))
-        # BSD and macOS print no errors for an address: what it counts beside them is not the interface's.
+        # BSD and macOS print `-` for the errors of an address: its other counters are not those of the interface.
         address = (pl.col("item") == above.str.extract("^([^ ]+)")) & pl.col("key").str.contains(" -( |$)")
         same = (pl.col("key") == above) | address.fill_null(value=False)
         parts.append(_spread(rows.filter(~same), "names", "values"))

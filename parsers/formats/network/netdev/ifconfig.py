@@ -1,4 +1,4 @@
-r"""Counters of interfaces as ifconfig of Linux prints them, also `netstat -ie`.
+r"""Interface counters of ifconfig on Linux, also of `netstat -ie`.
 
 Tools: ifconfig of net-tools 1.60 (`Link encap:`, until about 2012), net-tools 2 (`flags=4163<UP,...>`) and busybox (the
 old form). Capture: `ifconfig -a`.
@@ -13,9 +13,9 @@ Samples::
             RX packets 8061  bytes 1514413 (1.4 MiB)
             TX errors 0  dropped 0 overruns 0  carrier 0  collisions 0
 
-Tables: counters (grp iface, item = interface; names as `ip -s link` has them behind RX and TX: packets, bytes, errors, dropped,
-overruns, frame, carrier; collisions counts as TX). Clock: none; wall-local under marks. Traps: all counters are since boot;
-an alias (`eth0:1`) has no counters of its own; the rounded bytes in brackets are left out. Known gaps: addresses and flags;
+Tables: counters (grp iface, item = interface; names as in `ip -s link` after RX and TX: packets, bytes, errors, dropped,
+overruns, frame, carrier; collisions belongs to TX). Clock: none; wall-local under marks. Traps: all counters are since boot;
+an alias (`eth0:1`) has no separate counters; the rounded bytes in brackets are left out. Known gaps: addresses and flags;
 ifconfig of Solaris, AIX and BSD prints no counters.
 """
 
@@ -55,7 +55,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By an interface's first line and a line of its counters."""
+    """Claim by at least two lines of counters, more strongly with an interface's first line."""
     if "RX packets" not in head.text:
         return None
     rows = sum(bool(re.match(ROW, x)) for x in head.lines[:200])
@@ -66,7 +66,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the interface and the last values."""
+    """Read a run of blocks; `state` keeps the interface and the last values."""
     line = pl.col("line")
     for block in grid.frames(source):
         frame = marked(block, out, state).filter(~pl.col("is_mark"))
@@ -78,18 +78,18 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state["item"] = frame["item"][-1]
         rows = frame.filter(line.str.contains(ROW))
         out.read(rows["line_no"])
-        # `RX bytes:1 (1 B)  TX bytes:2 (2 B)` has both sides in a line, collisions none.
+        # `RX bytes:1 (1 B)  TX bytes:2 (2 B)` has both sides on one line; a line of collisions names no side.
         cells = rows.with_columns(cell=line.str.extract_all(r"[RT]X |[a-z]+[: ][0-9]+")).explode("cell")
         side = pl.when(pl.col("cell").str.contains("X ")).then(pl.col("cell").str.strip_chars()).forward_fill()
         cells = cells.with_columns(side=side.over("line_no")).filter(~pl.col("cell").str.contains("X "))
         parts = pl.col("cell").str.extract_groups(r"^([a-z]+)[: ]([0-9]+)$").struct.rename_fields(["word", "text"])
         cells = cells.with_columns(parts.alias("g")).unnest("g").filter(pl.col("word") != "txqueuelen")
         lead = pl.when(pl.col("word") == "collisions").then(pl.lit("TX")).otherwise("side")
-        found = cells.with_columns(
+        counters = cells.with_columns(
             grp=pl.lit("iface"),
             mode=pl.lit("total"),
             name=lead + " " + pl.col("word"),
             value=pl.col("text").cast(pl.Float64),
         )
-        counter_rows.add(found.select("line_no", "t_local", "grp", "item", "name", "value", "mode"), out, state)
+        counter_rows.add(counters.select("line_no", "t_local", "grp", "item", "name", "value", "mode"), out, state)
     return state

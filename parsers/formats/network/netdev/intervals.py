@@ -1,12 +1,12 @@
-"""`netstat -i INTERVAL` and `-I name INTERVAL` of Solaris, AIX, HP-UX, BSD: a row an interval, interfaces side by side.
+"""Read `netstat -i INTERVAL` and `-I name INTERVAL` of Solaris, AIX, HP-UX, BSD: a row for each interval, interfaces side by side.
 
         input   e1000g0   output       input  (Total)    output
     packets errs  packets errs  colls  packets errs  packets errs  colls
     10532465 0     4121343 0     0      17521512 0     11110390 0     0
     6       0     4       0     0      8       0     6       0     0
 
-The row right below a heading counts since boot (a heading comes again with every screen), all others the interval before.
-FreeBSD, whose heading has bytes, has no row since boot; with -h it rounds, by thousands (387k).
+The row right below a heading counts since boot (the heading is repeated with every screen), all others count the interval before them.
+FreeBSD, whose heading has bytes, prints no row since boot; with -h it rounds, by thousands (387k).
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ ROW = r"^[ \t]*[0-9]+(?:[ \t]+[0-9]+){4,13}$"
 ROUNDED = (
     r"^[ \t]*(?:[0-9]+(?:\.[0-9])?[ \t]+){0,5}[0-9]+(?:\.[0-9])?[kKMGTPE](?:[ \t]+[0-9]+(?:\.[0-9])?[kKMGTPE]?){1,13}$"
 )
-"""With -h, by thousands; at least one figure has its letter."""
+"""A row of -h, rounded by thousands; at least one figure has a suffix."""
 
 OWN = (FACES, WORDS, ROW, ROUNDED)
 _THOUSANDS = {"": 1.0, "K": 1000.0} | {letter: 1000.0 ** (n + 1) for n, letter in enumerate("kMGTPE")}
 
 
 def names(faces: tuple[str, ...], words: list[str]) -> list[tuple[str, str]]:
-    """Give interface and name of each column; `errs` alone says neither side nor interface.
+    """Return interface and counter name of each column; the heading repeats `errs` without side and interface.
 
     >>> names(("en0",), ["packets", "errs", "packets", "errs", "colls"])
     [('en0', 'input packets'), ('en0', 'input errs'), ('en0', 'output packets'), ('en0', 'output errs'), ('en0', 'colls')]
     """
-    found, blocks = [], 0
+    columns, blocks = [], 0
     for word in words:
         blocks += word == "packets"
         face = faces[min((blocks - 1) // 2, len(faces) - 1)]
         side = "output" if blocks % 2 == 0 else "input"
-        found.append((face, word if word == "colls" else f"{side} {word}"))
-    return found
+        columns.append((face, word if word == "colls" else f"{side} {word}"))
+    return columns
 
 
 def _figure(text: str) -> float:
-    """Give the number of `826K`, `7.0M` or `490`.
+    """Convert `826K`, `7.0M` or `490` to a number.
 
     >>> _figure("1.5k"), _figure("490")
     (1500.0, 490.0)
@@ -58,50 +58,50 @@ def _figure(text: str) -> float:
 
 
 def seconds_of(source: Source) -> float | None:
-    """Take the interval: a person's word, else the number behind `netstat -i` or `-I name`."""
+    """Return the interval that a person entered, else the number after `netstat -i` or `-I name`; None if unknown."""
     if source.hints.interval_s:
         return source.hints.interval_s
-    said = re.search(
+    option = re.search(
         r"netstat .*?-[a-z]*[iI](?: *[a-z]+[0-9]+)?(?: -[a-z]+)* +([0-9]+)(?: +[0-9]+)?$", source.hints.command or ""
     )
-    return float(said[1]) if said else None
+    return float(option[1]) if option else None
 
 
 def read(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Write the rows of a frame (line_no, line, t_local of marks); `state["faces"]` keeps the heading that is open."""
+    """Write the rows of a data frame (line_no, line, t_local of marks); `state["faces"]` keeps the open heading."""
     step = seconds_of(source)
-    kept = state.setdefault("faces", {"names": [], "fresh": False, "sample": 0, "of": []})
+    heading = state.setdefault("faces", {"names": [], "fresh": False, "sample": 0, "of": []})
     rows, plain = [], []
     for line_no, line in frame.filter(pl.col("line").str.contains("[0-9a-z]")).select("line_no", "line").iter_rows():
         if faces := re.match(FACES, line):
-            kept["of"] = [f for f in faces.groups() if f]
+            heading["of"] = [f for f in faces.groups() if f]
             plain.append(line_no)
-        elif re.match(WORDS, line) and kept["of"]:
+        elif re.match(WORDS, line) and heading["of"]:
             words = line.split()
-            kept |= {
-                "names": names(tuple(kept["of"]), words),
+            heading |= {
+                "names": names(tuple(heading["of"]), words),
                 "fresh": "bytes" not in words,
             }
             plain.append(line_no)
-        elif (re.match(ROW, line) or re.match(ROUNDED, line)) and len(values := line.split()) == len(kept["names"]):
-            kept["sample"] += 1
-            first, kept["fresh"] = kept["fresh"], False
+        elif (re.match(ROW, line) or re.match(ROUNDED, line)) and len(values := line.split()) == len(heading["names"]):
+            heading["sample"] += 1
+            first, heading["fresh"] = heading["fresh"], False
             rows += [
                 {
                     "line_no": line_no,
-                    "sample": kept["sample"],
+                    "sample": heading["sample"],
                     "first": first,
                     "item": face,
                     "name": name,
                     "value": _figure(value),
                 }
-                for (face, name), value in zip(kept["names"], values, strict=True)
+                for (face, name), value in zip(heading["names"], values, strict=True)
             ]
     out.read(plain)
     if not rows:
         return
-    found = pl.DataFrame(rows)
-    samples = found.select("line_no", "sample").unique(maintain_order=True)
+    counters = pl.DataFrame(rows)
+    samples = counters.select("line_no", "sample").unique(maintain_order=True)
     stamped = frame["t_local"].is_not_null().any()
     marks = frame.select("line_no", "t_local")
     samples = (
@@ -109,10 +109,10 @@ def read(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None
         if stamped
         else unstamped(samples, step, out)
     )
-    found = found.join(samples.drop("sample"), on="line_no", how="left", maintain_order="left")
+    counters = counters.join(samples.drop("sample"), on="line_no", how="left", maintain_order="left")
     rate = ~pl.col("first") & pl.lit(step is not None)
     growth = pl.when(~pl.col("first")).then(pl.col("value"))
-    out.add("counters", found.with_columns(
+    out.add("counters", counters.with_columns(
         grp=pl.lit("iface"), delta=growth, interval_s=pl.when(~pl.col("first")).then(pl.lit(step, pl.Float64)),
         value=pl.when(rate).then((pl.col("value") / pl.lit(step, pl.Float64)).round(6)).otherwise(pl.col("value")),
         mode=pl.when("first").then(pl.lit("total")).when(rate).then(pl.lit("rate")),
@@ -121,7 +121,7 @@ def read(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None
 
 
 def looks(lines: list[str]) -> int | None:
-    """Give the number of the line where such a heading stands, with its words below."""
+    """Return the number of the line with a heading of interfaces above its heading of words; None if there is none."""
     for number, (line, below) in enumerate(pairwise(lines), start=1):
         if "input" in line and re.match(FACES, line) and re.match(WORDS, below):
             return number

@@ -1,4 +1,4 @@
-r"""Counters of protocols and lists of sockets: netstat -s, netstat -an, nstat, /proc/net/snmp and netstat.
+r"""Protocol counters and lists of sockets: netstat -s, netstat -an, nstat, /proc/net/snmp and /proc/net/netstat.
 
 Tools: netstat -s of Solaris, Linux, AIX, HP-UX, BSD, Junos; netstat -an (also -p, -e, -o, -f, Solaris -u, macOS -v, Windows); nstat(8);
 /proc/net/snmp and netstat. Capture: `netstat -s -P tcp` (Solaris), `netstat -s` twice with the time between; `nstat -az`.
@@ -14,12 +14,12 @@ Samples::
     tcp        0      0 10.0.0.1:1521           10.0.0.2:40000          ESTABLISHED 4711/tnslsnr
     10.1.1.1.1521        10.1.1.2.40000       49640      0 49640      0 ESTABLISHED
 
-Tables: counters (grp = protocol: tcp ip udp icmp ..., TcpExt counts as tcp; name as printed, without its number; item = the heading
+Tables: counters (grp = protocol: tcp ip udp icmp ..., TcpExt belongs to tcp; name as printed, without its number; item = the heading
 it stands under), sockets. Clock: none; wall-local under marks.
-Traps: all counters are since boot: only differences say something, and a counter may have wrapped at 2^32 (AIX). Solaris prints
-values that are no counts (tcpMaxConn = -1, words): mode level. Solaris calls a full accept queue tcpListenDrop, a full half-open queue
-tcpListenDropQ0; sctpListenDrop is another protocol's. On Linux Recv-Q of a listener is its accept queue. nstat without -a prints growth
-since the call before: mode is NULL unless the command is known. Known gaps: netstat -m, -r, -p (ARP).
+Traps: all counters are since boot: only differences are meaningful, and a counter may have wrapped at 2^32 (AIX). Solaris prints
+values that are not counts (tcpMaxConn = -1, words): mode level. Solaris counts drops at a full accept queue in tcpListenDrop, at a full
+half-open queue in tcpListenDropQ0; sctpListenDrop belongs to another protocol. On Linux Recv-Q of a listener is its accept queue. nstat
+without -a prints the growth since its previous call: mode is NULL unless the command is known. Known gaps: netstat -m, -r, -p (ARP).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FIRST = r"^([ \t]+)([0-9]+) {1,2}([A-Za-z(][^=]*)$"
 NAMED = r"^([ \t]+)([A-Za-z#][A-Za-z0-9 ,'/_()-]*): *([0-9]+)$"
 WITHIN = r"^([ \t]+)([A-Za-z][A-Za-z0-9 ,'/_-]*?) ([0-9]+) ([a-z][A-Za-z ]*)$"
 BYTES = r"\((?:for |including |of )?([0-9]+) ([a-z][a-z ]*)\)"
-# No count of bytes: the line was damaged.
+# Brackets without a count of bytes: the line was damaged.
 UNCOUNTED = r"\([a-z ]*-(?:[0-9]| )"
 NSTAT = r"^([A-Z][A-Za-z0-9]+)[ \t]+([0-9]+)[ \t]+([0-9.]+)$"
 NSTAT_HEAD = r"^#(?:kernel|[0-9]+\.[0-9]+ sampling)"
@@ -59,16 +59,16 @@ SOCKET = (
     r"^[ \t]*(?:[0-9a-f]{8,16}[ \t]+)?((?i:tcp|udp|sctp|raw|icmp)[46]{0,2}6?)[ \t]+([0-9]+)[ \t]+([0-9]+)"
     r"[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)[ \t]+([^ \t]+[:.][0-9a-z*][^ \t]*)(?:[ \t]+([A-Z][A-Z_0-9ÇÖ]+))?(?:[ \t]+([^ \t].*))?$"
 )
-"""AIX and BSD -A: an address of the kernel in front."""
+"""A socket; AIX and BSD -A print a kernel address in front."""
 
 PROGRAM = r"(?:^|[ \t])([0-9]+)/([^ \t].*)?$"
 TIMER = r"[ \t]+(?:off|on|keepalive|timewait|probe|unkn-[0-9]+) \([0-9./]+\)[ \t]*$"
-"""Behind the state: Linux -p says process and program, -e user and inode before them, -o a timer behind them."""
+"""Text after the state: Linux -p prints process and program, -e user and inode before them, -o a timer after them."""
 
-# macOS -v: two limits of buffers, the process, the one it acts for.
+# macOS -v: two buffer limits, the process, the process it acts for.
 BUFFERS = r"^[0-9]+[ \t]+[0-9]+[ \t]+([0-9]+)[ \t]+[0-9]+(?:[ \t]|$)"
 PROCESS = r"^(?:[0-9]+[ \t]+){2,4}([^0-9 \t][^:]{0,60}):([0-9]+)[ \t]"
-"""Newer macOS -v: counts of bytes, two limits of buffers, name and process (cut names with blanks)."""
+"""Newer macOS -v: counts of bytes, two buffer limits, name and process (long names are cut and may contain blanks)."""
 
 SOCKET_SOLARIS = (
     r"^[ \t]*([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+([0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*|[a-z][0-9a-z-]*))[ \t]+"
@@ -81,7 +81,7 @@ SOCKET_WINDOWS = (
 UNBOUND = r"^[ \t]+(\*\.\*|[0-9A-Za-z*][^ \t]*\.(?:[0-9]+|\*))[ \t]+(?:[a-z_][^ \t]*[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+)?(Idle|Unbound|Connected)[ \t]*$"
 UNIX = r"^unix[ \t]+([0-9]+)[ \t]+\[[^\]]*\][ \t]+(STREAM|DGRAM|SEQPACKET|RAW)[ \t]+([A-Z]+)?"
 UNIX_ADDRESS = r"^[0-9a-f]{8,16}[ \t]+(stream|dgram|seqpac)[ \t]+([0-9]+)[ \t]+([0-9]+)(?:[ \t]+[0-9a-f]+){3,4}(?:[ \t]+/[^ \t]*)?[ \t]*$"
-"""AIX and BSD; AIX has another address below it."""
+"""A Unix socket of AIX and BSD; AIX prints another address below it."""
 
 HEADS = (
     rf"{ABOVE}|^[0-9a-f]{{8,16}}[ \t]*$|"
@@ -132,15 +132,17 @@ _PROTOCOLS = frozenset(
     "udp6 tcp6 unix rip6 pfkey kctl xfrm".split()
 )
 LOOKED_AT = 60
+"""Maximum number of lines of a head that `claim` examines."""
+
 _FIRST_WORDS = r"^(?:Active |Aktive |Conn?e|PCB/|Proto |(?:TCP|UDP)\b|[ \t]*Local Address|#kernel|#[0-9.]+ sampl|[ \t]+[0-9]+ [a-z])"
 SIGN = re.compile("|".join((_FIRST_WORDS, GROUP, PAIRS, SOCKET, SOCKET_SOLARIS, NSTAT, PROC_NAMES, PROC)))
-"""What one of the first lines is like in any of these outputs."""
+"""Form that at least one of the first lines has in each of these outputs."""
 
 _WORDS = r"(?i)packets?|segments?|connections?|datagrams|retransmit|listen|timeouts?|octets|acks|messages|checksum|fragments|requests"
 
 
 def claim(head: Head) -> Claim | None:
-    """By pairs of Solaris, protocol headings with counters below, rows of sockets, names of nstat."""
+    """Claim by name=value pairs of Solaris, protocol headings with counters below, rows of sockets, names of nstat or /proc/net."""
     lines = [x for x in head.lines[:LOOKED_AT] if x and not re.match(MARK, x)]
     if not any(SIGN.match(x[:200]) for x in lines[:12]):
         return None
@@ -171,7 +173,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the protocol, the heading, the sample and the last values."""
+    """Read a run of blocks; `state` keeps the protocol, the heading, the sample and the last values."""
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         if state["variant"] == "an":
@@ -263,7 +265,7 @@ def _counters(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _nstat(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Names carry their protocol: TcpExtListenDrops; the third column is a rate of the daemon."""
+    """Read nstat: names begin with their protocol (TcpExtListenDrops); the third column is a rate of the daemon and left out."""
     line = pl.col("line")
     out.read(frame.filter(line.str.contains(NSTAT_HEAD))["line_no"])
     names = ["name", "text", "rate"]
@@ -298,7 +300,7 @@ def _nstat(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> No
 
 
 def _proc(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read /proc/net/snmp and netstat: a line of names, below it one of values; the names become those of nstat."""
+    """Read /proc/net/snmp and netstat: a line of values below each line of names; the names become those of nstat."""
     line = pl.col("line")
     names = pl.when(line.str.contains(PROC_NAMES)).then(line)
     above = names.forward_fill().fill_null(pl.lit(state.get("names"), pl.String))
@@ -328,7 +330,7 @@ def _proc(frame: pl.DataFrame, out: Tables, state: State) -> None:
 
 
 def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
-    """Read rows of all systems; a header that comes again begins a sample, except for the other protocol's."""
+    """Read lists of sockets of all systems; the first heading of a list begins a sample, those of further protocols do not."""
     line = pl.col("line")
     begins = line.str.contains(ABOVE)
     frame = frame.with_columns(sample=grid.counted(begins, state))
@@ -352,7 +354,7 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         (UNIX, ["refs", "kind", "state"]),
         (UNIX_ADDRESS, ["kind", "recvq", "sendq"]),
     )
-    found = []
+    lists = []
     left = frame
     for pattern, names in shapes:
         fit = left.filter(line.str.contains(pattern))
@@ -362,10 +364,10 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
         fit = fit.with_columns(line.str.extract_groups(pattern).struct.rename_fields(names).alias("g")).unnest("g")
         if "more" in names:
             program = pl.col("more").str.replace(TIMER, "").str.strip_chars_end()
-            # Of newer macOS the third figure is a limit: name and process stand together.
-            own = [pl.col("more").str.extract(PROCESS, n) for n in (1, 2)]
-            pid = pl.coalesce(program.str.extract(PROGRAM, 1), own[1], pl.col("more").str.extract(BUFFERS))
-            fit = fit.with_columns(pid=pid, comm=pl.coalesce(program.str.extract(PROGRAM, 2), own[0]))
+            # On newer macOS the third figure is a limit, and name and process stand together.
+            process = [pl.col("more").str.extract(PROCESS, n) for n in (1, 2)]
+            pid = pl.coalesce(program.str.extract(PROGRAM, 1), process[1], pl.col("more").str.extract(BUFFERS))
+            fit = fit.with_columns(pid=pid, comm=pl.coalesce(program.str.extract(PROGRAM, 2), process[0]))
         missing = [
             pl.lit(None, pl.String).alias(n)
             for n in ("proto", "recvq", "sendq", "local", "peer", "pid", "comm", "state")
@@ -377,7 +379,7 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
             if pattern in (UNIX, UNIX_ADDRESS)
             else pl.coalesce(pl.col("proto").str.to_lowercase(), "section")
         )
-        found.append(
+        lists.append(
             fit.select(
                 "line_no",
                 "sample",
@@ -394,5 +396,5 @@ def _sockets(frame: pl.DataFrame, out: Tables, state: State) -> None:
                 comm=pl.col("comm"),
             )
         )
-    if found:
-        out.add("sockets", pl.concat(found).sort("line_no"))
+    if lists:
+        out.add("sockets", pl.concat(lists).sort("line_no"))

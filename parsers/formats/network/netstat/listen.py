@@ -1,4 +1,4 @@
-r"""Queues of listening sockets as netstat -L of FreeBSD and macOS prints them.
+r"""Queues of listening sockets of netstat -L on FreeBSD and macOS.
 
 Tool: netstat(1) of FreeBSD, macOS, DragonFly, -L, -La, -Lan. Capture: `netstat -Lan`.
 
@@ -9,8 +9,9 @@ Sample::
     tcp4  192/0/128      *.80
     unix  0/0/30         /var/run/devd.pipe
 
-Table: sockets, state LISTEN: recvq = connections that wait to be accepted, sendq = how many may (the backlog), as ss has them. Clock: none;
-wall-local under marks. Traps: macOS and old FreeBSD have no column of the protocol: it is TCP. Known gaps: incqlen (half open connections), paths.
+Table: sockets, state LISTEN: recvq = connections that wait to be accepted, sendq = their maximum number (the backlog), as in ss.
+Clock: none; wall-local under marks. Traps: macOS and old FreeBSD have no column of the protocol: it is TCP.
+Known gaps: incqlen (half open connections), paths.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the title or the heading, and three figures with strokes between them."""
+    """Claim by the title or the heading, and rows of three figures with slashes between them."""
     if "Listen" not in head.text and "qlen/incqlen" not in head.text:
         return None
     filled = [x for x in head.lines[:60] if x.strip()]
@@ -57,14 +58,14 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the sample, which each title begins."""
+    """Read a run of blocks; `state` keeps the sample; each title begins a new one."""
     line = pl.col("line")
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         frame = frame.with_columns(sample=grid.counted(line.str.contains(TITLE), state))
         grid.carry(frame, state)
-        said = line.str.contains(TITLE) | line.str.contains(HEAD) | line.str.contains(GONE)
-        out.read(frame.filter(said)["line_no"])
+        headings = line.str.contains(TITLE) | line.str.contains(HEAD) | line.str.contains(GONE)
+        out.read(frame.filter(headings)["line_no"])
         names = ["proto", "waiting", "half", "most", "local"]
         rows = frame.with_columns(line.str.extract_groups(ROW).struct.rename_fields(names).alias("g")).unnest("g")
         rows = rows.filter(pl.col("local").is_not_null())

@@ -1,4 +1,4 @@
-"""What netstat says in other languages: the line above a list of sockets, and states."""
+"""Words of netstat in other languages: the line above a list of sockets, and the states."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ ABOVE = (
     r"^[ \t]*(?:Active (?:Internet|Connections)|Aktive (?:Internet|Verbindungen)|Connexions (?:Internet )?actives|Conexiones (?:Internet )?activas"
     r"|Conexões (?:Internet )?[Aa]tivas|Connessioni (?:Internet )?attive|Активные (?:соединения|подключения)|激活Internet|活动连接|稼働中の|TCP: IPv4)"
 )
-"""Begins a list: English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese; Solaris's heading."""
+"""Line that begins a list: English, German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese; the heading of Solaris."""
 
 STATES = {
     **dict.fromkeys(("VERBUNDEN", "HERGESTELLT", "ESTABLECIDO", "ESTABELECIDA", "ESTABELECIDO"), "ESTABLISHED"),
@@ -14,4 +14,4 @@ STATES = {
     "WARTEND": "TIME_WAIT",
     "SCHLIESSEN_WARTEN": "CLOSE_WAIT",
 }
-"""Translated states, as all others print them."""
+"""Translated state: the English one."""

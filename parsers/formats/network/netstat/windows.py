@@ -1,4 +1,4 @@
-r"""Counters of protocols as netstat -s of Windows prints them.
+r"""Protocol counters of netstat -s on Windows.
 
 Tool: netstat of Windows, -s, -s -p tcp. Capture: `netstat -s`.
 
@@ -12,9 +12,9 @@ Samples::
     TCP Statistics for IPv4
       Segments Retransmitted              = 34858
 
-Table: counters (grp = protocol: ip ip6 icmp icmp6 tcp udp; item = IPv4 or IPv6 of tcp and udp; name as printed, behind
-`Received` and `Sent` where the tool prints both). Clock: none; wall-local under marks. Traps: since boot; the number of connections is
-a level. Known gaps: Windows in other languages, -e.
+Table: counters (grp = protocol: ip ip6 icmp icmp6 tcp udp; item = IPv4 or IPv6 of tcp and udp; name as printed, after
+`Received` and `Sent` where the tool prints both). Clock: none; wall-local under marks. Traps: counters are since boot; the number of
+connections is a level. Known gaps: Windows in other languages, -e.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the heading of a protocol with its counters below."""
+    """Claim by the heading of a protocol with its counters below."""
     if " Statistics" not in head.text:
         return None
     filled = [x for x in head.lines[:200] if x.strip()]
@@ -59,7 +59,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the protocol and the last values."""
+    """Read a run of blocks; `state` keeps the protocol and the last values."""
     line = pl.col("line")
     protocol = pl.coalesce(
         line.str.extract(HEAD, 1).str.to_lowercase() + line.str.extract(HEAD, 2).replace("4", ""),

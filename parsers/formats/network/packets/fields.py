@@ -1,4 +1,4 @@
-r"""Packets as a table of named fields: tshark -T fields with its header.
+r"""Packets as a table of named fields: tshark -T fields with a header.
 
 Tool: tshark(1) -T fields -E header=y, separated by tabs (its default), commas, semicolons or bars, maybe quoted. Capture:
 `tshark -r FILE -T fields -E header=y -e frame.time_epoch -e ip.src -e tcp.srcport -e ip.dst -e tcp.dstport -e tcp.flags -e tcp.seq -e tcp.ack -e tcp.len`.
@@ -8,11 +8,11 @@ Sample::
     frame.number	frame.time_relative	ip.src	tcp.srcport	ip.dst	tcp.dstport	tcp.len
     9	0.605188000	10.0.0.1	5900	10.0.0.2	57847	5
 
-Tables: packets (a row a line), tcp_flows where addresses, ports and flags were asked for. Clock: wall-utc (frame.time_epoch), wall-local
-(frame.time), trace-relative (frame.time_relative), else none. Traps: of a field that occurs twice in a packet (tunnels, what an ICMP
-error quotes) the first is taken; sequence numbers are relative unless `tcp.seq_raw` was asked for; empty cells at the end of a line
-are lost with its blanks, so a short line is whole unless it is the last one, which may be cut. Known gaps: without the header nobody
-knows what the columns are; frame.time_delta, _ws.col.Time; all fields that the table has no column for.
+Tables: packets (a row for each line), tcp_flows where addresses, ports and flags were selected. Clock: wall-utc (frame.time_epoch),
+wall-local (frame.time), trace-relative (frame.time_relative), else none. Traps: if a field occurs twice in a packet (tunnels, the packet
+that an ICMP error quotes), the first is read; sequence numbers are relative unless `tcp.seq_raw` was selected; empty cells at the end of
+a line are lost with its blanks, so a short line is complete unless it is the last one, which may be cut. Known gaps: output without the
+header, whose columns are unknown; frame.time_delta, _ws.col.Time; all fields that the table has no column for.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _FIELDS = {
     "asked": ("dns.qry.name",),
     "info": ("_ws.col.info",),
 }
-"""Of each value: the fields that give it, the first filled one counts."""
+"""Fields that contain each value; the first one that is not empty counts."""
 
 KNOWN = frozenset(x for names in _FIELDS.values() for x in names)
 _LETTERS = {"F": "F", "S": "S", "R": "R", "P": "P", ".": "A", "U": "U"}
@@ -75,7 +75,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By a line of names of fields, of which the table knows two, and a row below as wide."""
+    """Claim by a header with at least two known field names, and a row below with as many columns."""
     if "." not in head.text[:4096]:
         return None
     for number, line in enumerate(head.lines[:20]):
@@ -99,7 +99,7 @@ def _names(line: str, sign: str) -> list[str]:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the header, a short line that may be the last, the clock and the connections."""
+    """Read a run of blocks; `state` keeps the header, a short line that may be the last, the clock and the connections."""
     state["tool"] = state["variant"]
     capture = Capture(source, out, state)
     line = pl.col("line")
@@ -114,11 +114,11 @@ def parse(source: Source, out: Tables, state: State) -> State:
             state["head"] = frame["head"][-1]
         below = frame.filter((line != pl.col("head")).fill_null(value=False))
         parts = below.partition_by("head", maintain_order=True)
-        found = [_rows(part, str(part["head"][0])) for part in parts]
+        packets = [_rows(part, str(part["head"][0])) for part in parts]
         if parts and _short(last := below.row(-1, named=True)) and last["line_no"] == frame["line_no"][-1]:
             state["held"] = [last["line_no"], last["line"]]
-            found[-1] = found[-1].filter(pl.col("line_no") < last["line_no"])
-        rows = pl.concat(found) if found else pl.DataFrame()
+            packets[-1] = packets[-1].filter(pl.col("line_no") < last["line_no"])
+        rows = pl.concat(packets) if packets else pl.DataFrame()
         if len(rows):
             capture.add(rows, line_span(rows))
     if "held" in state and not source.last:
@@ -132,7 +132,7 @@ def _short(row: dict[str, str]) -> bool:
 
 
 def _rows(part: pl.DataFrame, head: str) -> pl.DataFrame:
-    """Take the columns of the lines below a header, by its names."""
+    """Return packets for the lines below a header; its names decide the columns."""
     sign = _separator(head)
     names = _names(head, sign)
     cells = pl.col("line").str.split(sign)
@@ -140,7 +140,7 @@ def _rows(part: pl.DataFrame, head: str) -> pl.DataFrame:
     if sign == "\t":
         wide |= cells.list.len().is_between(2, len(names))
     fit = part.filter(wide).with_columns(cells=cells)
-    # Of a field that occurs more than once the first; a comma is what stands between them unless it parts the columns.
+    # Read the first value of a field that occurs more than once; a comma separates them unless it separates the columns.
     cell = {
         name: pl.col("cells").list.get(at, null_on_oob=True).str.strip_chars('"').str.extract(r"^([^,]+)" if name != "_ws.col.info" else "^(.+)$")
         for at, name in reversed(list(enumerate(names)))
@@ -154,13 +154,13 @@ def _rows(part: pl.DataFrame, head: str) -> pl.DataFrame:
     bits = pl.col("bits").str.strip_prefix("0x").str.to_integer(base=16, strict=False)
     letters = [pl.when(bits & bit != 0).then(pl.lit(letter)).otherwise(pl.lit("")) for letter, bit in _BITS.items()]
     layers = ":" + pl.col("layers") + ":"
-    said = pl.concat_str(layers.fill_null(""), (":" + pl.col("layer").str.to_lowercase() + ":").fill_null(""))
+    protocols = pl.concat_str(layers.fill_null(""), (":" + pl.col("layer").str.to_lowercase() + ":").fill_null(""))
     proto = (
         pl.when(pl.col("tcp_from").is_not_null()).then(pl.lit("tcp"))
         .when(pl.col("udp_from").is_not_null()).then(pl.lit("udp"))
         .otherwise(pl.coalesce(
             pl.col("number").replace_strict(_NUMBERS, default=None, return_dtype=pl.String),
-            said.str.extract(":(tcp|udp|icmpv6|icmp|arp|sctp):").replace("icmpv6", "icmp6"),
+            protocols.str.extract(":(tcp|udp|icmpv6|icmp|arp|sctp):").replace("icmpv6", "icmp6"),
             pl.when(pl.col("src").is_not_null()).then(pl.lit("ip")),
         ))
     )  # fmt: skip

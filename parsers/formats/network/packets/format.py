@@ -1,8 +1,9 @@
 r"""Packets: tcpdump, snoop and tshark as text, and captures (pcap, pcapng, snoop files).
 
-Tools: tcpdump 3 and 4 (-n, -e, -v, -q, -S, -t to -ttttt, -i any, -x bytes are passed over), Solaris snoop(1M) summaries
+Tools: tcpdump 3 and 4 (-n, -e, -v, -q, -S, -t to -ttttt, -i any; the bytes of -x are skipped), Solaris snoop(1M) summaries
 (-r, -ta, -td, -tr, -i FILE), tshark's usual columns (-t r, -t d, -t a, -t ad, -t e), Wireshark's packet list.
-Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE port 1521`. A capture is read by its transcript (`parsers/text/pcap.py`): line n is packet n.
+Capture: `tcpdump -nn -s 200 -w FILE port 1521`, `snoop -o FILE port 1521`. A capture file is first converted to a transcript
+(`parsers/text/pcap.py`): line n is packet n.
 
 Samples::
 
@@ -12,16 +13,16 @@ Samples::
       3   0.00042     client -> db1          TCP D=1521 S=40000 Ack=457 Seq=124 Len=240 Win=64240
         3   0.000420     10.1.1.1 → 10.1.1.2     TCP 74 40000 → 1521 [SYN] Seq=0 Win=64240 Len=0 MSS=1460
 
-Tables: packets (one row each), tcp_flows (one row a connection, `parsers/formats/network/packets/tcp_flows.py`; it is complete at the end of the
-part). Clock: wall-utc (captures, `tcpdump -tt`), wall-local (other stamps; without a date if none is printed),
+Tables: packets (one row each), tcp_flows (one row for each connection, `parsers/formats/network/packets/tcp_flows.py`; complete only at
+the end of the part). Clock: wall-utc (captures, `tcpdump -tt`), wall-local (other stamps; without a date if none is printed),
 trace-relative (snoop -tr and -td, tshark, tcpdump -ttt); `t_local` counts from midnight of the first stamp's day, so that
-nanoseconds survive. A stamp is when the packet passed the capture, on either host or between.
+nanoseconds are not lost. A stamp is the time when the packet passed the point of capture, on either host or between them.
 Traps: a first stamp of zero means "since the first packet" or "since the packet before": the command or the first twenty
-stamps tell, and it is noted. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
-that drops packets says so only in its last lines: that is noted, for gaps then look like retransmission.
-Under -v an ICMP error quotes a packet: its two lines are no packet. Packets within a tunnel (VXLAN, OTV) are rows without a time.
-Of snoop -V the line of the transport is the packet; those of the other layers belong to it. Known gaps: `<host>` written over an address by hand;
-lines of tshark that name a protocol above TCP have no ports.
+stamps decide, with a note. Sequence numbers may be relative (tcpdump without -S, tshark). `flags` are tcpdump's: `.` is ACK. A capture
+that dropped packets reports it only in its last lines: a note repeats it, because such gaps look like loss.
+Under -v an ICMP error quotes a packet: its two lines are not a packet. Packets within a tunnel (VXLAN, OTV) are rows without a time.
+In snoop -V the line of the transport is the packet; the lines of the other layers belong to it. Known gaps: addresses that a person
+replaced by `<host>`; lines of tshark that name a protocol above TCP have no ports.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _BEGINS = (
     rf"{DETAIL}|^[ \t]*(?:[0-9]+[ \t]+)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}} )?(?:[0-9]{{1,2}}:[0-9]{{2}}:[0-9]{{2}}\.[0-9]+|[0-9]+\.[0-9]{{4,9}}) "
     r"|^(?:\t| {3,})|^(?:# |[A-Z]+: )|^[0-9]+ packets|^(?:IP6? |ARP|tcpdump|snoop|tshark|Frame )"
 )
-"""How lines begin, whole or broken: with a stamp, a blank, a word of the tool."""
+"""Beginnings of lines, by which lines broken in two are joined: a stamp, a blank, a word of the tool."""
 
 FORMATS = (
     Format(
@@ -112,7 +113,7 @@ LOST = r"^([0-9]+) packets? dropped by (?:kernel|interface)"
 
 
 def _packets(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Give the lines of snoop that are a packet each; under -V the other layers' lines belong to them."""
+    """Return the lines of snoop that stand for a packet; under -V the lines of the other layers count as read only."""
     line = pl.col("line")
     state["layers"] = state.get("layers") or bool(frame["line"].str.contains(LAYERS_END).any())
     if not state["layers"]:
@@ -123,7 +124,10 @@ def _packets(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _tool(lines: list[str]) -> tuple[str | None, int, int]:
-    """Tell which tool wrote the lines: how many fit it, of how many that are neither blank nor its own remarks."""
+    """Return the tool that printed the lines (None if unknown), the number of lines that fit it, and the number of lines in all.
+
+    Blank lines and the tools' remarks are not counted.
+    """
     filled = [x for x in lines[:200] if x and not re.search(DETAIL, x)]
     counts = {tool: sum(1 for x in filled if re.match(shape, x)) for tool, shape in _SHAPES.items()}
     best = max(counts, key=lambda tool: counts[tool])
@@ -131,7 +135,7 @@ def _tool(lines: list[str]) -> tuple[str | None, int, int]:
 
 
 def claim(head: Head) -> Claim | None:
-    """By lines that name two addresses and an arrow in the tool's own order."""
+    """Claim by lines with two addresses and an arrow in the order of one tool."""
     text = "\n".join([x for x in head.lines[:40] if x][:20])
     if " > " not in text and " -> " not in text and " → " not in text and "who-has" not in text:
         return None
@@ -158,7 +162,7 @@ def claim(head: Head) -> Claim | None:
         ": tcp ",
         "Syn ",
     )
-    # What snoop names a call or an answer of: NFS C GETATTR, RPC R, TELNET C.
+    # snoop names the protocol of a call (C) or an answer (R): NFS C GETATTR, RPC R, TELNET C.
     called = tool == "snoop" and re.search(r" -> [^ ]+ +[A-Z][A-Z0-9_]{2,8} [CR] ", text)
     if not called and not any(word in text for word in kinds):
         return None
@@ -168,7 +172,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the tool, the day, the last stamp and the connections."""
+    """Read a run of blocks; `state` keeps the tool, the day, the last stamp and the connections."""
     capture = Capture(source, out, state)
     for lines in source.frames(PASTE):
         whole = rejoin(lines, source, out, _BEGINS)
@@ -186,7 +190,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _remarks(frame: pl.DataFrame, out: Tables, variant: str) -> None:
-    """Count the tool's own words as read; packets it lost and a capture that broke off are noted."""
+    """Count the tool's remarks as read; note lost packets and a damaged capture."""
     line = pl.col("line")
     if variant == "pcap":
         for number, text in frame.filter(line.str.starts_with(DAMAGED)).iter_rows():
@@ -200,7 +204,7 @@ def _remarks(frame: pl.DataFrame, out: Tables, variant: str) -> None:
 
 
 def _joined(frame: pl.DataFrame, rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Give the second lines of -v the stamp of their first line, which may stand at the end of the run before."""
+    """Add to the second lines of -v the stamp of their first line, which may stand at the end of the previous run."""
     firsts = frame.filter(pl.col("line").str.contains(TCPDUMP_FIRST))
     out.read(firsts["line_no"])
     quoted = frame.filter(pl.col("line").str.contains(TCPDUMP_QUOTED))["line_no"]

@@ -1,8 +1,8 @@
-r"""Lines of tcpdump, snoop, tshark and of our own transcripts, as one set of columns.
+r"""Convert lines of tcpdump, snoop, tshark and of our transcripts of captures to one set of columns.
 
-Each reader takes a frame (line_no, line) and gives the lines it understands with: line_no, date (text or NULL), clock
-(text `HH:MM:SS.ffffff`), epoch and relative (text, seconds), proto, src, sport, dst, dport, flags (as tcpdump writes
-them now: `S.`), seq, ack, len, win, vlan, payload. What a tool does not print is NULL.
+Each reader takes a data frame (line_no, line) and returns the lines it understands with: line_no, date (text or NULL), clock
+(text `HH:MM:SS.ffffff`), epoch and relative (text, seconds), proto, src, sport, dst, dport, flags (as present versions of tcpdump
+print them: `S.`), seq, ack, len, win, vlan, payload. Values that a tool does not print are NULL.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from parsers.columns.services import SERVICES
 
 _FRAME = (
     r"(?:(?:[0-9a-f:]{11,17} (?:\([^)]*\) )?> (?:[0-9a-f:]{11,17}|Broadcast)(?: \([^)]*\))?, (?:ethertype )?"
-    # What -i any prints for it: the sender's alone.
+    # With -i any tcpdump prints only the sender's address.
     r"|(?:(?:In|Out|B|M|P) +)?(?:ifindex [0-9]+ )?[0-9a-f:]{17} (?:\([^)]*\) )?ethertype )"
     r"[^,]{1,40}, length [0-9]+: (?:vlan ([0-9]+), p [0-9]+, (?:DEI, )?(?:ethertype )?[^,]{1,40}, )?)"
 )
 _ETHER = f"{_FRAME}?"
-# -ttt and -ttttt: a blank in front.
+# -ttt and -ttttt print a blank in front.
 _STAMP = (
     r"(?: ?(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{1,9}) |([0-9]{9,10}\.[0-9]{1,9}) )?"
     r"(?:[a-z][0-9A-Za-z.:@_-]* +(?:In|Out|B|M|P|\?) +)?"
-    # -e -i pflog0: what the packet filter decided.
+    # -e -i pflog0 prints the decision of the packet filter.
     r"(?:rule [0-9a-z._/-]{1,40}\([a-z-]{1,20}\):? (?:\[[^\]]*\] )?[a-z]{1,8} (?:in|out) on [0-9a-z._]{1,20}: )?"
 )
 _PAIR = r"([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*) > ([0-9A-Za-z][0-9A-Za-z.:%_-]*|::[0-9a-z.:]*): "
 TCPDUMP = r"^" + _STAMP + _ETHER + r"(?:IP6? )?(?:\([^>]*\) )?" + _PAIR
 TCPDUMP_SECOND = r"^[ \t]{2,}" + _PAIR
-"""The second line of a packet under -v; the first one is TCPDUMP_FIRST."""
+"""Second line of a packet under -v; the first line is TCPDUMP_FIRST."""
 
 TCPDUMP_FIRST = r"^" + _STAMP + _ETHER + r"(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
 TCPDUMP_QUOTED = r"^\t(?:IP6? )?\((?:tos|class|flowlabel|hlim)[^>]*\)$"
-"""The head of the packet that an ICMP error quotes, under -v: the line below it is no packet of its own."""
+"""Head of the packet that an ICMP error quotes, under -v: the line below it is not a separate packet."""
 _ARP_OVER = r"(?:\([^>]*\), |Ethernet \(len 6\), IPv4 \(len 4\), )?"
 TCPDUMP_ARP = (
     r"^"
@@ -47,7 +47,7 @@ TCPDUMP_ARP = (
     + r"(?:Request|Reply) )"
     r"(who-has|[0-9A-Za-z.:_-]+)(.*)$"
 )
-"""Under -e the frame has said ARP already."""
+"""A line of ARP; under -e the Ethernet header names ARP already."""
 
 TCPDUMP_TCP = (
     r"Flags \[([A-Z.none]*)\](?:, cksum [^,]*)?(?:, seq ([0-9]+)(?::([0-9]+))?)?(?:, ack ([0-9]+))?(?:, win ([0-9]+))?"
@@ -67,7 +67,7 @@ COLUMNS_OF_WIRESHARK = (
     r"^ *[0-9]+ +(?:(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]+)|([0-9]{10}\.[0-9]{6,9})|([0-9]{1,9}\.[0-9]{6,9})) +"
     r"([0-9A-Za-z_-]*[.:][0-9A-Za-z.:_-]*) +([0-9A-Za-z:][0-9A-Za-z.:_-]*) +([A-Z][A-Za-z0-9_.-]*) +(?:([0-9]+) +)?[0-9A-Za-z\[]"
 )
-"""The packet list as Wireshark copies and exports it: columns, no arrow between the addresses; the length may be missing."""
+"""A row of Wireshark's packet list, copied or exported: columns, no arrow between the addresses; the length may be missing."""
 
 TSHARK_TCP = r" ([0-9A-Za-z_-]+) +(?:→|->|>) +([0-9A-Za-z_-]+) +\[([A-Z, ]+)\]"
 TRANSCRIPT = (
@@ -98,22 +98,22 @@ NONE = pl.lit(None, pl.String)
 
 
 def complete(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put all columns in order, numbers as numbers."""
+    """Add missing columns as NULL, put all in the order of COLUMNS, and convert numbers."""
     missing = [NONE.alias(c) for c in COLUMNS if c not in frame.columns]
     numbers = ("sport", "dport", "seq", "ack", "len", "win", "vlan")
     return frame.with_columns(missing).select(COLUMNS).with_columns(pl.col(*numbers).cast(pl.Int64, strict=False))
 
 
 def _groups(frame: pl.DataFrame, pattern: str, names: str) -> pl.DataFrame:
-    """Keep the lines that fit and take their groups as columns."""
-    fit = frame.filter(pl.col("line").str.contains(pattern))
-    return fit.with_columns(
+    """Return the lines that fit a pattern, with its groups as columns."""
+    fitting = frame.filter(pl.col("line").str.contains(pattern))
+    return fitting.with_columns(
         pl.col("line").str.extract_groups(pattern).struct.rename_fields(names.split()).alias("g")
     ).unnest("g")
 
 
 def transcript(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lines of `parsers/text/pcap.py`."""
+    """Read lines of a transcript of a capture, which `parsers/text/pcap.py` prints."""
     rows = _groups(frame, TRANSCRIPT, "date clock proto src sport dst dport flags")
     line = pl.col("line")
     head = line.str.extract(r"^([^|]*)")
@@ -123,7 +123,7 @@ def transcript(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
-    """One-line packets, ARP, and second lines of -v (whose stamp is NULL here)."""
+    """Read packets on one line, ARP, and second lines of -v (whose stamp is NULL here)."""
     one = _groups(frame, TCPDUMP, "date clock epoch vlan from to")
     two = _groups(frame.filter(~pl.col("line").str.contains(TCPDUMP)), TCPDUMP_SECOND, "from to")
     rows = pl.concat([one, two], how="diagonal").with_columns(pl.col("line").alias("rest"))
@@ -191,7 +191,7 @@ def tcpdump(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _port(address: pl.Expr) -> pl.Expr:
-    """Give the last word of `10.0.0.1.1521`, `fe80::1.53`, `db1.example.ncube-lm` as a port number; an address alone has none."""
+    """Return the port number at the end of `10.0.0.1.1521`, `fe80::1.53`, `db1.example.ncube-lm`; NULL for an address alone."""
     last = address.str.extract(r"\.([0-9A-Za-z_-]+)$")
     bare = address.str.contains(r"^[0-9]{1,3}(?:\.[0-9]{1,3}){3}$")
     number = last.str.extract(r"^([0-9]{1,5})$").cast(pl.Int64, strict=False)
@@ -200,14 +200,14 @@ def _port(address: pl.Expr) -> pl.Expr:
 
 
 LAYERS_END = r"^_{8,}$"
-"""A rule between the packets of snoop -V, which prints a line for each layer of a packet."""
+"""Rule between the packets of snoop -V, which prints a line for each layer of a packet."""
 _ONE_LAYER = r"^ICMP(?:v6)?$|^(?:TCP|UDP|R?ARP)$"
 
 
 def one_layer(frame: pl.DataFrame) -> pl.Expr:
-    """Tell the lines of snoop -V that stand for a packet; its other lines repeat the packet layer by layer.
+    """Return whether a line of snoop -V stands for its packet; the other lines repeat the packet layer by layer.
 
-    That is the transport, and what is carried without one: a fragment, a frame of another type. Judged by the line alone.
+    Such a line is that of the transport, of a fragment, or of an Ethernet type that carries no IP. Only the line itself decides.
     """
     line = pl.col("line")
     layer = line.str.extract(SNOOP, 6)
@@ -217,13 +217,13 @@ def one_layer(frame: pl.DataFrame) -> pl.Expr:
 
 
 def snoop(frame: pl.DataFrame) -> pl.DataFrame:
-    """Summary lines of snoop, with or without number and time."""
+    """Read summary lines of snoop, with or without number and time."""
     rows = _groups(frame, SNOOP, "clock relative src dst vlan layer")
     line = pl.col("line")
     tcp = pl.col("layer") == "TCP"
     flags = spelled({"F": r" Fin", "S": r" Syn", "R": r" Rst", "P": r" Push", ".": r" Ack=", "U": r" Urg"}, line)
     number = {
-        # A port or a number ends where its digits do: `S=10.1.1.1` is an address.
+        # After the digits of a port or number no dot may follow: `S=10.1.1.1` is an address.
         k: line.str.extract(rf" {v}=([0-9]+)(?:[ ,]|$)")
         for k, v in {"sport": "S", "dport": "D", "seq": "Seq", "ack": "Ack", "win": "Win"}.items()
     }
@@ -231,7 +231,7 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
         **number,
         flags=pl.when(tcp).then(flags),
         proto=pl.col("layer").replace({"ICMPv6": "icmp6", "DNS": "udp"}).str.to_lowercase(),
-        # Of UDP snoop prints the length in its header, which has eight bytes itself.
+        # For UDP snoop prints the length from the header, which includes the header's eight bytes.
         len=_less(line.str.extract(r" (?i:len)=([0-9]+)"), pl.when(pl.col("layer") == "UDP").then(8).otherwise(0)),
         payload=pl.when(~tcp & (pl.col("layer") != "UDP")).then(
             line.str.extract(r" -> [^ ]+ +(?:VLAN#[0-9]+: )?([^?]{1,80})")
@@ -241,13 +241,13 @@ def snoop(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _less(number: pl.Expr, by: pl.Expr) -> pl.Expr:
-    """Take off a head's length; what is shorter than its head has no length."""
+    """Subtract the length of a header; return NULL if the packet is shorter than its header."""
     rest = number.cast(pl.Int64, strict=False) - by
     return pl.when(rest >= 0).then(rest)
 
 
 def tshark(frame: pl.DataFrame) -> pl.DataFrame:
-    """Summary lines of tshark with its usual columns; sequence numbers are relative unless told otherwise."""
+    """Read summary lines of tshark with its usual columns; sequence numbers are relative unless an option made them absolute."""
     line = pl.col("line")
     names = "date clock epoch relative src dst layer size"
     bare = _groups(frame.filter(~line.str.contains(TSHARK)), COLUMNS_OF_WIRESHARK, names)
@@ -259,7 +259,7 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
         pl.col(n).replace(SERVICES).cast(pl.Int64, strict=False).cast(pl.String).alias(n) for n in ("sport", "dport")
     )
     rows = rows.with_columns(named)
-    # On TCP that carries something known (TNS, HTTP, TLS) the line names that, and neither ports nor numbers.
+    # If TCP carries a protocol that tshark knows (TNS, HTTP, TLS), the line names that one and has no ports or numbers.
     tcp = pl.col("words").is_not_null()
     words = pl.col("words")
     flags = spelled({"F": "FIN", "S": "SYN", "R": "RST", "P": "PSH", ".": "ACK", "U": "URG"}, words)
@@ -289,7 +289,7 @@ def tshark(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def spelled(words: dict[str, str], text: pl.Expr) -> pl.Expr:
-    """Write flags as letters in the order of the given words."""
+    """Return flags as letters, in the order of `words`."""
     letters = [
         pl.when(text.str.contains(word, literal=True)).then(pl.lit(letter)).otherwise(pl.lit(""))
         for letter, word in words.items()

@@ -1,4 +1,4 @@
-"""Packets as rows: what clock their stamps are of, and the two tables that packets and their connections fill."""
+"""Turn packets into rows: decide the clock of their stamps, and fill the tables of packets and of TCP connections."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from parsers.tables.rows import Domain, State, Tables
 from parsers.text.source import Source
 
 PROOF = 20
-"""So many stamps that never fall are a running clock."""
+"""Minimum number of stamps that never fall by which they are recognised as a running clock."""
 
 FULL = ("snoop_v", "tshark_V", "tshark_fields", "ipreport")
-"""What prints packets layer by layer (`state["tool"]`)."""
+"""Tools (`state["tool"]`) that print packets layer by layer."""
 
 COLUMNS = (
     "line_no",
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 class Capture:
-    """Packets of one run, and the connections in them; what goes on is carried in the state."""
+    """Packets of one run and their connections; the state carries what continues in the next run."""
 
     def __init__(self, source: Source, out: Tables, state: State) -> None:
         self._source, self._out, self._state = source, out, state
@@ -46,7 +46,7 @@ class Capture:
         self._first = self._last = source.first_line
 
     def add(self, rows: pl.DataFrame, lines: tuple[int, int], span: Literal["all", "ends"] = "all") -> None:
-        """Add packets (COLUMNS of `packet_lines`, `line_end`) found in these lines, in their order."""
+        """Add the packets of these lines, in their order, with COLUMNS of `packets/lines.py` and `line_end`."""
         rows = timed(rows, self._source, self._out, self._state)
         self._out.add("packets", rows.select(COLUMNS), span=span)
         segments = rows.filter(
@@ -63,7 +63,7 @@ class Capture:
             self._out.domain(Domain(1, kind, base, zone, begin, end, [lines]))
 
     def close(self) -> None:
-        """Give the connections that ended, all at the end of the part."""
+        """Write the connections that ended; at the end of the part, all of them."""
         done, unopened, answered = self._flows.take(self._source.last)
         self._out.add("tcp_flows", done, span="ends")
         for line_no in answered:
@@ -76,7 +76,7 @@ class Capture:
 
 
 def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Turn stamps into `t_local`; the first row that has one decides what kind of clock the part has."""
+    """Convert stamps to `t_local`; the first row with a stamp decides the kind of clock of the part."""
     if "clock_kind" not in state:
         stamped = rows.filter(pl.any_horizontal(pl.col("clock", "epoch", "relative").is_not_null()))
         if stamped.is_empty():
@@ -98,13 +98,13 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
     if filled.is_empty():
         return rows.with_columns(t_local=pl.lit(None, pl.Float64))
     if kind.endswith("delta"):
-        # Whole nanoseconds: sums must not depend on where a run began.
+        # Add whole nanoseconds, so that sums do not depend on where a run began.
         total = (
             ((pl.col("t").fill_null(0.0) * 1e9).round().cast(pl.Int64, strict=False).cum_sum() + state.get("ns", 0))
             / 1e9
         ).round(9)
     elif kind == "clock":
-        # A fall of more than twelve hours is midnight; a smaller one is a clock that was set, or packets out of order.
+        # A fall of more than twelve hours is midnight; a smaller one means that the clock was set, or packets are out of order.
         before = pl.col("t").forward_fill().shift().fill_null(state.get("t", filled[0]))
         step = pl.col("t") - before
         total = pl.col("t") + 86400.0 * ((step < -43200).cum_sum() + state.get("days", 0))
@@ -124,7 +124,7 @@ def timed(rows: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.D
 
 
 def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> None:
-    """Decide the clock by the first stamps."""
+    """Decide the clock by the first stamps and store it in the state."""
     row = stamped.row(0, named=True)
     if row["epoch"] is not None:
         day = int(float(row["epoch"]) // 86400)
@@ -132,18 +132,18 @@ def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         return
     if row["date"] is not None and row["clock"] is not None:
         day = (date.fromisoformat(row["date"]) - date(1970, 1, 1)).days
-        own = state["tool"] == "transcript"
-        zone = "UTC" if own else source.hints.tz
+        transcript = state["tool"] == "transcript"
+        zone = "UTC" if transcript else source.hints.tz
         state |= {
             "stamps": "dated",
-            "clock_kind": "wall-utc" if own else "wall-local",
+            "clock_kind": "wall-utc" if transcript else "wall-local",
             "zone": zone,
             "day": day,
             "base": _midnight(day),
         }
         return
     column = "relative" if row["relative"] is not None else "clock"
-    # Tools that print packets in full print the time of day, or say what else it is.
+    # Tools that print packets in full print the time of day, or name another meaning of the stamp.
     full = state["tool"] in FULL
     if column == "relative" or not (full or row[column].strip("0:.")):
         since = full or _since_first(stamped[column].drop_nulls(), column, state["tool"], source.hints.command)
@@ -156,16 +156,17 @@ def _begin(stamped: pl.DataFrame, source: Source, out: Tables, state: State) -> 
 
 
 def _since_first(stamps: pl.Series, column: str, tool: str, command: str | None) -> bool:
-    """Tell stamps since the first packet from stamps since the packet before.
+    """Decide whether stamps count since the first packet (True) or since the packet before (False).
 
-    The command says it; else twenty stamps that never fall are a running clock, and a fall is none; of fewer the tool's
-    default is taken (snoop and tcpdump -ttt: since the packet before; tshark: since the first).
+    The option -t of the command decides. Without it, twenty stamps that never fall count since the first packet, and a fall
+    means the other. With fewer stamps the tool's default applies (snoop and tcpdump -ttt: since the packet before; tshark:
+    since the first).
     """
-    if command is not None and (said := re.search(r" -t *(r|d|tttt|tt)\b", command)):
-        return said[1] in ("r", "tttt")
+    if command is not None and (option := re.search(r" -t *(r|d|tttt|tt)\b", command)):
+        return option[1] in ("r", "tttt")
     if len(stamps) < PROOF:
         return tool == "tshark"
-    # Clock texts are as wide as each other, so they sort as times do.
+    # Texts of clock times have equal width, so they sort in the order of time.
     values = stamps[:PROOF].cast(pl.Float64) if column == "relative" else stamps[:PROOF].rank("dense").cast(pl.Float64)
     return not (values.diff() < 0).any()
 

@@ -1,15 +1,15 @@
-"""Connections in a list of packets: handshake, segments sent again, closed windows, time to the first byte.
+"""Measure TCP connections in a list of packets: handshake, retransmitted segments, closed windows, time to the first byte.
 
-A connection is a state machine, so packets of TCP go through it one by one, in the order of the capture; everything
-else about packets is done on columns. What is kept is a few numbers a connection.
+A connection is a state machine, so its packets are read one by one, in the order of the capture; everything else about
+packets works on columns. The state has a few numbers for each connection.
 
-Definitions. `handshake_rtt_s`: last SYN before the SYN/ACK to the ACK of it, which is one round trip wherever the
-capture was made. `retransmits`: segments with payload (or SYN/ACK) that begin before the highest byte seen from that
-side, and later than one handshake (3 ms where it was not seen) behind it: a segment that comes sooner was overtaken, or
-was captured twice. One byte just before that border is a keep-alive probe. `zero_window_s`: from a packet that
-closes the window to the next packet of the same side. `request_to_first_byte_s`: last new byte that the opener sent
-before the first answer, to that answer; NULL where the other side speaks first. `capture_side`: which half of the handshake
-is the short one.
+Definitions. `handshake_rtt_s`: from the last SYN before the SYN/ACK to the ACK of the SYN/ACK, which is one round trip
+wherever the capture was made. `retransmits`: segments with payload (or SYN/ACK) that begin before the highest byte seen from
+that side, and come at least one handshake (3 ms where it was not seen) after that byte: a segment that comes sooner was
+overtaken, or was captured twice. One byte just before the highest byte is a keep-alive probe. `zero_window_s`: from a packet
+that closes the window to the next packet of the same side. `request_to_first_byte_s`: from the last new byte that the opener
+sent before the first answer to that answer; NULL where the other side sends first. `capture_side`: decided by which half of the
+handshake is the short one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from typing import Any
 import polars as pl
 
 OPEN_CAP = 20_000
-"""More connections than this are not carried from one run to the next: closed ones, then the oldest, are given early."""
+"""Maximum number of connections carried to the next run; above it closed ones, then the oldest, are written early."""
 
 OVERTAKEN_S = 0.003
+"""Maximum delay in seconds of an overtaken segment where the handshake was not seen."""
+
 BEHIND = 1 << 26
-"""A sequence number further back than 64 MiB belongs to another numbering (relative after absolute), not to the past."""
+"""Maximum distance in bytes (64 MiB) of an earlier sequence number; a greater one is of another numbering (relative after absolute)."""
 
 PACKETS = ("line_no", "line_end", "t_local", "src", "sport", "dst", "dport", "flags", "seq", "len", "win")
-"""Columns that `Flows.add` reads; flags as tcpdump writes them (`S.`)."""
+"""Columns that `Flows.add` reads; flags as tcpdump prints them (`S.`)."""
 
 _SCHEMA = {
     "line_no": pl.Int64,
@@ -50,7 +52,7 @@ _SCHEMA = {
 
 @dataclass(slots=True)
 class Side:
-    """What one end has sent: the highest byte and its time, the last packet's time and window."""
+    """Sender state of one end: the highest byte sent and its time, the last packet's time and window."""
 
     end: int | None = None
     t_end: float | None = None
@@ -61,7 +63,7 @@ class Side:
 
 @dataclass(slots=True)
 class Flow:
-    """One connection; `ends` are the opener's and the other address with port, `opened` says that a SYN told so."""
+    """One connection; `ends` are address and port of the opener, then of the other side; `opened` is true if a SYN was seen."""
 
     ends: list[Any]
     first: int
@@ -91,7 +93,7 @@ class Flow:
         return _span(self.t_syn, self.t_ack)
 
     def row(self) -> tuple[Any, ...]:
-        """Give the row of `tcp_flows`; a window that is still closed counts to the last packet."""
+        """Return the row of `tcp_flows`; a window that is still closed counts until the last packet."""
         zero = self.zero + sum(_span(s.t_last, self.t_last) or 0.0 for s in self.sides if s.shut)
         (src, sport), (dst, dport) = self.ends
         timed = self.t_first is not None
@@ -115,17 +117,17 @@ class Flow:
 
 
 class Flows:
-    """The connections of a part. `state` is what `carried` gave at the end of the run before, or empty."""
+    """Connections of a part. `state` is the result of `carried` at the end of the previous run, or empty."""
 
     def __init__(self, state: dict[str, list[dict[str, Any]]]) -> None:
-        self.done = [_flow(told) for told in state.get("done", [])]
+        self.done = [_flow(saved) for saved in state.get("done", [])]
         self.open = {_key(*flow.ends[0], *flow.ends[1]): flow for flow in map(_flow, state.get("open", []))}
 
     def carried(self) -> dict[str, list[dict[str, Any]]]:
         return {"done": [asdict(f) for f in self.done], "open": [asdict(f) for f in self.open.values()]}
 
     def add(self, packets: pl.DataFrame) -> None:
-        """Take TCP packets with ports, in the order of the capture; columns PACKETS."""
+        """Add TCP packets with ports, in the order of the capture; columns PACKETS."""
         columns = [packets[name].to_list() for name in PACKETS]
         for number, end, t, src, sport, dst, dport, flags, seq, size, win in zip(*columns, strict=True):
             key = _key(src, sport, dst, dport)
@@ -154,8 +156,10 @@ class Flows:
                 _payload(flow, mine, seq, size, t)
 
     def take(self, last: bool) -> tuple[pl.DataFrame, int, list[int]]:
-        """Give the rows that will not change, by first line (all of them at the end), how many of them had no SYN, and the first
-        lines of those that begin with the answer to it.
+        """Return and forget the connections that will not change; with `last` all of them.
+
+        Returns their rows sorted by first line, the number of connections without a SYN, and the first lines of those that begin
+        with the answer to the SYN.
         """
         gone: list[Flow] = []
         if last:
@@ -173,8 +177,8 @@ class Flows:
         return pl.DataFrame(rows, schema=_SCHEMA, orient="row"), sum(not flow.opened for flow in gone), answered
 
 
-def _flow(told: dict[str, Any]) -> Flow:
-    return Flow(**(told | {"sides": [Side(**side) for side in told["sides"]]}))
+def _flow(saved: dict[str, Any]) -> Flow:
+    return Flow(**(saved | {"sides": [Side(**side) for side in saved["sides"]]}))
 
 
 def _key(src: str, sport: int, dst: str, dport: int) -> tuple[Any, ...]:
@@ -182,7 +186,7 @@ def _key(src: str, sport: int, dst: str, dport: int) -> tuple[Any, ...]:
 
 
 def _same_attempt(flow: Flow, seq: int | None) -> bool:
-    """A SYN belongs to the connection at hand if it repeats a SYN that was not yet acknowledged by the opener."""
+    """Decide whether a SYN belongs to this connection: it repeats its SYN, and the opener has not finished the handshake."""
     return (
         flow.syn is not None
         and flow.syn == seq
@@ -193,7 +197,7 @@ def _same_attempt(flow: Flow, seq: int | None) -> bool:
 
 
 def _ends(src: str, sport: int, dst: str, dport: int, syn: bool, ack: bool) -> list[Any]:
-    """Tell who opened: by the SYN; without one a low port is taken for the service, else the first sender opened."""
+    """Return the opener's end first. The SYN decides; without one a low port is the service, else the first sender opened."""
     service_sends = ack if syn else sport < dport and sport < 32768
     return [[dst, dport], [src, sport]] if service_sends else [[src, sport], [dst, dport]]
 
@@ -213,7 +217,7 @@ def _handshake(flow: Flow, ack: bool, seq: int | None, t: float | None) -> None:
 
 
 def _payload(flow: Flow, mine: int, seq: int | None, size: int, t: float | None) -> None:
-    """Follow the highest byte of a side; count what is sent again; time the first answer."""
+    """Track the highest byte of a side, count retransmitted segments, and time the first answer."""
     side = flow.sides[mine]
     fresh = True
     if seq is not None:
@@ -238,12 +242,12 @@ def _span(start: float | None, end: float | None) -> float | None:
 
 
 def _capture_side(out: float | None, back: float | None) -> str:
-    """Compare SYN -> SYN/ACK with SYN/ACK -> ACK: near the client the second is short, near the server the first."""
+    """Return where the capture was made: near the client SYN/ACK -> ACK is short, near the server SYN -> SYN/ACK."""
     if out is None or back is None:
         return "unknown"
     if back * 4 < out:
         return "client"
     if out * 4 < back:
         return "server"
-    # Halves that are both short may be two hosts in one rack, whose own work is as long as the wire.
+    # Where both halves are short, the two hosts may be in one rack, where their processing takes as long as the wire.
     return "between" if min(out, back) > 0.001 else "unknown"

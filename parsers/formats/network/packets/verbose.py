@@ -17,12 +17,12 @@ Samples::
             <source port=49878, destination port=22(ssh) >
             th_off=5, flags<PUSH | ACK>
 
-Tables: packets (a row each, from its first line to its last), tcp_flows. Clock: wall-utc (tshark's epoch), else wall-local, without a
-date in snoop and newer ipreport. Of each field the first in a packet counts: what stands below quotes the packet that an ICMP error
-complains of. `len` is the payload, by the lengths in the headers; `ack` is empty where the ACK flag is not set. tshark's raw
-sequence numbers are taken where it prints them, else its relative ones. Traps: older ipreport prints sequence numbers in hexadecimal, and
-eight digits may be either: they are empty until one with a letter, or one of nine digits, tells. Known gaps: tunnels (the
-outer addresses are given, or none), names of ports and hosts (addresses are taken).
+Tables: packets (a row for each, from its first line to its last), tcp_flows. Clock: wall-utc (tshark's epoch), else wall-local, without
+a date in snoop and newer ipreport. The first occurrence of a field in a packet counts: later ones quote the packet that an ICMP error
+is about. `len` is the payload, computed from the lengths in the headers; `ack` is empty where the ACK flag is not set. tshark's raw
+sequence numbers are read where it prints them, else its relative ones. Traps: older ipreport prints sequence numbers in hexadecimal, and
+eight digits may be decimal or hexadecimal: the numbers stay empty until one with a letter, or one of nine digits, decides. Known gaps:
+tunnels (the outer addresses are read, or none), names of ports and hosts (only addresses are read).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TSHARK = (
 TSHARK_IN = (
     rf"{TSHARK}|^[ \t]+\S|{_AT}[01.]{{3,4}} [01. ]*= |^\[.*\]$|^[A-Z][A-Za-z0-9 /.()-]{{2,60}}(?:Protocol|\)|: \S.*)$"
 )
-"""Lines within a packet: other layers, and details whose blanks in front were lost."""
+"""Lines within a packet: other layers too, and details whose leading blanks were lost."""
 
 PACKET_NUMBER = rf"{_AT}Packet Number [0-9]+$"
 IPREPORT_TIME = (
@@ -68,7 +68,7 @@ IPREPORT = (
 )
 _REMARK = {
     "snoop_v": r"^Using device ",
-    # Wireshark prints the summary above: the details say it again.
+    # Wireshark prints a summary above the details, which repeat it.
     "tshark_V": (
         r"^Capturing on |^[0-9]+ packets? |^No\. +Time +Source +Destination"
         r"|^ *[0-9]+ +[0-9]+\.[0-9]{2,9} +\S+ +(?:(?:→|->) +)?\S+ +[A-Z][A-Za-z0-9_./-]* +\S"
@@ -169,7 +169,7 @@ _FIELDS: dict[str, dict[str, tuple[str, int]]] = {
         "icmp": (r"\bicmp_type=[0-9]+ \(([^)]{1,80})\)", 1),
     },
 }  # fmt: skip
-"""Of each variant: what a line gives, by which group of which pattern."""
+"""By variant: the pattern, and its group, that contains each field."""
 
 _PROTO = {
     "Transmission Control Protocol": "tcp",
@@ -185,32 +185,32 @@ _BITS = {"F": 1, "S": 2, "R": 4, "P": 8, ".": 16, "U": 32}
 
 
 def claim(head: Head) -> Claim | None:
-    """By the line that a packet begins with, and lines of its layers."""
+    """Claim by the first line of a packet, and lines of its layers."""
     for variant, begin in _BEGIN.items():
         if _NEEDS[variant] not in head.text:
             continue
-        found = sum(1 for x in head.lines if re.match(begin, x[:300]))
+        packets = sum(1 for x in head.lines if re.match(begin, x[:300]))
         filled = [x for x in head.lines[:400] if x.strip()]
-        own = sum(1 for x in filled if re.match(_OWN[variant], x[:300]))
-        if found and own * 2 > len(filled):
-            return Claim(min(0.96, 0.5 + 0.46 * own / len(filled)), f"{found} packets, layer by layer", variant)
+        layers = sum(1 for x in filled if re.match(_OWN[variant], x[:300]))
+        if packets and layers * 2 > len(filled):
+            return Claim(min(0.96, 0.5 + 0.46 * layers / len(filled)), f"{packets} packets, layer by layer", variant)
     return None
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the open packet, the clock, the connections, and how ipreport writes numbers."""
+    """Read a run of blocks; `state` keeps the open packet, the clock, the connections, and the radix of ipreport's numbers."""
     variant = state["tool"] = state["variant"]
     capture = Capture(source, out, state)
     line = pl.col("line")
     remark = line.str.contains(_REMARK[variant])
-    own = line.str.contains(_OWN[variant]) & ~remark
+    of_packet = line.str.contains(_OWN[variant]) & ~remark
     # The end of a packet whose beginning was cut off stays unknown.
     number = _begins(variant).cum_sum()
-    for lines, _ in records(source, out, state, _begins(variant), (own & (number > 0)) | remark):
-        lines = lines.with_columns(packet=number, own=own)
+    for lines, _ in records(source, out, state, _begins(variant), (of_packet & (number > 0)) | remark):
+        lines = lines.with_columns(packet=number, own=of_packet)
         out.read(lines.filter(remark | (pl.col("own") & (pl.col("packet") > 0)))["line_no"])
-        found = [line.str.extract(pattern, group).alias(name) for name, (pattern, group) in _FIELDS[variant].items()]
-        fields = lines.filter((pl.col("packet") > 0) & pl.col("own")).with_columns(found)
+        values = [line.str.extract(pattern, group).alias(name) for name, (pattern, group) in _FIELDS[variant].items()]
+        fields = lines.filter((pl.col("packet") > 0) & pl.col("own")).with_columns(values)
         packets = fields.group_by("packet", maintain_order=True).agg(
             pl.col("line_no").first(),
             pl.col("line_no").last().alias("line_end"),
@@ -223,7 +223,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _begins(variant: str) -> pl.Expr:
-    """Mark the first line of each packet, by all the lines of a piece."""
+    """Return an expression for the first line of each packet; it needs all lines of a piece."""
     line = pl.col("line")
     time, head = (
         line.str.contains(_BEGIN[variant]),
@@ -237,7 +237,7 @@ def _begins(variant: str) -> pl.Expr:
 
 
 def _rows(packets: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Turn the fields of packets into columns of the table, stamps still as texts; n rows, in order."""
+    """Convert the fields of packets to columns of the table, stamps still as text; n rows, in order."""
     every = {name for fields in _FIELDS.values() for name in fields}
     rows = packets.with_columns(pl.lit(None, pl.String).alias(n) for n in every - set(packets.columns))
     layer = pl.col("layer")
@@ -287,10 +287,10 @@ def _rows(packets: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
 
 
 def _numbered(rows: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Read ipreport's sequence numbers: which way they are written is told by those that only one way can be."""
+    """Convert ipreport's sequence numbers; those that can be only decimal or only hexadecimal decide how to read the others."""
     both = pl.concat_str(pl.col("seq", "ack").fill_null(""), separator=" ")
-    told = pl.when(both.str.contains("[a-f]")).then(16).when(both.str.contains(r"\b[0-9]{9,10}\b")).then(10)
-    rows = rows.with_columns(radix=told.forward_fill().fill_null(pl.lit(state.get("radix"), pl.Int32)))
+    radix = pl.when(both.str.contains("[a-f]")).then(16).when(both.str.contains(r"\b[0-9]{9,10}\b")).then(10)
+    rows = rows.with_columns(radix=radix.forward_fill().fill_null(pl.lit(state.get("radix"), pl.Int32)))
     unsure = rows.filter(pl.col("radix").is_null() & both.str.contains("[0-9]{2}"))
     if len(unsure) and not state.get("unsure"):
         state["unsure"] = True

@@ -1,4 +1,4 @@
-r"""ping and fping: round trips one by one.
+r"""ping and fping: each round trip.
 
 Tools: ping of Linux (iputils, also `-D` with stamps; busybox), Solaris (`ping -s`), AIX, HP-UX, BSD, macOS (ping6 too), Windows in any
 language; fping, also -D. Capture: `ping -D -c 60 HOST`, Solaris `ping -s HOST 56 60`.
@@ -15,11 +15,11 @@ Samples::
     Request timeout for icmp_seq 3
     60 packets transmitted, 59 received, 1% packet loss, time 59081ms
 
-Tables: conn_times, series `ping`, one row per answer or per failure that is printed. Clock: wall-utc with `-D`, else
-none: the spacing is what the caller chose. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a hole in
-icmp_seq is an answer that never came and makes the next row `broken`; decimal commas by locale; a second answer to the same
-request (`DUP!`) is kept as a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
-Known gaps: flood ping's dots, fping -C's summary, traceroute.
+Tables: conn_times, series `ping`, one row for each answer or failure that is printed. Clock: wall-utc with `-D`, else
+none: the caller chose the spacing. Traps: `time<1ms` is an upper bound (elapsed_s 0.001, noted once); a gap in
+icmp_seq is an answer that never came and makes the next row `broken`; some locales print decimal commas; a second answer to the same
+request (`DUP!`) is a row with ok false; macOS prints an ICMP error and later the time-out of the same request: each is a row.
+Known gaps: the dots of flood ping, the summary of fping -C, traceroute.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ANSWER = (
     r"(?:(?:icmp_)?(?:seq|序号)[=:]([0-9]+)\.? ?)?(?:ident=[0-9]+ )?(?:(?:ttl|hlim)=[0-9]+ )?"
     r"(?:time|Zeit|temps|tiempo|tempo|время|czas|tijd|时间)([=<])([0-9.,]+) ?(ms|msec|usec|us|s)?"
 )
-# Windows translates all words but TTL.
+# An answer on Windows, which translates all words except TTL.
 WINDOWS = r"^[ \t]*[^=<>\[]{4,80}[:：] ?[^=<>\[]{1,20}=[0-9]{1,6} [^ =<>]{1,16} ?([=<])([0-9]{1,7}) ?[^ 0-9=]{0,6} TTL=[0-9]{1,3}[ \t]*$"
 FPING = r"^(?:\[([0-9]{10}\.[0-9]+)\] )?([^ ]+) +: \[([0-9]+)\], (?:[0-9]+ bytes, ([0-9.]+) ms|timed out)"
 FAILURE = (
@@ -74,7 +74,7 @@ _BEGINS = (
     r"|Request |Zeitüberschreitung|no answer |Destination |PING |Ping|-{3,4}|[0-9]+ packets|Packets:|Approximate|Minimum"
     r"|Statist|Vr HL| ?[0-9a-f]  [0-9a-f]  )|is alive$"
 )
-"""How lines of ping begin, whole or broken."""
+"""Beginnings of ping's lines, by which lines broken in two are joined."""
 _KNOWN = tuple(re.compile(pattern).match for pattern in (ANSWER, WINDOWS, FPING, FAILURE, DETAIL))
 UNITS = {"s": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
 
@@ -92,7 +92,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """Most lines are answers, or a few stand under the banner."""
+    """Claim if at least half of the lines are answers or other lines of ping."""
     if not head.shows(
         r"seq=|icmp_seq|bytes=|Bytes=|TTL=|is alive|: \[[0-9]+\], |unreachable\.|erreichbar\.|timed out|TTL expired"
     ):
@@ -108,7 +108,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read answers and failures; the state keeps the position and the last icmp_seq."""
+    """Read a run of blocks; `state` keeps the position and the last icmp_seq."""
     for frame in source.frames(PASTE):
         names = ["stamp", "seq_no", "sign", "time", "unit"]
         line = pl.col("line")
@@ -149,7 +149,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             seq=pl.int_range(pl.len()) + 1 + state.get("seq", 0),
         )
         last = pl.col("icmp").shift(1).fill_null(pl.lit(before, pl.Int64))
-        # The number wraps at 65536; a fresh ping begins at 0 or 1 again.
+        # The number wraps at 65536, and a new ping begins at 0 or 1 again: a lower number is not a gap.
         hole = (pl.col("icmp") > last + 1) & last.is_not_null()
         rows = rows.with_columns(
             contiguous=pl.when(hole)

@@ -11,11 +11,10 @@ Samples::
     TCP:   12 (estab 3, closed 1, orphaned 0, timewait 1)
 
 Tables: sockets; counters (-i, -m: grp ss_tcp, item = `local > peer`; -s: grp sockets). Clock: none; wall-local under marks.
-Traps: of a listener Recv-Q is its accept queue and Send-Q that queue's limit (backlog); of other sockets they are bytes.
-`retrans:0/3` is now and in total: both are kept (retrans_now, retrans_total). rtt is mean/deviation in ms. Further lines belong to the socket
-above it, also where a mail broke them.
-Netlink and packet sockets have no addresses: the program of `rtnl:netifd/960` is taken.
-Only the first of several users of a socket is named. Known gaps: -b (filters), cgroup and sched lines.
+Traps: Recv-Q of a listener is its accept queue and Send-Q the limit of that queue (backlog); of other sockets both are bytes.
+`retrans:0/3` is the number now and in total: both are stored (retrans_now, retrans_total). rtt is mean/deviation in ms. Lines of details
+belong to the socket above them, also where a mail program wrapped them. Netlink and packet sockets have no addresses: the program comes
+from `rtnl:netifd/960`. Only the first of several users of a socket is stored. Known gaps: -b (filters), cgroup and sched lines.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ SOCKET = (
     rf"^(?:([a-z_0-9]+)[ \t]+)?(?:({_STATES})[ \t]+)?([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)[ \t]+"
     r"([^ \t]+?)(?::|[ \t])[ \t]*([0-9]+|\*|[a-z][0-9A-Za-z_-]*)(?:[ \t]+(.*))?$"
 )
-# Sockets that have no peer and no ports: netlink, raw packets.
+# Sockets without peer and ports: netlink, raw packets.
 BARE = rf"^(nl|p_raw|p_dgr|xdp)[ \t]+({_STATES})[ \t]+([0-9]+)[ \t]+([0-9]+)[ \t]+([^ \t]+)[ \t]+\*(?:[ \t]+(.*))?$"
 _KEYS = (
     "wscale|rto|backoff|rtt|ato|mss|pmtu|rcvmss|advmss|cwnd|ssthresh|bytes_[a-z]+|(?:data_)?segs_(?:in|out)|last(?:snd|rcv|ack)|delivered(?:_ce)?|busy|unacked"
@@ -76,7 +75,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """By the header, else by rows that begin with a state and two queues, else by the summary of -s."""
+    """Claim by the header, else by rows that begin with a state and two queues, else by the summary of -s."""
     text = head.text
     first = [x for x in head.lines[:40] if x][:12]
     if "Recv-Q" not in text and not any(re.match(SOCKET, x) or "timewait" in x for x in first):
@@ -95,7 +94,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read a run; `state` keeps the sample and the socket that a detail line may belong to."""
+    """Read a run of blocks; `state` keeps the sample and the socket that a detail line may belong to."""
     for frame in grid.frames(source):
         frame = marked(frame, out, state).filter(~pl.col("is_mark"))
         line = pl.col("line")
@@ -107,7 +106,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         heading = line.str.contains(r"^Transport\b") & ~line.str.contains(
             r"^Transport[ \t]+Total[ \t]+IP[ \t]+IPv6[ \t]*$"
         )
-        if frame.select(heading.any()).item():  # numbers under headings in another order belong to nobody
+        if frame.select(heading.any()).item():  # numbers under headings in another order cannot be assigned
             frame = frame.filter(~line.str.contains(TRANSPORT))
         sockets = _sockets(frame, out)
         rows = pl.concat([_details(frame, sockets, out, state), _summary(frame)], how="diagonal_relaxed")
@@ -119,8 +118,8 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
     names = ["netid", "state", "recvq", "sendq", "local", "lport", "peer", "pport", "rest"]
     line = pl.col("line")
     sockets = line.str.contains(SOCKET) & ~line.str.contains(r"^[ \t]")
-    fit = frame.filter((sockets | line.str.contains(BARE)) & ~pl.col("is_head"))
-    rows = fit.with_columns(line.str.extract_groups(SOCKET).struct.rename_fields(names).alias("g")).unnest("g")
+    fitting = frame.filter((sockets | line.str.contains(BARE)) & ~pl.col("is_head"))
+    rows = fitting.with_columns(line.str.extract_groups(SOCKET).struct.rename_fields(names).alias("g")).unnest("g")
     both = {
         side: pl.concat_str(pl.col(side), pl.col(p), separator=":")
         for side, p in (("local", "lport"), ("peer", "pport"))
@@ -146,7 +145,7 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
         ).cast(pl.Int64, strict=False),
         comm=pl.coalesce(rest.str.extract(r'\("([^"]*)"'), bare_local.str.extract(r":([^/ ]+)/[0-9]+$")),
     )
-    # Without Netid the list is of one protocol; only TCP has states but UNCONN.
+    # Without Netid the list has one protocol; only TCP has states other than UNCONN.
     proto = pl.coalesce(
         "proto", pl.when(~pl.col("state").is_in(["UNCONN"]) & pl.col("state").is_not_null()).then(pl.lit("tcp"))
     )
@@ -173,7 +172,7 @@ def _sockets(frame: pl.DataFrame, out: Tables) -> pl.DataFrame:
 
 
 def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Take what -i and -m print: behind the socket or on the line below it."""
+    """Read the details of -i and -m, after the socket or on the line below it."""
     line = pl.col("line")
     named = frame.join(sockets, on="line_no", how="left", maintain_order="left")
     item = pl.concat_str(pl.col("local"), pl.col("peer"), separator=" > ")
@@ -182,7 +181,7 @@ def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: Sta
         state["item"] = named["item"][-1]
     below = line.str.contains(DETAIL)
     text = pl.when(below).then(line).otherwise(pl.col("rest"))
-    told = named.with_columns(text=text).filter(pl.col("text").is_not_null() & pl.col("item").is_not_null())
+    detailed = named.with_columns(text=text).filter(pl.col("text").is_not_null() & pl.col("item").is_not_null())
     out.read(named.filter(below & pl.col("item").is_not_null())["line_no"])
     memory = pl.col("text").str.extract(r"skmem:\(([^)]*)\)").str.extract_all(r"[a-z]+[0-9]+")
     plain = (
@@ -192,7 +191,7 @@ def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: Sta
         .str.extract_all(r"[a-z][a-z_]*:[0-9][0-9./]*")
     )
     cells = (
-        told.select(
+        detailed.select(
             "line_no",
             "sample",
             "t_local",
@@ -244,7 +243,7 @@ def _details(frame: pl.DataFrame, sockets: pl.DataFrame, out: Tables, state: Sta
 
 
 def _summary(frame: pl.DataFrame) -> pl.DataFrame:
-    """Take -s: `TCP: 12 (estab 3, ...)` and the table of transports."""
+    """Read the summary of -s: `TCP: 12 (estab 3, ...)` and the table of transports."""
     line = pl.col("line")
     tops = frame.filter(line.str.contains(SUMMARY)).with_columns(
         line.str.extract_groups(SUMMARY).struct.rename_fields(["item", "all", "more"]).alias("g")

@@ -1,6 +1,6 @@
-r"""Tables of somebody's own: CSV, TSV, semicolons, or lines of `stamp value`.
+r"""Tables that people made themselves: CSV, TSV, semicolons, or lines of `stamp value`.
 
-Tools: exports of monitoring systems, spreadsheets, home-made loops. Capture: whatever made it.
+Tools: exports of monitoring systems, spreadsheets, home-made loops. Capture: any.
 
 Samples::
 
@@ -9,12 +9,12 @@ Samples::
     10:15:00;0,31
     1598877345 0.042
 
-Tables: conn_times if a column is a time taken, else counters (grp `csv`, one row per cell, `item` the label). Which column
-is what nobody but the uploader knows: it is guessed (stamps by their form, times taken by the header's word), read that way
-and asked about; the answer (`time=1 elapsed=3:ms label=host`) comes back as a hint. Clock: wall-utc for epochs and stamps
-with a zone, wall-local for others, none without stamps. Traps: `07/04/07` is a question of its own (day or month first);
-decimal commas where the separator is no comma; quoted cells that hold the separator; a header that comes again; times of
-day without a date leap into the next day where they fall. Known gaps: cells with line breaks in quotes.
+Tables: conn_times if a column is a duration, else counters (grp `csv`, one row for each cell, `item` the label). Only the uploader
+knows the meaning of the columns: it is guessed (stamps by their form, durations by the header's word), the table is read that way,
+and a question is asked; the answer (`time=1 elapsed=3:ms label=host`) comes back as a hint. Clock: wall-utc for epochs and stamps
+with a zone, wall-local for others, none without stamps. Traps: `07/04/07` needs a separate question (day or month first);
+decimal commas where the separator is not a comma; quoted cells that contain the separator; a repeated header; a time of
+day without a date that is earlier than the one above belongs to the next day. Known gaps: cells with line breaks in quotes.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ FORMATS = tuple(
 
 
 def claim(head: Head) -> Claim | None:
-    """Weak by intent: any tool's own format goes first."""
+    """Claim a table of cells, or pairs of stamp and value; weakly, so that the format of a tool wins."""
     lines = [x for x in head.lines[:LOOKED_AT] if x]
     if len(lines) < 3:
         return None
@@ -101,7 +101,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def shape_of(lines: Sequence[str]) -> tuple[str, int, bool] | None:
-    """Find separator, number of cells and whether the first line is a header; None if the lines are no table."""
+    """Return separator, number of cells and whether the first line is a header; None if the lines are not a table."""
     best: tuple[int, str, int] | None = None
     for separator in SEPARATORS:
         widths = Counter(len(split(x, separator)) for x in lines if separator in x)
@@ -121,7 +121,7 @@ def shape_of(lines: Sequence[str]) -> tuple[str, int, bool] | None:
 
 
 def split(line: str, separator: str) -> list[str]:
-    """Cut a line into cells; quotes hold a separator together."""
+    """Split a line into cells; a separator within quotes does not count."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(separator)]
     try:
@@ -131,7 +131,7 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read rows; the state keeps separator, names, what the columns are, and the position."""
+    """Read a run of blocks; `state` keeps separator, names, the meaning of the columns, and the position."""
     return gathered(source, state, lambda frame, state: _table(frame, source, out, state))
 
 
@@ -141,7 +141,7 @@ def _table(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
 
 
 def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State | None:
-    """Look at the first lines: the table's shape, what its columns are, and what only a person can say."""
+    """Decide the table's shape and the meaning of its columns by the first lines; ask what only a person knows."""
     filled = frame.filter(pl.col("line") != "").head(LOOKED_AT)
     lines = filled["line"].to_list()
     if not lines:
@@ -153,19 +153,19 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     separator, width, header = shape
     first = split(lines[0], separator)
     names = first if header else ["time", "value"] if pairs else [f"column {n + 1}" for n in range(width)]
-    taken = (
+    lines_cut = (
         [list(m.groups()) for m in (re.match(PAIR, x) for x in lines) if m]
         if pairs
         else [split(x, separator) for x in lines[int(header) :]]
     )
-    cells = [row for row in taken if len(row) == width and not (header and row == first)]
+    cells = [row for row in lines_cut if len(row) == width and not (header and row == first)]
     kinds = [kind_of([row[n] for row in cells]) for n in range(width)]
     columns, reason = suggested(kinds, names)
     questions = []
-    told = source.hints.columns
-    if told:
+    answer = source.hints.columns
+    if answer:
         try:
-            columns = said(told, names)
+            columns = said(answer, names)
         except ValueError as error:
             out.note(
                 int(filled["line_no"][0]),
@@ -177,7 +177,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         numbers = tuple(n for n, k in enumerate(kinds) if k == "number" and n != columns.time)
         columns = Columns(columns.time, None, 1.0, columns.label, values=numbers)
     line = int(filled["line_no"][0])
-    if not told:
+    if not answer:
         questions.append(
             {
                 "ask": "columns",
@@ -191,8 +191,8 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     stamp = kinds[columns.time] if columns.time is not None else None
     order = source.hints.date_order
     if stamp == "slashed" and columns.time is not None:
-        given = [m for m in (re.match(SLASHED, row[columns.time]) for row in cells) if m]
-        first_over, second_over = (any(int(m[g]) > 12 for m in given) for g in (1, 2))
+        matches = [m for m in (re.match(SLASHED, row[columns.time]) for row in cells) if m]
+        first_over, second_over = (any(int(m[g]) > 12 for m in matches) for g in (1, 2))
         # Performance Monitor of Windows writes the month first in every country.
         order = order or ("mdy" if "(PDH-CSV" in names[columns.time] else None)
         order = order or ("dmy" if first_over else "mdy" if second_over else None)
@@ -201,7 +201,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
             questions.append(
                 {
                     "ask": "date_order",
-                    "text": f"Is {given[0][0]} the {int(given[0][1])}. of month {int(given[0][2])}, or the other way round?",
+                    "text": f"Is {matches[0][0]} the {int(matches[0][1])}. of month {int(matches[0][2])}, or the other way round?",
                     "default": "dmy",
                     "reason": "no stamp has a number over 12; outside the United States the day comes first",
                     "choices": ["dmy", "mdy"],
@@ -223,7 +223,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         out.fact("questions", questions)
     numbers_text = pl.Series([row[n] for row in cells for n in range(width) if kinds[n] == "number"], dtype=pl.String)
     sign = None if separator == "," and not any('"' in x for x in lines) else decimal_sign(numbers_text)
-    zone_said = stamp == "epoch" or (
+    has_zone = stamp == "epoch" or (
         stamp == "iso"
         and columns.time is not None
         and all(re.search(r"(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2})$", r[columns.time]) for r in cells)
@@ -237,11 +237,11 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         "order": order,
         "date": source.hints.date,
         "sign": sign or ".",
-        "clock": "wall-utc" if zone_said else "wall-local" if stamp else None,
-        "zone": "UTC" if zone_said else source.hints.tz,
+        "clock": "wall-utc" if has_zone else "wall-local" if stamp else None,
+        "zone": "UTC" if has_zone else source.hints.tz,
         "sample": 0,
         "days": 0,
-        "nameless": not (header or pairs or told),
+        "nameless": not (header or pairs or answer),
     }
 
 
@@ -322,7 +322,7 @@ def _number(column: str, state: State) -> pl.Expr:
 
 
 def _decimal(text: pl.Expr, sign: str) -> pl.Expr:
-    """A number by the table's decimal sign; the other sign parts thousands."""
+    """Convert a number by the table's decimal sign; the other sign separates thousands."""
     other = "," if sign == "." else "."
     return (
         text.str.replace_all(other, "", literal=True)
@@ -332,7 +332,7 @@ def _decimal(text: pl.Expr, sign: str) -> pl.Expr:
 
 
 def _cells(frame: pl.DataFrame, state: State, width: int) -> pl.DataFrame:
-    """Cut a block into columns c0, c1 ...; `fits` tells rows of the right width."""
+    """Split the lines of a block into columns c0, c1 ...; `fits` is true for rows of the right width."""
     line = pl.col("line")
     if state["variant"] == "pairs":
         groups = line.str.extract_groups(PAIR).struct.rename_fields(["c0", "c1"])
@@ -360,7 +360,7 @@ def _cells(frame: pl.DataFrame, state: State, width: int) -> pl.DataFrame:
 
 
 def _leaps(rows: pl.DataFrame, state: State) -> tuple[pl.DataFrame, State]:
-    """A time of day that falls by more than half a day has passed midnight."""
+    """Add days to times of day: a fall by more than half a day means that midnight has passed."""
     before = pl.col("t_local").shift(1).fill_null(pl.lit(state.get("last"), pl.Float64))
     leap = (pl.col("t_local") < before - 43200).fill_null(value=False).cum_sum() + state["days"]
     last = rows["t_local"].drop_nulls()

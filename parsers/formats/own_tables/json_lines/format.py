@@ -1,17 +1,17 @@
-r"""JSON lines: one object per line, as loggers and probes write them.
+r"""JSON lines: one object on each line, printed by loggers and probes.
 
-Tools: structured loggers, metric exporters, `curl -w '{"connect": %{time_connect}}\n'`. Capture: whatever made it.
+Tools: structured loggers, metric exporters, `curl -w '{"connect": %{time_connect}}\n'`. Capture: any.
 
 Samples::
 
     {"ts": "2021-11-20T10:15:00Z", "host": "db1", "connect_ms": 31}
     {"time": 1598877345.1, "level": "error", "msg": "login timed out"}
 
-Tables: conn_times if a key is a time taken, logs if there is a message, else counters (grp `json`, one row per number, nested
-keys with a dot). Which key is what is guessed and asked about like the columns of a table (`time=ts elapsed=connect_ms:ms`).
-Clock: wall-utc for epochs and stamps with a zone, wall-local for others, none without stamps. Traps: keys that come later than
-the first 200 lines are not columns (noted once); a line that is no whole object is a note. Known gaps: arrays, an object over
-several lines (pretty-printed).
+Tables: conn_times if a key is a duration, logs if there is a message, else counters (grp `json`, one row for each number, nested
+keys with a dot). The meaning of the keys is guessed, and a question is asked, as for columns of a CSV table (`time=ts
+elapsed=connect_ms:ms`). Clock: wall-utc for epochs and stamps with a zone, wall-local for others, none without stamps. Traps: keys
+that first occur after 200 lines are not columns, and at most 100 keys are (noted once); a line that is not a complete object gives a
+note. Known gaps: arrays, an object over several lines (pretty-printed).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FORMAT = Format(
 
 
 def claim(head: Head) -> Claim | None:
-    """Weak by intent: a tool's own JSON (mpstat -o JSON, sadf -j) goes first."""
+    """Claim lines of JSON objects; weakly, so that the JSON of a tool (mpstat -o JSON, sadf -j) wins."""
     lines = [x for x in head.lines[:LOOKED_AT] if x]
     if not lines or "{" not in lines[0][:40]:
         return None
@@ -59,7 +59,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _object(line: str) -> dict[str, Any]:
-    """Give the flat object of a line, empty if it is none."""
+    """Return the object of a line without nesting; empty if the line is not an object."""
     try:
         value = json.loads(line.strip().rstrip(","))
     except (ValueError, RecursionError):
@@ -68,13 +68,13 @@ def _object(line: str) -> dict[str, Any]:
 
 
 def _flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, inner in value.items():
         if isinstance(inner, dict) and depth < 4:
-            found |= _flat(inner, f"{prefix}{key}.", depth + 1)
+            flat |= _flat(inner, f"{prefix}{key}.", depth + 1)
         elif not isinstance(inner, (dict, list)):
-            found[prefix + key] = inner
-    return found
+            flat[prefix + key] = inner
+    return flat
 
 
 def _text(value: Any) -> str:
@@ -82,7 +82,7 @@ def _text(value: Any) -> str:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    """Read objects; the state keeps the keys, what they are, and the position."""
+    """Read a run of blocks; `state` keeps the keys, their meaning, and the position."""
     return gathered(source, state, lambda frame, state: _objects(frame, source, out, state))
 
 
@@ -94,7 +94,7 @@ def _objects(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> 
         state = begun
     line = pl.col("line").str.strip_chars(" \t,")
     valid = frame.filter(pl.col("line").str.contains(OBJECT)).with_columns(line=line)
-    # A cheap proof that the whole line is JSON: the engine finds its root.
+    # Finding the root is a cheap test that the whole line is JSON.
     valid = valid.with_columns(root=pl.col("line").str.json_path_match("$")).filter(pl.col("root").is_not_null())
     bad = frame.filter((pl.col("line") != "") & ~pl.col("line_no").is_in(valid["line_no"].implode()))
     bad = bad.filter(~pl.col("line").str.contains(ELISION))
@@ -158,12 +158,12 @@ def _path(name: str) -> str:
 
 
 def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> State | None:
-    """Look at the first lines: which keys there are and what they hold."""
+    """Decide the keys and their meaning by the first lines; ask what only a person knows."""
     filled = frame.filter(pl.col("line").str.contains(OBJECT)).head(LOOKED_AT)
     objects = [found for found in map(_object, filled["line"]) if found]
     if not objects:
         return None
-    # A quote in a key would end the path that looks it up.
+    # A quote in a key would end the JSON path that looks it up.
     names = [
         n for n in dict.fromkeys(key for found in objects for key in found) if "'" not in n and "." not in n.strip(".")
     ][:MOST_KEYS]
