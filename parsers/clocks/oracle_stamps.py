@@ -47,7 +47,7 @@ def iso_seconds(text: pl.Expr) -> pl.Expr:
 
 
 def offset(text: pl.Expr) -> pl.Expr:
-    """Give the seconds east of UTC that stand behind an ISO time; NULL where none stand."""
+    """Return the seconds east of UTC that stand behind an ISO time; NULL where none stand."""
     sign = text.str.extract(_OFFSET, 1)
     seconds = (
         text.str.extract(_OFFSET, 2).cast(pl.Int64, strict=False) * 3600

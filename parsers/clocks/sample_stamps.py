@@ -85,7 +85,7 @@ def stamped(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def wall(parts: pl.DataFrame) -> pl.Expr:
-    """Give `stamp`, the wall seconds of columns year, mon (a name or number), day, h, m, s, ap; no such time is NULL."""
+    """Return `stamp`, the wall seconds of columns year, mon (a name or number), day, h, m, s, ap; no such time is NULL."""
     number = (
         pl.col("mon")
         .str.to_lowercase()
@@ -185,7 +185,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFrame:
-    """Give lines of numbered samples (line_no, sample) that no stamp stands with the clock of their interval.
+    """Return lines of numbered samples (line_no, sample) that no stamp stands with the clock of their interval.
 
     `t_local` counts from the first sample, NULL where nobody knows `step`, which is asked for. The domain has number 2:
     marks with a date may still come.

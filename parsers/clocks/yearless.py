@@ -17,19 +17,19 @@ HALF_YEAR = 183 * 86400.0
 
 
 def day_seconds(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
-    """Give the wall seconds of a day's midnight; a day that does not exist is NULL (`pl.date` would raise)."""
+    """Return the wall seconds of a day's midnight; a day that does not exist is NULL (`pl.date` would raise)."""
     date = pl.format("{}-{}-{}", year, month, day).str.to_date("%Y-%m-%d", strict=False)
     return date.cast(pl.Int32, strict=False).cast(pl.Float64) * 86400
 
 
 def clock_seconds() -> pl.Expr:
-    """Give the seconds of the day from text columns h, m, s; no such time is NULL."""
+    """Return the seconds of the day from text columns h, m, s; no such time is NULL."""
     h, m, s = (pl.col(n).cast(pl.Float64, strict=False) for n in ("h", "m", "s"))
     return pl.when((h < 24) & (m < 60) & (s < 61)).then(h * 3600 + m * 60 + s)
 
 
 def seconds(rows: pl.DataFrame, hints: Hints, state: State) -> pl.Series:
-    """Give wall seconds of columns mon (a name), day, h, m, s (texts) in the order of the lines; no such date is NULL.
+    """Return wall seconds of columns mon (a name), day, h, m, s (texts) in the order of the lines; no such date is NULL.
 
     With a year (a person's, or that of the day known for the first line) they count from WALL_BASE, else from 1
     January of the unknown year. `state` carries year and last time, so runs do not matter.

@@ -82,7 +82,7 @@ def said(text: str, names: Sequence[str]) -> Columns:
 
 
 def gathered(source: Source, state: State, read: Callable[[pl.DataFrame, State], State]) -> State:
-    """Give the run to `read` by blocks, the first lines together: a table begins when enough was seen of it.
+    """Return the run to `read` by blocks, the first lines together: a table begins when enough was seen of it.
 
     It has begun when the state holds `names`.
     """

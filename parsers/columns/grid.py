@@ -71,7 +71,7 @@ def keys(heading: str) -> tuple[str, ...]:
 
 
 def frames(source: Source) -> Iterator[pl.DataFrame]:
-    """Give the frames of the blocks; a small part that is whole comes as one frame, so that it may be repaired."""
+    """Return the frames of the blocks; a small part that is whole comes as one frame, so that it may be repaired."""
     return source.frames(SMALL)
 
 
@@ -118,7 +118,7 @@ def under(frame: pl.DataFrame, heading: pl.Expr | pl.Series, state: State) -> pl
 
 
 def tables(lines: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
-    """Give the lines that are no headers, a group for each distinct header (None: before the first one)."""
+    """Return the lines that are no headers, a group for each distinct header (None: before the first one)."""
     rows = lines.filter(~pl.col("is_heading"))
     names = rows["heading"].unique(maintain_order=True)
     if len(names) == 1:
@@ -186,7 +186,7 @@ def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFr
 
 
 def undecided(texts: pl.DataFrame, numbers: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Give notes on lines with a number that stayed NULL because its sign may part decimals or thousands."""
+    """Return notes on lines with a number that stayed NULL because its sign may part decimals or thousands."""
     if not texts["line"].str.contains(",", literal=True).any():
         return pl.DataFrame(schema=_DAMAGE)
     both = numbers.select("line_no", *names).with_columns(texts.select(pl.col(n).alias(f"{n} text") for n in names))
@@ -250,7 +250,7 @@ class Restored:
     left: dict[int, str]
 
     def put_back(self, frame: pl.DataFrame, out: Tables, proof: str) -> pl.DataFrame:
-        """Give the frame (line_no, line) with these lines (line_no, line_end, line) in the place of its own.
+        """Return the frame (line_no, line) with these lines (line_no, line_end, line) in the place of its own.
 
         Notes say how the rows are proved, and which words on their lines fit none.
         """

@@ -31,7 +31,7 @@ class Rows:
         self._rows.setdefault(table, []).append({"line_no": line_no, **values})
 
     def last(self, table: str) -> dict[str, Any] | None:
-        """Give the row added last, which may still be changed, or None."""
+        """Return the row added last, which may still be changed, or None."""
         rows = self._rows.get(table)
         return rows[-1] if rows else None
 

@@ -38,7 +38,7 @@ def records(
     belongs: pl.Expr,
     frames: Iterable[pl.DataFrame] | None = None,
 ) -> Iterator[tuple[pl.DataFrame, bool]]:
-    """Give the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
+    """Return the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
 
     `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished by
     the next run. The lines of an open record are carried in `state["held"]`. `frames`: what is left of the source's
@@ -63,7 +63,7 @@ def records(
 
 
 def nested(values: pl.Series, owner: pl.Series, count: int) -> pl.Series:
-    """Give `count` lists: the i-th holds the values whose owner is i. `owner` ascends.
+    """Return `count` lists: the i-th holds the values whose owner is i. `owner` ascends.
 
     >>> nested(pl.Series(["a", "b", "c"]), pl.Series([0, 0, 2]), 3).to_list()
     [['a', 'b'], [], ['c']]

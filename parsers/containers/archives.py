@@ -126,7 +126,7 @@ def container_of(head: bytes, size: int | None = None) -> str | None:
 
 
 def open_members(path: Path, name: str | None = None, caps: Caps | None = None) -> Iterator[Member | LeftOut]:
-    """Give the files inside a container one after the other, in the order they are stored.
+    """Return the files inside a container one after the other, in the order they are stored.
 
     Raises NotText (no container), LimitExceeded (a cap; members given before it stay good), OSError. A member that is
     itself a container is opened, unless it lies too deep.
@@ -157,7 +157,7 @@ class _Opening:
             raise LimitExceeded(f"unpacked more than {self.caps.ratio} times the packed size", path)
 
     def open(self, stream: IO[bytes], path: str, level: int, squeezed: int) -> Iterator[Member | LeftOut]:
-        """Give what a stream holds: itself, or the members if it is a container. `squeezed` counts compressions."""
+        """Return what a stream holds: itself, or the members if it is a container. `squeezed` counts compressions."""
         head = _read_full(stream, HEAD_BYTES)
         whole = cast(IO[bytes], _Again(head, stream))
         try:
@@ -209,7 +209,7 @@ class _Opening:
 
     @contextmanager
     def spooled(self, stream: IO[bytes]) -> Iterator[IO[bytes]]:
-        """Give a stream that can be sought: zip and 7z have their list at the end."""
+        """Return a stream that can be sought: zip and 7z have their list at the end."""
         with tempfile.TemporaryFile() as file:
             while chunk := stream.read(1024 * 1024):
                 file.write(chunk)
@@ -451,7 +451,7 @@ class _Checked(io.RawIOBase):
 
 
 def _overlapping(archive: zipfile.ZipFile) -> set[int]:
-    """Give the header offsets of members that share bytes with another one (as a zip bomb's do)."""
+    """Return the header offsets of members that share bytes with another one (as a zip bomb's do)."""
     infos = sorted(archive.infolist(), key=lambda i: i.header_offset)
     bad: set[int] = set()
     reach, holder = 0, -1

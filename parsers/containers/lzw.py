@@ -82,7 +82,7 @@ class Lzw(io.RawIOBase):
         return bool(group)
 
     def _take(self, code: int) -> None:
-        """Give the string of a code, and add the one before it with this one's first byte to the table."""
+        """Return the string of a code, and add the one before it with this one's first byte to the table."""
         pieces, last, full = self.pieces, self.last, len(self.pieces) >= 1 << self.widest
         if code > len(pieces) or (code == len(pieces) and (last is None or full)):
             raise EOFError(f"code {code} is not in the table of {len(pieces)}")

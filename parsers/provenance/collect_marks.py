@@ -94,7 +94,7 @@ def _close(found: list[Section], opened: tuple[re.Match[str], Position], here: P
 
 
 def _marks(text: TextFile) -> Iterator[tuple[Position, Position, str]]:
-    """Give each mark: where its line begins, where the line behind it begins, its text."""
+    """Return each mark: where its line begins, where the line behind it begins, its text."""
     line = 1
     for piece in text.pieces(text.start, text.size):
         marked = piece.lines.str.starts_with(SIGN).fill_null(False).arg_true().to_list()

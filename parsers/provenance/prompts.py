@@ -237,7 +237,7 @@ def lead_of(lines: Sequence[str]) -> Lead:
 
 
 def _shown(line: str) -> str | None:
-    """Give the command of a prompt without secrets: it goes to the part's account and facts."""
+    """Return the command of a prompt without secrets: it goes to the part's account and facts."""
     prompt = prompt_of(masked(line))
     return prompt.command or None if prompt else None
 
@@ -265,7 +265,7 @@ def tool_of(command: str) -> str | None:
 
 
 def interval_of(command: str) -> float | None:
-    """Give the sampling interval that a command line asks for.
+    """Return the sampling interval that a command line asks for.
 
     >>> interval_of("vmstat 5 12"), interval_of("iostat -xn -p sd0 10"), interval_of("vmstat"), interval_of("grep 5 x")
     (5.0, 10.0, None, None)

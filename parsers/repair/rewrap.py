@@ -106,7 +106,7 @@ def break_of(lines: Sequence[str], strays: Sequence[int]) -> Break | None:
 
 
 def rejoin(frame: pl.DataFrame, source: Source, out: Tables, own: str, whole: str | None = None) -> pl.DataFrame:
-    """Give the lines of a small part (line_no, line) with `line_end`, broken ones joined; n rows, in order.
+    """Return the lines of a small part (line_no, line) with `line_end`, broken ones joined; n rows, in order.
 
     `own`: how a line of the tool begins. `whole`: a line that fits takes no more.
     What was joined is noted and counts as read; secrets that the break had torn are masked.

@@ -60,7 +60,7 @@ class Piece:
 
 
 def repair(lines: Iterable[tuple[int, str]], grammar: Grammar) -> list[Piece]:
-    """Give the text as records and single lines, in order; blank lines stay."""
+    """Return the text as records and single lines, in order; blank lines stay."""
     pieces = [Piece(number, number, text, width=len(text)) for number, text in lines]
     for step in (_decode_mail, _strip_leaders, _decode_markup):
         pieces = step(pieces)
@@ -176,7 +176,7 @@ def _broken_off(now: Piece, line: Piece, grammar: Grammar, how: Break) -> bool:
 
 
 def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar, how: Break | None) -> tuple[Piece, int]:
-    """Give the open record `now` with what completes it and the place behind; itself and `i` if nothing does."""
+    """Return the open record `now` with what completes it and the place behind; itself and `i` if nothing does."""
     if not now.text.strip() or not grammar.opened.match(now.text) or grammar.complete.search(now.text):
         return now, i
     longer = now

@@ -94,7 +94,7 @@ def secret_spans(text: str) -> list[tuple[int, int, str]]:
 
 
 def masked(text: str) -> str:
-    """Give the text with asterisks over each secret, keywords and brackets left.
+    """Return the text with asterisks over each secret, keywords and brackets left.
 
     >>> masked("(CID=(PROGRAM=sqlplus)(USER=scott))")
     '(CID=(PROGRAM=sqlplus)(USER=*****))'
@@ -126,7 +126,7 @@ def places(spans: list[tuple[int, int, int, str]]) -> pl.DataFrame:
 
 
 def secret_columns(lines: pl.DataFrame) -> pl.DataFrame:
-    """Give the places of all secrets in `lines` (line_no, line), each line by itself."""
+    """Return the places of all secrets in `lines` (line_no, line), each line by itself."""
     seen = lines.filter(looks_secret(pl.col("line"))).select_seq("line_no", "line")
     return places([(n, a, b, kind) for n, line in seen.iter_rows() for a, b, kind in secret_spans(line)])
 

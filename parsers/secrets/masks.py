@@ -37,7 +37,7 @@ def distinctive(secret: str) -> bool:
 
 
 def forms_of(secret: str) -> set[str]:
-    """Give the texts in which tables may hold a secret: as it stands, without blanks of a buffer or escapes, trimmed."""
+    """Return the texts in which tables may hold a secret: as it stands, without blanks of a buffer or escapes, trimmed."""
     forms = {secret, secret.strip(_TRIM)}
     # A buffer of truss: tables hold it without the blank before each character.
     if len(secret) > 2 and set(secret[1::2]) == {" "}:
@@ -48,7 +48,7 @@ def forms_of(secret: str) -> set[str]:
 
 
 def pieces_of(secret: str) -> set[str]:
-    """Give what a format may have cut a secret into at its signs, also in lower case; for the rows of its own lines."""
+    """Return what a format may have cut a secret into at its signs, also in lower case; for the rows of its own lines."""
     pieces = {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
     return pieces | {piece.lower() for piece in pieces}
 

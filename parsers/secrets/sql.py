@@ -21,7 +21,7 @@ WORDS = ["password", "identified", "crypt", "by '", "as '", "digest(", "md5(", "
 
 
 def spans(frame: pl.DataFrame) -> Iterator[tuple[int, int, int]]:
-    """Give (line_no, from, to) of secrets in lines of SQL (line_no, line); positions in characters.
+    """Return (line_no, from, to) of secrets in lines of SQL (line_no, line); positions in characters.
 
     >>> list(spans(pl.DataFrame({"line_no": [7], "line": ["SET PASSWORD FOR bob = 'plain';"]})))
     [(7, 24, 29)]

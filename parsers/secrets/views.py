@@ -78,7 +78,7 @@ class View:
         self.places.append(places)
 
     def spots(self, begin: int, end: int) -> Iterator[Place]:
-        """Give the ranges of the lines that show characters [begin, end), neighbours (also with one blank between) as one."""
+        """Return the ranges of the lines that show characters [begin, end), neighbours (also with one blank between) as one."""
         places = sorted({p for shown in self.places[begin:end] for p in shown})
         last: Place | None = None
         for line, a, b in places:
@@ -93,7 +93,7 @@ class View:
 
 
 def views(line: str) -> Iterator[View]:
-    """Give the other texts of one line."""
+    """Return the other texts of one line."""
     for run in _RUN.finditer(line):
         view = spaced(line, 0, run.start(), run.end())
         if len(view.text) >= 8:
@@ -140,7 +140,7 @@ def spaced(line: str, number: int, begin: int, end: int) -> View:
 
 
 def row_text(line: str) -> str:
-    """Give what a row of a dump holds, a character for each byte."""
+    """Return what a row of a dump holds, a character for each byte."""
     row = _ROW.match(line)
     if row is None:
         return _spaced_row(line, 0).text

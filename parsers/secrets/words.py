@@ -276,7 +276,7 @@ def in_text(text: str) -> Iterator[Span]:
 
 
 def without_secrets(text: str) -> str:
-    """Give a short text, such as the name of a file, with asterisks over its secrets.
+    """Return a short text, such as the name of a file, with asterisks over its secrets.
 
     >>> without_secrets("dump --password=S3cret7.log")
     'dump --password=***********'
@@ -322,7 +322,7 @@ def is_secret(key: str, value: str) -> bool:
 
 
 def _to_end(text: str, at: int) -> int:
-    """Give the end of the token that is known up to `at`: patterns say how long one is at least."""
+    """Return the end of the token that is known up to `at`: patterns say how long one is at least."""
     end = _TOKEN_END.match(text, at)
     return end.end() if end else at
 

@@ -125,7 +125,7 @@ class Batch:
 
 
 def line_span(rows: pl.DataFrame) -> tuple[int, int]:
-    """Give the first and last line of `rows` (line_no and, where rows have several lines, line_end; in any order).
+    """Return the first and last line of `rows` (line_no and, where rows have several lines, line_end; in any order).
 
     >>> line_span(pl.DataFrame({"line_no": [7, 3], "line_end": [9, 3]})), line_span(pl.DataFrame({"line_no": [7, 8]}))
     ((3, 9), (7, 8))
@@ -334,7 +334,7 @@ class Tables:
             raise ValueError(f"no such kind of note: {kind!r}")
 
     def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
-        """Give the columns that the frame has, and `part` and `line_end`, in the table's order and types."""
+        """Return the columns that the frame has, and `part` and `line_end`, in the table's order and types."""
         columns, types = schema(table), frame.schema
         strange = [c for c in types if c not in columns]
         if strange:
@@ -395,7 +395,7 @@ class Tables:
             self._codes[index] = np.where((here == _ROW) | (here == _CODE["read"]), here, code)
 
     def _judge(self) -> npt.NDArray[np.uint8]:
-        """Give the final code of each line of the run: rows first, then a format's word, then damage, marks of elision,
+        """Return the final code of each line of the run: rows first, then a format's word, then damage, marks of elision,
         blanks.
         """
         source = self._source
@@ -514,7 +514,7 @@ class Tables:
 
 @cache
 def _arrow_schema(table: str) -> pa.Schema:
-    """Give the types that a table's columns have on the disk."""
+    """Return the types that a table's columns have on the disk."""
     return pl.DataFrame(schema=schema(table)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
 

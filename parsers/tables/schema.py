@@ -654,5 +654,5 @@ TABLES: dict[str, Table] = {t.name: t for t in map(_table, _TABLES.strip().split
 
 @cache
 def schema(table: str) -> pl.Schema:
-    """Give all columns of a table file in order. Raises KeyError for a table that does not exist."""
+    """Return all columns of a table file in order. Raises KeyError for a table that does not exist."""
     return TABLES[table].schema

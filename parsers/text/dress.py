@@ -107,7 +107,7 @@ _PLAIN = re.compile(r"[\t -~]*")
 
 
 def step_of(name: str) -> Step:
-    """Give a step by its name; `indent 4`, `indent tab` and `indent tab2` are made from what they say."""
+    """Return a step by its name; `indent 4`, `indent tab` and `indent tab2` are made from what they say."""
     if name.startswith(_INDENT):
         width = name.removeprefix(_INDENT)
         tabs = width.removeprefix("tab")
@@ -182,7 +182,7 @@ def _worn(name: str, filled: Sequence[str], share: float) -> bool:
 
 
 def _rise(lines: Sequence[str]) -> float:
-    """Give the share of lines whose number in front is the one before plus one (blank lines may be numbered or not).
+    """Return the share of lines whose number in front is the one before plus one (blank lines may be numbered or not).
 
     0 if there are few, or if one does not rise: `grep -n` numbers with gaps, but never backwards.
     """

@@ -70,7 +70,7 @@ def fits(head: bytes, size: int) -> bool:
 
 
 def transcribe(stream: BinaryIO) -> Generator[str, None, str]:
-    """Give the lines of a page; the generator's value is a note on their numbers. Raises NotText if it shows none."""
+    """Return the lines of a page; the generator's value is a note on their numbers. Raises NotText if it shows none."""
     page = _decoded(stream.read(PAGE_BYTES + 1))
     page = page.replace("\ue000", "").replace("\ue001", "")
     root = LexborHTMLParser(_marked(page)).root
@@ -206,7 +206,7 @@ def _is_gutter(lines: list[str]) -> bool:
 
 
 def _listing_text(node: LexborNode) -> str:
-    """Give preformatted text as it stands; `<br>` and blocks inside end a line."""
+    """Return preformatted text as it stands; `<br>` and blocks inside end a line."""
     parts: list[str] = []
     for inner in node.traverse(include_text=True):
         if inner.tag == "-text":
@@ -224,7 +224,7 @@ def _collapsed(text: str) -> str:
 
 
 def _data_rows(table: LexborNode) -> list[list[tuple[str, int]]] | None:
-    """Give the cells (text, columns that it spans) of a table of values; None for one that only lays out a page."""
+    """Return the cells (text, columns that it spans) of a table of values; None for one that only lays out a page."""
     if table.css_first("td table, th table, pre, textarea, p + p, ul, ol, h1, h2, h3") is not None:
         return None
     rows = []

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 
 def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
-    """Give the rows that a mask marks, or for which an expression is true, as `filter` does.
+    """Return the rows that a mask marks, or for which an expression is true, as `filter` does.
 
     >>> where(pl.DataFrame({"line_no": [1, 2, 3]}), pl.Series([True, False, True]))["line_no"].to_list()
     [1, 3]
@@ -32,7 +32,7 @@ def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
 
 
 def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Give the other columns, as `drop` does.
+    """Return the other columns, as `drop` does.
 
     >>> without(pl.DataFrame({"line_no": [1], "line": ["a"]}), "line").columns
     ['line_no']
@@ -41,7 +41,7 @@ def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
 
 
 def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Give the rows in ascending order of whole numbers, the first name's first, equal ones as they stood; NULL stands first.
+    """Return the rows in ascending order of whole numbers, the first name's first, equal ones as they stood; NULL stands first.
 
     >>> in_order(pl.DataFrame({"line_no": [2, 1, 1], "pos": [0, 1, 0]}), "line_no", "pos").rows()
     [(1, 0), (1, 1), (2, 0)]
@@ -55,7 +55,7 @@ def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
 
 
 def neighbours(*keys: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give for each row the place of the one before and behind that has the same keys (NULL equals NULL); -1 if there is none.
+    """Return for each row the place of the one before and behind that has the same keys (NULL equals NULL); -1 if there is none.
 
     >>> neighbours(pl.Series([7, 8, 7]), pl.Series([None, None, None], dtype=pl.Int64))
     (array([-1, -1,  0]), array([ 2, -1, -1]))

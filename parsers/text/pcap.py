@@ -168,7 +168,7 @@ def _block(stream: BinaryIO, order: str, size: int, before: int) -> bytes:
 
 
 def _interface(body: bytes, order: str) -> tuple[int, int, int]:
-    """Give the link type, the units per second and the seconds to add (options if_tsresol and if_tsoffset)."""
+    """Return the link type, the units per second and the seconds to add (options if_tsresol and if_tsoffset)."""
     link, _, _ = struct.unpack(order + "HHI", body[:8])
     units, offset, at = 10**6, 0, 8
     while at + 4 <= len(body):

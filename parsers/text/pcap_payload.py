@@ -42,7 +42,7 @@ _DNS_CODES = {0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 5: "REFU
 
 
 def payload_words(data: bytes, sport: int, dport: int, *, udp: bool = False) -> str:
-    """Give ` | words` for a payload that names a request, or an empty text.
+    """Return ` | words` for a payload that names a request, or an empty text.
 
     >>> payload_words(bytes.fromhex("000a00000b000000ffff"), 1521, 40000)
     ' | TNS RESEND'

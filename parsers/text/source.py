@@ -124,7 +124,7 @@ class Head:
         return pl.Series(self.lines, dtype=pl.String)
 
     def fitting(self, pattern: str) -> list[str]:
-        """Give the lines that a pattern fits, which has to mean the same to Python and to Rust, who compiles it anew each time."""
+        """Return the lines that a pattern fits, which has to mean the same to Python and to Rust, who compiles it anew each time."""
         if self._long is None:
             return [line for line in self.lines if re.search(pattern, line)]
         return self._column.filter(self._column.str.contains(pattern)).to_list()
@@ -217,7 +217,7 @@ class TextFile:
         return hashlib.file_digest(self.stream, "sha256").hexdigest()
 
     def head(self, start: int | None = None, end: int | None = None) -> Head:
-        """Give the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is
+        """Return the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is
         alone.
         """
         start, end = self.start if start is None else start, self.size if end is None else end
@@ -253,7 +253,7 @@ class TextFile:
                 return
 
     def beginnings(self, start: int, end: int, count: int) -> Iterator[Beginning]:
-        """Give what each piece begins with, up to `count` lines or so many times 256 bytes; nothing else is read.
+        """Return what each piece begins with, up to `count` lines or so many times 256 bytes; nothing else is read.
 
         Pieces of very short lines are not cut again as `pieces` does.
         """
@@ -265,7 +265,7 @@ class TextFile:
             yield Beginning(at, size, self._piece(at, stored[:shown], kept, ends[ends <= shown]).lines)
 
     def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Give begin, end of what is kept, and size of each stretch of whole lines; its size is more where a line is cut.
+        """Return begin, end of what is kept, and size of each stretch of whole lines; its size is more where a line is cut.
 
         A stretch ends at the last line end before each `block_bytes`. It is looked for first, so that the bytes are read
         once and copied nowhere: with both, 100 MB cost 0.1 s more.
@@ -290,7 +290,7 @@ class TextFile:
             return self.stream.read(max(end - begin, 0))
 
     def _last_end(self, begin: int, end: int) -> int | None:
-        """Give the offset behind the last line end in [begin, end), None if there is none."""
+        """Return the offset behind the last line end in [begin, end), None if there is none."""
         for low in (max(begin, end - TAIL_BYTES), begin):
             tail = self.read(low, end)
             found = tail.rfind(self.eol.encode()) + 1 if self.width == 1 else int(self._ends(tail)[-1:].sum())
@@ -309,11 +309,11 @@ class TextFile:
         return not self.read(max(self.size - 2, 0), self.size).strip(b"\0").endswith((b"\n", b"\r"))
 
     def run_end(self, begin: int, end: int) -> int:
-        """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
+        """Return where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
         return self.cut(begin, end, self.limits.run_bytes, self.limits.run_lines)
 
     def cut(self, begin: int, end: int, most_bytes: int, most_lines: int) -> int:
-        """Give where about `most_bytes` of whole lines, or sooner `most_lines`, from `begin` on end; `end` if there are less."""
+        """Return where about `most_bytes` of whole lines, or sooner `most_lines`, from `begin` on end; `end` if there are less."""
         step = max(most_bytes // 2 * 2, 2)
         behind = end if begin + step >= end else self.next_line(begin + step, end)
         at, lines = begin, 0
@@ -334,7 +334,7 @@ class TextFile:
         return self._piece(offset, stored, size, self._ends(stored))
 
     def next_line(self, offset: int, end: int | None = None) -> int:
-        """Give the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
+        """Return the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
         end = self.size if end is None else end
         size = max(self.limits.block_bytes // 2 * 2, 2)
         while offset < end:
@@ -353,7 +353,7 @@ class TextFile:
         return count
 
     def line_offset(self, begin: Position, line: int) -> int:
-        """Give the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""
+        """Return the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""
         number = begin.line
         for piece in self.pieces(begin.offset, self.size):
             if line < number + len(piece.starts):
@@ -362,7 +362,7 @@ class TextFile:
         return self.size
 
     def _ends(self, data: bytes) -> Longs:
-        """Give the positions just behind each line end, ascending."""
+        """Return the positions just behind each line end, ascending."""
         if self.width == 1:
             return np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.eol)) + 1
         units = np.frombuffer(data[: len(data) // 2 * 2], "<u2" if self.encoding == "utf-16-le" else ">u2")
@@ -407,7 +407,7 @@ class TextFile:
         return Piece(offset, size, lines, starts, damage)
 
     def _utf8(self, data: bytes) -> bytes:
-        """Give valid UTF-8. A line that is none is Windows-1252; its five undefined bytes become `\\x81` and so on."""
+        """Return valid UTF-8. A line that is none is Windows-1252; its five undefined bytes become `\\x81` and so on."""
         if self.width == 2:
             return data.decode(self.encoding, errors="replace").encode()
         if data.isascii():
@@ -519,7 +519,7 @@ class Source:
         return self.at.line
 
     def blocks(self) -> Iterator[Block]:
-        """Give the blocks in file order; a second call goes on where the first one stopped."""
+        """Return the blocks in file order; a second call goes on where the first one stopped."""
         return self._blocks
 
     def is_small(self, most_bytes: int = SORTABLE_BYTES) -> bool:
@@ -527,7 +527,7 @@ class Source:
         return self.whole and self.end - self.begin.offset <= most_bytes
 
     def frames(self, most_bytes: int = SORTABLE_BYTES) -> Iterator[pl.DataFrame]:
-        """Give the lines (line_no, line): a small whole part as one frame, to be sorted or repaired; else by blocks."""
+        """Return the lines (line_no, line): a small whole part as one frame, to be sorted or repaired; else by blocks."""
         frames = (block.frame for block in self.blocks())
         if not self.is_small(most_bytes):
             yield from frames
@@ -566,7 +566,7 @@ class Source:
             self._current = None
 
     def _prepared(self) -> Iterator[tuple[Piece, pl.DataFrame, int, Longs, Longs, Sightings, Any]]:
-        """Give each piece with its frame, first line, blank and elided lines, what the scout saw and what was made of it ahead."""
+        """Return each piece with its frame, first line, blank and elided lines, what the scout saw and what was made of it ahead."""
         first = self.begin.line
         for piece in self.text.pieces(self.begin.offset, self.end):
             lines = undressed(piece.lines, self.dress)
@@ -586,7 +586,7 @@ class Source:
             first += len(lines)
 
     def text_of(self, line_no: int) -> str:
-        """Give one line of this run; cheap for the block given last, and for a run of one block."""
+        """Return one line of this run; cheap for the block given last, and for a run of one block."""
         block = self._current
         if block is not None and block.first <= line_no < block.first + len(block.frame):
             text: str = block.frame["line"][int(block.frame["line_no"].search_sorted(line_no))]
@@ -612,7 +612,7 @@ class Source:
 
 
 def _one_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Give the items; a thread makes the next one while the caller works with the present one."""
+    """Return the items; a thread makes the next one while the caller works with the present one."""
     with ThreadPoolExecutor(1, "ahead") as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:

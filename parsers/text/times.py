@@ -43,7 +43,7 @@ def month(text: str) -> int | None:
 
 
 def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: float = 0.0) -> float | None:
-    """Give the seconds of a wall clock since WALL_BASE, None where there is no such date or time.
+    """Return the seconds of a wall clock since WALL_BASE, None where there is no such date or time.
 
     >>> wall_seconds(1970, 1, 2, 0, 0, 1.5), wall_seconds(2015, 2, 30)
     (86401.5, None)
@@ -56,7 +56,7 @@ def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0
 
 
 def span_s(stamps: pl.Series) -> tuple[float | None, float | None]:
-    """Give the earliest and latest of a column of stamps, both None where there is none.
+    """Return the earliest and latest of a column of stamps, both None where there is none.
 
     >>> span_s(pl.Series([2.5, None, 1.0])), span_s(pl.Series([None], dtype=pl.Float64))
     ((1.0, 2.5), (None, None))
