@@ -155,7 +155,7 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
             tree.learn_link(member.path, member.why)
             _print(empty_account(shown, f"left out: {member.why}"), options)
             continue
-        marked = tree.told(member.path)
+        marked = tree.facts_of(member.path)
         known = replace(
             hints,
             host=hints.host or marked.host,
