@@ -1,4 +1,4 @@
-"""Make docs/formats.md and docs/tables.md from the formats' docstrings and the schema, so that they cannot rot."""
+"""Generate docs/formats.md, docs/tables.md and docs/damage.md from docstrings, the schema and test results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def tables_text() -> str:
-    """Write the evidence tables as Markdown."""
+    """Return the evidence tables as Markdown."""
     lines = [
         "# Evidence tables",
         "",
@@ -55,7 +55,7 @@ CORPUS = Path(__file__).parents[2] / "tests" / "corpus"
 
 
 def formats_text(corpus: Path = CORPUS) -> str:
-    """Write the formats as Markdown: a table of all, how the samples are recognised, the docstring of each module."""
+    """Return the formats as Markdown: a table of all, how the samples are recognised, the docstring of each module."""
     lines = [
         "# Formats",
         "",
@@ -81,7 +81,7 @@ def _list(words: tuple[str, ...]) -> str:
 
 
 DAMAGE = CORPUS.parent / "parsers" / "repair" / "damage.json"
-"""What comes of each damage to each kind, as `tests/parsers/repair/test_damage.py` proves it."""
+"""The outcome of each damage for each kind, as `tests/parsers/repair/test_damage.py` proves it."""
 
 
 _SHORT = {
@@ -91,9 +91,9 @@ _SHORT = {
 
 
 def damage_text(path: Path = DAMAGE) -> str:
-    """Write what a paste may do to each kind as Markdown: a table of all damages, then what falls short and why."""
-    said = json.loads(path.read_text(encoding="utf-8"))
-    kinds = said["kinds"]
+    """Return the effects of damage on each kind as Markdown: a table of all damages, then what falls short and why."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    kinds = record["kinds"]
     lines = [
         "# Damage",
         "",
@@ -106,8 +106,8 @@ def damage_text(path: Path = DAMAGE) -> str:
         "| damage | recovered | left unknown | cannot happen |",
         "|---|---|---|---|",
     ]
-    for name, damage in said["damages"].items():
-        never = said["never"].get(name, {})
+    for name, damage in record["damages"].items():
+        never = record["never"].get(name, {})
         by_state: dict[str, list[str]] = {"recovered": [], "left unknown": [], "cannot happen": []}
         for kind, table in kinds.items():
             why = f" ({never[kind]})" if kind in never else ""
@@ -119,7 +119,7 @@ def damage_text(path: Path = DAMAGE) -> str:
         lines.append(f"| {damage['words']} | {cells[0]} | {cells[1]} | {cells[2]}{without} |")
     for key, heading in (("open", "What falls short"), ("cannot_show", "What cannot show")):
         rows = [
-            f"| {kind} | {said['damages'][name]['words']} | {sample} | {why} |"
+            f"| {kind} | {record['damages'][name]['words']} | {sample} | {why} |"
             for kind, table in kinds.items()
             for name, samples in table.get(key, {}).items()
             for sample, why in samples.items()
@@ -138,7 +138,9 @@ def damage_text(path: Path = DAMAGE) -> str:
 
 
 def write_docs(folder: Path, corpus: Path = CORPUS) -> None:
-    """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for it."""
+    """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for
+    `formats.md`.
+    """
     (folder / "formats.md").write_text(formats_text(corpus), encoding="utf-8")
     (folder / "tables.md").write_text(tables_text(), encoding="utf-8")
     if DAMAGE.is_file():

@@ -34,7 +34,7 @@ from parsers.columns.column_roles import (
     Columns,
     gathered,
     kind_of,
-    said,
+    parse_columns,
     suggested,
     wall,
 )
@@ -165,7 +165,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     told = source.hints.columns
     if told:
         try:
-            columns = said(told, names)
+            columns = parse_columns(told, names)
         except ValueError as error:
             out.note(
                 int(filled["line_no"][0]),
