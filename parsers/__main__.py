@@ -1,4 +1,7 @@
-"""`python -m parsers FILE...`: evidence tables on a laptop, without server or database. Contract: docs/cli.md."""
+"""Command line `python -m parsers FILE...`: evidence tables on a laptop, without server or database.
+
+The contract is in docs/cli.md.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ STATUS = """exit status, the worst of all files: 0 read; 2 wrong use; 3 kind unk
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives the exit status. Polars is imported only when a file is read: `--help` must be quick."""
+    """Run the command and return the exit status.
+
+    Polars is imported only when a file is read, so that `--help` is quick.
+    """
     parser = _arguments()
     options = parser.parse_args(argv)
     if options.list:
@@ -104,7 +110,7 @@ def _hints(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Hint
 
 
 def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> int:
-    """Read and print one file, or all that an archive holds; gives the exit status."""
+    """Read and print one file, or all members of an archive; return the exit status."""
     from parsers.containers.archives import HEAD_BYTES, container_of
     from parsers.errors import NotText, ParserError
     from parsers.reading import empty_account
@@ -117,7 +123,7 @@ def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> 
             try:
                 with path.open("rb") as stream:
                     container = container_of(stream.read(HEAD_BYTES), path.stat().st_size)
-            except NotText:  # packed in a way that is not opened: the reading says so
+            except NotText:  # in a compression that we do not open: the reading reports it
                 container = None
             if container is None:
                 return _one(path, name, hints, out, options)
@@ -131,9 +137,9 @@ def _file(name: str, number: int, hints: Hints, options: argparse.Namespace) -> 
 
 
 def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
-    """Read the files of an archive one after the other, each as a file of its own; gives the worst status.
+    """Read the members of an archive one after the other, each as a file of its own; return the worst exit status.
 
-    What is left out by its nature (links, devices) is no failure; what cannot be unpacked is.
+    A member that is left out by its nature (link, device) is no failure; one that cannot be unpacked is.
     """
     from dataclasses import replace
 
@@ -149,13 +155,13 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
             tree.learn_link(member.path, member.why)
             _print(empty_account(shown, f"left out: {member.why}"), options)
             continue
-        told = tree.told(member.path)
+        marked = tree.facts_of(member.path)
         known = replace(
             hints,
-            host=hints.host or told.host,
-            os=hints.os or told.os,
-            tz=hints.tz or told.tz,
-            date=hints.date or told.date,
+            host=hints.host or marked.host,
+            os=hints.os or marked.os,
+            tz=hints.tz or marked.tz,
+            date=hints.date or marked.date,
         )
         with tempfile.NamedTemporaryFile() as spool:
             while chunk := member.stream.read(1024 * 1024):
@@ -170,7 +176,7 @@ def _archive(path: Path, name: str, hints: Hints, out: Path | None, options: arg
 
 
 def _one(path: Path, name: str, hints: Hints, out: Path | None, options: argparse.Namespace) -> int:
-    """Read and print one file; gives its exit status."""
+    """Read and print one file; return its exit status."""
     from parsers.errors import ParserError
     from parsers.reading import empty_account, read
 
@@ -201,7 +207,7 @@ def _print(account: Account, options: argparse.Namespace) -> None:
 
 @contextmanager
 def _opened(name: str) -> Iterator[Path]:
-    """Give a path that can be read twice; standard input is spooled to a file of its own."""
+    """Yield a path that can be read twice; standard input is copied to a temporary file first."""
     if name != "-":
         yield Path(name)
         return
@@ -213,7 +219,7 @@ def _opened(name: str) -> Iterator[Path]:
 
 
 def _plain(name: str) -> str:
-    """A folder's name made of a file's: letters and digits, never a path."""
+    """Return a folder name made from a file name: letters and digits, never a path."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", name.replace("\\", "/").rpartition("/")[2]).strip(".")[:80] or "stdin"
 
 
@@ -238,7 +244,7 @@ def _print_json(value: Any) -> None:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows neither NaN nor infinity: they are NULL."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -253,7 +259,7 @@ def _shown(text: str) -> str:
 
 
 def _human(account: Account) -> str:
-    """A short, aligned account of one file."""
+    """Return a short, aligned account of one file for people."""
     one = account.parts[0] if len(account.parts) == 1 else None
     kind = account.kind or "unknown"
     what = f"{kind}/{one.variant}" if one and one.variant else kind
@@ -302,6 +308,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except BrokenPipeError:
-        # The reader of a pipe went away (`| head`); Python would complain once more while flushing.
+        # The reader of the pipe has gone (`| head`); without this Python would complain again while flushing.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

@@ -50,10 +50,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Counter:
-    """A number in a format's state that only grows and of which nothing but rows depends (`parsers/parallel.py`).
+    """A number in a format's state that only grows and that nothing but rows depends on (`parsers/parallel.py`).
 
-    `places` in the state (`a.b.1`, `*` for each element of a list; the first is always there) move with it, and so do
-    `columns` of all its rows. Whether it is 0, 1 or more may matter, any other value not.
+    `places` are its paths in the state (`a.b.1`, `*` for each element of a list); the first path always exists.
+    `columns` are the columns of all rows that hold it. When the number is shifted, all these places and columns shift
+    with it. A format may distinguish 0, 1 and more, but no other values.
     """
 
     places: tuple[str, ...]
@@ -62,12 +63,12 @@ class Counter:
 
 @dataclass(frozen=True)
 class Format:
-    """What a module of `parsers/formats` reads: one variant of a kind.
+    """Declaration of what a module of `parsers/formats` reads: one variant of a kind.
 
-    `split`: "lines" if the state between runs is decided by the lines right before and by `counters`, so that runs can be
-    read ahead of time, else "none". `clocks`: their kinds, the usual one
-    first. `own`: a pattern (Rust syntax) that a line of such output fits, header, row or detail, and prose does not: by it
-    the splitter finds regions in a mail; the claim decides.
+    `split`: "lines" if the state between runs follows from the lines right before and from `counters`, so that runs can
+    be read ahead of time; else "none". `clocks`: kinds of its clocks, the usual one first. `own`: a pattern (Rust
+    syntax) that fits lines of this output (header, row or detail) but not prose; the splitter finds regions of a mail
+    by it, and the claim decides.
     """
 
     kind: str

@@ -1,4 +1,7 @@
-"""Why a file could not be read. A bad line is a note, never an exception; a bad file is one of these."""
+"""Exceptions for files that could not be read.
+
+A line that a format does not understand is a note and never an exception.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ if TYPE_CHECKING:
 
 
 class ParserError(Exception):
-    """Base of all. `account` holds what is known all the same (bytes, lines, claims), `exit_status` the command's
-    answer.
+    """Base class of these exceptions.
+
+    `account` holds what is known of the file all the same (bytes, lines, claims); `exit_status` is what the command
+    `python -m parsers` returns.
     """
 
     exit_status = 5
@@ -19,7 +24,7 @@ class ParserError(Exception):
 
 
 class NotText(ParserError):
-    """The bytes are no text: binary, empty, or an archive. The message says which."""
+    """The bytes are not text: binary, empty, or an archive. The message says which."""
 
     exit_status = 3
 
@@ -51,7 +56,9 @@ class AmbiguousFormat(ParserError):
 
 
 class WrongFormat(ParserError):
-    """The file is not of the kind it was said to be; `first_line` shows it."""
+    """The file is not of the kind that the caller named; `first_line` is the number of the first line that does not
+    fit.
+    """
 
     exit_status = 4
     kind: str | None = None
@@ -64,7 +71,7 @@ class WrongFormat(ParserError):
 
 
 class LimitExceeded(ParserError):
-    """A limit was hit: `which` one (with its value) and `where`."""
+    """A limit was hit: `which` is its name and value, `where` is the place."""
 
     def __init__(self, which: str, where: str) -> None:
         super().__init__(f"limit exceeded: {which}, at {where}")
@@ -73,4 +80,7 @@ class LimitExceeded(ParserError):
 
 
 class OtherReading(ParserError):
-    """The directory holds a reading of other bytes, hints or format version; a re-reading goes to its own directory."""
+    """The directory holds a reading of other bytes, with other hints or by another version of the format.
+
+    A new reading of the file needs a directory of its own.
+    """

@@ -1,4 +1,4 @@
-"""Lines of an original by number: decoded, masked, and nothing in them that a page or terminal would act upon."""
+"""Read lines of an original file by line number, decoded, with secrets masked and control characters made visible."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from parsers.text.spelling import visible
 
 
 class Mask(NamedTuple):
-    """A secret of a line: half-open character ranges in `Line.text` and, as `place`, in the line of the original.
+    """A masked secret in a line.
 
-    `lifted`: the text of the line shows it, since the caller asked for that place.
+    `begin` and `end` are a half-open range of characters in `Line.text`, `place` is the range in the line of the
+    original file. `lifted`: the caller asked to unmask this place, so `Line.text` shows the secret.
     """
 
     begin: int
@@ -34,22 +35,20 @@ class Mask(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """One physical line, ready to be shown."""
-
     line_no: int
     text: str
     masks: tuple[Mask, ...] = ()
 
 
 Lifted = Mapping[int, Collection[tuple[int, int]]]
-"""Places of masks to leave off, by line. A place that is not exactly one mask's leaves everything masked."""
+"""Ranges of masks to lift, by line number. A range that is not exactly the range of one mask lifts nothing."""
 
 
 class LineReader:
-    """Reads lines of an original by the line index of one of its readings; line N of 1 GB costs well under 5 ms.
+    """Reads lines of an original file through the line index of one of its readings.
 
-    Raises OtherReading if the original has another size than the manifest says, FileNotFoundError if there is no
-    manifest.
+    Line N of a file of 1 GB takes well under 5 ms. Raises OtherReading if the size of the original differs from the
+    size in the manifest, FileNotFoundError if there is no manifest.
     """
 
     def __init__(self, original: Path, reading: Path) -> None:
@@ -66,17 +65,20 @@ class LineReader:
         self._files: dict[tuple[str, int], pq.ParquetFile | None] = {}
         self._index: dict[int, tuple[list[int], list[int]]] = {}
         self.count: int = manifest["lines"]
-        """Lines read so far (all of them once the reading is complete)."""
+        """Number of lines read so far; all lines once the reading is complete."""
 
     def _file(self, table: str, batch: int) -> pq.ParquetFile | None:
-        """Open one batch of the line index or the secrets; None if it has none. A page needs few of them."""
+        """Open one batch of the line index or of the secrets, None if it has none.
+
+        The file stays open; a page needs few.
+        """
         if (table, batch) not in self._files:
             file = parquet.batch_file(self._reading, table, batch)
             self._files[table, batch] = pq.ParquetFile(file) if file.exists() else None
         return self._files[table, batch]
 
     def _before(self, line: int) -> Position:
-        """Give the nearest indexed line at or before one; a short batch may have none."""
+        """Return the nearest indexed line at or before `line`. A short batch may have no indexed line."""
         for number, _ in reversed(self._batches[: self._place(line) + 1]):
             file = self._file("line_index", number)
             if file is None:
@@ -91,11 +93,14 @@ class LineReader:
         raise OtherReading("the reading has no line index")
 
     def _place(self, line: int) -> int:
-        """Give the place, in the list of batches, of the one that holds a line."""
+        """Return the index, in the list of batches, of the batch that holds a line."""
         return bisect.bisect_right(self._batches, line, key=lambda b: b[1])
 
     def _secrets(self, first: int, last: int) -> dict[int, list[tuple[int, int, str]]]:
-        """Give the secrets of some lines. A line that was held is named in a later batch than its own."""
+        """Return the secrets of lines `first` to `last` as (from, to, kind) by line number.
+
+        A line that was held back is listed in a later batch than its own, so later batches are searched too.
+        """
         spans: dict[int, list[tuple[int, int, str]]] = {}
         for number, _ in self._batches[self._place(first) :]:
             file = self._file("secrets", number)
@@ -111,7 +116,10 @@ class LineReader:
         return spans
 
     def _masked(self, number: int, line: str, found: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-        """Place the secrets of an original line, ascending and apart; they were found in it without its dress."""
+        """Return the ranges of secrets in a line of the original, sorted and without overlaps.
+
+        `found` holds ranges in the line without its dress (quotes, prefixes); they are mapped to the whole line here.
+        """
         if not found:
             return []
         dress = next((d for first, last, d in self._dressed if first <= number <= last), ())
@@ -128,7 +136,7 @@ class LineReader:
     def _shown(
         self, number: int, line: str, found: Sequence[tuple[int, int, str]], lifted: Collection[tuple[int, int]]
     ) -> Line:
-        """Put asterisks over secrets and make visible what is left; both keep apart what is masked and what is not."""
+        """Mask the secrets of a line and make its other control characters visible, each piece apart."""
         pieces: list[str] = []
         masks: list[Mask] = []
         at = length = 0
@@ -144,9 +152,9 @@ class LineReader:
         return Line(number, "".join([*pieces, visible(line[at:])]), tuple(masks))
 
     def lines(self, first: int, last: int, lifted: Lifted | None = None) -> list[Line]:
-        """Give lines `first` to `last` (1-based, both included) as far as they exist, with a mask over each secret.
+        """Return lines `first` to `last` (1-based, both included) as far as they exist, with each secret masked.
 
-        Only the page where a lead lifts masks gives `lifted`; whatever leaves the room goes without.
+        Only the page where an incident lead lifts masks passes `lifted`; output that leaves the room never does.
         """
         secrets = self._secrets(first, last) if self._batches else {}
         return [
@@ -154,13 +162,15 @@ class LineReader:
         ]
 
     def texts(self, first: int, last: int) -> list[tuple[int, str]]:
-        """Give the numbered lines as they were decoded, secrets and control characters and all: to be read, not shown."""
+        """Return decoded lines with their numbers, secrets and control characters included: for parsing, never for
+        display.
+        """
         last = min(last, self.count)
         first = max(first, 1)
         if last < first:
             return []
         found: list[tuple[int, str]] = []
-        # Small blocks: a thousand lines to skip are about 100 KB, and a line without end must not be read whole.
+        # Small blocks: skipping a thousand lines costs about 100 KB, and an endless line must not be read whole.
         limits = Limits(block_bytes=128 * 1024)
         with self._original.open("rb") as stream:
             text = TextFile(stream, self._original.name, limits)

@@ -1,10 +1,10 @@
-"""One large part on all cores: worker processes parse block runs ahead of time from a guessed state.
+"""Read one large part on all cores: worker processes parse block runs ahead of time from a guessed state.
 
-A worker reads run k from the state that it finds by parsing the last bytes of run k-1, beginning with the newest state that
-is known for certain. When run k-1 is done, that guess is compared with what run k-1 really left. Equal but for counters
-(`Format.counters`): the rows are written with the counters set right. Else the worker parses the run again from the true
-state. So tables are the same bytes as those of one process, in whatever order the workers finish; only formats with `split`
-"lines" are read this way, and where guesses keep failing the rest is read in order.
+To guess the state at the start of run k, a worker parses the last bytes of run k-1, beginning with the newest state
+that is certain. When run k-1 is done, its real end state is compared with the guess. If they differ only in counters
+(`Format.counters`), the rows are written with corrected counters; otherwise the worker parses the run again from the
+real state. So the tables are byte for byte those of one process, in whatever order the workers finish. Only formats
+with `split` "lines" are read this way, and where guesses keep failing the rest is read in order.
 
 Workers are plain child processes: a Celery worker may not have multiprocessing children, and Polars must not be forked.
 """
@@ -33,7 +33,7 @@ import pyarrow.compute as pc
 
 from parsers.allocator import lean
 from parsers.declarations import Counter
-from parsers.layout.parts import fallen
+from parsers.layout.parts import end_of_fit
 from parsers.layout.tails import strange_tail
 from parsers.tables import parquet
 from parsers.tables.rows import JSON, Batch, Domain, Sink, State, Tables
@@ -41,14 +41,14 @@ from parsers.text.notes import LineAccount
 from parsers.text.source import Hints, Limits, Position, Source, TextFile, open_text
 
 WARM_BYTES = 2 * 1024 * 1024
-"""So much of the run before is parsed to guess the state."""
+"""Maximum number of bytes of the previous run that are parsed to guess the state."""
 
 MISSES = 2
-"""After so many wrong guesses one after the other the rest is read in order."""
+"""Number of wrong guesses in a row after which the rest is read in order."""
 
 
 def processes(limits: Limits) -> int:
-    """How many processes read one large part: what the limits say, else one for each core this process may use."""
+    """Return how many processes read one large part: the limit if there is one, else one for each core of this process."""
     if limits.processes is not None:
         return limits.processes
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -56,8 +56,11 @@ def processes(limits: Limits) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """What is the same for all runs of a part. `module`: the format's, the only one that is imported; `own`: patterns of its
-    kind's lines; `rate`: its own lines' share in the head if it is watched, else None."""
+    """What all runs of a part share.
+
+    `module`: name of the format's module, the only one that a worker imports. `own`: patterns of its kind's own lines.
+    `rate`: share of lines in the head that match them, if the part is watched, else None.
+    """
 
     path: Path
     name: str
@@ -81,12 +84,12 @@ class Run:
 
 
 Shifts = dict[str, tuple[int, int]]
-"""For a column: what is above the first number is off by the second."""
+"""By column (first number, second number): values above the first are off by the second."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A run to parse from `state`; with `warm` first the lines before it, to bring that state forward."""
+    """Request to parse a run from `state`; with `warm`, first the lines before it, to bring that state forward."""
 
     run: Run
     state: State
@@ -96,12 +99,12 @@ class Ask:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave, the state it was parsed from, and the known one (`seed`) that this was guessed from.
+    """Result of a run: the state it was parsed from, and the certain state (`seed`) that this was guessed from.
 
-    `fallen`: the part seems to end within it.
+    `part_ends`: the part seems to end within the run.
     """
 
-    fallen: bool
+    part_ends: bool
     seed: State
     assumed: State
     assumed_key_lines: int
@@ -115,7 +118,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Done:
-    """A run whose files are written and whose end state is true."""
+    """A run whose files are written and whose end state is certain."""
 
     run: Run
     outcome: Outcome
@@ -123,22 +126,24 @@ class Done:
 
 
 class WorkerLost(Exception):
-    """A worker process ended or failed; what it was doing is done again in order, where a fault shows itself."""
+    """A worker process ended or failed. Its run is read again in order, where a fault shows itself."""
 
 
 def runs(
     text: TextFile, job: Job, at: Position, batch: int, state: State, key_lines: int, count: int
 ) -> Generator[Done]:
-    """Give the runs of a part from `at` on in order, each parsed by one of `count` processes.
+    """Yield the runs of a part from `at` on in order, each parsed by one of `count` processes.
 
-    Ends early where the part seems to end, a worker is lost or guesses fail: the caller goes on behind the run given last.
+    Ends early where the part seems to end, a worker is lost or guesses fail: the caller continues behind the last run.
     """
     crew: list[_Worker] = []
     pending: deque[tuple[_Worker, Run]] = deque()
     following, misses = at, 0
     try:
         for _ in range(count):
-            crew.append(_Worker(job, alone=count == 1))  # each must be stopped if the next does not start
+            crew.append(
+                _Worker(job, alone=count == 1)
+            )  # in the list at once, so that it is stopped if the next one fails to start
         idle = deque(crew)
         while True:
             while idle and following.offset < job.part_end:
@@ -151,7 +156,7 @@ def runs(
                 return
             worker, run = pending.popleft()
             outcome = worker.outcome()
-            if outcome.fallen:
+            if outcome.part_ends:
                 return
             settled = _settled(outcome, state, key_lines, job.counters)
             misses = misses + 1 if settled is None else 0
@@ -177,10 +182,10 @@ def runs(
 def settle(
     seed: State, assumed: State, true: State, end: State, counters: Sequence[Counter]
 ) -> tuple[State, Shifts] | None:
-    """Set right a state `end` reached from `assumed` that should have begun with `true`; give it and what to do to columns.
+    """Correct a state `end` that was reached from `assumed` instead of `true`; return it and the shifts of columns.
 
-    Numbers up to that of the `seed`, where the guess began, are true already. None if the two differ in more than
-    counters, or if a counter that differs is so low that a format may look at it.
+    Numbers up to that of `seed`, where the guess began, are right already. Returns None if `assumed` and `true` differ
+    in more than counters, or if a counter that differs is so low that a format may look at it.
 
     >>> settle({"seq": 3}, {"seq": 7}, {"seq": 17}, {"seq": 9}, [Counter(("seq",), ("seq",))])
     ({'seq': 19}, {'seq': (3, 10)})
@@ -196,7 +201,7 @@ def settle(
         for place in counter.places:
             assumed, end = _moved(assumed, place, shift), _moved(end, place, shift)
         shifts |= dict.fromkeys(counter.columns, shift)
-    # The order within a value may decide the order of rows; that of the state's own keys does not.
+    # The order within a value may decide the order of rows; the order of the state's own keys does not.
     same = assumed.keys() == true.keys() and all(json.dumps(assumed[k]) == json.dumps(true[k]) for k in true)
     return (end, shifts) if same else None
 
@@ -220,7 +225,10 @@ def _at(value: Any, place: str) -> Any:
 
 
 def _moved(value: Any, place: str, shift: tuple[int, int]) -> Any:
-    """Copy a JSON value with what stands at `a.b.1` (`*`: in each element) moved; a place that is not there stays so."""
+    """Return a copy of a JSON value with the numbers at `a.b.1` (`*`: in each element) shifted.
+
+    A place that does not exist is left alone.
+    """
     base, number = shift
     if not place:
         return value + number if value is not None and value > base else value
@@ -233,13 +241,11 @@ def _moved(value: Any, place: str, shift: tuple[int, int]) -> Any:
 
 
 class _Worker:
-    """A child process that parses one run at a time."""
-
     def __init__(self, job: Job, *, alone: bool) -> None:
         lean()
         root = str(Path(__file__).resolve().parent.parent)
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
-        if not alone:  # each core has a process: more threads would only get in each other's way
+        if not alone:  # each core has a process: more threads would only compete
             env["POLARS_MAX_THREADS"] = "1"
         self._process = subprocess.Popen(
             [sys.executable, "-c", "from parsers.parallel import main; main()"],
@@ -260,7 +266,7 @@ class _Worker:
     def _answer(self) -> object:
         assert self._process.stdout is not None
         try:
-            return pickle.load(self._process.stdout)  # our own child
+            return pickle.load(self._process.stdout)  # safe: our own child wrote it
         except (EOFError, pickle.UnpicklingError) as error:
             raise WorkerLost from error
 
@@ -270,7 +276,7 @@ class _Worker:
         return answer
 
     def write(self, shifts: Shifts) -> None:
-        """Have the rows of the run parsed last written; the files are on the disk afterwards."""
+        """Let the worker write the rows of its last run; returns when the files are on disk."""
         self.send(shifts)
         self._answer()
 
@@ -281,12 +287,12 @@ class _Worker:
             assert stream is not None
             try:
                 stream.close()
-            except BrokenPipeError:  # what was never sent
+            except BrokenPipeError:  # data that was never sent
                 continue
 
 
 class _Held:
-    """Keeps the rows of a run until its numbers are known: in a file without a name, a hundred megabytes less memory."""
+    """Holds the rows of a run until its numbers are certain, in an unnamed file: saves 100 MB of memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # closed with the run
@@ -298,7 +304,7 @@ class _Held:
             stream.write_table(rows)
 
     def save(self, writer: parquet.Writer, shifts: Shifts) -> None:
-        """Write the rows, numbers set right."""
+        """Write the rows with corrected numbers."""
         for table, place in self._places:
             self._file.seek(place)
             rows = pa.ipc.open_stream(self._file).read_all()
@@ -309,15 +315,15 @@ class _Held:
                 moved = pc.if_else(pc.greater(old, base), pc.add(old, number), old)
                 rows = rows.set_column(at, rows.schema.field(at), moved)
             writer.write(table, rows)
-            del rows  # before the next are read
+            del rows  # before the next ones are read
 
     def close(self) -> None:
         self._file.close()
 
 
 def _ends_within(text: TextFile, run: Run, own: Sequence[str], rate: float) -> bool:
-    """Does the part seem to end in this run? Who reads in order looks closer."""
-    if fallen(text, run.begin, run.end, own, rate) is not None:
+    """Decide whether the part seems to end in this run. Reading in order then looks closer."""
+    if end_of_fit(text, run.begin, run.end, own, rate) is not None:
         return True
     return run.end == text.size and strange_tail(text, run.begin, run.end, own) is not None
 
@@ -326,12 +332,12 @@ def _parse(text: TextFile, job: Job, module: ModuleType, ask: Ask, sink: Sink | 
     state, key_lines, run = ask.state, ask.key_lines, ask.run
     stop = job.rate is not None and _ends_within(text, run, job.own, job.rate)
     if ask.warm and not stop:
-        back = min(WARM_BYTES, job.limits.run_bytes // 4 * 2)  # never beyond the run before
+        back = min(WARM_BYTES, job.limits.run_bytes // 4 * 2)  # never reaches beyond the previous run
         begin = text.next_line(run.begin.offset - back, run.begin.offset)
         line = run.begin.line - text.count_lines(begin, run.begin.offset)
         before = Run(Position(line, begin), run.begin.offset, 0)
-        told = _one(text, job, module, before, state, key_lines, None)
-        state, key_lines = told.state, told.key_lines
+        warmed = _one(text, job, module, before, state, key_lines, None)
+        state, key_lines = warmed.state, warmed.key_lines
     if stop:
         nothing = Batch(LineAccount(), {}, [])
         return Outcome(True, ask.state, state, key_lines, state, key_lines, run.begin.line, nothing, {}, {})
@@ -341,7 +347,7 @@ def _parse(text: TextFile, job: Job, module: ModuleType, ask: Ask, sink: Sink | 
 def _one(
     text: TextFile, job: Job, module: ModuleType, run: Run, state: State, key_lines: int, sink: Sink | None
 ) -> Outcome:
-    """Parse one run, as `reading` does it in order."""
+    """Parse one run, as `reading` does in order."""
     source = Source(
         text,
         run.begin,
@@ -354,7 +360,7 @@ def _one(
     )
     tables = Tables(source, sink)
     tables.scanner.key_lines = key_lines
-    # A format may change the state that it gets.
+    # A format may modify the state it gets.
     end = module.parse(source, tables, json.loads(json.dumps(state)))
     tables.prompts = True
     for _ in source.blocks():
@@ -375,11 +381,11 @@ def _one(
 
 
 def main() -> None:
-    """Serve one parent until it closes the pipe."""
+    """Serve the parent process until it closes the pipe."""
     asks: IO[bytes] = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not get between the answers
-    parent, job = pickle.load(asks)  # from our own parent
+    os.dup2(2, 1)  # output of a library must not get between the answers
+    parent, job = pickle.load(asks)  # safe: our own parent wrote it
     _die_with(parent)
     module = importlib.import_module(job.module)
     gc.freeze()
@@ -398,7 +404,7 @@ def main() -> None:
                     writer.abandon()
                 held = _Held(job.out)
                 writer, written = parquet.Writer(job.out, message.run.batch) if job.out else None, False
-                # Rows whose numbers are true already are written at once.
+                # Rows whose numbers are certain are written at once.
                 answer = _parse(text, job, module, message, held if message.warm and job.counters else writer)
             elif writer is not None:
                 held.save(writer, message)
@@ -406,14 +412,14 @@ def main() -> None:
                 written = True
             pickle.dump(answer, answers)
             answers.flush()
-            gc.collect()  # without it some runs' arrays lie about: 70 MB more at the peak
+            gc.collect()  # without it arrays of some runs stay: 70 MB more at the peak
             pa.default_memory_pool().release_unused()
             if sys.platform == "linux":
                 ctypes.CDLL(None).malloc_trim(0)
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel kill us when the parent ends: a new reading may write the same files."""
+    """Make the kernel kill this process when the parent ends: a new reading may write the same files."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:

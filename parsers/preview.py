@@ -1,4 +1,4 @@
-"""What a reading would give: the first lines of a part read by one kind or with one answer, to be compared with another."""
+"""Preview of a reading: the first lines of a part, read with given hints, so that a person can compare choices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _LEFT_OUT = ("part", "line_end", "raw")
 
 @dataclass(frozen=True)
 class Preview:
-    """How the first lines would be read: their account, rows by table, and the first rows of the fullest table as texts.
+    """Result of reading the first lines: line account, row counts by table, first rows of the fullest table as texts.
 
-    `first_at`: the first time of the first wall clock, as its own wall shows it. `error`: why it cannot be read so.
+    `first_at` is the first time of the first wall clock, as local time. `error` says why the lines cannot be read with
+    these hints.
     """
 
     hints: Hints
@@ -43,13 +44,13 @@ class Preview:
 
     @property
     def read_share(self) -> int:
-        """Percent of the lines that hold something and were read."""
+        """Percentage of the filled lines that were read."""
         filled = sum(self.account.get(name, 0) for name in ("read", "unknown", "damaged"))
         return round(100 * self.account.get("read", 0) / filled) if filled else 0
 
 
 def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, line_to: int | None = None) -> Preview:
-    """Read the first 200 lines of [line_from, line_to] with these hints, into a folder that goes away."""
+    """Read the first 200 lines of [line_from, line_to] with these hints into a temporary folder."""
     last = min(line_to or reader.count, line_from + LINES - 1)
     texts: list[str] = []
     size = 0
@@ -75,14 +76,15 @@ def preview(reader: LineReader, name: str, hints: Hints, line_from: int = 1, lin
 
 
 def first_rows(reading: Path, table: str, line_from: int = 1) -> tuple[list[str], list[list[str]]]:
-    """Give the columns that say something in the first rows of a table, and those rows as texts to be shown.
+    """Return the columns of a table that are not empty in its first rows, and those rows as texts for display.
 
-    Works while the reading goes on: it sees what the manifest counts. `line_from`: the first line of what was read.
+    Works during a reading too: it sees the batches that the manifest counts. `line_from` is the number, in the whole
+    file, of the first line that was read.
     """
     frame = parquet.scan(reading, table).head(ROWS).collect()
     frame = frame.with_columns(pl.col("line_no") + line_from - 1)
-    told = [name for name in frame.columns if name not in _LEFT_OUT and frame[name].null_count() < frame.height]
-    frame = frame.select(told[:COLUMNS])
+    filled = [name for name in frame.columns if name not in _LEFT_OUT and frame[name].null_count() < frame.height]
+    frame = frame.select(filled[:COLUMNS])
     return frame.columns, [[_cell(value) for value in row] for row in frame.iter_rows()]
 
 

@@ -1,8 +1,8 @@
-"""Read one file into a reading directory: identify, parse run by run, account for every line.
+"""Read one file into a reading directory: recognise its kind, parse it run by run, account for every line.
 
-Each block run ends in a batch, and small parts share one: its files are synced, then the manifest is replaced. A killed
-reading goes on behind the last batch that the manifest counts, and the tables come out equal. The manifest is the only
-truth: `Account` is made from it.
+Each block run ends in a batch; small parts share one. The batch's files are synced before the manifest is replaced. A
+killed reading continues behind the last batch in the manifest, and its tables come out the same. The manifest is the
+only record: `Account` is made from it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import polars as pl
 from parsers import errors, parallel
 from parsers.declarations import Format
 from parsers.errors import NotText, OtherReading, ParserError, WrongFormat
-from parsers.layout.line_owners import own_of
-from parsers.layout.parts import PartHint, Plan, fallen, first_output, hit_rate, lay_out, lay_out_rest, plan
+from parsers.layout.line_owners import patterns_of
+from parsers.layout.parts import PartHint, Plan, end_of_fit, first_output, hit_rate, lay_out, lay_out_rest, plan
 from parsers.layout.recognition import Recognised, recognise
 from parsers.layout.tails import strange_tail
 from parsers.provenance.prompts import Lead
@@ -37,33 +37,35 @@ from parsers.text.transcripts import NAME, Transcript, transcribed
 
 SCHEMA = 1
 NOTES_KEPT = 200
-"""So many notes stand in the account; all of them are in the table `notes`."""
+"""Maximum number of notes in the account; the table `notes` holds all."""
 
 CLAIMS_KEPT = 5
-"""So many claims stand with each part."""
+"""Maximum number of claims stored with each part."""
 
 FIRST_BYTES = 2 * 1024 * 1024
-"""A large file begins with a small run, so that its first rows can be seen at once."""
+"""Size of the first run of a large file; it is small, so that the first rows can be seen at once."""
 
 BREATH_S = 1.0
-"""So often `progress` is called at least while a large document is laid out; it may say the same again."""
+"""Maximum time between calls of `progress` while a large document is laid out; it may report the same numbers again."""
 
 SHARED_BYTES = 2 * 1024 * 1024
 SHARED_RUNS = 64
-"""Runs share a batch until it has so many bytes or runs (or an eighth of the runs before it: a batch costs a moment, and
-the manifest grows with the parts).
+"""Maximum number of runs in a batch, unless an eighth of the runs before is more.
+
+A batch also ends at SHARED_BYTES. Each batch takes a moment to write, and the manifest grows with the parts.
 """
 
 WATCHABLE = 0.2
-"""A format of which fewer lines than this fit its own patterns cannot be watched: its part runs to the end."""
+"""Minimum share of lines that match the format's own patterns for a part to be watched; below it the part runs to the
+end.
+"""
 
 NO_ROWS_OF = ("notes", "artifacts")
-"""Tables left out of the account's row counts."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a reading is; `lines` and `bytes` from the start of the file, those of a resumed reading included."""
+    """Progress of a reading; `lines` and `bytes` count from the start of the file, also when a reading was resumed."""
 
     lines: int
     bytes: int
@@ -72,8 +74,9 @@ class Progress:
 
 @dataclass(frozen=True)
 class PartAccount:
-    """One part of a file. `kind` is None where nobody knew it; `facts` are what the format reported (tool_opts, os
-    ...).
+    """One part of a file.
+
+    `kind` is None where it is unknown; `facts` are what the format reported (tool_opts, os ...).
     """
 
     part: int
@@ -88,14 +91,14 @@ class PartAccount:
     facts: dict[str, Any]
     domains: list[Domain]
     dress: list[str] = field(default_factory=list)
-    """What was taken off its lines before they were read; see `parsers/text/dress.py`."""
+    """Names of the dress removed from its lines before parsing; see `parsers/text/dress.py`."""
 
     claims: list[dict[str, Any]] = field(default_factory=list)
-    """The strongest claims on it, as in `Account.claims`."""
+    """The strongest claims on the part, as in `Account.claims`."""
 
     @property
     def clock(self) -> dict[str, Any] | None:
-        """The first clock domain in the words of the command line, None if the part has none."""
+        """The first clock domain with the keys of the command line's JSON, None if the part has none."""
         if not self.domains:
             return None
         keys = ("kind", "base", "zone", "t_begin", "t_end")
@@ -104,7 +107,7 @@ class PartAccount:
 
 @dataclass(frozen=True)
 class Account:
-    """What became of one file; `as_json` is the object of the command line."""
+    """Result of reading one file; `as_json` is the JSON object of the command line."""
 
     file: str
     sha256: str | None
@@ -126,7 +129,6 @@ class Account:
         return None if not kinds else kinds.pop() if len(kinds) == 1 else "mixed"
 
     def as_json(self) -> dict[str, Any]:
-        """Give the fields of the command line's JSON object (schema 1)."""
         one = self.parts[0] if len(self.parts) == 1 else None
         return {
             "schema": SCHEMA,
@@ -161,18 +163,20 @@ def read(
     name: str | None = None,
     sha256: str | None = None,
 ) -> Account:
-    """Read one file; with `out` into that directory, going on behind the last batch of a reading that stands there.
+    """Read one file; with `out`, write into that directory and continue a reading that it holds.
 
-    `sha256` is the file's hash in hex, for who knows it already; without it the whole file is hashed before the first batch counts.
+    `sha256` is the file's hash in hex, if the caller knows it; otherwise the whole file is hashed before the first
+    batch counts.
 
-    Raises ParserError (`.account` tells what is known all the same; the manifest has it too) and OSError. A file of
-    unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
+    Raises ParserError (its `account` holds what is known all the same; the manifest holds it too) and OSError. A file
+    of unknown kind is numbered and indexed before UnknownFormat is raised, so that its lines can be shown.
     """
     limits = limits or Limits()
     name = name or path.name
     began = time.perf_counter()
     try:
-        # A transcript left by a killed reading is used again; one beside a reading of other bytes is never looked at.
+        # A transcript left by a killed reading is used again, but only after the check that the reading is of these
+        # bytes.
         _check_original(path, out)
         with (
             transcribed(path, out, limits) as transcript,
@@ -190,13 +194,13 @@ def read(
 
 
 def empty_account(name: str, error: str) -> Account:
-    """Make the account of a file of which nothing is known but why it could not be opened."""
+    """Return the account of a file that could not be opened; `error` is the reason."""
     manifest = _fresh_manifest(Hints(), None, 0, None) | {"error": error}
     return account_of(manifest, name)
 
 
 def account_of(manifest: dict[str, Any], name: str) -> Account:
-    """Make the account from a manifest; `name` is the file's name to show."""
+    """Return the account that a manifest describes; `name` is the file's name to show."""
     parts = [_part_of(p) for p in manifest["parts"]]
     tables: dict[str, int] = {}
     for batch in manifest["batches"]:
@@ -222,7 +226,11 @@ def account_of(manifest: dict[str, Any], name: str) -> Account:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """How a part is read: its format (None: unknown), what is known about it, what it wears; `rate`: its own lines' share."""
+    """How a part is read.
+
+    `ranked` is the format and its claim (None: unknown kind), `rate` the share of lines that match the kind's own
+    patterns.
+    """
 
     ranked: Ranked | None
     hints: Hints
@@ -232,7 +240,7 @@ class _Chosen:
 
 @dataclass(frozen=True)
 class _Original:
-    """The stored bytes, which may be others than the text that is read."""
+    """The original file, whose bytes differ from the text that is read if it has a transcript."""
 
     sha256: Future[str]
     bytes: int
@@ -240,7 +248,7 @@ class _Original:
 
 
 class _Reading:
-    """One run of `read`: walks the plan run by run; some runs make a batch."""
+    """State of one call of `read`: it reads the plans run by run; some runs make a batch."""
 
     def __init__(
         self,
@@ -255,23 +263,23 @@ class _Reading:
     ) -> None:
         self.text, self.out, self.limits, self.progress = text, out, limits, progress
         self.known, self.hints = known, hints
-        plan(known, hints)  # refuses borders that overlap
+        plan(known, hints)  # raises ValueError if borders overlap
         self._hashed, self.transcript = original.sha256, original.transcript
-        said = asdict(hints) | {"known": [asdict(k) for k in known]}
+        hints_json = asdict(hints) | {"known": [asdict(k) for k in known]}
         self.manifest = _fresh_manifest(hints, None, original.bytes, text.encoding)
-        self.manifest.update(hints=said, eol=text.eol)
+        self.manifest.update(hints=hints_json, eol=text.eol)
         if self.transcript is not None:
             self.manifest["transcript"] = {"name": NAME, "by": self.transcript.by, "note": self.transcript.note}
         old = parquet.load_manifest(out) if out else None
         if old is not None:
-            if (old["sha256"], old["hints"], old["schema"]) != (self._hashed.result(), said, SCHEMA):
+            if (old["sha256"], old["hints"], old["schema"]) != (self._hashed.result(), hints_json, SCHEMA):
                 raise OtherReading(f"{out} holds a reading of another file or with other hints")
             self.manifest = old
         self.began = began - float(self.manifest["seconds"])
         self._writer: parquet.Writer | None = None
-        self._told = time.monotonic()
+        self._last_progress = time.monotonic()
         self._open: tuple[int, int] | None = None
-        """The batch under way: where it began and how many runs it has."""
+        """The open batch: the offset where it began and its number of runs."""
 
     def run(self) -> Account:
         manifest = self.manifest
@@ -285,7 +293,7 @@ class _Reading:
                 if self._writer is not None:
                     self._writer.abandon()
                 if isinstance(fault, pl.exceptions.PanicException):
-                    # It is no Exception, so whoever waits for one would take it for the end of the process.
+                    # PanicException is a BaseException: a caller would take it for the end of the process.
                     raise RuntimeError(f"Polars gave up: {fault}") from fault
                 raise
             manifest["complete"] = True
@@ -301,19 +309,19 @@ class _Reading:
     def _read_all(self) -> None:
         manifest = self.manifest
         if manifest.get("plans") is None:
-            manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints, self._breathe)]
+            manifest["plans"] = [asdict(p) for p in lay_out(self.text, self.known, self.hints, self._progress_if_due)]
         while manifest["plan_next"] < len(manifest["plans"]):
-            told = manifest["plans"][manifest["plan_next"]]
-            self._read_plan(Plan(**(told | {"hints": Hints(**told["hints"]), "dress": tuple(told["dress"])})))
+            saved = manifest["plans"][manifest["plan_next"]]
+            self._read_plan(Plan(**(saved | {"hints": Hints(**saved["hints"]), "dress": tuple(saved["dress"])})))
         self._close_batch()
 
-    def _breathe(self) -> None:
-        """Say once in a while that the reading goes on, though no batch is done."""
-        if time.monotonic() - self._told >= BREATH_S:
-            self._tell()
+    def _progress_if_due(self) -> None:
+        """Call `progress` if the last call was BREATH_S ago, though no batch is complete."""
+        if time.monotonic() - self._last_progress >= BREATH_S:
+            self._call_progress()
 
-    def _tell(self) -> None:
-        self._told = time.monotonic()
+    def _call_progress(self) -> None:
+        self._last_progress = time.monotonic()
         if self.progress:
             counted = self.manifest["batches"][: -1 if self._open else None]
             lines, at = (counted[-1]["line_next"] - 1, counted[-1]["offset_next"]) if counted else (0, 0)
@@ -327,14 +335,15 @@ class _Reading:
         )
 
     def _read_plan(self, what: Plan) -> None:
-        """Read one part (or the prose between parts) to its end."""
         at, text, manifest = self._at, self.text, self.manifest
         end = text.size if what.line_to is None else what.behind or text.line_offset(at, what.line_to + 1)
         if manifest["plan_begun"] is None:
             manifest["plan_begun"] = at.offset
         begin = Position(what.line_from, manifest["plan_begun"])
         if begin.offset >= end and what.part is not None:
-            self._keep(ParserError(f"part {what.part} begins at line {what.line_from}, behind the end of the file"))
+            self._record_error(
+                ParserError(f"part {what.part} begins at line {what.line_from}, behind the end of the file")
+            )
         chosen = self._choose(what, begin, end) if what.part is not None and begin.offset < end else None
         alone = False
         while self._at.offset < end:
@@ -350,27 +359,29 @@ class _Reading:
         manifest.update(plan_next=manifest["plan_next"] + 1, plan_begun=None, state={})
 
     def _go_on(self, what: Plan, end: int) -> None:
-        """Lay out anew what lies behind a part whose lines do not fit any more (or behind a window of prose)."""
+        """Lay out the rest of the file behind a part whose lines stopped matching (or behind a window of prose)."""
         plans = self.manifest["plans"]
         plans[self.manifest["plan_next"]] |= {"line_to": self._at.line - 1, "behind": end, "watched": False}
         self._close_batch()
-        rest = lay_out_rest(self.text, self._at, self.hints, max([p["part"] or 0 for p in plans]), self._breathe)
+        rest = lay_out_rest(
+            self.text, self._at, self.hints, max([p["part"] or 0 for p in plans]), self._progress_if_due
+        )
         plans += [asdict(p) for p in rest]
 
     def _choose(self, what: Plan, begin: Position, end: int) -> _Chosen:
-        """Identify a part by its head. A failure is kept: the lines are numbered and indexed all the same."""
+        """Recognise a part by its head. An error is recorded, and the lines are numbered and indexed all the same."""
         head = self.text.head(begin.offset, end)
         recognised = recognise(head, what.hints.command, worn=what.dress)
         hints = recognised.lead.fill(what.hints)
         if not self.manifest["claims"]:
             self.manifest["claims"] = _claims_json(recognised)
         try:
-            # Nobody is asked about each output of a mail: the best claim takes it, and a click corrects it.
+            # No person is asked about each output of a mail: the best claim takes it, and a person may correct it.
             best = recognised.claims[0] if what.found and recognised.strength >= ENOUGH else None
             chosen = best or choose(recognised.claims, hints)
         except ParserError as error:
-            if not what.found:  # of a document one output that nobody reads does not take the others with it
-                self._keep(error)
+            if not what.found:  # one unreadable output of a document does not stop the others
+                self._record_error(error)
             return _Chosen(None, hints, recognised)
         version = version_of(chosen.format)
         parts = self.manifest["parts"]
@@ -381,7 +392,7 @@ class _Reading:
         return _Chosen(chosen, hints, recognised, rate)
 
     def _read_run(self, what: Plan, chosen: _Chosen | None, begin: Position, part_end: int) -> int:
-        """Read one block run; gives the end of the part, which a watched part finds on its way."""
+        """Read one block run; return the end of the part, which for a watched part may be found only here."""
         manifest, text, at = self.manifest, self.text, self._at
         end = text.run_end(at.offset, part_end)
         if end < part_end and at.offset == text.start:
@@ -446,27 +457,27 @@ class _Reading:
         return part_end
 
     def _batch_writer(self) -> parquet.Writer | None:
-        """Give the writer of the batch under way, or begin one."""
+        """Return the writer of the open batch; open a batch if there is none."""
         if self._writer is None and self.out is not None:
             self._writer = parquet.Writer(self.out, len(self.manifest["batches"]) + 1)
         return self._writer
 
     def _close_batch(self) -> None:
-        """Have the batch under way counted."""
+        """Close the open batch and save the manifest that counts it."""
         if self._open is None:
             return
         if self._writer is not None:
             self._writer.close()
         self._writer = self._open = None
         self._save()
-        self._tell()
+        self._call_progress()
 
     def _read_ahead(self, what: Plan, chosen: _Chosen, ranked: Ranked, end: int) -> None:
-        """Have child processes read what is left of a large part, as far as that pays."""
+        """Read the rest of a large part in child processes, as far as that pays."""
         if end - self._at.offset <= self.limits.ahead_bytes:
             return
         form = ranked.format
-        # A person's interval makes times of the numbers of samples, and those are not known ahead of time.
+        # With an interval from a person, times are computed from sample numbers, which are not known ahead of time.
         apart = form.split == "lines" and chosen.hints.interval_s is None
         count = parallel.processes(self.limits) if apart else 1
         job = parallel.Job(
@@ -479,7 +490,7 @@ class _Reading:
             hints=chosen.hints,
             dress=chosen.recognised.dress,
             module=ranked.module.__name__,
-            own=own_of(form.kind),
+            own=patterns_of(form.kind),
             counters=form.counters,
             rate=chosen.rate if what.watched and chosen.rate >= WATCHABLE else None,
         )
@@ -492,10 +503,13 @@ class _Reading:
             for one in done:
                 self._count_run(what, chosen, one.run.end, one.outcome, one.state)
                 self._save()
-                self._tell()
+                self._call_progress()
 
     def _count_run(self, what: Plan, chosen: _Chosen | None, end: int, ran: parallel.Outcome, state: State) -> None:
-        """Count a run in the batch under way, or in one of its own: from the moment that the manifest is saved."""
+        """Add a run to the manifest, in the open batch or in a batch of its own.
+
+        It counts once the manifest is saved.
+        """
         manifest, batch = self.manifest, ran.batch
         if what.part is not None:
             self._count_part(what, chosen, ran)
@@ -512,26 +526,26 @@ class _Reading:
         manifest["notes"] += [asdict(n) for n in batch.notes[: NOTES_KEPT - len(manifest["notes"])]]
 
     def _stop(self, what: Plan, chosen: _Chosen | None, at: Position, end: int) -> int | None:
-        """Give where a watched part ends within [at, end), None if it goes on."""
-        if chosen is None:  # prose at the end of a window: what follows is laid out at once
+        """Return the offset where a watched part ends within [at, end), None if it goes on."""
+        if chosen is None:  # prose at the end of a window: lay out what follows at once
             return at.offset
         if chosen.ranked is None and what.behind is not None:
             begin = Position(at.line, at.offset)
             if begin.offset < what.behind:
                 begin = Position(at.line + self.text.count_lines(at.offset, min(what.behind, end)), what.behind)
-            found = first_output(self.text, begin, end, self._breathe) if begin.offset < end else None
+            found = first_output(self.text, begin, end, self._progress_if_due) if begin.offset < end else None
             return None if found is None else found.offset
         if chosen.ranked is None or chosen.rate < WATCHABLE:
             return None
-        own = own_of(chosen.ranked.format.kind)
-        stop = fallen(self.text, at, end, own, chosen.rate)
+        own = patterns_of(chosen.ranked.format.kind)
+        stop = end_of_fit(self.text, at, end, own, chosen.rate)
         if stop is None and end == self.text.size:
             stop = self._other_output(chosen.ranked.format.kind, strange_tail(self.text, at, end, own))
         return None if stop is None else stop.offset
 
     def _other_output(self, kind: str, begin: Position | None) -> Position | None:
-        """Give the beginning of the strange lines at the end of a file if another kind's output stands among them."""
-        found = begin and first_output(self.text, begin, self.text.size, self._breathe)
+        """Return where the unmatched lines at the end of a file begin, if another kind's output stands among them."""
+        found = begin and first_output(self.text, begin, self.text.size, self._progress_if_due)
         claims = recognise(self.text.head(found.offset)).claims if found else []
         return begin if claims and claims[0].format.kind != kind else None
 
@@ -543,7 +557,7 @@ class _Reading:
         old = _part_of(parts[-1])
         domains = {d.domain: d for d in old.domains}
         for number, domain in ran.domains.items():
-            # A zone's printed name that says no offset (CST, IST) gives way to a person's word.
+            # A printed zone name without a known offset (CST, IST) gives way to the zone that a person set.
             if domain.kind == "wall-local" and what.hints.tz and not (domain.zone and is_zone(domain.zone)):
                 domain = replace(domain, zone=what.hints.tz)
             domains[number] = domains[number].unite(domain) if number in domains else domain
@@ -569,7 +583,9 @@ class _Reading:
         )
 
     def _close_part(self, what: Plan, chosen: _Chosen | None) -> None:
-        """Judge a part that was read to its end: a named kind that gave no row is not of that kind."""
+        """Check a part that was read to its end: if a person named its kind and there is no row, it is not of that
+        kind.
+        """
         part = self.manifest["parts"][-1]
         ranked = chosen.ranked if chosen else None
         if ranked is not None and not part["domains"]:
@@ -582,9 +598,9 @@ class _Reading:
                 n for n in self.manifest["notes"] if n["kind"] == "unknown" and n["line_from"] >= part["line_from"]
             )
             first = next(unknown, {"line_from": part["line_from"], "text": ""})
-            self._keep(WrongFormat(what.hints.kind, first["line_from"], first["text"].split("\n")[0]))
+            self._record_error(WrongFormat(what.hints.kind, first["line_from"], first["text"].split("\n")[0]))
 
-    def _keep(self, error: ParserError) -> None:
+    def _record_error(self, error: ParserError) -> None:
         if self.manifest["error"] is None:
             self.manifest.update(error=str(error), error_type=type(error).__name__)
 
@@ -597,7 +613,7 @@ class _Reading:
 
 
 def _asked(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Put the questions of several runs together; the first of each name stands."""
+    """Merge the questions of several runs; the first of each name stays."""
     questions: dict[str, Any] = {}
     for asked in (*before.get("questions", []), *now.get("questions", [])):
         questions.setdefault(asked["ask"], asked)
@@ -605,7 +621,7 @@ def _asked(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 
 def _ask_of_clocks(part: dict[str, Any]) -> None:
-    """Ask for the zone and the day of a part's wall clock where nothing says them; note what its stamps mark."""
+    """Ask for the zone and the day of a part's wall clock where they are unknown; record what its stamps mark."""
     facts = part["facts"]
     marks = {d["stamps"] for d in part["domains"]} & {"start", "end"}
     if len(marks) == 1:
@@ -626,7 +642,7 @@ def _ask_of_clocks(part: dict[str, Any]) -> None:
 
 
 def version_of(form: Format) -> str:
-    """Name a format with its version, as manifests keep it."""
+    """Return a format's name with its version, as in manifests."""
     return f"{form.kind}/{form.variant} {form.version}"
 
 
@@ -687,10 +703,10 @@ def _claims_json(recognised: Recognised) -> list[dict[str, Any]]:
 def _new_part(what: Plan, part: int, chosen: _Chosen | None) -> PartAccount:
     form = chosen.ranked.format if chosen and chosen.ranked else None
     lead = chosen.recognised.lead if chosen else Lead()
-    said: dict[str, str | None] = {"command": lead.command, "host": lead.host, **what.said}
+    marked: dict[str, str | None] = {"command": lead.command, "host": lead.host, **what.said}
     system = what.hints.os
     if form and not system:
-        # A dialect named like a system is that system's; else only a format of one system tells.
+        # A dialect with a system's name belongs to that system; otherwise only a format of a single system tells.
         system = form.variant if form.variant in form.systems else form.systems[0] if len(form.systems) == 1 else None
     return PartAccount(
         part=part,
@@ -702,7 +718,7 @@ def _new_part(what: Plan, part: int, chosen: _Chosen | None) -> PartAccount:
         system=system,
         account=LineAccount(),
         tables={},
-        facts={key: value for key, value in said.items() if value},
+        facts={key: value for key, value in marked.items() if value},
         domains=[],
         dress=list(chosen.recognised.dress) if chosen else [],
         claims=_claims_json(chosen.recognised)[:CLAIMS_KEPT] if chosen else [],

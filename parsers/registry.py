@@ -1,4 +1,4 @@
-"""Find the formats and let them claim a file."""
+"""Find all formats, collect their claims on a file and choose one."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from parsers.secrets.words import without_secrets
 from parsers.text.source import Head, Hints
 
 ENOUGH = 0.3
-"""A claim below this strength does not take a file."""
+"""Minimum strength of a claim that takes a file."""
 
 RACE = 0.05
-"""Claims of two kinds nearer than this are a question to a person."""
+"""Minimum difference in strength between claims of two kinds; below it a person is asked to choose."""
 
 BONUS = 0.4
-"""So much of what a claim lacks of certainty is made up by a prompt whose command names its tool."""
+"""Share of the distance to strength 1 that a claim gains when the command at the prompt names its tool."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A claim together with the format it names and the module that will parse."""
+    """A claim with the format that it names and the module that parses it."""
 
     format: Format
     claim: Claim
@@ -43,29 +43,32 @@ class Ranked:
 
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """Import all of `parsers/formats`; a format has FORMAT or FORMATS, `claim` and `parse`, other modules serve one."""
+    """Import all modules of `parsers/formats` and return the formats among them.
+
+    A format has FORMAT or FORMATS, `claim` and `parse`; other modules are helpers of a format.
+    """
     names = sorted(m.name for m in pkgutil.walk_packages(parsers.formats.__path__, "parsers.formats.") if not m.ispkg)
     found = [importlib.import_module(name) for name in names]
-    gc.freeze()  # what is imported stays: to look at it again in each collection costs a twentieth of a large reading
+    gc.freeze()  # imported objects stay for good: scanning them in each garbage collection costs 5 % of a large reading
     complete = [m for m in found if hasattr(m, "claim") and hasattr(m, "parse")]
     return tuple(m for m in complete if hasattr(m, "FORMAT") or hasattr(m, "FORMATS"))
 
 
 def formats_of(module: ModuleType) -> tuple[Format, ...]:
-    """Give the formats that a module declares."""
+    """Return the formats that a module declares."""
     formats: tuple[Format, ...] = module.FORMATS if hasattr(module, "FORMATS") else (module.FORMAT,)
     return formats
 
 
 def all_formats() -> list[tuple[Format, ModuleType]]:
-    """Give every format with its module, sorted by kind and variant."""
+    """Return every format with its module, sorted by kind and variant."""
     pairs = [(f, m) for m in modules() for f in formats_of(m)]
     return sorted(pairs, key=lambda pair: (pair[0].kind, pair[0].variant))
 
 
 @cache
 def names_of(form: Format) -> frozenset[str]:
-    """Give the words by which a command line names what a format reads: its kind, its tools, its manual pages."""
+    """Return the words that name a format on a command line: its kind, its tools, its manual pages."""
     tools = {part.split()[0].rpartition("/")[2] for part in re.split(r"[|;]", form.example) if part.strip()}
     tools -= {"cat", "grep", "curl", "ssh"}
     return frozenset({form.kind, *tools, *re.findall(r"([\w.+-]+)\(\d\w*\)", form.man)})
@@ -77,9 +80,10 @@ def _modules_of(kinds: frozenset[str]) -> tuple[ModuleType, ...]:
 
 
 def rank(head: Head, command: str | None = None, kinds: Collection[str] | None = None) -> tuple[Ranked, ...]:
-    """Collect the claims of all formats (or those of some kinds) on a head, strongest first; ties by kind and variant.
+    """Collect the claims of all formats, or of those of some kinds, on a head; strongest first, ties by kind and
+    variant.
 
-    A command at a prompt above the lines makes a claim stronger, never makes one.
+    A command at a prompt above the lines makes a claim stronger but never makes a claim.
     """
     ranked = []
     for module in modules() if kinds is None else _modules_of(frozenset(kinds)):
@@ -91,15 +95,16 @@ def rank(head: Head, command: str | None = None, kinds: Collection[str] | None =
         if command and named_by(command, names_of((named or list(formats))[0])):
             strength = round(claim.strength + BONUS * (1 - claim.strength), 2)
             claim = replace(claim, strength=strength, reason=f"{claim.reason}; {command.split()[0]} at the prompt")
-        told = replace(claim, reason=without_secrets(claim.reason))  # a reason may quote what stands in the lines
+        told = replace(claim, reason=without_secrets(claim.reason))  # a reason may quote the lines
         ranked.append(Ranked((named or list(formats))[0], told, module))
     return tuple(sorted(ranked, key=lambda r: (-r.claim.strength, r.format.kind, r.variant)))
 
 
 def choose(claims: Sequence[Ranked], hints: Hints) -> Ranked:
-    """Pick the format to read with: the one a person named, else the strongest claim.
+    """Choose the format to read with: the one a person named, else the strongest claim.
 
-    Raises UnknownFormat when nobody claims enough or the named kind does not exist, AmbiguousFormat in a close race.
+    Raises UnknownFormat when no claim is strong enough or the named kind does not exist, AmbiguousFormat when two kinds
+    are nearly equal.
     """
     if hints.kind is not None:
         return _named(claims, hints.kind, hints.variant)
@@ -120,5 +125,5 @@ def _named(claims: Sequence[Ranked], kind: str, variant: str | None) -> Ranked:
     claimed = [c for c in claims if c.format.kind == kind and variant in (None, c.variant)]
     if claimed:
         return claimed[0]
-    # A person's word outranks the claims; the reading will show the first line that does not fit.
+    # A person's choice outranks the claims; the reading reports the first line that does not fit.
     return Ranked(known[0][0], Claim(0.0, "named by a person", known[0][0].variant), known[0][1])

@@ -199,7 +199,7 @@ class _Walk:
             "size": size,
             "why": visible(why) if why else None,
             "became": became,
-            "told": self.tree.told(path).as_json(),
+            "told": self.tree.facts_of(path).as_json(),
         }
         ArchiveMember.objects.update_or_create(archive=self.artifact, position=self.seen, defaults=fields)
 

@@ -1,10 +1,11 @@
-"""Stamps of Oracle's logs: lines that hold nothing but a time, dates of entries, zones that are an offset.
+"""Parse stamps of Oracle's logs: lines that hold only a time, dates of entries, zones that are an offset.
 
     Fri Jun 01 14:15:30 2018                  listener and alert log up to 12.1, whole seconds, no zone
     2024-07-31T02:00:00.006290+08:00          12.2 and later, zone as an offset
     14-1月 -2012 02:39:08                     entries of a listener: day, month in the listener's language, year
 
-All functions are columnar and give seconds of a wall clock since `times.WALL_BASE`; an offset is seconds east of UTC.
+All functions work on columns and return seconds of a wall clock since `times.WALL_BASE`; an offset is seconds east of
+UTC.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ WEEKDAY = (
 )
 ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,:][0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2})?$"
 CLOCK = f"{WEEKDAY}|{ISO}"
-"""A line that is a stamp and nothing else."""
+"""A line that holds only a stamp."""
 
 _SERVER_VERSION = r"TNS for [^:]+: Version (?:1[1-9]|2[0-9])\."
 
 
 def is_alert_block(text: str) -> bool:
-    """Tell whether `Fatal NI connect error` blocks stand in an alert log: beside its stamps, or as a server of 11.1 or later
-    writes them there (no `connecting to:`, which a client has; before 11.1 a server wrote sqlnet.log)."""
+    """Decide whether `Fatal NI connect error` blocks stand in an alert log.
+
+    They do beside stamps of an alert log, or in the form that a server of 11.1 or later writes (without `connecting
+    to:`, which a client prints; before 11.1 a server wrote sqlnet.log).
+    """
     if re.search(f"(?m){CLOCK}", text):
         return True
     return "connecting to:" not in text and re.search(_SERVER_VERSION, text) is not None
@@ -39,7 +43,7 @@ _OFFSET = r"([+-])([0-9]{2}):?([0-9]{2})$"
 
 
 def iso_seconds(text: pl.Expr) -> pl.Expr:
-    """Read `2019-05-19T17:53:28.124+08:00` (or with a blank for the T) as wall seconds; the zone is left to `offset`."""
+    """Parse `2019-05-19T17:53:28.124+08:00` (or with a blank for the T) as wall seconds; `offset` reads the zone."""
     whole = text.str.slice(0, 19).str.replace(" ", "T", literal=True).str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False)
     digits = text.str.extract(_FRACTION)
     fraction = digits.cast(pl.Float64) / pl.lit(10.0).pow(digits.str.len_bytes().cast(pl.Float64))
@@ -47,7 +51,7 @@ def iso_seconds(text: pl.Expr) -> pl.Expr:
 
 
 def offset(text: pl.Expr) -> pl.Expr:
-    """Give the seconds east of UTC that stand behind an ISO time; NULL where none stand."""
+    """Return the offset behind an ISO time in seconds east of UTC, NULL if there is none."""
     sign = text.str.extract(_OFFSET, 1)
     seconds = (
         text.str.extract(_OFFSET, 2).cast(pl.Int64, strict=False) * 3600
@@ -58,16 +62,16 @@ def offset(text: pl.Expr) -> pl.Expr:
 
 
 def clock_seconds(text: pl.Expr) -> pl.Expr:
-    """Read a line that `CLOCK` accepts."""
+    """Parse a line that matches `CLOCK`."""
     plain = text.str.extract(_PARTS, 1) + pl.lit(" ") + text.str.extract(_PARTS, 2)
     weekday = plain.str.replace("  ", " 0", literal=True).str.to_datetime("%b %d %H:%M:%S %Y", strict=False)
     return pl.coalesce(weekday.dt.epoch("s").cast(pl.Float64), iso_seconds(text))
 
 
 def entry_seconds(date: pl.Series, time: pl.Series) -> pl.Series:
-    """Read dates like `06-FEB-2025`, `14-1月 -2012`, `10-10月-2012` with times like `10:56:39` (or with `:123` behind).
+    """Parse dates like `06-FEB-2025`, `14-1月 -2012`, `10-10月-2012` with times like `10:56:39` (or with `:123` behind).
 
-    A date is read once however often it comes: a log of a year has 366. NULL for what is no date.
+    Each distinct date is parsed once: a log of a year has 366. NULL if it is not a date.
     """
     days = {text: _day(text) for text in date.drop_nulls().unique()}
     seconds = pl.DataFrame({"d": date, "t": time}).select(
@@ -87,7 +91,7 @@ def _day(text: str) -> float | None:
 
 
 def offset_text(seconds: int) -> str:
-    """Write an offset as a stamp has it.
+    """Return an offset as a stamp shows it.
 
     >>> offset_text(-16200)
     '-04:30'

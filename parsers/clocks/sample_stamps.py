@@ -1,6 +1,6 @@
-r"""Clocks of tools that print samples (vmstat, mpstat, iostat, prstat ...): stamps between them, times of day in front.
+r"""Put samples of vmstat, mpstat, iostat, prstat ... on their clock, by stamps between them or times of day in front.
 
-Lines that are a stamp and nothing else; they belong to the sample below::
+Lines that hold only a stamp; they belong to the sample below::
 
     Mon Dec  2 11:00:00 EST 2013                     Solaris -T d, date(1)
     Mon 02 Dec 2013 11:00:00 AM EST                  date(1) with another locale
@@ -37,24 +37,24 @@ ZZZ = r"^zzz \*\*\*"
 STARTING = rf"^# Starting Time:[ \t]+([0-9]{{2}})/([0-9]{{2}})/([0-9]{{4}}) {_CLOCK}$"
 
 STAMP = rf"^(?:zzz \*\*\*)?(?:{DATE}|{DAY_FIRST})(?: +Sample interval: ?[0-9]+ ?\w*)?$|{EPOCH}"
-"""A line that is a stamp, for claims and `Format.own` (its groups are of no use)."""
+"""A line that holds only a stamp, for claims and `Format.own` (its groups are not used)."""
 
-_SAID = {"stamp": pl.Float64(), "zone": pl.String(), "stamp_kind": pl.String(), "interval": pl.Float64()}
+_STAMP_COLUMNS = {"stamp": pl.Float64(), "zone": pl.String(), "stamp_kind": pl.String(), "interval": pl.Float64()}
 
 
 def stamped(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add what lines that are stamps say, NULL on all others.
+    """Add the columns below to lines that are stamps, NULL on all others.
 
     `stamp` (Float64): seconds of the wall clock, or of UTC for an epoch; `zone`: as printed; `stamp_kind`: `date`,
     `epoch` or `zzz` (the tool starts anew); `interval`: seconds where a `zzz` line names them.
     """
     line = pl.col("line")
-    # Most lines are rows of numbers: two cheap looks keep the patterns away from them.
+    # Most lines are rows of numbers: two cheap tests keep the patterns away from them.
     few = frame.select("line_no", "line").filter(
         (line.str.contains(":", literal=True) & line.str.contains(r"^[^ \t0-9#]")) | line.str.contains(EPOCH)
     )
     if few.is_empty():
-        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _STAMP_COLUMNS.items())
     groups = (
         line.str.extract_groups(rf"^(?:zzz \*\*\*)?{DATE}").struct.rename_fields(
             ["mon", "day", "h", "m", "s", "ap", "zone", "year"]
@@ -80,12 +80,14 @@ def stamped(frame: pl.DataFrame) -> pl.DataFrame:
         how="diagonal",
     ).drop("line")
     if marks.is_empty():
-        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _SAID.items())
-    return frame.join(marks.select("line_no", *_SAID), on="line_no", how="left", maintain_order="left")
+        return frame.with_columns(pl.lit(None, t).alias(n) for n, t in _STAMP_COLUMNS.items())
+    return frame.join(marks.select("line_no", *_STAMP_COLUMNS), on="line_no", how="left", maintain_order="left")
 
 
 def wall(parts: pl.DataFrame) -> pl.Expr:
-    """Give `stamp`, the wall seconds of columns year, mon (a name or number), day, h, m, s, ap; no such time is NULL."""
+    """Return `stamp`, the wall seconds of columns year, mon (name or number), day, h, m, s, ap; NULL for an invalid
+    time.
+    """
     number = (
         pl.col("mon")
         .str.to_lowercase()
@@ -98,13 +100,13 @@ def wall(parts: pl.DataFrame) -> pl.Expr:
 
 
 def day_number(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
-    """Days since 1970-01-01 (Float64); a date that no calendar has is NULL, where `pl.date` would raise."""
+    """Return days since 1970-01-01 (Float64); an invalid date is NULL, where `pl.date` would raise."""
     text = pl.format("{}-{}-{}", year, month, day)
     return text.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32, strict=False).cast(pl.Float64)
 
 
 def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "ap") -> pl.Expr:
-    """Seconds of the day from text columns; `half` is `a`, `p` or NULL for a 24 h clock. 12 AM is midnight."""
+    """Return seconds of the day from text columns; `half` is `a`, `p` or NULL for a 24 h clock. 12 AM is midnight."""
     h, m, s = (pl.col(n).cast(pl.Float64, strict=False) for n in (hour, minute, second))
     ap = pl.col(half).str.to_lowercase().str.slice(0, 1)
     twelve = (h % 12) + pl.when(ap == "p").then(12.0).otherwise(0.0)
@@ -113,10 +115,11 @@ def of_day(hour: str = "h", minute: str = "m", second: str = "s", half: str = "a
 
 
 def running(seconds: pl.Series, runs: pl.Series, state: State, name: str = "clock") -> pl.Series:
-    """Turn times of day, in the order of the lines, into seconds since midnight of the first day of their run.
+    """Convert times of day, in line order, to seconds since midnight of the first day of their run.
 
-    `runs` numbers stretches that have a date of their own. A fall by more than half a day is a new day; a smaller one
-    is left as a step back (a changed clock, another writer: nothing tells). `state[name]` carries run, time and days.
+    `runs` numbers the stretches that have a date of their own. A fall by more than half a day is a new day; a smaller
+    one stays a step back (a changed clock or another writer: nothing tells which). `state[name]` carries run, time and
+    days.
     """
     run, last, days = state.get(name, [None, None, 0.0])
     frame = pl.DataFrame({"at": seconds, "run": runs})
@@ -139,19 +142,19 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
     `samples` (one row each, in order): line_no, line_end, sample, first, segment (number of the run of the tool), t
     (seconds of the stamp, NULL if none), clock_kind (wall-local or wall-utc, NULL if none), zone; and `since`, if the
-    tool prints when the sample began. Several samples under one stamp follow it by the interval that a person or a
-    prompt named; without one all carry the stamp. Without any stamp the clock counts intervals from the first sample.
+    tool prints when the sample began. Several samples under one stamp follow it at the interval from a person or a
+    prompt; without an interval all carry the stamp. Without any stamp the clock counts intervals from the first sample.
     """
     if samples.is_empty():
         return samples.with_columns(t_local=pl.lit(None, pl.Float64), interval_s=pl.lit(None, pl.Float64))
-    said = source.hints.interval_s
-    step = pl.lit(said, pl.Float64)
+    known_step = source.hints.interval_s
+    step = pl.lit(known_step, pl.Float64)
     if samples["t"].null_count() == len(samples):
         since_boot = pl.col("first").fill_null(False)
         placed = samples.with_columns(t_local=(pl.col("sample") - 1) * step, interval_s=pl.when(~since_boot).then(step))
         report(placed, None, None, out, state)
         number = int(samples["sample"].to_numpy().max())
-        if said is None and number > 1:
+        if known_step is None and number > 1:
             out.ask(interval_question(int(samples["line_no"][0]), number))
         return placed
     seen = state.get("under", [None, 0])
@@ -160,7 +163,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     behind = pl.int_range(pl.len()).over("mark") + pl.when(pl.col("mark") == 0).then(seen[1]).otherwise(0)
     samples = samples.with_columns(behind=behind).drop("mark")
     state["under"] = [samples["t"][-1], samples["behind"][-1] + 1]
-    placed = samples.with_columns(t_local=pl.col("t") + pl.col("behind") * pl.lit(said or 0.0))
+    placed = samples.with_columns(t_local=pl.col("t") + pl.col("behind") * pl.lit(known_step or 0.0))
     last_t, last_segment = state.get("placed", [None, None])
     since = pl.col("t_local") - pl.col("t_local").shift(fill_value=pl.lit(last_t, pl.Float64))
     same = pl.col("segment") == pl.col("segment").shift(fill_value=pl.lit(last_segment, pl.Int64))
@@ -174,7 +177,7 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
     )
     placed = _restarted(placed, source, out, state)
     shared = placed.filter((pl.col("behind") > 0) & pl.col("t").is_not_null())
-    if said is None and "shared" not in state and len(shared):
+    if known_step is None and "shared" not in state and len(shared):
         state["shared"] = True
         words = "samples below one mark carry its stamp, which is that of the first: the interval is unknown"
         out.note(int(shared["line_no"][0]), int(shared["line_no"][0]), "remark", words)
@@ -185,10 +188,10 @@ def place(samples: pl.DataFrame, source: Source, out: Tables, state: State) -> p
 
 
 def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFrame:
-    """Give lines of numbered samples (line_no, sample) that no stamp stands with the clock of their interval.
+    """Return lines of numbered samples (line_no, sample) that have no stamp, with the clock of their interval.
 
-    `t_local` counts from the first sample, NULL where nobody knows `step`, which is asked for. The domain has number 2:
-    marks with a date may still come.
+    `t_local` counts from the first sample; it is NULL if `step` is unknown, and then a question asks for it. The domain
+    has number 2, because marks with a date may still come.
     """
     behind = pl.when(pl.col("sample") > 0).then(pl.col("sample") - 1)
     lines = lines.with_columns(t_local=behind * pl.lit(step, pl.Float64))
@@ -203,7 +206,7 @@ def unstamped(lines: pl.DataFrame, step: float | None, out: Tables) -> pl.DataFr
 
 
 def _restarted(placed: pl.DataFrame, source: Source, out: Tables, state: State) -> pl.DataFrame:
-    """Add `restart`: how often times fell so far. A clock set back at the end of summer time goes on, and is said."""
+    """Add `restart`: how often times fell so far. A clock set back at the end of summer time continues, with a note."""
     held = state.get("fallen", [None, None, 0])
     key = pl.concat_str("clock_kind", pl.col("zone").fill_null(""))
     seen = placed.select("line_no", "zone", t=pl.col("t_local").forward_fill(), key=key)
@@ -229,7 +232,9 @@ def _restarted(placed: pl.DataFrame, source: Source, out: Tables, state: State) 
 
 
 def report(run: pl.DataFrame, kind: str | None, zone: str | None, out: Tables, state: State, restart: int = 0) -> None:
-    """Report a stretch of samples as (part of) a domain; each kind with each printed zone is one, behind each restart."""
+    """Report a stretch of samples as (part of) a domain: one for each kind of clock with each printed zone and each
+    restart.
+    """
     known = state.setdefault("clocks", [])
     if [kind, zone, restart] not in known:
         known.append([kind, zone, restart])

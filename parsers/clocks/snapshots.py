@@ -1,7 +1,7 @@
-"""Marks between snapshots of one tool: collectors' `zzz ***` lines and bare `date` lines.
+"""Read time marks between snapshots of one tool: collectors' `zzz ***` lines and bare `date` lines.
 
 What stands below a mark was taken at its time: the stamp is the start of the snapshot. Wall clock, in seconds since
-`times.WALL_BASE`; the zone's name is given as printed, and names are ambiguous (IST, CST), so it is no offset.
+`times.WALL_BASE`; the zone's name is kept as printed, and since names are ambiguous (IST, CST) it is not an offset.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ _DAY = r"(?:[^ 0-9]{2,4}\.? +)?"
 ZZZ = r"^zzz <?(?:\*\*\*)?"
 DATED = r"([^\s0-9:,]{2,12}) +([0-9]{1,2}),? ([0-9]{2}):([0-9]{2}):([0-9]{2})(?: ([A-Z]{2,6}))? ([0-9]{4})"
 MARK = rf"^(?:zzz +(?:\*\*\*)? *(?:[^\s0-9:,]{{2,12}} )?{DATED}.*|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {DATED})$"
-"""Groups 1 to 7 (zzz) or 8 to 14 (date): month, day, hour, minute, second, zone, year."""
+"""A mark; groups 1 to 7 (zzz) or 8 to 14 (date) are month, day, hour, minute, second, zone, year."""
 
 
 def marked(frame: pl.DataFrame, out: Tables, state: State) -> pl.DataFrame:
-    """Add `t_local` (of the mark above, NULL before the first) and `is_mark`; marks count as read, the domain is told.
+    """Add `t_local` (time of the mark above, NULL before the first) and `is_mark`; marks count as read, their domain is
+    reported.
 
     `state["t_mark"]` carries the last mark's time, `state["marks"]` their number.
     """

@@ -1,4 +1,4 @@
-"""Stamps of a log that go back: a changed clock, the end of summer time, or several writers."""
+"""Note where stamps of a log go back: a changed clock, the end of summer time, or several writers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import polars as pl
 from parsers.tables.rows import State, Tables
 
 LEAST_S = 60.0
-"""Processes that write one log overtake each other by parts of a second; nobody by a minute."""
+"""Minimum fall in seconds that is noted: processes that write one log overtake each other by fractions of a second
+only.
+"""
 
 
 def remark(rows: pl.DataFrame, out: Tables, state: State) -> None:
-    """Say once where `t_local` (s) falls by more than a minute; rows in the order of their lines. `state` keeps the last stamp."""
+    """Add one note where `t_local` (s) falls by more than LEAST_S; rows are in line order.
+
+    `state` carries the last stamp.
+    """
     before = pl.col("t_local").forward_fill().shift().fill_null(pl.lit(state.get("last"), pl.Float64))
     fell = rows.filter(pl.col("t_local") < before - LEAST_S)
     if len(fell) and not state.get("fell"):

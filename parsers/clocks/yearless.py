@@ -1,4 +1,6 @@
-"""Stamps without a year (`Apr 14 05:58:39`): the year is a person's word; a fall over New Year begins the next one."""
+"""Parse stamps without a year (`Apr 14 05:58:39`): a person gives the year, and a fall over New Year begins the next
+one.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +13,28 @@ from parsers.text.source import Hints
 from parsers.text.times import MONTHS, WALL_BASE, span_s
 
 LEAP_YEAR = 1972
-"""Stands for the unknown year: it has a 29 February."""
+"""Year used for an unknown one: it has a 29 February."""
 
 HALF_YEAR = 183 * 86400.0
 
 
 def day_seconds(year: pl.Expr, month: pl.Expr, day: pl.Expr) -> pl.Expr:
-    """Give the wall seconds of a day's midnight; a day that does not exist is NULL (`pl.date` would raise)."""
+    """Return the wall seconds of a day's midnight; NULL for a day that does not exist (`pl.date` would raise)."""
     date = pl.format("{}-{}-{}", year, month, day).str.to_date("%Y-%m-%d", strict=False)
     return date.cast(pl.Int32, strict=False).cast(pl.Float64) * 86400
 
 
 def clock_seconds() -> pl.Expr:
-    """Give the seconds of the day from text columns h, m, s; no such time is NULL."""
+    """Return the seconds of the day from text columns h, m, s; NULL for an invalid time."""
     h, m, s = (pl.col(n).cast(pl.Float64, strict=False) for n in ("h", "m", "s"))
     return pl.when((h < 24) & (m < 60) & (s < 61)).then(h * 3600 + m * 60 + s)
 
 
 def seconds(rows: pl.DataFrame, hints: Hints, state: State) -> pl.Series:
-    """Give wall seconds of columns mon (a name), day, h, m, s (texts) in the order of the lines; no such date is NULL.
+    """Return wall seconds of columns mon (a name), day, h, m, s (texts) in line order; NULL for an invalid date.
 
-    With a year (a person's, or that of the day known for the first line) they count from WALL_BASE, else from 1
-    January of the unknown year. `state` carries year and last time, so runs do not matter.
+    With a year (from a person, or from the known day of the first line) they count from WALL_BASE, else from 1 January
+    of the unknown year. `state` carries year and last time, so the cuts between runs do not matter.
     """
     year = state.setdefault("year", hints.year or int((hints.date or "0")[:4]) or LEAP_YEAR)
     month = (
@@ -68,7 +70,7 @@ def _days(year: int) -> int:
 
 
 def report(rows: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
-    """Report the domain of `rows` (line_no, line_end, t_local), and ask for the year once where nobody said it."""
+    """Report the domain of `rows` (line_no, line_end, t_local); ask for the year once if it is unknown."""
     timed = rows.filter(pl.col("t_local").is_not_null())
     if timed.is_empty():
         return
@@ -82,7 +84,7 @@ def report(rows: pl.DataFrame, hints: Hints, out: Tables, state: State) -> None:
 
 
 def question(line: int) -> dict[str, Any]:
-    """Ask for the year of stamps that have none."""
+    """Return the question for the year of stamps that have none."""
     return {
         "ask": "year",
         "text": "Which year is the first line from?",

@@ -1,7 +1,7 @@
-"""Which column of a table is what: as a person said it, or as its cells suggest.
+"""Assign roles to the columns of a table, from what a person says or from the cells.
 
-Said in words such as `time=1 elapsed=3:ms label=2` or `time=ts values=cpu,run_queue`: a role, then a column's name or its
-number from 1, for `elapsed` a unit behind the colon (s, ms, us, ns; default s).
+A person says it in words such as `time=1 elapsed=3:ms label=2` or `time=ts values=cpu,run_queue`: a role, then a
+column's name or its number from 1, for `elapsed` with a unit behind the colon (s, ms, us, ns; default s).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from parsers.text.source import Source
 from parsers.text.times import wall_seconds
 
 LOOKED_AT = 200
-"""Lines by which it is decided what the columns are."""
+"""Number of lines from which the roles of the columns are decided."""
 
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0}
 ROLES = ("time", "elapsed", "label", "values", "ok", "message", "severity")
@@ -38,7 +38,7 @@ JMETER = {"timeStamp", "elapsed", "label"}
 
 @dataclass(frozen=True)
 class Columns:
-    """Positions from 0 of what a table's columns are; `unit_s` turns elapsed into seconds."""
+    """Positions from 0 of the columns by role; `unit_s` converts elapsed to seconds."""
 
     time: int | None = None
     elapsed: int | None = None
@@ -50,20 +50,20 @@ class Columns:
     values: tuple[int, ...] = field(default=())
 
     def words(self, names: Sequence[str]) -> str:
-        """Say it as a person would: the answer to the question is written like this."""
+        """Return the roles in the words of a person, which is the form of an answer to the question."""
         unit = next((u for u, s in UNITS.items() if s == self.unit_s), "s")
-        said = []
+        words = []
         for role in ROLES:
             at = getattr(self, role)
             if role == "values":
-                said += [f"values={','.join(_name(names, n) for n in self.values)}"] if self.values else []
+                words += [f"values={','.join(_name(names, n) for n in self.values)}"] if self.values else []
             elif at is not None:
-                said.append(f"{role}={_name(names, at)}" + (f":{unit}" if role == "elapsed" else ""))
-        return " ".join(said)
+                words.append(f"{role}={_name(names, at)}" + (f":{unit}" if role == "elapsed" else ""))
+        return " ".join(words)
 
 
-def said(text: str, names: Sequence[str]) -> Columns:
-    """Read what a person said. Raises ValueError with the word that makes no sense."""
+def parse_columns(text: str, names: Sequence[str]) -> Columns:
+    """Parse the words of a person. Raises ValueError with the word that makes no sense."""
     found: dict[str, int] = {}
     values: tuple[int, ...] = ()
     unit_s = 1.0
@@ -82,9 +82,10 @@ def said(text: str, names: Sequence[str]) -> Columns:
 
 
 def gathered(source: Source, state: State, read: Callable[[pl.DataFrame, State], State]) -> State:
-    """Give the run to `read` by blocks, the first lines together: a table begins when enough was seen of it.
+    """Pass the run to `read` block by block, the first lines together, so that it sees enough of a table at its
+    beginning.
 
-    It has begun when the state holds `names`.
+    The table has begun when the state holds `names`. Returns the state.
     """
     waiting: list[pl.DataFrame] = []
     for block in source.blocks():
@@ -111,7 +112,7 @@ def _name(names: Sequence[str], at: int) -> str:
 
 
 def kind_of(cells: Sequence[str]) -> str:
-    """Tell what a column holds by its cells: one of STAMPS, `number`, `text`, or `empty`."""
+    """Return what a column holds, judged by its cells: one of STAMPS, `number`, `text`, or `empty`."""
     filled = [c for c in cells if c]
     if not filled:
         return "empty"
@@ -122,7 +123,7 @@ def kind_of(cells: Sequence[str]) -> str:
 
 
 def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]:
-    """Guess which column is what from the kinds of their cells and their names; with the reason in words."""
+    """Guess the roles of columns from the kinds of their cells and their names; return them with the reason in words."""
     time = next((n for n, kind in enumerate(kinds) if kind in STAMPS), None)
     numbers = [n for n, kind in enumerate(kinds) if (kind == "number" or kind in STAMPS) and n != time]
     texts = [n for n, kind in enumerate(kinds) if kind == "text"]
@@ -141,11 +142,13 @@ def suggested(kinds: Sequence[str], names: Sequence[str]) -> tuple[Columns, str]
 
 
 def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Expr:
-    """Turn stamps into seconds of their clock: since 1970, or of the day where no date is known; NULL for no stamp."""
+    """Convert stamps to seconds of their clock: since 1970, or of the day if no date is known; NULL if it is not a
+    stamp.
+    """
     if kind == "epoch":
         digits = cell.str.extract(r"^([0-9]+)").str.len_chars()
         scale = pl.when(digits == 13).then(1e3).when(digits == 16).then(1e6).when(digits == 19).then(1e9).otherwise(1.0)
-        # A division by one number and by many may differ in the last digit; microseconds are what a double holds here.
+        # Division by a scalar and by a column may differ in the last digit; a double holds microseconds here.
         return pl.when(cell.str.contains(EPOCH)).then((cell.cast(pl.Float64, strict=False) / scale).round(6))
     groups = cell.str.extract_groups(STAMPS[kind]).struct
 
@@ -153,7 +156,7 @@ def wall(kind: str, cell: pl.Expr, date: str | None, order: str | None) -> pl.Ex
         return groups[str(group)].str.replace(",", ".", literal=True).cast(pl.Float64)
 
     def of_day(hour: pl.Expr, half: int) -> pl.Expr:
-        """Hours since midnight; with AM or PM in a group the hour is one of twelve."""
+        """Return hours since midnight; if a group holds AM or PM, the hour is one of twelve."""
         afternoon = groups[str(half)].str.to_lowercase() == "p"
         return pl.when(groups[str(half)].is_null()).then(hour).when(hour <= 12).then(hour % 12 + 12 * afternoon)
 

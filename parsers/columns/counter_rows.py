@@ -1,8 +1,8 @@
-"""Counters by name: which sample a row belongs to, and what changed since the one before.
+"""Fill `counters`: which sample a row belongs to, and the change since the sample before.
 
 A part may hold several captures of the same counters (a collector's file, `before` and `after` in one paste). A new
-sample begins where the part's first counter comes again. `delta` is the growth since the sample before; a counter that
-fell has wrapped or its host was started again, and nothing on the line says which: NULL, with a note.
+sample begins where the part's first counter comes again. `delta` is the growth since the sample before; if a counter
+fell, it has wrapped or its host was restarted, and nothing on the line says which: NULL, with a note.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from parsers.columns import grid
 from parsers.tables.rows import State, Tables
 
 KEPT = 20_000
-"""So many counters are compared with the sample before."""
+"""Maximum number of counters that are compared with the sample before."""
 
 FELL = "smaller than in the sample before: wrapped or started again, so no difference is given"
 
@@ -21,8 +21,8 @@ FELL = "smaller than in the sample before: wrapped or started again, so no diffe
 def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
     """Add rows to `counters`: columns line_no, grp, item, name, value, unit, mode, maybe t_local; sorted by line.
 
-    A format that knows the samples gives the column `sample`. `state["counters"]` keeps the first counter's name, the
-    sample and the last values.
+    A format that knows the samples passes the column `sample`. `state["counters"]` carries the first counter's name,
+    the sample and the last values.
     """
     if rows.is_empty():
         return
@@ -36,7 +36,7 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
     if "sample" not in rows.columns:
         lead = state.setdefault("lead", rows["key"][0])
         rows = rows.with_columns(sample=grid.counted(pl.col("key") == lead, state))
-    # A name may stand twice in one capture (AIX); the second one is compared with the second one.
+    # A name may stand twice in one capture (AIX); each is compared with the one at the same position.
     seen = pl.DataFrame(state.get("seen", []), schema={"key": pl.String, "seen": pl.Int64}, orient="row")
     seen = seen.with_columns(sample=pl.lit(state.get("sample", 0), pl.Int64))
     rows = rows.join(seen, on=["key", "sample"], how="left", maintain_order="left")
@@ -50,7 +50,7 @@ def add(rows: pl.DataFrame, out: Tables, state: State) -> None:
     last = state.get("last", [])
     schema = {"key": pl.String, "value": pl.Float64, "t_local": pl.Float64}
     before = pl.DataFrame(last, schema=schema, orient="row")
-    # Digits without end are no number that a counter can show; `Tables.add` says so.
+    # Endless digits are not a number that a counter can show; `Tables.add` adds the note.
     shown = pl.when(pl.col("value").cast(pl.Float64).is_finite()).then(pl.col("value").cast(pl.Float64))
     both = pl.concat([before, rows.select("key", value=shown, t_local="t_local")])
     both = both.with_columns(prev=pl.col("value").shift().over("key"), t_prev=pl.col("t_local").shift().over("key"))

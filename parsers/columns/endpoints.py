@@ -1,4 +1,4 @@
-"""Addresses with ports as tools print them: `10.0.0.1:1521`, `10.0.0.1.1521`, `[::1]:22`, `*.*`, `db1.ncube-lm`."""
+"""Split addresses with ports as tools print them: `10.0.0.1:1521`, `10.0.0.1.1521`, `[::1]:22`, `*.*`, `db1.ncube-lm`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _SCOPE = r"%[^:\]]+"
 
 
 def address(text: pl.Expr) -> pl.Expr:
-    """Give the address without its port; NULL for any (`*`, `0.0.0.0` and `::` stay as printed)."""
+    """Return the address without its port; NULL for `*` (`0.0.0.0` and `::` stay as printed)."""
     bare = text.str.replace(r"[:.](?:[0-9]{1,5}|\*|[a-z][0-9A-Za-z_-]*)$", "").str.replace(_SCOPE, "")
     return bare.str.strip_chars("[]").replace(["*", "-", ""], [None, None, None])
 
 
 def port(text: pl.Expr) -> pl.Expr:
-    """Give the port as a number; a service's name where it is one that tools print often, else NULL."""
+    """Return the port as a number, also for common names of services; NULL for others."""
     last = text.str.extract(r"[:.]([0-9]{1,5}|[a-z][0-9A-Za-z_-]*)$")
     number = last.str.extract(r"^([0-9]+)$").cast(pl.Int64, strict=False)
     return pl.coalesce(number, last.replace_strict(SERVICES, default=None, return_dtype=pl.Int64))

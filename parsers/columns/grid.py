@@ -1,17 +1,17 @@
-r"""Columns under a header, for formats whose tables are words in columns (vmstat, mpstat, iostat, sar, prstat, ps ...).
+r"""Read tables of words in columns under a header (vmstat, mpstat, iostat, sar, prstat, ps ...).
 
 A header line is data: its words name the columns, in whatever order a version prints them. A row is a line that has as
-many words as the header and whose words fit their columns; never a position on the line, since pastes collapse blanks.
-The way of a block::
+many words as the header and whose words fit their columns; positions on the line never count, since pastes collapse
+blanks. A block goes through these steps::
 
-    lines = under(block.frame, HEADING, state)          # which header stands over each line; state carries it on
+    lines = under(block.frame, HEADING, state)          # the header of each line; state carries it on
     for heading, rows in tables(lines):                 # one group for each distinct header
         names = keys(heading)                           # ('r', 'b', ..., 'sy', 'cs', 'us', 'sy#2', 'id')
         rows = cut(rows, {name: NUMBER for name in names})
         rows = numbers(rows.filter(pl.col(names[0]).is_not_null()), names, state)
 
-Rows of several headers come group by group: sort by line_no before adding them. Pastes that lost their line ends or were
-wrapped go through `restore` first, which needs a proof for each row.
+Rows of several headers come group by group: sort by line_no before adding them. Pastes that lost their line ends or
+were wrapped go through `restore` first, which needs a proof for each row.
 """
 
 from __future__ import annotations
@@ -27,33 +27,40 @@ from parsers.text.source import Source
 from parsers.text.times import decimal, decimal_sign
 
 NUMBER = r"-?[0-9]+(?:[.,][0-9]+)*"
-"""A number; which sign is the decimal one, `numbers` decides once for a file."""
+"""A number; `numbers` decides once for a file which sign is the decimal one."""
 
 NUMBER_OR_NONE = r"(?:-(?:[0-9]+(?:[.,][0-9]+)*)?|[0-9]+(?:[.,][0-9]+)*)"
-"""A NUMBER or a lone `-`. Both ways in begin differently, or the engine leaves its one-pass matcher (2.4 times the time)."""
+"""A NUMBER or a lone `-`.
+
+The alternatives begin with different characters, so that the engine stays in its one-pass matcher (else 2.4 times the
+time).
+"""
 WORD = r"[^ \t]+"
 REST = r"[^ \t].*"
-"""What runs to the end of the line, blanks included: the last column only."""
+"""A cell that runs to the end of the line, blanks included: the last column only."""
 
 HEADINGS = 200
-"""So many distinct headers of a block are read; more is no output of a tool."""
+"""Maximum number of distinct headers of a block; more are not output of a tool."""
 
 MOST = 1e15
-"""A rate or size beyond this is a counter that wrapped or was never set."""
+"""Maximum plausible rate or size; a larger one is a counter that wrapped or was never set."""
 
 SMALL = 256 * 1024
-"""Bytes of a paste that is looked at as a whole and may be repaired."""
+"""Maximum bytes of a paste that is read as a whole and may be repaired."""
 
 _BLANKS = r"[ \t]+"
 _AT_ONCE = 16
-"""The regex engine keeps 16 groups in its fast path (17 columns in one pattern took 2.5 times as long as in two)."""
+"""Maximum number of groups in one pattern: the regex engine's fast path has 16.
+
+17 columns in one pattern took 2.5 times as long as in two.
+"""
 
 _WIDE = 64
 _DAMAGE = {"line_no": pl.Int64(), "kind": pl.String(), "text": pl.String()}
 
 
 def keys(heading: str) -> tuple[str, ...]:
-    """Name the columns of a header; a name that comes again gets its number.
+    """Return the names of the columns of a header; a repeated name gets a number.
 
     >>> keys("in sy cs us sy id")
     ('in', 'sy', 'cs', 'us', 'sy#2', 'id')
@@ -63,7 +70,7 @@ def keys(heading: str) -> tuple[str, ...]:
     seen: dict[str, int] = {}
     names = []
     for word in heading.split():
-        if word[0] in "*^":  # to Polars such a name stands for many columns
+        if word[0] in "*^":  # Polars would expand such a name to many columns
             word = f"({word})"
         seen[word] = seen.get(word, 0) + 1
         names.append(word if seen[word] == 1 else f"{word}#{seen[word]}")
@@ -71,17 +78,17 @@ def keys(heading: str) -> tuple[str, ...]:
 
 
 def frames(source: Source) -> Iterator[pl.DataFrame]:
-    """Give the frames of the blocks; a small part that is whole comes as one frame, so that it may be repaired."""
+    """Yield the data frames of the blocks; a small whole part comes as one, so that it can be repaired."""
     return source.frames(SMALL)
 
 
 def is_small(source: Source) -> bool:
-    """Tell whether `frames` gives the whole part at once."""
+    """Decide whether `frames` yields the whole part at once."""
     return source.is_small(SMALL)
 
 
 def sparse(frame: pl.DataFrame, look: pl.Expr, value: pl.Expr) -> pl.Series:
-    """Evaluate `value` only for the lines that `look` (something cheap) holds for; NULL elsewhere.
+    """Evaluate `value` only for the lines for which `look` (something cheap) is true; NULL elsewhere.
 
     Headers are one line in a hundred, and `when` evaluates its branches for all lines (0.1 s of 0.5 s in a 36 MB file).
     """
@@ -92,17 +99,16 @@ def sparse(frame: pl.DataFrame, look: pl.Expr, value: pl.Expr) -> pl.Series:
 
 
 def at_end(source: Source) -> bool:
-    """Tell whether the block given last is the end of the part, so that its last line may be cut."""
+    """Decide whether the latest block is the end of the part, so that its last line may be cut."""
     return source.last and source.at.offset >= source.end
 
 
 def under(frame: pl.DataFrame, heading: pl.Expr | pl.Series, state: State) -> pl.DataFrame:
-    """Say which header stands over each line.
+    """Add the header that stands above each line.
 
-    `heading` gives the column names of a header line (without a time or label before them) and NULL for all other
-    lines. Added columns: `is_heading`; `heading`, the names with single blanks, NULL before the first header; `table`,
-    the number of headers so far (headers themselves have their own). `state["heading"]` and `state["table"]` are
-    carried on.
+    `heading` is the column names of a header line (without a time or label before them) and NULL for all other lines.
+    Added columns: `is_heading`; `heading`, the names with single blanks, NULL before the first header; `table`, the
+    number of headers so far (a header counts itself). `state["heading"]` and `state["table"]` carry the last values.
     """
     named = frame.with_columns(heading.alias("heading"))
     plain = pl.col("heading").str.strip_chars().str.replace_all(_BLANKS, " ")
@@ -118,7 +124,7 @@ def under(frame: pl.DataFrame, heading: pl.Expr | pl.Series, state: State) -> pl
 
 
 def tables(lines: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
-    """Give the lines that are no headers, a group for each distinct header (None: before the first one)."""
+    """Yield the lines that are not headers, a group for each distinct header (None: before the first one)."""
     rows = lines.filter(~pl.col("is_heading"))
     names = rows["heading"].unique(maintain_order=True)
     if len(names) == 1:
@@ -129,10 +135,10 @@ def tables(lines: pl.DataFrame) -> Iterator[tuple[str | None, pl.DataFrame]]:
 
 
 def cut(frame: pl.DataFrame, cells: Mapping[str, str], *, before: str = "") -> pl.DataFrame:
-    """Cut `line` into one text column for each of `cells` (column name: pattern without groups of its own).
+    """Split `line` into one text column for each of `cells` (column name: pattern without groups of its own).
 
-    Lines that do not fit as a whole have NULL in all of them. `before` is a pattern for what stands in front of the
-    first cell, its blanks included (a label or time that the caller reads by itself).
+    Lines that do not match as a whole have NULL in all of them. `before` is a pattern for what precedes the first cell,
+    its blanks included (a label or time that the caller reads separately).
     """
     names, patterns = list(cells), list(cells.values())
     if len(names) > _WIDE:
@@ -150,7 +156,9 @@ def cut(frame: pl.DataFrame, cells: Mapping[str, str], *, before: str = "") -> p
 
 
 def _cut_wide(frame: pl.DataFrame, names: list[str], patterns: list[str], before: str) -> pl.DataFrame:
-    """Cut hundreds of columns: all are of the first one's kind or of the second one's (a label, then numbers)."""
+    """Split hundreds of columns: all match the first pattern, or the first some and the others the second (a label,
+    then numbers).
+    """
     kinds = [p for i, p in enumerate(patterns) if i == 0 or p != patterns[i - 1]]
     if len(kinds) > 2:
         raise ValueError(f"more than {_WIDE} columns of different kinds")
@@ -166,16 +174,16 @@ def _cut_wide(frame: pl.DataFrame, names: list[str], patterns: list[str], before
 
 
 def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFrame:
-    """Turn text columns into Float64; `-` becomes NULL.
+    """Convert text columns to Float64; `-` becomes NULL.
 
-    A decimal comma or thousands separators are decided once from all numbers seen so far (`state["decimal"]`); what
-    stays ambiguous (`1,234` and nothing that settles it) is NULL.
+    Decimal comma or thousands separators are decided once from all numbers so far (`state["decimal"]`); what stays
+    ambiguous (`1,234` and nothing that settles it) is NULL.
     """
     names = list(names)
     if "decimal" not in state and _points_part(rows, names):
         state["decimal"] = ","
     if state.get("decimal", ".") == "." and not rows["line"].str.contains(",", literal=True).any():
-        # The caller's pattern proved numbers; `1.2.3` stays NULL.
+        # The caller's pattern ensures numbers; `1.2.3` becomes NULL.
         return rows.with_columns(pl.col(names).cast(pl.Float64, strict=False))
     if "decimal" not in state:
         cells = pl.concat([rows[n] for n in names]).drop_nulls()
@@ -186,7 +194,7 @@ def numbers(rows: pl.DataFrame, names: Iterable[str], state: State) -> pl.DataFr
 
 
 def undecided(texts: pl.DataFrame, numbers: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Give notes on lines with a number that stayed NULL because its sign may part decimals or thousands."""
+    """Return notes on lines with a number that stayed NULL because its comma may separate decimals or thousands."""
     if not texts["line"].str.contains(",", literal=True).any():
         return pl.DataFrame(schema=_DAMAGE)
     both = numbers.select("line_no", *names).with_columns(texts.select(pl.col(n).alias(f"{n} text") for n in names))
@@ -196,7 +204,10 @@ def undecided(texts: pl.DataFrame, numbers: pl.DataFrame, names: Sequence[str]) 
 
 
 def _points_part(rows: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Whether points part thousands: three digits behind each, never a leading zero; no such tool prints three decimals."""
+    """Decide whether points separate thousands: three digits behind each, never a leading zero.
+
+    None of these tools prints three decimals.
+    """
     seen = rows.head(HEADINGS)
     if not seen["line"].str.contains(r"[1-9][0-9]{0,2}\.[0-9]{3}\b").any():
         return False
@@ -206,9 +217,9 @@ def _points_part(rows: pl.DataFrame, names: Sequence[str]) -> bool:
 
 
 def implausible(rows: pl.DataFrame, names: Sequence[str], text: str = "") -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Set negative values (-0 too) and those beyond MOST to NULL; give the rows, and notes (kind damaged) that say so.
+    """Set negative values (-0 too) and those beyond MOST to NULL; return the rows and notes (kind damaged).
 
-    `text` is put before the names of the columns in each note. A column `line`, if it is there, saves a search.
+    `text` goes before the names of the columns in each note. A column `line`, if there is one, saves a search.
     """
     extremes = rows.select(pl.max_horizontal(pl.col(names).max()))
     signed = rows["line"].str.contains("-", literal=True).any() if "line" in rows.columns else True
@@ -219,20 +230,24 @@ def implausible(rows: pl.DataFrame, names: Sequence[str], text: str = "") -> tup
     hit = marked.filter(pl.any_horizontal(*names))
     if hit.is_empty():
         return rows, pl.DataFrame(schema=_DAMAGE)
-    said = pl.concat_str([pl.when(pl.col(n)).then(pl.lit(n + " ")) for n in names], ignore_nulls=True).str.strip_chars()
+    hit_names = pl.concat_str(
+        [pl.when(pl.col(n)).then(pl.lit(n + " ")) for n in names], ignore_nulls=True
+    ).str.strip_chars()
     notes = hit.select(
-        "line_no", pl.lit("damaged").alias("kind"), (pl.lit(text or "no such value, left out: ") + said).alias("text")
+        "line_no",
+        pl.lit("damaged").alias("kind"),
+        (pl.lit(text or "no such value, left out: ") + hit_names).alias("text"),
     )
     return rows.with_columns(pl.when(~bits[n]).then(pl.col(n)).alias(n) for n in names), notes
 
 
 def counted(new: pl.Expr, state: State, name: str = "sample") -> pl.Expr:
-    """Number samples: the number of true values of `new` so far plus what the state carries; call `carry` afterwards."""
+    """Return sample numbers: true values of `new` so far plus the number in the state; call `carry` afterwards."""
     return new.cum_sum().cast(pl.Int64, strict=False) + int(state.get(name, 0))
 
 
 def carry(rows: pl.DataFrame, state: State, name: str = "sample") -> None:
-    """Keep the last sample number for the next block."""
+    """Save the last sample number in the state for the next block."""
     if not rows.is_empty():
         state[name] = rows[name].max()
 
@@ -241,8 +256,7 @@ def carry(rows: pl.DataFrame, state: State, name: str = "sample") -> None:
 class Restored:
     """Lines as the tool wrote them: `lines` has line_no, line_end (where the words stood) and line.
 
-    `repaired` are the ranges of lines of which rows were put together or taken apart, `left` the words of each line that
-    fit nowhere.
+    `repaired` are the ranges of lines whose rows were joined or split, `left` the words of each line that fit nowhere.
     """
 
     lines: pl.DataFrame
@@ -250,9 +264,9 @@ class Restored:
     left: dict[int, str]
 
     def put_back(self, frame: pl.DataFrame, out: Tables, proof: str) -> pl.DataFrame:
-        """Give the frame (line_no, line) with these lines (line_no, line_end, line) in the place of its own.
+        """Return the data frame (line_no, line) with these lines (line_no, line_end, line) in place of its own.
 
-        Notes say how the rows are proved, and which words on their lines fit none.
+        Notes say how the rows are proved, and which words on their lines fit no row.
         """
         for first, last in self.repaired:
             words = f"rows taken out of a stream of words by the number of column names; {proof}"
@@ -271,13 +285,13 @@ def restore(
     header: Callable[[Sequence[str]], int],
     fits: Callable[[Sequence[str], Sequence[str]], bool],
 ) -> Restored:
-    """Put rows together again that were flattened onto one line or wrapped over several; small pastes only.
+    """Restore rows that were flattened onto one line or wrapped over several; small pastes only.
 
-    `header(words)` says how many of the first words are a table's column names (0: none begins here).
+    `header(words)` returns how many of the first words are a table's column names (0: no table begins here).
     `fits(names, words)` must *prove* a row by arithmetic, such as percentages that add up: words are then cut by the
-    number of names, across line ends. A last value that is fused with the first of the next row (`0` + `32` = `032`) and
-    a last name fused with the first value (`st34`) are parted where exactly one way lets both rows fit. After words that
-    fit nothing the search goes on at the next line.
+    number of names, across line ends. A last value fused with the first of the next row (`0` + `32` = `032`) and a last
+    name fused with the first value (`st34`) are split if exactly one way lets both rows fit. After words that fit
+    nothing the search continues at the next line.
     """
     words = [(w, n) for n, text in lines for w in text.split()]
     out: list[tuple[int, int, str]] = []
@@ -335,7 +349,7 @@ def restore(
 
 
 def _fused_header(words: Sequence[str], header: Callable[[Sequence[str]], int]) -> tuple[int, str, str] | None:
-    """Find a last name that lost the blank before the first value: its place and the two halves."""
+    """Return the index and the halves of a last name that lost the blank before the first value."""
     for place, word in enumerate(words):
         match = re.match(r"^([A-Za-z%_/]+)([0-9]+)$", word)
         if match and header([*words[:place], match[1]]) == place + 1:
@@ -346,7 +360,7 @@ def _fused_header(words: Sequence[str], header: Callable[[Sequence[str]], int]) 
 def _parted(
     names: Sequence[str], words: Sequence[str], fits: Callable[[Sequence[str], Sequence[str]], bool]
 ) -> tuple[str, str] | None:
-    """Part the last value of a row from the first of the next; None unless exactly one way lets both rows fit."""
+    """Split the last value of a row from the first of the next; None unless exactly one way lets both rows fit."""
     n = len(names)
     last, following = words[n - 1], words[n : 2 * n - 1]
     if len(following) < n - 1:

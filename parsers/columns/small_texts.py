@@ -1,6 +1,6 @@
-"""Texts that are small by nature (settings, listings of a host): rows collected line by line, numbers, quick looks.
+"""Read texts that are small by nature (settings, listings of a host) line by line.
 
-What can be big (logs, counters, address maps) is read as columns instead.
+Large texts (logs, counters, address maps) are read as columns instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KB = {"": 1 / 1024, "k": 1.0, "K": 1.0, "M": 1024.0, "G": 1024.0**2, "T": 1024.
 
 
 class Rows:
-    """Rows by table; `give` hands them to the part. Values stand under the names of the table's columns."""
+    """Collects rows by table; `give` adds them to the part. Values have the names of the table's columns."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[dict[str, Any]]] = {}
@@ -31,7 +31,7 @@ class Rows:
         self._rows.setdefault(table, []).append({"line_no": line_no, **values})
 
     def last(self, table: str) -> dict[str, Any] | None:
-        """Give the row added last, which may still be changed, or None."""
+        """Return the latest row, which may still be changed, or None."""
         rows = self._rows.get(table)
         return rows[-1] if rows else None
 
@@ -45,10 +45,10 @@ class Rows:
 
 
 class Settings:
-    """Rows of `params` of one run: of several active ones for one thing the last counts, earlier ones are overridden.
+    """Rows of `params` of one run; of several active rows for one thing the last counts and the others are overridden.
 
-    One thing is the same scope, entity, name and privilege; `many` names the parameters that may stand several times,
-    None stands for all.
+    One thing is the same scope, entity, name and privilege; `many` holds the names of parameters that may stand several
+    times, None means all.
     """
 
     KEY = ("scope", "entity", "name", "privilege")
@@ -65,18 +65,18 @@ class Settings:
 
     @property
     def last(self) -> dict[str, Any] | None:
-        """The row added last since `settle`, which may still be changed."""
+        """The latest row since `settle`, which may still be changed."""
         return self._rows[-1] if self._rows else None
 
     def settle(self, keep: int = 0) -> None:
-        """Turn the rows into columns, but for the last `keep`, once a block: rows as objects are large."""
+        """Convert the rows, except the last `keep`, to columns; called once a block, since rows as objects are large."""
         columns = schema("params")
         rows, self._rows = (self._rows[:-keep], self._rows[-keep:]) if keep else (self._rows, [])
         frame = {name: [row.get(name) for row in rows] for name in self.COLUMNS}
         self._frames.append(pl.DataFrame(frame, schema={n: columns[n] for n in self.COLUMNS}, strict=False))
 
     def frame(self, frame: pl.DataFrame) -> None:
-        """Add rows that are columns already."""
+        """Add rows that are a data frame already."""
         self._frames.append(frame)
 
     def give(self, out: Tables) -> None:
@@ -93,7 +93,7 @@ class Settings:
 
 
 def whole(text: str | None, base: int = 10) -> int | None:
-    """Read an integer that fits a column; None for anything else.
+    """Parse an integer that fits a column; None for anything else.
 
     >>> whole("16"), whole("0x10", 16), whole("99999999999999999999"), whole("-"), whole("1_0")
     (16, 16, None, None, None)
@@ -108,7 +108,7 @@ def whole(text: str | None, base: int = 10) -> int | None:
 
 
 def number(text: str | None) -> float | None:
-    """Read a decimal or 0x number as Float64 (large ones lose their last digits); None for anything else.
+    """Parse a decimal or 0x number as Float64 (large ones lose their last digits); None for anything else.
 
     >>> number("18446744073692774399"), number("0x10"), number("-1"), number("4 4 1 7")
     (1.84467440736928e+19, 16.0, -1.0, None)
@@ -121,7 +121,7 @@ def number(text: str | None) -> float | None:
 
 
 def kilobytes(text: str | None) -> float | None:
-    """Read a size with its unit (`9.6G`, `512 MB`, `0B`, `64,0GB`) as kB of 1024 bytes; without a unit it is bytes.
+    """Parse a size with its unit (`9.6G`, `512 MB`, `0B`, `64,0GB`) as kB of 1024 bytes; without a unit it is bytes.
 
     >>> kilobytes("1.5G"), kilobytes("8K"), kilobytes("64,0GB"), kilobytes("2048"), kilobytes("none")
     (1572864.0, 8.0, 67108864.0, 2.0, None)
@@ -134,20 +134,24 @@ _ELISION = re.compile(ELISION)
 
 
 def share(head: Head, pattern: re.Pattern[str]) -> tuple[int, float]:
-    """Count the lines that fit a pattern, and their share of the lines that say something (the first few hundred)."""
-    if (said := head.known.get("said")) is None:
-        said = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not _ELISION.match(x)]
-        head.known["said"] = said
-    found = sum(1 for x in said if pattern.search(x))
-    return found, found / len(said) if said else 0.0
+    """Return the number of lines that match a pattern and their share of the filled lines (of the first few hundred)."""
+    if (filled := head.known.get("filled")) is None:
+        filled = [x for x in head.lines[:LOOK_LINES] if x and not x.isspace() and not _ELISION.match(x)]
+        head.known["filled"] = filled
+    found = sum(1 for x in filled if pattern.search(x))
+    return found, found / len(filled) if filled else 0.0
 
 
 Take = Callable[[int, str, Rows, list[int], State], None]
-"""Takes a line (its number and text) into rows, or its number into those that are read without a row."""
+"""Function that takes a line (its number and text) and adds rows, or adds the number to the lines read without a row.
+"""
 
 
 def by_lines(source: Source, out: Tables, state: State, take: Take, close: Callable[[Rows, State], None]) -> State:
-    """Read a run of a small undated text line by line. `state["record"]` is one still open, whose `lines` count as read; `close` ends it."""
+    """Read a run of a small text without dates, line by line.
+
+    `state["record"]` is a record that is still open, whose `lines` count as read; `close` ends it.
+    """
     rows = Rows()
     plain: list[int] = []
     for block in source.blocks():

@@ -1,7 +1,8 @@
-"""Stacks: lines of frames to rows of `profile_stacks`, shared by perf, dtrace, pstack, collapsed stacks and lockstat.
+"""Turn lines of call stacks into rows of `profile_stacks`; shared by perf, dtrace, pstack, collapsed stacks and
+lockstat.
 
-A stack is a stretch of lines; it is told from the next by a cumulative count, and its frames become one list without an
-object per frame. Chains are kept leaf first whatever order the tool prints.
+A stack is a stretch of lines, separated from the next by a cumulative count, and its entries become one list without an
+object for each. Chains are stored leaf first whatever order the tool prints.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from parsers.tables.rows import State, Tables
 from parsers.text.source import Source
 
 MOST = 5000
-"""So many lines of one record are held over the end of a block; a record of more lines is no stack."""
+"""Maximum number of lines of one record that are carried over the end of a block; a longer record is not a stack."""
 
 KERNEL_DSO = r"^\[(?:kernel|guest\.kernel|hypervisor)|vmlinux|/lib/modules/|\.ko(?:\.[a-z]+)?$|^\[[a-z][a-z0-9_]*\]$"
 USER_DSO = r"^\[(?:vdso|vsyscall|heap|stack|anon|unknown|uprobes|\.)"
@@ -25,7 +26,7 @@ LOCK = (
     r"(?i)spin_?lock|spin_?unlock|_lock_slowpath|mutex|rwsem|rw_?lock|osq_lock|futex|lll_lock|lll_unlock|rt_spin"
     r"|^(?:down|up)_(?:read|write|trylock|timeout)|semaphore|ipc_lock|lock_spin|lock_set|turnstile|qspin|lock_clear"
 )
-"""Symbols that take, wait for or give back a lock."""
+"""Symbols of functions that take, wait for or release a lock."""
 
 _HELD = pl.Schema({"line_no": pl.Int64(), "line": pl.String()})
 
@@ -38,11 +39,11 @@ def records(
     belongs: pl.Expr,
     frames: Iterable[pl.DataFrame] | None = None,
 ) -> Iterator[tuple[pl.DataFrame, bool]]:
-    """Give the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
+    """Yield the lines of a run (line_no, line) in pieces that end where a record ends, and whether lines follow.
 
-    `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished by
-    the next run. The lines of an open record are carried in `state["held"]`. `frames`: what is left of the source's
-    blocks, where lines were taken out of them.
+    `begins` marks the first line of a record, `belongs` lines that count as read although their record is finished in
+    the next run. The lines of an open record are carried in `state["held"]`. `frames`: the source's blocks as data
+    frames, if lines were removed from them.
     """
     held = pl.DataFrame(state.pop("held", []), schema=_HELD, orient="row")
     for frame in frames or (block.frame for block in source.blocks()):
@@ -63,7 +64,7 @@ def records(
 
 
 def nested(values: pl.Series, owner: pl.Series, count: int) -> pl.Series:
-    """Give `count` lists: the i-th holds the values whose owner is i. `owner` ascends.
+    """Return `count` lists; list i holds the values whose owner is i. `owner` ascends.
 
     >>> nested(pl.Series(["a", "b", "c"]), pl.Series([0, 0, 2]), 3).to_list()
     [['a', 'b'], [], ['c']]
@@ -76,6 +77,6 @@ def nested(values: pl.Series, owner: pl.Series, count: int) -> pl.Series:
 
 
 def is_kernel(dso: pl.Expr) -> pl.Expr:
-    """Tell by perf's name of an object whether it is the kernel; NULL where it is not known."""
+    """Return whether an object is the kernel, by perf's name for it; NULL if that is unknown."""
     kernel = dso.str.contains(KERNEL_DSO) & ~dso.str.contains(USER_DSO)
     return pl.when(dso.is_null() | dso.eq("[unknown]")).then(pl.lit(None, pl.Boolean)).otherwise(kernel)

@@ -1,12 +1,13 @@
-"""What holds other files: archives, compressed files, mails with attachments. Opened member by member, bounded.
+"""Open files that hold other files: archives, compressed files, mails with attachments; member by member, within
+limits.
 
-Nothing is ever written under a member's name: what must be kept for a moment lies in nameless temporary files. A
-compressed file is a container with one member; `x.tar.gz` counts as one level. Containers may be nested three levels
-deep, and the caps hold for all levels together, so a bomb inside a bomb gains nothing.
+Nothing is ever written under a member's name: temporary copies are nameless files. A compressed file is a container
+with one member; `x.tar.gz` counts as one level. Containers may be nested three levels deep, and the caps hold for all
+levels together, so a bomb inside a bomb gains nothing.
 
-Links, devices, sparse files, encrypted and overlapping members and a second member of the same name are left out and
-say why; so does what is nested too deep. A compressed stream that ends early or is damaged gives what comes before, and
-the member says so when it has been read.
+Links, devices, sparse files, encrypted and overlapping members, a second member of the same name and members nested too
+deep are left out with a reason. A compressed stream that ends early or is damaged yields what comes before, and the
+member reports it once it has been read.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from parsers.errors import LimitExceeded, NotText
 
 HEAD_BYTES = 64 * 1024
 MAIL_BYTES = 64 * 1024 * 1024
-"""A mail is taken apart in memory; a larger one is read as the text that it is."""
+"""Maximum bytes of a mail that is parsed in memory; a larger one is read as plain text."""
 WINDOW_BYTES = 256 * 1024 * 1024
-"""Memory that a decompressor may ask for (xz and 7z name it in their headers)."""
+"""Maximum memory for a decompressor; xz and 7z name their need in their headers."""
 
 _SIGNATURES = (
     (b"\x1f\x8b", "gzip"),
@@ -57,7 +58,7 @@ _NOT_OPENED = (
     (b"070701", "cpio", "cpio -idm < FILE"),
     (b"070707", "cpio", "cpio -idm < FILE"),
 )
-"""What is named but not opened, and the command that unpacks it."""
+"""Formats that are recognised but not opened, and the command that unpacks each."""
 _SUFFIXES = {
     "gzip": (".gz", ".tgz"),
     "bzip2": (".bz2", ".tbz2", ".tbz"),
@@ -71,7 +72,10 @@ _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, OSError)
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits of one archive with all that is nested in it. `ratio`: unpacked to packed bytes, looked at above 64 MB."""
+    """Limits of one archive with all that is nested in it.
+
+    `ratio` is unpacked to packed bytes, checked above 64 MB.
+    """
 
     members: int = 20_000
     total_bytes: int = 64 * 1024**3
@@ -82,8 +86,10 @@ class Caps:
 
 @dataclass
 class Member:
-    """A file inside. `path` as the archive names it, nested ones after `!`. The stream holds until the next member is
-    asked for. `damage` says, after it was read to its end, that the packed data ended early.
+    """A file inside a container.
+
+    `path` is the archive's name for it, with `!` before each nested one. The stream is valid until the next member is
+    requested. `damage` says, after the stream was read to its end, that the packed data ended early.
     """
 
     path: str
@@ -98,14 +104,14 @@ class Member:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A member that is not given, and why, in words for a person."""
+    """A member that is not returned, and the reason in words for a person."""
 
     path: str
     why: str
 
 
 def container_of(head: bytes, size: int | None = None) -> str | None:
-    """Tell by the first bytes (and the size, if known) what kind of container a file is, None for a plain file.
+    """Return the kind of container by the first bytes (and the size, if known), None for a plain file.
 
     Raises NotText for archives that cannot be opened here (rar, lz4, pack, cpio), naming them and what unpacks them.
 
@@ -126,9 +132,9 @@ def container_of(head: bytes, size: int | None = None) -> str | None:
 
 
 def open_members(path: Path, name: str | None = None, caps: Caps | None = None) -> Iterator[Member | LeftOut]:
-    """Give the files inside a container one after the other, in the order they are stored.
+    """Yield the files inside a container one after the other, in stored order.
 
-    Raises NotText (no container), LimitExceeded (a cap; members given before it stay good), OSError. A member that is
+    Raises NotText (no container), LimitExceeded (a cap; members yielded before stay valid), OSError. A member that is
     itself a container is opened, unless it lies too deep.
     """
     caps = caps or Caps()
@@ -142,7 +148,7 @@ def open_members(path: Path, name: str | None = None, caps: Caps | None = None) 
 
 
 class _Opening:
-    """One walk through an archive, with the caps that all its levels share."""
+    """One walk through an archive, with the caps shared by all its levels."""
 
     def __init__(self, caps: Caps, size: int, name: str) -> None:
         self.caps, self.size, self.name = caps, size, name
@@ -157,7 +163,10 @@ class _Opening:
             raise LimitExceeded(f"unpacked more than {self.caps.ratio} times the packed size", path)
 
     def open(self, stream: IO[bytes], path: str, level: int, squeezed: int) -> Iterator[Member | LeftOut]:
-        """Give what a stream holds: itself, or the members if it is a container. `squeezed` counts compressions."""
+        """Yield what a stream holds: itself, or its members if it is a container.
+
+        `squeezed` counts nested compressions.
+        """
         head = _read_full(stream, HEAD_BYTES)
         whole = cast(IO[bytes], _Again(head, stream))
         try:
@@ -183,7 +192,7 @@ class _Opening:
             for found in self.open(cast(IO[bytes], counted), shown, level, squeezed + 1):
                 if isinstance(found, Member):
                     found.layers.append(counted)
-                # The tar inside is no level of its own: its members stand directly in x.tar.gz.
+                # The tar inside is not a level of its own: its members stand directly in x.tar.gz.
                 yield found if found.path == shown else _renamed(found, shown, path)
             if counted.damage and not path and self.members == 0:
                 yield LeftOut(shown, counted.damage)
@@ -209,7 +218,7 @@ class _Opening:
 
     @contextmanager
     def spooled(self, stream: IO[bytes]) -> Iterator[IO[bytes]]:
-        """Give a stream that can be sought: zip and 7z have their list at the end."""
+        """Yield a seekable copy of a stream: zip and 7z have their list of members at the end."""
         with tempfile.TemporaryFile() as file:
             while chunk := stream.read(1024 * 1024):
                 file.write(chunk)
@@ -218,7 +227,7 @@ class _Opening:
 
 
 class _Again(io.RawIOBase):
-    """A stream whose first bytes were looked at."""
+    """A stream whose first bytes were read ahead."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self.head, self.rest = head, rest
@@ -242,7 +251,7 @@ class _Again(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """Unpacked bytes, counted against the caps. Damage ends the stream and is remembered."""
+    """Stream of unpacked bytes that counts against the caps. Damage ends the stream and is recorded."""
 
     def __init__(self, stream: IO[bytes], opening: _Opening, path: str) -> None:
         self.stream, self.opening, self.path = stream, opening, path
@@ -273,7 +282,7 @@ class _Counted(io.RawIOBase):
 
 
 def _read_full(stream: IO[bytes], size: int) -> bytes:
-    """Read so many bytes, fewer only at the end: packed streams give what they have."""
+    """Read `size` bytes, fewer only at the end: one `read` of a packed stream may return less."""
     parts: list[bytes] = []
     while size > 0 and (chunk := stream.read(size)):
         parts.append(chunk)
@@ -282,7 +291,7 @@ def _read_full(stream: IO[bytes], size: int) -> bytes:
 
 
 def _renamed(found: Member | LeftOut, shown: str, path: str) -> Member | LeftOut:
-    """Take the tar's own name out of the path of what was inside `x.tar.gz`."""
+    """Remove the tar's own name from the path of a member of `x.tar.gz`."""
     prefix = f"{shown}!"
     if found.path.startswith(prefix):
         rest = found.path[len(prefix) :]
@@ -297,7 +306,7 @@ def _renamed(found: Member | LeftOut, shown: str, path: str) -> Member | LeftOut
 
 
 class _Xz(io.RawIOBase):
-    """An xz stream (several may follow each other) with a bound on memory, which `lzma.open` does not have."""
+    """One or several xz streams with a limit on memory, which `lzma.open` does not have."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream, self.pending = stream, b""
@@ -330,7 +339,7 @@ class _Xz(io.RawIOBase):
 
 
 class _Zstd(io.RawIOBase):
-    """A zstd stream; its library has an error of its own for damage."""
+    """A zstd stream; converts the error that its library raises for damage."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         from backports.zstd import DecompressionParameter, ZstdFile
@@ -383,7 +392,7 @@ def _tar(opening: _Opening, stream: IO[bytes]) -> Iterator[Member | LeftOut]:
 
 
 class _TarData(io.RawIOBase):
-    """A member's bytes, also those in front of a cut, which `extractfile` would throw away."""
+    """Stream of a member's bytes, including those before a cut, which `extractfile` would discard."""
 
     def __init__(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> None:
         self.stream, self.left = cast(IO[bytes], archive.fileobj), info.size
@@ -438,7 +447,7 @@ def _zip(opening: _Opening, stream: IO[bytes]) -> Iterator[Member | LeftOut]:
 
 
 class _Checked(io.RawIOBase):
-    """A zip member whose wrong checksum is damage like any other."""
+    """A zip member that reports a wrong checksum as damage."""
 
     def __init__(self, member: IO[bytes]) -> None:
         self.member = member
@@ -451,7 +460,7 @@ class _Checked(io.RawIOBase):
 
 
 def _overlapping(archive: zipfile.ZipFile) -> set[int]:
-    """Give the header offsets of members that share bytes with another one (as a zip bomb's do)."""
+    """Return the header offsets of members that share bytes with another one, as in a zip bomb."""
     infos = sorted(archive.infolist(), key=lambda i: i.header_offset)
     bad: set[int] = set()
     reach, holder = 0, -1
@@ -465,7 +474,7 @@ def _overlapping(archive: zipfile.ZipFile) -> set[int]:
 
 
 _MISREAD = (EOFError, OSError, ValueError, LookupError, TypeError, AttributeError, struct.error, ArithmeticError)
-"""What py7zr raises on a damaged list of members, besides its own errors."""
+"""Errors that py7zr raises on a damaged list of members, besides its own."""
 
 
 def _sevenzip(opening: _Opening, stream: IO[bytes]) -> Iterator[Member | LeftOut]:
@@ -509,7 +518,9 @@ def _sevenzip(opening: _Opening, stream: IO[bytes]) -> Iterator[Member | LeftOut
 
 
 def _spool(opening: _Opening, folder: Path, opened: ExitStack) -> Any:
-    """Make py7zr write each file to one of ours, numbered, counted against the caps while it does."""
+    """Return a factory that makes py7zr write each file to a numbered file of ours and count its bytes against the
+    caps.
+    """
     from py7zr.io import Py7zIO, WriterFactory
 
     class Spooled(Py7zIO):
@@ -548,7 +559,7 @@ def _spool(opening: _Opening, folder: Path, opened: ExitStack) -> Any:
 
 
 def _bound_memory(archive: Any) -> None:
-    """Refuse a 7z whose decompressor wants more memory than we give: the header names it. Raises LimitExceeded."""
+    """Raise LimitExceeded if the header of a 7z asks for more memory than WINDOW_BYTES."""
     streams = archive.header.main_streams
     for folder in streams.unpackinfo.folders if streams is not None else ():
         for coder in folder.coders:
@@ -623,7 +634,7 @@ def _instant(seconds: float) -> datetime | None:
 
 
 def _is_date(parts: tuple[int, ...]) -> bool:
-    """Zip writes 1980 where nobody said when."""
+    """Decide whether the parts are a real date: zip writes 1980 for an unknown one."""
     try:
         return datetime(*parts[:6]).year > 1980  # type: ignore[arg-type]  # six numbers, no zone
     except ValueError:
@@ -631,7 +642,7 @@ def _is_date(parts: tuple[int, ...]) -> bool:
 
 
 def _is_tar(block: bytes) -> bool:
-    """Tell a tar header by its checksum: the oldest tars have no other mark."""
+    """Recognise a tar header by its checksum: the oldest tars have no other mark."""
     if len(block) < 512 or not block[0]:
         return False
     try:
@@ -642,7 +653,7 @@ def _is_tar(block: bytes) -> bool:
 
 
 def _is_mail(head: bytes) -> bool:
-    """A mail whose text must be decoded first: several parts, or an encoding that is not the text itself."""
+    """Decide whether a file is a mail that must be decoded first: several parts, or text in a transfer encoding."""
     first = head[:300].split(b"\n", 1)[0]
     start = head.index(b"\n") + 1 if first.startswith(b"From ") and b"\n" in head else 0
     name, colon, _ = head[start : start + 80].split(b"\n")[0].partition(b":")

@@ -1,4 +1,4 @@
-"""Files of tools that are no text, or a drawing: what each is, and the command that makes lines of it."""
+"""Recognise files of tools that are binary or a drawing, and name the command that turns each into lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ _KNOWN = (
         "`gdb -batch -ex 'thread apply all bt' PROGRAM FILE` or, on Solaris, `pstack FILE` and `pmap FILE`",
     ),
 )
-"""Signatures by file(1), sysstat's sa.h (SYSSTAT_MAGIC and format 0x2170 to 0x2175), perf's header.h, Wireshark's iptrace reader."""
+"""Signatures of binary files.
+
+Sources: file(1), sysstat's sa.h (SYSSTAT_MAGIC and format 0x2170 to 0x2175), perf's header.h, Wireshark's iptrace
+reader.
+"""
 
 
 _DRAWN = (
@@ -42,17 +46,20 @@ _DRAWN = (
         "`perf sched timehist` or `perf sched latency`, of the same perf.data,",
     ),
 )
-"""Texts that draw what a listing of the same data says in lines; by sysstat's svg_stats.c and perf's builtin-sched.c."""
+"""Texts that draw data which a listing of the same file gives as lines.
+
+Sources: sysstat's svg_stats.c and perf's builtin-sched.c.
+"""
 
 
-def told(head: bytes) -> str | None:
-    """Name a binary file by its first bytes, with what to do about it; None for all others.
+def describe(head: bytes) -> str | None:
+    """Describe a binary file by its first bytes, with what to do about it; return None for all others.
 
-    >>> told(b"iptrace 2.0")[:47]
+    >>> describe(b"iptrace 2.0")[:47]
     "not text but a packet trace of AIX's iptrace: s"
-    >>> told(b"iptrace started") is None
+    >>> describe(b"iptrace started") is None
     True
-    >>> told(b"  *A0           11779.233000 secs A0 => sleep:23490\\n")[:40]
+    >>> describe(b"  *A0           11779.233000 secs A0 => sleep:23490\\n")[:40]
     'no listing but the map of perf sched map'
     """
     for signature, what, command in _KNOWN:

@@ -1,7 +1,7 @@
-"""Trees that collecting tools make: sosreport, OSWatcher, ExaWatcher, explorer, AHF (TFA).
+"""Recognise the directory trees of collecting tools: sosreport, OSWatcher, ExaWatcher, explorer, AHF (TFA).
 
-Their paths say which host a file is from and which day it begins on, some small files in them say the zone. Only what
-the structure itself says is taken over; it is a guess like any other and yields to a person's word.
+Their paths name the host and the first day of a file; some small files in them name the zone. Only what the structure
+itself says is used; it is a guess like any other and yields to what a person says.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def _day(between: str) -> str:
 
 
 SMALL = 64 * 1024
-"""A file that names a zone is smaller than this."""
+"""Maximum bytes of a file that is searched for a zone."""
 
 
 @dataclass(frozen=True)
 class Collector:
-    """One tool's tree: `path` finds it in a member's path; groups host, y, m, d where they stand there."""
+    """One tool's tree: `path` is a pattern for a member's path, with groups host, y, m, d where the path has them."""
 
     name: str
     system: str | None
@@ -67,8 +67,8 @@ _LINK = r"zoneinfo/([A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)$"
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the tree says about a member; None where it says nothing. `date` is YYYY-MM-DD, `tz` a zone's name."""
+class MemberFacts:
+    """What the tree says about a member; None if it says nothing. `date` is YYYY-MM-DD, `tz` a zone's name."""
 
     collector: str | None = None
     host: str | None = None
@@ -82,28 +82,28 @@ class Told:
 
 @dataclass
 class Tree:
-    """What was learnt on a walk through an archive: zones and names of hosts stand in members of their own."""
+    """Zones learnt while walking through an archive, by the root of a host's tree: separate members hold them."""
 
     zones: dict[str, str] = field(default_factory=dict)
 
     def learn(self, path: str, text: str) -> None:
-        """Look into a small member whose name says that it names a zone."""
+        """Learn the zone from a small member whose name says that it holds one."""
         for pattern, zone in ZONE_FILES:
             if re.search(pattern, path) and (match := re.search(zone, text)) and _is_zone(match[1]):
                 self.zones.setdefault(_root(path), match[1])
 
     def learn_link(self, path: str, target: str) -> None:
-        """`etc/localtime` is a link, which is not unpacked; where it leads says the zone."""
+        """Learn the zone from the target of the link `etc/localtime`, which is not unpacked."""
         if path.endswith("etc/localtime") and (match := re.search(_LINK, target)) and _is_zone(match[1]):
             self.zones.setdefault(_root(path), match[1])
 
-    def told(self, path: str) -> Told:
-        """Say what the tree knows about a member."""
+    def facts_of(self, path: str) -> MemberFacts:
+        """Return what the tree says about a member."""
         found = _place(path)
         zone = next(
             (z for root, z in sorted(self.zones.items(), key=lambda x: -len(x[0])) if path.startswith(root)), None
         )
-        return Told(found.collector, found.host, found.os, found.date, zone)
+        return MemberFacts(found.collector, found.host, found.os, found.date, zone)
 
 
 def names_a_zone(path: str) -> bool:
@@ -111,7 +111,7 @@ def names_a_zone(path: str) -> bool:
 
 
 def collector_of(paths: Iterable[str]) -> str | None:
-    """Name the tool whose tree this is: the one that most paths speak for."""
+    """Return the name of the tool whose tree this is: the one that matches most paths."""
     counts: dict[str, int] = {}
     for path in paths:
         if name := _place(path).collector:
@@ -119,8 +119,8 @@ def collector_of(paths: Iterable[str]) -> str | None:
     return max(counts, key=lambda name: counts[name]) if counts else None
 
 
-def _place(path: str) -> Told:
-    """Read host, system and day from a path.
+def _place(path: str) -> MemberFacts:
+    """Return host, system and day from a path.
 
     >>> _place("archive/oswvmstat/db1_vmstat_12.02.29.1100.dat").as_json()
     {'collector': 'OSWatcher', 'host': 'db1', 'date': '2012-02-29'}
@@ -131,12 +131,12 @@ def _place(path: str) -> Told:
             year = parts.get("y") or ("20" + (parts.get("y2") or ""))
             month = parts.get("m") or f"{_MONTHS.index(parts['mon'] or '') + 1:02}"
             day = f"{year}-{month}-{int(parts['d'] or 0):02}"
-            return Told(collector.name, (parts["host"] or "").lower(), collector.system, day)
-    return Told()
+            return MemberFacts(collector.name, (parts["host"] or "").lower(), collector.system, day)
+    return MemberFacts()
 
 
 def _root(path: str) -> str:
-    """The folder that a tree of one host hangs in: what stands before `etc/` or `sos_commands/`."""
+    """Return the folder that holds the tree of one host: what stands before `etc/` or `sos_commands/`."""
     match = re.search(r"^(.*?)(?:etc|sos_commands|sysconfig)/", path)
     return match[1] if match else ""
 

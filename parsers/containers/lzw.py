@@ -1,9 +1,9 @@
-"""What compress(1) wrote (`.Z`), unpacked as a stream: the adaptive Lempel-Ziv-Welch code of Unix since 1985.
+"""Decompress the output of compress(1) (`.Z`) as a stream: the adaptive Lempel-Ziv-Welch code of Unix since 1985.
 
-Three bytes of head: 1f 9d, then the widest code (9 to 16 bits) and, in its highest bit, whether code 256 empties the table.
-Codes come in groups of eight, lowest bit first; when they grow wider or the table is emptied, the rest of a group is padding.
-A text of one letter makes strings of 60,000 bytes: a string is kept as its last piece and the code before it, never whole,
-so the table stays below 10 MB whatever the file.
+The header has three bytes: 1f 9d, then the maximum code width (9 to 16 bits) and, in its highest bit, whether code 256
+clears the table. Codes come in groups of eight, lowest bit first; when they grow wider or the table is cleared, the
+rest of a group is padding. A text of one letter makes strings of 60,000 bytes: a string is stored as its last piece and
+the code before it, never whole, so the table stays below 10 MB for any file.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from typing import IO, Any
 SIGNATURE = b"\x1f\x9d"
 _CLEAR = 256
 _PIECE = 64
-"""Bytes of a string that its entry holds itself; longer ones go on in the entry before."""
+"""Maximum bytes of a string that its entry holds itself; a longer string continues in the entry before."""
 
 
 class Lzw(io.RawIOBase):
-    """The unpacked bytes of a compressed stream. Raises EOFError for a code that no table can hold, or a cut head.
+    """Stream of the unpacked bytes. Raises EOFError for a code that is not in the table, or for a cut header.
 
-    The format has no sum and no end mark: a file that was cut at a code is unpacked up to there without a word.
+    The format has neither checksum nor end mark: a file that was cut between codes is unpacked up to there without an
+    error.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -39,7 +40,7 @@ class Lzw(io.RawIOBase):
         self._empty()
 
     def _empty(self) -> None:
-        """Begin with the 256 bytes (and the place of the clearing code, which stands for no string)."""
+        """Reset the table to the 256 bytes (and the entry of the clearing code, which stands for no string)."""
         roots = 256 + self.clears
         self.pieces = [bytes([i & 0xFF]) for i in range(roots)]
         self.before = [-1] * roots
@@ -64,7 +65,7 @@ class Lzw(io.RawIOBase):
         return len(data)
 
     def _group(self) -> bool:
-        """Unpack eight codes, fewer where the width changes or the stream ends; False at its end."""
+        """Unpack eight codes, fewer where the width changes or the stream ends; return False at its end."""
         width = self.width
         group = self.stream.read(width)
         while 0 < len(group) < width and (more := self.stream.read(width - len(group))):
@@ -82,7 +83,7 @@ class Lzw(io.RawIOBase):
         return bool(group)
 
     def _take(self, code: int) -> None:
-        """Give the string of a code, and add the one before it with this one's first byte to the table."""
+        """Append the string of a code to the output; add the previous string plus this one's first byte to the table."""
         pieces, last, full = self.pieces, self.last, len(self.pieces) >= 1 << self.widest
         if code > len(pieces) or (code == len(pieces) and (last is None or full)):
             raise EOFError(f"code {code} is not in the table of {len(pieces)}")

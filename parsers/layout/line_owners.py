@@ -1,7 +1,7 @@
-"""Which lines are whose: the patterns of each kind's own lines (`Format.own`) tried on lines.
+"""Match lines against the patterns of each kind's own lines (`Format.own`).
 
-Polars compiles a pattern anew each time, and all of them take a tenth of a second; Python keeps them, and needs longer for
-each line. So few lines are tried by Python, many by Polars, and a pattern has to mean the same to both.
+Polars compiles a pattern anew each time, and compiling all of them takes 0.1 s; Python caches compiled patterns but is
+slower on each line. So Python matches few lines and Polars matches many, and a pattern must mean the same to both.
 """
 
 from __future__ import annotations
@@ -21,17 +21,23 @@ Bools = npt.NDArray[np.bool_]
 INDENT = r"^(?:\t| {2})"
 
 FEW, CHARACTERS = 600, 64_000
-"""So many lines of so many characters together are tried one by one."""
+"""Maximum number of lines, and of characters in all of them, that Python matches."""
 
 LONG, BLANKS = 2000, 100
-"""A longer line, or one with more blanks in a row, is left to Polars, whose patterns are linear: Python's may need the square."""
+"""Maximum length of a line, and of a run of blanks in it, for Python, whose patterns may take quadratic time.
+
+Polars matches the rest; its patterns are linear.
+"""
 
 _GAP = re.compile(rf"[ \t]{{{BLANKS + 1}}}")
 
 MANY = 1000
 SAMPLE_STEP = 64
 RARE = 0.02
-"""Where at most this share of a sample of more than MANY lines fits anything, lines are looked for that fit anything at all."""
+"""Maximum share of matching lines in a sample for a first search for lines that match any kind.
+
+Only done for more than MANY lines.
+"""
 
 AT_ONCE = 16
 
@@ -39,8 +45,8 @@ _Search = Callable[[str], re.Match[str] | None]
 
 
 @cache
-def owns() -> dict[str, tuple[str, ...]]:
-    """Give the patterns of each kind's own lines."""
+def patterns_by_kind() -> dict[str, tuple[str, ...]]:
+    """Return the patterns of own lines by kind."""
     found: dict[str, list[str]] = {}
     for form, _ in all_formats():
         if form.own and form.own not in found.setdefault(form.kind, []):
@@ -49,60 +55,60 @@ def owns() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def silent() -> frozenset[str]:
-    """Kinds that say nothing of their own lines: they are asked about everything."""
-    return frozenset(form.kind for form, _ in all_formats()) - owns().keys()
+def kinds_without_patterns() -> frozenset[str]:
+    """Return the kinds that declare no pattern of own lines: they are asked for a claim on any lines."""
+    return frozenset(form.kind for form, _ in all_formats()) - patterns_by_kind().keys()
 
 
-def own_of(kind: str) -> tuple[str, ...]:
-    """Give the patterns of one kind's own lines, none if it has none."""
-    return owns().get(kind, ())
+def patterns_of(kind: str) -> tuple[str, ...]:
+    """Return the patterns of one kind's own lines, an empty tuple if it has none."""
+    return patterns_by_kind().get(kind, ())
 
 
 def all_hits(lines: pl.Series) -> Bools:
-    """Say which lines fit which kind: a row a line, a column a kind, in the order of `owns`."""
-    found = np.zeros((len(lines), len(owns())), np.bool_, order="F")
+    """Match lines against all kinds: a row for each line, a column for each kind in the order of `patterns_by_kind`."""
+    found = np.zeros((len(lines), len(patterns_by_kind())), np.bool_, order="F")
     sample = lines.gather_every(SAMPLE_STEP)
-    if len(lines) > MANY and int(_each(sample).any(axis=1).sum()) <= RARE * len(sample):
-        index = _some_hit(lines)
+    if len(lines) > MANY and int(_hits_by_kind(sample).any(axis=1).sum()) <= RARE * len(sample):
+        index = _lines_with_hits(lines)
         if len(index):
-            found[index] = _each(lines.gather(index))
+            found[index] = _hits_by_kind(lines.gather(index))
         return found
-    return _each(lines)
+    return _hits_by_kind(lines)
 
 
 def hits(lines: pl.Series, own: Sequence[str]) -> Bools:
-    """Say which lines fit a kind's own patterns, as they stand or without their indent."""
-    if (few := _few(lines)) is not None:
-        return _tried(few, [_searches(tuple(own))])[:, 0]
+    """Return a mask of the lines that match one of a kind's patterns, with or without their indent."""
+    if (few := _as_short_texts(lines)) is not None:
+        return _try_patterns(few, [_searches(tuple(own))])[:, 0]
     found = np.zeros(len(lines), np.bool_)
     for pattern in own:
         found |= lines.str.contains(pattern).fill_null(False).to_numpy()
-    index, bare = _set_in(lines, ~found)
+    index, bare = _indented(lines, ~found)
     for pattern in own if len(index) else ():
         found[index] |= bare.str.contains(pattern).fill_null(False).to_numpy()
     return found
 
 
-def _each(lines: pl.Series) -> Bools:
-    """Try every pattern on every line, as it stands and without its indent."""
-    if (few := _few(lines)) is not None:
-        return _tried(few, [_searches(patterns) for patterns in owns().values()])
+def _hits_by_kind(lines: pl.Series) -> Bools:
+    """Match every line against every pattern, with and without its indent."""
+    if (few := _as_short_texts(lines)) is not None:
+        return _try_patterns(few, [_searches(patterns) for patterns in patterns_by_kind().values()])
     line = pl.col("line")
     fits = [
         pl.any_horizontal([line.str.contains(p).fill_null(False) for p in patterns]).alias(kind)
-        for kind, patterns in owns().items()
+        for kind, patterns in patterns_by_kind().items()
     ]
     tried: Bools = lines.rename("line").to_frame().select_seq(fits).to_numpy()
-    index, bare = _set_in(lines)
+    index, bare = _indented(lines)
     if len(index):
         tried = tried.copy()
         tried[index] |= bare.rename("line").to_frame().select_seq(fits).to_numpy()
     return tried
 
 
-def _few(lines: pl.Series) -> list[str] | None:
-    """Give the lines as texts if they are few and no line is made to keep Python busy."""
+def _as_short_texts(lines: pl.Series) -> list[str] | None:
+    """Return the lines as a list if Python should match them, else None: too many, or a line that would take it long."""
     if len(lines) > FEW or lines.null_count():
         return None
     texts: list[str] = lines.to_list()
@@ -117,9 +123,9 @@ def _searches(patterns: tuple[str, ...]) -> tuple[_Search, ...]:
     return tuple(re.compile(pattern).search for pattern in patterns)
 
 
-def _tried(texts: Sequence[str], each: Iterable[tuple[_Search, ...]]) -> Bools:
-    """Try the patterns of several kinds on a few lines: a row a line, a column a kind."""
-    # An empty line is nobody's; one that is set in is tried twice.
+def _try_patterns(texts: Sequence[str], each: Iterable[tuple[_Search, ...]]) -> Bools:
+    """Match a few lines in Python against the patterns of several kinds: a row for each line, a column for each kind."""
+    # An empty line matches no kind; an indented one is tried twice.
     tried = [(i, text) for i, text in enumerate(texts) if text]
     tried += [(i, text.lstrip(" \t")) for i, text in tried if text[0] == "\t" or text[:2] == "  "]
     kinds = list(each)
@@ -132,8 +138,11 @@ def _tried(texts: Sequence[str], each: Iterable[tuple[_Search, ...]]) -> Bools:
     return found
 
 
-def _set_in(lines: pl.Series, left: Bools | None = None) -> tuple[npt.NDArray[np.int64], pl.Series]:
-    """Give the lines (of those that are left) that are set in as listings are, and what stands there: patterns begin with a line."""
+def _indented(lines: pl.Series, left: Bools | None = None) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """Return the indices of indented lines (among those in `left`), and their texts without the indent.
+
+    Listings are indented, but patterns begin at the start of a line.
+    """
     if left is None:
         index = np.flatnonzero(lines.str.contains(INDENT).fill_null(False).to_numpy())
     else:
@@ -144,15 +153,15 @@ def _set_in(lines: pl.Series, left: Bools | None = None) -> tuple[npt.NDArray[np
 
 @cache
 def _many_at_once() -> tuple[str, ...]:
-    patterns = [f"(?:{p})" for found in owns().values() for p in found]
+    patterns = [f"(?:{p})" for found in patterns_by_kind().values() for p in found]
     return tuple("|".join(patterns[at : at + AT_ONCE]) for at in range(0, len(patterns), AT_ONCE))
 
 
-def _some_hit(lines: pl.Series) -> npt.NDArray[np.int64]:
-    """Find the lines that fit any pattern, where few do."""
+def _lines_with_hits(lines: pl.Series) -> npt.NDArray[np.int64]:
+    """Return the indices of lines that match any pattern; fast where few do."""
     line = pl.col("line")
     fits = pl.any_horizontal([line.str.contains(p).fill_null(False) for p in _many_at_once()])
-    index, bare = _set_in(lines)
+    index, bare = _indented(lines)
     some = [lines.rename("line").to_frame().select_seq(fits).to_series().to_numpy()]
     some.append(bare.rename("line").to_frame().select_seq(fits).to_series().to_numpy())
     return np.union1d(np.flatnonzero(some[0]), index[some[1]])

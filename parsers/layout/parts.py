@@ -1,14 +1,14 @@
-"""Regions of a file, each with its own format.
+"""Split a file into parts, each the output of one tool.
 
-A mail, ticket, chat or page is cut at sentences and fences; what is left between is offered to the formats whose `own`
-patterns fit some of its lines, and the strongest claim takes it. A region ends where another tool's output begins. A
-file of one kind is one part, as it ever was. Parts ascend and do not overlap; what lies between them is prose. Borders
-that a person gave come first, the splitter only fills what they leave.
+A mail, ticket, chat or page is split at sentences and fences. The lines between these walls are offered to the formats
+whose `own` patterns match some of them, and the strongest claim takes them. A region ends where another tool's output
+begins. A file of one kind stays one part. Parts ascend and do not overlap; the lines between them are prose. Borders
+that a person set come first, and the splitter only works between them.
 
-A window of 64 MB is laid out at once. Of a file above 8 MB whose head is claimed strongly, the part runs on until fewer
-of its lines fit the format, or to the last of them where another output stands behind it; then the rest is laid out
-anew. Nobody pastes by hand into the middle of that, and to search every line costs three times the reading. A file in
-whose first window nothing is found is of unknown kind until an output begins.
+At most 64 MB (a window) are laid out at once. In a file above 8 MB whose head is claimed strongly, the part runs until
+fewer of its lines match the format, or to the last matching line where another output stands behind it; then the rest
+is laid out again. Nobody pastes by hand into the middle of such a file, and matching every line would take three times
+as long as the reading. If nothing is found in the first window, the file is of unknown kind until an output begins.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 import polars as pl
 
 from parsers.kinds import kind_of
-from parsers.layout.line_owners import Bools, all_hits, hits, own_of, owns, silent
+from parsers.layout.line_owners import Bools, all_hits, hits, kinds_without_patterns, patterns_by_kind, patterns_of
 from parsers.layout.recognition import Recognised, recognise
 from parsers.provenance.collect_marks import Section, sections
 from parsers.provenance.prompts import LEAD_LINES, interval_of, is_lead, prompt_of
@@ -38,67 +38,69 @@ from parsers.text.source import HEAD_BYTES, Head, Hints, Position, TextFile
 
 WINDOW_BYTES = 64 * 1024 * 1024
 WINDOW_LINES = 3_000_000
-"""So many lines are laid out at once, however short they are."""
+"""Maximum number of lines in a window, however short they are."""
 
 ALONE = 0.5
-"""A claim on a single line must be so strong, and so must one behind a prompt."""
+"""Minimum strength of a claim on a single line, or on lines below a prompt."""
 
 FEW_LINES = 3
-"""Fewer lines than this are no output of another kind without a prompt above them."""
+"""Minimum number of lines of another kind's output that has no prompt above it."""
 
 STRANGER = 0.9
-"""So strong must a claim be to end another's region where no prompt says that something else begins."""
+"""Minimum claim strength that ends another format's region where no prompt announces a new output."""
 
 WATCHED_BYTES = 8 * 1024 * 1024
 SURE = 0.9
-"""So strong must a claim on the head of a file above WATCHED_BYTES be to take it until its lines fit no more."""
+"""Minimum claim strength on the head of a file above WATCHED_BYTES that takes the file until its lines fit no more."""
 
 CUTS = 40
-"""So many lines of a region are tried as beginnings of another output."""
+"""Maximum number of lines of a region that are tried as beginnings of another output."""
 
 TAILED = 4000
-"""Of a region of more lines, the lines behind its kind's last one are tried too, TAIL_CUTS of each sort."""
+"""In a region of more lines than this, the lines behind the kind's last own line are tried too, TAIL_CUTS of each sort.
+"""
 
 TAIL_CUTS = 4
 
 BEGINNING = 12
-"""Within so many lines another output shows lines of its own."""
+"""Number of lines within which another output must show lines of its own."""
 
 HANGING = 3
-"""So many strange lines right behind an output belong to it: a cut row, a lone count."""
+"""Maximum number of unmatched lines right behind an output that belong to it: a cut row, a lone count."""
 
 COMMENT = re.compile(r"[ \t]*(?:#+|//) +[^\s0-9]")
-"""What somebody says of an output in the middle of a listing."""
+"""A person's comment on an output in the middle of a listing."""
 
 EXCERPTS = 40
-"""So many lines of words may stand between two excerpts of one output."""
+"""Maximum number of lines of prose between two excerpts of one output."""
 
 CHUNK = 1000
-"""So many lines are judged for all kinds at once, where that was not done for the whole window."""
+"""Number of lines matched against all kinds at once, where this was not done for the whole window."""
 
 PIECES_KEPT = 2
 PIECES_AT_ONCE = 16
 
 FEW_SENTENCES = 0.02
-"""Fewer strong sentences than this share do not make a file of one kind a mixed one: tools write some too."""
+"""Share of strong sentences up to which a file of one kind is not mixed: tools write sentences too."""
 
 SAMPLED = 400
-"""So many lines of each block of a watched part are looked at."""
+"""Number of lines of each block of a watched part that are examined."""
 
 LEAST_SAMPLE = 20
-"""Fewer lines at the end of a run do not tell that a part has ended: they may all be headers or details."""
+"""Minimum number of lines at the end of a run that can show that a part has ended; fewer may all be headers or details.
+"""
 
 FALL = 0.25
-"""The hit rate has fallen when it is this part of what it was in the head."""
+"""Fraction of the head's hit rate below which the hit rate has fallen."""
 
 FLAGS = ("blank", "fence", "own", "any", "prose", "strong", "toolish", "rule", "opened", "closed")
 
 
 @dataclass(frozen=True)
 class PartHint:
-    """A person's borders: lines `line_from` to `line_to` (None = end of file), with what is known about them.
+    """Borders that a person set: lines `line_from` to `line_to` (None = end of file), and hints about them.
 
-    `hints.kind` "prose" says that nobody's output stands there.
+    `hints.kind` "prose" means that these lines are no tool's output.
     """
 
     line_from: int
@@ -108,11 +110,11 @@ class PartHint:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to read next: a part (numbered from 1) or, with part None, an author's words between parts.
+    """What to read next: a part (numbered from 1) or, with part None, prose between parts.
 
-    `found`: the splitter made it, so its format is chosen without asking. `watched`: it ends where the hit rate falls,
-    or, of unknown kind, where an output begins. `behind`: byte offset of the line behind it, where that is known; of
-    unknown text that is watched, how far it was searched.
+    `found`: the splitter made it, so its format is chosen without asking a person. `watched`: it ends where the hit
+    rate falls or, if its kind is unknown, where an output begins. `behind`: byte offset of the line behind it, if
+    known; for watched text of unknown kind, how far it was searched.
     """
 
     part: int | None
@@ -123,15 +125,13 @@ class Plan:
     watched: bool = False
     behind: int | None = None
     dress: tuple[str, ...] = ()
-    """What the document as a whole wears."""
+    """Dress of the document as a whole."""
     said: dict[str, str] = field(default_factory=dict)
-    """Facts that marks around it say (`parsers/provenance/collect_marks.py`): its host, system, release, command, times."""
+    """Facts from marks around it (`parsers/provenance/collect_marks.py`): host, system, release, command, times."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Lines of one output, numbered from the start of the file."""
-
     line_from: int
     line_to: int
     kind: str
@@ -168,15 +168,15 @@ def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
 
 
 Breath = Callable[[], None]
-"""Called every now and then in long work: whoever waits learns that it goes on, and may stop it by raising."""
+"""Callback that long work calls regularly, to show that it goes on; it may raise to stop the work."""
 
 
 def no_breath() -> None:
-    """Nobody waits."""
+    """Do nothing: no caller waits for signs of progress."""
 
 
 def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Breath = no_breath) -> list[Plan]:
-    """Lay out a file: a person's borders, and what the splitter finds where they say nothing.
+    """Lay out a file: a person's borders, and between them the parts that the splitter finds.
 
     The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
     """
@@ -198,11 +198,11 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Bre
 
 
 def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[Plan]:
-    """Lay out what a collect block wrote: marks are borders, and what no format knows between them is prose."""
+    """Lay out the output of a collect block: its marks are borders, and sections that no format knows are prose."""
     plans: list[Plan] = []
     following = 1
     for section in marked:
-        told = replace(
+        known = replace(
             hints,
             host=hints.host or section.host,
             os=hints.os or section.os,
@@ -220,18 +220,18 @@ def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[P
         facts = {"host": section.host, "os": section.os, "os_release": section.release, "command": section.command}
         facts |= {"began": section.began, "ended": section.ended}
         said = {name: value for name, value in facts.items() if value}
-        plans.append(Plan(1, section.line_from, section.line_to, told, found=True, behind=section.behind, said=said))
+        plans.append(Plan(1, section.line_from, section.line_to, known, found=True, behind=section.behind, said=said))
         following = section.line_to + 1
     return [*plans, Plan(None, following, None, hints)]
 
 
 def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int, breath: Breath = no_breath) -> list[Plan]:
-    """Lay out what lies behind a watched part; `parts` are numbered already."""
+    """Lay out the rest of a file behind a watched part; `parts` is the number of the last part so far."""
     return _numbered(_span(text, begin, text.size, hints, breath, whole=False), parts)
 
 
 def first_output(text: TextFile, begin: Position, end: int, breath: Breath = no_breath) -> Position | None:
-    """Find where in [begin, end) of unknown text the first output begins; None if there is none."""
+    """Return where the first output begins in [begin, end) of text of unknown kind, None if there is none."""
     scan = _Scan(text, begin, end, breath)
     region = next(iter(_regions(scan)), None)
     return None if region is None else Position(region.line_from, scan.offset(region.line_from))
@@ -248,7 +248,7 @@ def _numbered(plans: Iterable[Plan], parts: int = 0) -> list[Plan]:
 
 
 def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breath, *, whole: bool) -> list[Plan]:
-    """Lay out [begin, end); a whole file of which nothing is found is one part, whatever it is."""
+    """Lay out [begin, end); a whole file in which nothing is found is one part of any kind."""
     alone = Plan(1, begin.line, None, hints)
     if whole and hints.kind is not None:
         return [alone]
@@ -270,7 +270,8 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
                 return [*plans, Plan(1, first, None, hints)]
             plans.append(Plan(1, first, final, hints, behind=scan.offset(final + 1)))
             return [*plans, Plan(None, final + 1, None, hints)]
-    worn = tuple(step for step in head.dress if step not in (*SURE_STEPS, "tags"))  # a listing wears these
+    # SURE_STEPS and tags are the dress of a listing, not of the document.
+    worn = tuple(step for step in head.dress if step not in (*SURE_STEPS, "tags"))
     scan = _Scan(text, begin, behind, breath, worn)
     last = begin.line + scan.count - 1
     regions = _regions(scan)
@@ -294,15 +295,16 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
 
 
 def _is_written(head: Head, found: Recognised) -> bool:
-    """Do sentences stand in a head, as in a mail with outputs between? Lines of the kind that claims it are none."""
+    """Decide whether a head holds sentences, as a mail with outputs does. Lines of the claiming kind do not count."""
     lines = undressed(pl.Series("line", head.lines, dtype=pl.String), found.dress)
     flags = _flags(seen_of(lines), found.claims[0].format.kind)
     return int(flags["strong"].sum()) > FEW_SENTENCES * int((~flags["blank"]).sum())
 
 
 def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list[Plan]:
-    """Go on where the window may have cut an output: it is laid out again from its beginning, or watched if it filled
-    the window.
+    """Plan how to continue at the end of a window, which may have cut an output.
+
+    The last output is laid out again from its beginning, or watched if it filled the window.
     """
     anew = Plan(None, last + 1, None, rest.hints, watched=True)
     if not plans or plans[-1].part is None or rest.line_from <= last - HANGING:
@@ -313,9 +315,9 @@ def _at_window_end(plans: list[Plan], first: int, last: int, rest: Plan) -> list
 
 
 def seen_of(lines: pl.Series) -> pl.Series:
-    """Take off what hides a tool's lines from its patterns: single characters, quotes, bars, numbers, indents.
+    """Remove what hides a tool's lines from its patterns: single characters, quotes, bars, numbers, indents.
 
-    Only to find regions: what a part wears is decided by its own head.
+    Only for finding regions: the dress of a part is decided by its own head.
     """
     sample = "\n".join(lines.head(2000).to_list())
     seen = undressed(lines, characters_of(sample))
@@ -332,7 +334,7 @@ def seen_of(lines: pl.Series) -> pl.Series:
 
 
 def _glued(lines: pl.Series) -> npt.NDArray[np.int64]:
-    """Give the lines that share theirs with a tag that opens or closes a listing."""
+    """Return the indices of lines that stand on one line with a tag that opens or closes a listing."""
     index = np.flatnonzero(lines.str.contains(TAGGED).fill_null(False).to_numpy())
     some = lines.gather(index)
     kept = (some.str.contains(OPENED) | some.str.contains(CLOSED)) & ~some.str.contains(INFO)
@@ -341,18 +343,18 @@ def _glued(lines: pl.Series) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """The lines of a piece as they stand without the document's dress, and as patterns should see them."""
+    """The lines of a piece: `raw` without the document's dress, `seen` as patterns should see them."""
 
     raw: pl.Series
     seen: pl.Series
 
 
 class _Scan:
-    """What the lines of a window are, as arrays: index 0 is line `begin.line`.
+    """Flags of the lines of a window, as arrays: index 0 is line `begin.line`.
 
-    With `kind`, lines that fit its own patterns are not looked at any further (`toolish` stays False there): enough to
-    tell whether there is anything else, at a tenth of the time. Which kinds a line fits is kept as bits, a few bytes a
-    line; the lines themselves are read again where they are wanted, piece by piece.
+    With `kind`, lines that match its own patterns are not examined further (`toolish` stays False there): this is
+    enough to tell whether there is anything else and takes a tenth of the time. The kinds that a line matches are
+    stored as bits, a few bytes a line; the lines themselves are read again piece by piece when they are needed.
     """
 
     def __init__(
@@ -391,7 +393,7 @@ class _Scan:
         self.blank, self.fence, self.any = joined["blank"], joined["fence"], joined["any"]
         self.prose, self.strong, self.toolish = joined["prose"], joined["strong"], joined["toolish"]
         self.rule, self.opened, self.closed = joined["rule"], joined["opened"], joined["closed"]
-        self._bits = np.concatenate(bits) if bits else np.zeros((count, (len(owns()) + 7) // 8), np.uint8)
+        self._bits = np.concatenate(bits) if bits else np.zeros((count, (len(patterns_by_kind()) + 7) // 8), np.uint8)
         self._judged = np.full(count // CHUNK + 1, bool(bits))
         if kind is not None:
             for chunk in range(count // CHUNK + 1):
@@ -399,16 +401,18 @@ class _Scan:
 
     @cached_property
     def logged(self) -> Bools:
-        """Say which sentences are a log's own."""
+        """Return a mask of the sentences that a log wrote."""
         return _logged(self)
 
     def offset(self, line_no: int) -> int:
-        """Give the byte offset of a line of the file, or the end of the window."""
+        """Return the byte offset of a line of the file, or the end of the window."""
         index = line_no - self.begin.line
         return int(self._starts[index]) if index < self.count else self.end
 
     def lines(self, first: int, behind: int, seen: bool = True) -> pl.Series:
-        """Give lines [first, behind) again, as patterns should see them or as they stand."""
+        """Read lines [first, behind) again, as patterns should see them or, with `seen` False, without the document's
+        dress only.
+        """
         found = []
         at = bisect.bisect_right(self._firsts, first) - 1
         while 0 <= at < len(self._pieces) and self._firsts[at] < behind:
@@ -430,7 +434,7 @@ class _Scan:
         return self._kept[at]
 
     def _judge(self, first: int, behind: int) -> None:
-        """Make sure that the bits of lines [first, behind) are known."""
+        """Match lines [first, behind) against all kinds if this was not done yet."""
         chunks = np.arange(first // CHUNK, (max(behind, first + 1) - 1) // CHUNK + 1)
         for chunk in chunks[~self._judged[chunks]].tolist():
             lines = self.lines(chunk * CHUNK, min((chunk + 1) * CHUNK, self.count))
@@ -438,16 +442,18 @@ class _Scan:
             self._judged[chunk] = True
 
     def kinds(self, first: int, behind: int) -> set[str]:
-        """Name the kinds that have lines of their own in [first, behind)."""
+        """Return the kinds that have own lines in [first, behind)."""
         self._judge(first, behind)
         found = np.unpackbits(np.bitwise_or.reduce(self._bits[first:behind], axis=0))
-        return {kind for kind, fits in zip(owns(), found.tolist(), strict=False) if fits}
+        return {kind for kind, fits in zip(patterns_by_kind(), found.tolist(), strict=False) if fits}
 
     def mine(self, first: int, behind: int, kind: str) -> Bools:
-        """Say which of lines [first, behind) fit a kind's own patterns; the others' are not tried for that."""
-        if kind not in owns() or behind <= first:
+        """Return a mask of the lines in [first, behind) that match a kind's own patterns; other kinds' patterns are not
+        tried.
+        """
+        if kind not in patterns_by_kind() or behind <= first:
             return np.zeros(behind - first, np.bool_)
-        place = list(owns()).index(kind)
+        place = list(patterns_by_kind()).index(kind)
         found: list[Bools] = []
         for chunk in range(first // CHUNK, (behind - 1) // CHUNK + 1):
             begin, end = chunk * CHUNK, min((chunk + 1) * CHUNK, self.count)
@@ -455,13 +461,12 @@ class _Scan:
                 found.append((self._bits[begin:end, place // 8] & (128 >> place % 8)) != 0)
                 continue
             if (kind, chunk) not in self._own:
-                self._own[kind, chunk] = hits(self.lines(begin, end), own_of(kind))
+                self._own[kind, chunk] = hits(self.lines(begin, end), patterns_of(kind))
             found.append(self._own[kind, chunk])
         whole: Bools = np.concatenate(found)
         return whole[first % CHUNK :][: behind - first]
 
     def head(self, first: int, behind: int) -> Head:
-        """Give the head of lines [first, behind) for claims."""
         lines, size, kept = self.lines(first, min(behind, first + 4000), seen=False).to_list(), 0, 0
         for line in lines:
             size += len(line) + 1
@@ -472,7 +477,7 @@ class _Scan:
 
 
 def _marks_of(lines: pl.Series) -> dict[str, Bools]:
-    """Say on which lines a listing begins or ends that the writer's tag shares with its first or last line."""
+    """Return masks of lines on which a listing begins or ends because the author's tag shares the line."""
     found = {name: np.zeros(len(lines), np.bool_) for name in ("opened", "closed")}
     index = _glued(lines)
     if len(index):
@@ -482,14 +487,14 @@ def _marks_of(lines: pl.Series) -> dict[str, Bools]:
 
 
 def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None) -> dict[str, Bools]:
-    """Judge lines; what fits some format's own pattern (`fits`, as `all_hits` gives it) is no prose."""
+    """Compute the flags of lines. A line that matches a format's own pattern (`fits`, from `all_hits`) is not prose."""
     size = len(lines)
     blank = (lines == "").to_numpy()
     if fits is not None:
         own = np.zeros(size, np.bool_)
         any_hit, rest = np.logical_or.reduce(fits, axis=1), ~blank
     else:
-        own = np.zeros(size, np.bool_) if kind is None else hits(lines, own_of(kind))
+        own = np.zeros(size, np.bool_) if kind is None else hits(lines, patterns_of(kind))
         mine = own
         if mine.any():
             mine = mine & ~lines.str.contains(FENCE).to_numpy()
@@ -500,7 +505,7 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
             any_hit[index] = all_hits(lines.gather(index)).any(axis=1)
     prose, strong, toolish, fence, rule = (np.zeros(size, np.bool_) for _ in range(5))
     index = np.flatnonzero(rest)
-    # A line may fit somebody's pattern by accident; a strong sentence is one all the same.
+    # A line may match a format's pattern by accident, but a strong sentence is still a sentence.
     if len(index):
         some = lines.gather(index)
         judged = sentences(some)
@@ -524,14 +529,16 @@ def _flags(lines: pl.Series, kind: str | None = None, fits: Bools | None = None)
 
 
 def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
-    """Give the lines of a file that holds one output, an author's words before and behind left out; None if mixed."""
+    """Return the first and last line of the only output of a file, without the prose around it; None if the file is
+    mixed.
+    """
     filled = int((~scan.blank).sum())
     first, behind = 0, scan.count
     prose = scan.prose & ~scan.logged
     body = np.flatnonzero((scan.any | scan.toolish) & ~(prose | scan.fence | scan.rule))
     if not len(body):
         return (1, scan.count)
-    # Strange lines that touch the output are a banner or a cut row; behind a blank line they are the author's.
+    # Unmatched lines that touch the output are a banner or a cut row; behind a blank line they are the author's.
     walls = np.flatnonzero(prose | scan.fence)
     gaps = np.flatnonzero(prose | scan.fence | scan.blank)
     if len(walls) and walls[0] < body[0]:
@@ -549,7 +556,8 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
     sampled = kind_of(kind).sampled or prose[first:behind].any()
     if len(found) > 1 or (sampled and len(_at_prompts(scan, found)) > 1):
         return None
-    # Where somebody writes around it, strange lines behind a blank one are no lines that happen to have no pattern.
+    # Where an author writes around the output, unmatched lines behind a blank line are not rows that happen to have no
+    # pattern.
     if (first or behind < scan.count) and (bare := _trimmed(scan, first, behind, kind, 0)) is not None:
         if int((~scan.blank[first : bare[0]]).sum()) > HANGING:
             return None
@@ -558,7 +566,6 @@ def _one_kind(scan: _Scan, kind: str) -> tuple[int, int] | None:
 
 
 def _regions(scan: _Scan) -> list[Region]:
-    """Find the outputs of a window."""
     found: list[Region] = []
     for first, behind in _between_walls(scan):
         if not scan.any[first:behind].any():
@@ -571,13 +578,14 @@ def _regions(scan: _Scan) -> list[Region]:
 
 
 def _outputs(scan: _Scan, first: int, behind: int, least: int) -> Iterator[tuple[str, int, int]]:
-    """Give the outputs between two walls, ascending; what one of them leaves of the lines it claimed is tried again."""
+    """Yield the outputs between two walls, ascending; lines that an output claimed but does not hold are tried again."""
     for kind, begin, end in _claimed(scan, first, behind):
         trimmed = _trimmed(scan, begin, end, kind, least)
         if trimmed is None:
             continue
         if trimmed != (begin, end) and _strength(scan, *trimmed, kind) < ENOUGH:
-            # What claims it are lines that its own patterns do not know, or all that it claimed was cut off.
+            # The claim rests on lines that the kind's patterns do not match, or trimming cut off everything that was
+            # claimed.
             if _strength(scan, begin, end, kind) < ENOUGH and not scan.mine(begin, end, kind).any():
                 continue
             filled = begin + np.flatnonzero(~scan.blank[begin:end])
@@ -591,7 +599,7 @@ def _outputs(scan: _Scan, first: int, behind: int, least: int) -> Iterator[tuple
 
 
 def _between_walls(scan: _Scan) -> Iterator[tuple[int, int]]:
-    """Give the lines between sentences and fences."""
+    """Yield the stretches of lines between walls, which are sentences and fences."""
     wall = (scan.prose & ~scan.logged) | scan.fence
     edges = np.flatnonzero(np.diff(np.concatenate([[True], wall, [True]]).astype(np.int8)))
     borders = np.union1d(np.flatnonzero(scan.opened), np.flatnonzero(scan.closed) + 1)
@@ -601,18 +609,19 @@ def _between_walls(scan: _Scan) -> Iterator[tuple[int, int]]:
 
 
 def _logged(scan: _Scan) -> Bools:
-    """Say which sentences a log wrote: those between its own lines, and what else stands in a listing that it begins.
+    """Return a mask of sentences that a log wrote: those between its own lines, and the rest of a listing that begins
+    with it.
 
-    What ends in a colon or a question mark leads over to something else.
+    A sentence that ends in a colon or a question mark introduces something else and is the author's.
     """
     found = np.zeros(scan.count, np.bool_)
     apart = np.concatenate([[True], scan.blank | scan.fence, [True]])
     edges = np.flatnonzero(np.diff(apart.astype(np.int8)))
     starts, ends = edges[::2], edges[1::2]
-    said = np.concatenate([[0], np.cumsum(scan.prose)])
-    known = np.concatenate([[0], np.cumsum(scan.any)])
-    told = said[ends] - said[starts]
-    likely = (told > 0) & (known[ends] - known[starts] > told)
+    sentences_before = np.concatenate([[0], np.cumsum(scan.prose)])
+    own_before = np.concatenate([[0], np.cumsum(scan.any)])
+    written = sentences_before[ends] - sentences_before[starts]
+    likely = (written > 0) & (own_before[ends] - own_before[starts] > written)
     for first, behind in zip(starts[likely].tolist(), ends[likely].tolist(), strict=True):
         for kind in (scan.kinds(first, min(first + 2, behind)) if scan.kind is None else {scan.kind}) & _logs():
             own, prose = scan.mine(first, behind, kind), scan.prose[first:behind]
@@ -629,19 +638,20 @@ def _logged(scan: _Scan) -> Bools:
 
 @cache
 def _logs() -> frozenset[str]:
-    """Kinds whose lines are messages: there a sentence may be the tool's."""
+    """Return the kinds whose lines are messages: there a sentence may be the tool's."""
     return frozenset(form.kind for form, _ in all_formats() if form.tables[0] == "logs" and form.own)
 
 
 def _is_listing(scan: _Scan, first: int, behind: int) -> bool:
-    """Do these lines fill a fence, or are all of them set in?"""
+    """Decide whether these lines fill a fence or are all indented."""
     if first and behind < scan.count and scan.fence[first - 1] and scan.fence[behind]:
         return True
     return bool(scan.lines(first, behind).str.contains(r"^(?:\t| {4})").all())
 
 
 def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
-    """Make excerpts of one output one region, if their format can tell: the words between stay prose in it.
+    """Join excerpts of one output into one region if their format can tell; the words between them stay prose inside
+    it.
 
     A prompt begins another run of the tool, whatever its lines say.
     """
@@ -666,12 +676,12 @@ def _joined(scan: _Scan, regions: list[Region]) -> list[Region]:
 
 @cache
 def _continues() -> dict[str, Callable[[list[str], list[str]], bool]]:
-    """Give the formats that can tell whether one excerpt goes on with the trace of another."""
+    """Return, by kind, the functions that tell whether one excerpt continues the trace of another."""
     return {form.kind: module.continues for form, module in all_formats() if hasattr(module, "continues")}
 
 
 def _claimed(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]:
-    """Claim the lines between two walls: at once, else block by block between blank lines."""
+    """Claim the lines between two walls, all at once or else block by block between blank lines."""
     kind = _winner(scan, first, behind)
     if kind is not None:
         return _at_prompts(scan, _cut(scan, first, behind, kind))
@@ -692,7 +702,7 @@ def _claimed(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]
 
 
 def _stretches(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int]]:
-    """Find outputs among strange lines without a blank line between them: several lines of one kind in a row."""
+    """Find outputs among unclaimed lines without a blank line between them: several lines of one kind in a row."""
     runs: list[tuple[int, int, str]] = []
     for kind in scan.kinds(first, behind):
         own = np.flatnonzero(scan.mine(first, behind, kind)) + first
@@ -707,12 +717,12 @@ def _stretches(scan: _Scan, first: int, behind: int) -> list[tuple[str, int, int
         if claims and claims[0].format.kind == kind and claims[0].claim.strength >= STRANGER:
             found.append((kind, begin, end))
     if found and recognise(scan.head(first, behind)).strength >= ENOUGH:
-        return []  # all of it is somebody's who has no pattern for each line
+        return []  # one format claims all of it but does not have a pattern for each line
     return sorted(found, key=lambda part: part[1])
 
 
 def _is_bare(scan: _Scan, first: int, behind: int) -> bool:
-    """Is there nothing but blank lines and marks of elision between two blocks?"""
+    """Decide whether there are only blank lines and marks of elision between two blocks."""
     return bool((scan.blank[first:behind] | scan.toolish[first:behind]).all())
 
 
@@ -723,9 +733,11 @@ def _blocks(scan: _Scan, first: int, behind: int) -> list[tuple[int, int]]:
 
 
 def _winner(scan: _Scan, first: int, behind: int) -> str | None:
-    """Give the kind of the strongest claim on lines [first, behind) that has lines of its own there."""
+    """Return the kind of the strongest claim on lines [first, behind), among kinds with own lines there or without
+    patterns.
+    """
     head = scan.head(first, behind)
-    asked = scan.kinds(first, first + len(head.lines)) | silent()
+    asked = scan.kinds(first, first + len(head.lines)) | kinds_without_patterns()
     found = recognise(head, kinds=asked)
     if found.strength < ENOUGH and (below := _below_heading(scan, first, behind)) > first:
         head = scan.head(below, behind)
@@ -740,7 +752,7 @@ def _winner(scan: _Scan, first: int, behind: int) -> str | None:
 
 
 def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int, int]]:
-    """Cut a region where an output of another kind begins: at a prompt, a foreign header, behind a blank line."""
+    """Cut a region where an output of another kind begins: at a prompt, at a foreign header, behind a blank line."""
     parts: list[tuple[str, int, int]] = []
     begin, tries = first, 0
     seams = _seams(scan, first, behind, kind)
@@ -749,11 +761,11 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
     for place, at in enumerate(starts):
         if tries >= CUTS and at < tail:
             continue
-        # What a command wrote goes on to the next one, banner, blank lines and all.
+        # The output of a command goes on to the next command, with its banner and blank lines.
         later = (x for x in starts[place + 1 :] if seams[x] or (x > at + 2 and not seams.get(at)))
         following = next(later, behind)
         if seams.get(at):
-            following = _set_in_until(scan, at, following)
+            following = _indent_ends(scan, at, following)
         if not seams.get(at) and _is_familiar(scan, at, following, kind):
             continue
         others = scan.kinds(at, min(following, at + BEGINNING)) - {kind}
@@ -781,7 +793,10 @@ def _cut(scan: _Scan, first: int, behind: int, kind: str) -> list[tuple[str, int
 
 
 def _below_heading(scan: _Scan, first: int, behind: int) -> int:
-    """Give the line behind one that says what follows (`# /var/log/messages`): it is nobody's and costs a claim much."""
+    """Return the line behind a heading that announces an output (`# /var/log/messages`), else `first`.
+
+    No format knows such a heading, and it weakens a claim a lot.
+    """
     at = first + int(np.argmin(scan.blank[first:behind]))
     if (
         behind - at > BEGINNING
@@ -789,14 +804,14 @@ def _below_heading(scan: _Scan, first: int, behind: int) -> int:
         or scan.any[at]
         or scan.toolish[at]
         or not scan.any[at + 1]
-        or _is_told(scan, at, at + 1)
+        or _has_command(scan, at, at + 1)
     ):
         return first
     return at + 1
 
 
-def _set_in_until(scan: _Scan, first: int, behind: int) -> int:
-    """Give the end of a listing that begins with a prompt: where lines are set in less than that is."""
+def _indent_ends(scan: _Scan, first: int, behind: int) -> int:
+    """Return the end of a listing that begins with an indented prompt: the first line that is indented less."""
     line = scan.lines(first, first + 1)[0]
     front = line[: len(line) - len(line.lstrip())]
     if not front:
@@ -807,7 +822,7 @@ def _set_in_until(scan: _Scan, first: int, behind: int) -> int:
 
 
 def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
-    """Are these lines a kind's own in spite of a foreign claim, or too few to tell?"""
+    """Decide whether these lines are the kind's own in spite of a foreign claim, or too few to tell."""
     behind = min(behind, first + 300)
     filled = np.flatnonzero(~scan.blank[first:behind])
     own = scan.mine(first, behind, kind)[filled]
@@ -815,14 +830,16 @@ def _is_familiar(scan: _Scan, first: int, behind: int, kind: str) -> bool:
 
 
 def _is_wholly(scan: _Scan, first: int, behind: int, kind: str, not_of: str) -> bool:
-    """Is each of several lines one kind's own and none the other's? Nobody would read them there."""
+    """Decide whether there are several lines that all match `kind` and none matches `not_of`, whose format would not
+    read them.
+    """
     filled = ~scan.blank[first:behind]
     mine, others = scan.mine(first, behind, kind), scan.mine(first, behind, not_of)
     return int(filled.sum()) >= FEW_LINES and bool(mine[filled].all()) and not others.any()
 
 
 def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
-    """Give the lines where another output may begin, ascending, and whether a prompt stands there."""
+    """Return the lines where another output may begin, ascending, each with whether a prompt stands there."""
     window = slice(first, behind)
     mine = scan.mine(first, behind, kind)
     filled = ~scan.blank[window]
@@ -839,13 +856,16 @@ def _seams(scan: _Scan, first: int, behind: int, kind: str) -> dict[int, bool]:
     for late in (strange, starts, after_blank) if tail < behind - first else ():
         for i in late[late >= tail][:TAIL_CUTS].tolist():
             likely.add(i)
-            if _is_told(scan, first + i, first + i + 1):
+            if _has_command(scan, first + i, first + i + 1):
                 prompts.add(i)
     return {first + i: i in prompts for i in sorted(likely)}
 
 
 def _tail_from(scan: _Scan, first: int, behind: int, kind: str) -> int:
-    """Give the line behind a kind's last one in a large region: what was pasted there is looked at however much stands before."""
+    """Return the line behind a kind's last own line in a large region, else `behind`.
+
+    Text pasted there is examined however much stands before it.
+    """
     if behind - first <= TAILED:
         return behind
     own = np.flatnonzero(scan.mine(first, behind, kind))
@@ -853,7 +873,7 @@ def _tail_from(scan: _Scan, first: int, behind: int, kind: str) -> int:
 
 
 def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Cut regions where a prompt with a command stands between lines of the same kind: that is another output."""
+    """Cut regions where a prompt with a command stands between lines of the same kind: a new output begins there."""
     found = []
     for kind, first, behind in regions:
         size = min(behind - first, 100_000)
@@ -879,9 +899,9 @@ def _at_prompts(scan: _Scan, regions: list[tuple[str, int, int]]) -> list[tuple[
 
 
 def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tuple[int, int] | None:
-    """Leave out a heading before the first line of the output and what hangs behind its last; add the lead."""
+    """Remove the heading before the first own line and lines that hang behind the last; add the lead above."""
     size = min(behind - first, 100_000)
-    own = scan.mine(first, first + size, kind) if kind in owns() else scan.any[first : first + size]
+    own = scan.mine(first, first + size, kind) if kind in patterns_by_kind() else scan.any[first : first + size]
     front = np.flatnonzero(own)
     if not len(front):
         front = np.flatnonzero(scan.toolish[first : first + size])
@@ -889,19 +909,23 @@ def _trimmed(scan: _Scan, first: int, behind: int, kind: str, least: int) -> tup
         return None
     begin = _head_of(scan, first + int(front[0]), first)
     led = _lead(scan, begin, max(least, first))
-    bare = scan.blank[first:led].all() or _is_told(scan, led, begin + 1)
+    bare = scan.blank[first:led].all() or _has_command(scan, led, begin + 1)
     if not bare and _strength(scan, led, behind, kind) < _strength(scan, first, behind, kind):
-        begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that no pattern knows
+        begin = first + int(np.flatnonzero(~scan.blank[first:begin])[0])  # a banner that matches no pattern
     tail = max(first, behind - 100_000)
-    last = scan.mine(tail, behind, kind) | scan.logged[tail:behind] if kind in owns() else scan.any[tail:behind]
+    last = (
+        scan.mine(tail, behind, kind) | scan.logged[tail:behind]
+        if kind in patterns_by_kind()
+        else scan.any[tail:behind]
+    )
     final = np.flatnonzero(last)
     end = _tail_of(scan, tail + int(final[-1]) + 1 if len(final) else begin + 1, behind)
     return max(_lead(scan, begin, least), least), _hang_of(scan, end, behind)
 
 
 def _head_of(scan: _Scan, begin: int, first: int) -> int:
-    """Go up from an output's first own line: to the command that wrote it, else over lines and blocks that look like a
-    tool's.
+    """Move up from an output's first own line: to the command that wrote it, else over lines and blocks that look like
+    a tool's.
     """
     head = begin
     while head > first:
@@ -911,7 +935,7 @@ def _head_of(scan: _Scan, begin: int, first: int) -> int:
         bottom = first + int(filled[-1])
         gap = np.flatnonzero(scan.blank[first : bottom + 1])
         top = first + int(gap[-1]) + 1 if len(gap) else first
-        shown = [at for at in range(bottom, max(top, bottom - LEAD_LINES) - 1, -1) if _is_told(scan, at, at + 1)]
+        shown = [at for at in range(bottom, max(top, bottom - LEAD_LINES) - 1, -1) if _has_command(scan, at, at + 1)]
         if shown:
             return shown[0]
         tools = scan.toolish[top : bottom + 1] & ~scan.rule[top : bottom + 1]
@@ -924,8 +948,9 @@ def _head_of(scan: _Scan, begin: int, first: int) -> int:
 
 
 def _tail_of(scan: _Scan, end: int, behind: int) -> int:
-    """Go down from an output's last own line over lines and blocks that look like a tool's; few strange lines right
-    behind a row are passed if such a block follows.
+    """Move down from an output's last own line over lines and blocks that look like a tool's.
+
+    A few unmatched lines right behind a row are passed if such a block follows.
     """
     tail, at = end, end
     while at < behind:
@@ -947,7 +972,7 @@ def _tail_of(scan: _Scan, end: int, behind: int) -> int:
 
 
 def _hang_of(scan: _Scan, end: int, behind: int) -> int:
-    """Take in the few strange lines right behind an output, but no comment on it."""
+    """Include the few unmatched lines right behind an output, but not a comment on it."""
     blanks = np.flatnonzero(scan.blank[end : end + HANGING + 1])
     if end >= behind or not len(blanks):
         return end
@@ -956,7 +981,7 @@ def _hang_of(scan: _Scan, end: int, behind: int) -> int:
 
 
 def _uncommented(scan: _Scan, first: int, last: int, behind: int) -> int:
-    """Count lines [first, behind), or up to a comment or the next command in [first, last)."""
+    """Count lines [first, behind), or only those up to a comment or the next command in [first, last)."""
     texts = scan.lines(first, last).to_list()
     count = next((i for i, text in enumerate(texts) if COMMENT.match(text) or _commands(text)), None)
     if count is None:
@@ -964,8 +989,8 @@ def _uncommented(scan: _Scan, first: int, last: int, behind: int) -> int:
     return next((i + 1 for i in range(count - 1, -1, -1) if texts[i]), 0)
 
 
-def _is_told(scan: _Scan, first: int, behind: int) -> bool:
-    """Does a prompt with a command stand there?"""
+def _has_command(scan: _Scan, first: int, behind: int) -> bool:
+    """Decide whether a prompt with a command stands in lines [first, behind)."""
     return any(_commands(line) for line in scan.lines(first, behind).to_list())
 
 
@@ -979,7 +1004,7 @@ def _strength(scan: _Scan, first: int, behind: int, kind: str) -> float:
 
 
 def _lead(scan: _Scan, begin: int, least: int) -> int:
-    """Find the first of the prompts, dates and marks right above a line."""
+    """Return the first of the prompts, dates and marks right above a line."""
     top = max(least, begin - LEAD_LINES)
     lines = scan.lines(top, begin).to_list()
     first, blanks = begin, 0
@@ -996,16 +1021,16 @@ def _lead(scan: _Scan, begin: int, least: int) -> int:
     return first
 
 
-def fallen(text: TextFile, begin: Position, end: int, own: Sequence[str], rate: float) -> Position | None:
-    """Find where in [begin, end) the lines of a watched part stop to fit the patterns of its kind; None if they go on.
+def end_of_fit(text: TextFile, begin: Position, end: int, own: Sequence[str], rate: float) -> Position | None:
+    """Return where in [begin, end) the lines of a watched part stop matching its kind's patterns; None if they go on.
 
-    The first lines of each block are looked at, so a strange stretch shorter than a block may stay inside, and so may
-    the few lines of another output that a block ends with.
+    Only the first lines of each block are examined, so a foreign stretch shorter than a block may stay inside, and so
+    may the few lines of another output at the end of a block.
     """
     blocks = text.beginnings(begin.offset, end, SAMPLED)
     while some := list(islice(blocks, PIECES_AT_ONCE)):
         samples = [seen_of(block.first.head(SAMPLED)) for block in some]
-        # A pattern is got ready anew for each series.
+        # Polars compiles the patterns once for each series, so the samples are joined.
         fits = np.split(hits(pl.concat(samples), own), np.cumsum([len(sample) for sample in samples])[:-1])
         for block, sample, mine in zip(some, samples, fits, strict=True):
             filled = int((sample != "").sum())
@@ -1021,13 +1046,13 @@ def fallen(text: TextFile, begin: Position, end: int, own: Sequence[str], rate: 
 
 
 def _stretch_end(mine: npt.NDArray[np.int64]) -> int:
-    """Give the index behind the first stretch of hits that no gap of 200 lines breaks."""
+    """Return the index behind the first stretch of hits without a gap of more than 200 lines."""
     gaps = np.flatnonzero(np.diff(mine) > 200)
     return int(mine[gaps[0]] if len(gaps) else mine[-1]) + 1
 
 
 def hit_rate(lines: Sequence[str], kind: str) -> float:
-    """Give the share of the filled lines of a head that fit a kind's own patterns."""
+    """Return the share of the filled lines of a head that match a kind's own patterns."""
     seen = seen_of(pl.Series("line", list(lines), dtype=pl.String))
     filled = int((seen != "").sum())
-    return float(hits(seen, own_of(kind)).sum()) / filled if filled else 0.0
+    return float(hits(seen, patterns_of(kind)).sum()) / filled if filled else 0.0

@@ -1,4 +1,4 @@
-"""What a head of lines is: what it wears, what stands above the output, who claims the rest."""
+"""Recognise the head of a part: its dress, the prompts and marks above the output, and the claims on the rest."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from parsers.text.dress import characters_of, steps_of, undressed_lines, words_o
 from parsers.text.source import Head
 
 GAIN = 0.02
-"""A prefix that may as well be a tool's own is taken off if the strongest claim gains more than this."""
+"""Minimum gain of the strongest claim for removing a prefix that may belong to the tool's output."""
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """A head without its dress: the dress, the lines above the output, the claims on the rest (strongest first)."""
+    """A recognised head: its dress, the lead (prompts and marks above the output), and the claims, strongest first."""
 
     dress: tuple[str, ...]
     lead: Lead
@@ -34,9 +34,9 @@ class Recognised:
 def recognise(
     head: Head, command: str | None = None, kinds: Collection[str] | None = None, worn: tuple[str, ...] = ()
 ) -> Recognised:
-    """Find dress, lead and claims of a head; `command` is what a person or a prompt further up said.
+    """Find dress, lead and claims of a head; `command` is the command that a person or an earlier prompt names.
 
-    With `kinds` only these are asked; `worn` is what the document as a whole wears.
+    With `kinds`, only these kinds are asked. `worn` is the dress of the document as a whole.
     """
     asked = (command, None if kinds is None else frozenset(kinds), worn)
     if asked not in head.known:
@@ -49,12 +49,12 @@ def _recognised(head: Head, command: str | None, kinds: Collection[str] | None, 
     dress = tuple(dict.fromkeys((*characters_of(head.text), *worn)))
     lines = undressed_lines(head.lines, dress)
     best = _claimed(dress, lines, head, command, kinds)
-    for _ in range(4):  # quotes around numbers around an indent
+    for _ in range(4):  # nested dress: quotes around line numbers around an indent
         better = None
         for step, sure in steps_of(lines):
             tried = _claimed((*dress, step), undressed_lines(lines, (step,)), head, command, kinds)
             if step == "doubled":
-                if head.whole:  # else a pair would be parted where a block ends
+                if head.whole:  # else a block's end would split a pair of lines
                     better = tried
                 continue
             if tried.strength > (better or best).strength + (-GAIN if sure and better is None else GAIN):
@@ -70,7 +70,7 @@ def _claimed(
     dress: tuple[str, ...], lines: list[str], head: Head, command: str | None, kinds: Collection[str] | None
 ) -> Recognised:
     lead = lead_of(lines)
-    # A format knows dates and marks of its own tool; a prompt is nobody's.
+    # A format may read dates and marks of its own tool, but no format reads a prompt.
     above = next((n for n in range(lead.lines) if lines[n].strip() and prompt_of(lines[n]) is None), lead.lines)
     below = Head(lines[above:], head.name, head.whole)
     return Recognised(dress, lead, rank(below, command or lead.command, kinds))

@@ -1,4 +1,4 @@
-"""What stands behind the last line of a watched part: a large capture at whose end somebody pasted something else."""
+"""Find another output behind the last line of a watched part: text pasted at the end of a large capture."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from parsers.layout.parts import seen_of
 from parsers.text.source import Position, TextFile
 
 LEAST = 3
-"""Fewer strange lines at the end of a file belong to what stands above: a cut row, a prompt, a count."""
+"""Minimum number of filled lines behind the last own line; fewer belong to the output above: a cut row, a prompt, a
+count.
+"""
 
 SHOWN = 400
-"""So many of the last lines tell whether there is anything strange at all."""
+"""Number of last lines that are checked first for lines of the kind's own."""
 
 
 def strange_tail(text: TextFile, begin: Position, end: int, own: Sequence[str]) -> Position | None:
-    """Find where behind the last line of a kind's own the strange lines of [begin, end) begin; None if there are hardly any.
+    """Return where the lines that do not fit the kind begin, behind its last own line in [begin, end).
 
-    Only the last block is looked at: more of them make the hit rate fall.
+    Returns None if there are fewer than LEAST of them. Only the last block is examined: if there are more, the hit rate
+    falls and `end_of_fit` finds them.
     """
     blocks = deque(text.beginnings(begin.offset, end, 1), 1)
     if not blocks:

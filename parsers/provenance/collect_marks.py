@@ -1,12 +1,12 @@
-r"""What a collect block wrote: each tool's output between two marks that say host, system, zone, time and command.
+r"""Read the output of a collect block: each tool's output between two marks with host, system, zone, time and command.
 
     #-- exhibit begin 2016-04-14T07:12:03Z tz=UTC os=solaris release=5.10 host=db1 run: vmstat 5 12
      kthr      memory            page            disk          faults      cpu
     ...
     #-- exhibit end 2016-04-14T07:13:03Z status=0
 
-The marks (made by `rules/collecting/blocks.py`) are borders, so nobody is asked what stands between them. What no format
-knows between two marks is kept as prose: the tool said something else than its table.
+The marks (made by `rules/collecting/blocks.py`) are borders, so no person is asked what stands between them. A section
+that no format recognises is kept as prose: the tool printed something else than its table.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ BEGIN = re.compile(
 )
 END = re.compile(rf"^#-- exhibit end {_STAMP} status=(?P<status>[0-9]{{1,3}})$")
 MOST = 2_000
-"""More sections than this are no collect block."""
+"""Maximum number of sections; a file with more is not a collect block."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """Lines `line_from` to `line_to` between two marks (both left out), and what the marks said."""
+    """Lines `line_from` to `line_to` between two marks (both excluded), and the values in the marks."""
 
     line_from: int
     line_to: int
@@ -48,9 +48,9 @@ class Section:
 
 
 def sections(text: TextFile) -> list[Section]:
-    """Find the sections of a file that a collect block wrote; none in any other file, at the cost of a look at its head.
+    """Return the sections of a file that a collect block wrote; other files have none, which a look at the head shows.
 
-    A section whose end is missing (the block was stopped) ends with the file; one that holds no line is left out.
+    A section whose end mark is missing (the block was stopped) ends with the file; an empty section is left out.
     """
     if not any(line.startswith(SIGN) for line in text.head().lines):
         return []
@@ -75,26 +75,26 @@ def _close(found: list[Section], opened: tuple[re.Match[str], Position], here: P
     mark, first = opened
     if here.line <= first.line:
         return
-    said = mark.groupdict()
+    values = mark.groupdict()
     found.append(
         Section(
             line_from=first.line,
             line_to=here.line - 1,
             behind=here.offset,
             begin=first.offset,
-            host=said["host"],
-            os=said["os"],
-            release=said["release"],
-            tz=said["tz"],
-            command=said["command"].strip(),
-            began=said["at"],
+            host=values["host"],
+            os=values["os"],
+            release=values["release"],
+            tz=values["tz"],
+            command=values["command"].strip(),
+            began=values["at"],
             ended=ended,
         )
     )
 
 
 def _marks(text: TextFile) -> Iterator[tuple[Position, Position, str]]:
-    """Give each mark: where its line begins, where the line behind it begins, its text."""
+    """Yield each mark: position of its line, position of the next line, its text."""
     line = 1
     for piece in text.pieces(text.start, text.size):
         marked = piece.lines.str.starts_with(SIGN).fill_null(False).arg_true().to_list()

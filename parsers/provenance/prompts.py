@@ -1,7 +1,7 @@
-"""What stands above an output and says how it was made: shell prompts with a command, dates, collectors' marks.
+"""Parse the lines above an output that show how it was made: prompts with a command, dates, collectors' marks.
 
-Such lines belong to the part below them and count as read. They only help: a command makes a claim stronger, never
-makes one, and what a person said outranks it.
+Such lines belong to the part below them and count as read. They only help: a command makes a claim stronger but never
+makes one, and what a person says outranks it.
 
     [oracle@db1 ~]$ vmstat 5 12            root@db1:/var/tmp# truss -c -p 4711          # mpstat 1
     bash-3.2$ iostat -xn 5                 SQL> show parameter sga                     C:\\> tnsping ORCL
@@ -20,7 +20,7 @@ from parsers.text.source import Hints
 from parsers.text.times import month, wall_seconds
 
 LEAD_LINES = 12
-"""No more lines than these above an output are looked at."""
+"""Maximum number of lines above an output that are examined."""
 
 _PROGRAMS = (
     "asmcmd awk bash cat cd coreadm crsctl curl cut date dbx df du echo egrep export fdisk fgrep find for gdb"
@@ -36,7 +36,7 @@ _TOOLS = sorted({*_PROGRAMS.split(), *(tool for kind in kinds().values() for too
 _PATH_WORD = rf"(?:(?:/[\w.+-]+)+/|\./)?(?:{'|'.join(_TOOLS)})"
 _COMMAND = r"(?P<command>[^\s|].*)"
 
-# A prompt that names somebody or some place may have any command; a bare sign only one that is known.
+# A prompt with a user, host or path may be followed by any command; a bare `#` or `$` only by a known one.
 _NAMED = re.compile(
     r"^(?:[0-9:]{5,8} +|\[[0-9:]{5,8}\] ?)?(?:\([\w./-]+\) ?)?(?:"
     r"\[(?P<user1>[\w.-]+)@(?P<host1>[\w.-]+)(?:[ :][^\]]{0,80})?\](?:[/~][^\s#$%>]{0,80})? ?[#$%>]"
@@ -60,13 +60,13 @@ _DOLLAR = re.compile(r"^\$ (?P<command>(?:[a-z]|\./|/[a-z])[\w./-]*(?: +-.*)?)$"
 _LOCAL = re.compile(r"^[#$%] ?(?P<command>\./[\w./-]+(?: .*)?)$")
 _EMPTY = re.compile(r"^[$%]$")
 _SIGN = re.compile(r"[#$%>➜❯]")
-"""Every prompt has one of these, but for that in brackets."""
+"""Every prompt has one of these characters, except the one in brackets."""
 
 _SIGNLESS = re.compile(
     rf"^\[[\w.-]{{1,40}}@(?P<host>[\w.-]{{1,80}})(?: \([\w.-]{{1,40}}\))?[ :][^\]\s]{{1,80}}\] ?(?P<command>{_PATH_WORD}(?:[ \t].*)?)$"
 )
 
-# What reads like a sentence behind the sign of a comment is no command.
+# After the `#` of a comment, a text that reads like a sentence is not a command.
 _SENTENCE = re.compile(
     r"(?i)^[#$%] ?\w+ *[:=]| (?:is|are|was|the|this|that|for the|of the|to the|will|should|must|can) "
 )
@@ -96,12 +96,12 @@ _INTERVALS: dict[str, tuple[str, ...]] = {
     "zpool": (),
     **{tool: valued for kind in kinds().values() for tool, valued in kind.intervals.items()},
 }
-"""Tools whose command line ends in an interval -> options whose next word is none."""
+"""Tools whose command line ends in an interval -> options whose next word is not an interval."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt: whose it is as far as it says, and its command ("" at an empty one)."""
+    """A prompt: its host if it names one, and its command ("" if there is none)."""
 
     host: str | None
     command: str
@@ -109,7 +109,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Lead:
-    """The lines above an output: how many, and what they say."""
+    """The lines above an output: their number and what they show."""
 
     lines: int = 0
     host: str | None = None
@@ -121,7 +121,7 @@ class Lead:
         return tool_of(self.command) if self.command else None
 
     def fill(self, hints: Hints) -> Hints:
-        """Put what the lines say where nobody said anything."""
+        """Return hints with values from these lines where the hints have none."""
         return replace(
             hints,
             host=hints.host or self.host,
@@ -132,7 +132,7 @@ class Lead:
 
 
 def prompt_of(line: str) -> Prompt | None:
-    """Read a line as a prompt.
+    """Parse a line as a prompt; None if it is not one.
 
     >>> prompt_of("[oracle@db1 ~]$ vmstat 5 12")
     Prompt(host='db1', command='vmstat 5 12')
@@ -169,7 +169,7 @@ def prompt_of(line: str) -> Prompt | None:
 
 
 def date_of(line: str) -> str | None:
-    """Read a line that is nothing but a date (with or without a time), or a mark that carries one: YYYY-MM-DD.
+    """Return the date of a line that is only a date (with or without a time) or a collector's mark: YYYY-MM-DD.
 
     >>> date_of("Wed Jun 10 09:00:01 CEST 2015"), date_of("zzz ***Wed Jun 10 09:00:01 CEST 2015")
     ('2015-06-10', '2015-06-10')
@@ -193,16 +193,16 @@ def date_of(line: str) -> str | None:
 
 
 def is_lead(line: str) -> bool:
-    """Tell whether a line is a prompt, a bare date, or a collector's mark."""
+    """Decide whether a line is a prompt, a bare date or a collector's mark."""
     return (
         prompt_of(line) is not None or date_of(line) is not None or bool(_MARKS.match(line) or _SYNTHETIC.match(line))
     )
 
 
 def lead_of(lines: Sequence[str]) -> Lead:
-    """Read the prompts, dates and marks that the first lines are; blank lines between them count.
+    """Parse the prompts, dates and marks among the first lines, up to the first other line; blank lines count.
 
-    Of several prompts the first tells how the output was made (`truss -o FILE`, then `grep PID FILE`).
+    Of several prompts the first one has the command that made the output (`truss -o FILE`, then `grep PID FILE`).
     """
     count, host, command, date = 0, None, None, None
     for number, line in enumerate(lines[:LEAD_LINES], start=1):
@@ -221,13 +221,13 @@ def lead_of(lines: Sequence[str]) -> Lead:
 
 
 def _shown(line: str) -> str | None:
-    """Give the command of a prompt without secrets: it goes to the part's account and facts."""
+    """Return the command of a prompt without secrets, since it goes into the part's account and facts."""
     prompt = prompt_of(masked(line))
     return prompt.command or None if prompt else None
 
 
 def tool_of(command: str) -> str | None:
-    """Name the tool of a command line, without its path and what stands before it.
+    """Return the tool of a command line, without its path and the words before it.
 
     >>> tool_of("sudo /usr/bin/truss -c -p 1"), tool_of("LANG=C sar -u 5 2 | tail"), tool_of("ssh db1 'vmstat 5'")
     ('truss', 'sar', 'vmstat')
@@ -249,7 +249,7 @@ def tool_of(command: str) -> str | None:
 
 
 def interval_of(command: str) -> float | None:
-    """Give the sampling interval that a command line asks for.
+    """Return the sampling interval in seconds that a command line asks for.
 
     >>> interval_of("vmstat 5 12"), interval_of("iostat -xn -p sd0 10"), interval_of("vmstat"), interval_of("grep 5 x")
     (5.0, 10.0, None, None)
@@ -272,7 +272,7 @@ def interval_of(command: str) -> float | None:
 
 
 def named_by(command: str, names: Iterable[str]) -> bool:
-    """Tell whether a command's tool or one of its files goes by one of these names.
+    """Decide whether a command's tool or one of its files has one of these names.
 
     >>> named_by("grep ^hosts /etc/nsswitch.conf", ["nsswitch"]), named_by("vmstat 5", ["mpstat"])
     (True, False)

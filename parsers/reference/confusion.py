@@ -1,4 +1,4 @@
-"""How the samples of a corpus are recognised: right, asked, unknown, wrong."""
+"""Measure how the samples of a corpus are recognised: right, asked, unknown, wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASKED, UNKNOWN = "asked", "unknown"
 
 @dataclass(frozen=True)
 class Seen:
-    """One sample: the kind that its folder says, and the kind that was recognised (or `asked`, `unknown`)."""
+    """One sample: the kind of its folder, and the kind that was recognised (or `asked`, `unknown`)."""
 
     name: str
     kind: str
@@ -29,14 +29,16 @@ class Seen:
 
 
 def confusion(corpus: Path) -> list[Seen]:
-    """Recognise every `<kind>/*.txt` of a corpus by its head, for the kinds that have a format."""
+    """Recognise every `<kind>/*.txt` of a corpus by its head, for kinds that have a format."""
     kinds = {form.kind for form, _ in all_formats()}
     paths = [p for p in sorted(corpus.glob("*/*.txt")) if p.parent.name in kinds]
     return [Seen(f"{p.parent.name}/{p.stem}", p.parent.name, recognised(p)) for p in paths]
 
 
 def recognised(path: Path) -> str:
-    """Name the kind of a file by its head alone, `asked` in a close race, `unknown` if nobody claims it."""
+    """Return the kind of a file by its head alone, `asked` if two kinds are nearly equal, `unknown` if no claim is
+    strong enough.
+    """
     limits = Limits()
     with transcribed(path, None, limits) as transcript, open_text(transcript.path if transcript else path) as text:
         try:
@@ -50,7 +52,7 @@ def recognised(path: Path) -> str:
 
 
 def matrix(seen: list[Seen]) -> list[str]:
-    """Write the confusion matrix as Markdown: a row a kind, what was taken for what."""
+    """Return the confusion matrix as lines of Markdown: a row a kind, with what its samples were taken for."""
     right = sum(1 for s in seen if s.right)
     asked = sum(1 for s in seen if s.got == ASKED)
     lines = [

@@ -1,4 +1,4 @@
-"""Make docs/formats.md and docs/tables.md from the formats' docstrings and the schema, so that they cannot rot."""
+"""Generate docs/formats.md, docs/tables.md and docs/damage.md from docstrings, the schema and test results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = {
 
 
 def tables_text() -> str:
-    """Write the evidence tables as Markdown."""
+    """Return the evidence tables as Markdown."""
     lines = [
         "# Evidence tables",
         "",
@@ -57,7 +57,7 @@ CORPUS = Path(__file__).parents[2] / "tests" / "corpus"
 
 
 def formats_text(corpus: Path = CORPUS) -> str:
-    """Write the formats as Markdown: a table of all, how the samples are recognised, the docstring of each module."""
+    """Return the formats as Markdown: a table of all, how the samples are recognised, the docstring of each module."""
     lines = [
         "# Formats",
         "",
@@ -100,7 +100,7 @@ _SHORT = {
 
 
 def damage_text() -> str:
-    """Write what a paste may do to each kind as Markdown: a table of all damages, then what falls short and why."""
+    """Return the effects of damage on each kind as Markdown: a table of all damages, then what falls short and why."""
     damages = json.loads(DAMAGES.read_text(encoding="utf-8"))
     kinds = damage_of_kinds()
     lines = [
@@ -148,7 +148,9 @@ def damage_text() -> str:
 
 
 def write_docs(folder: Path, corpus: Path = CORPUS) -> None:
-    """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for it."""
+    """Write `formats.md`, `tables.md` and `damage.md` into a folder; the samples of `corpus` are recognised for
+    `formats.md`.
+    """
     (folder / "formats.md").write_text(formats_text(corpus), encoding="utf-8")
     (folder / "tables.md").write_text(tables_text(), encoding="utf-8")
     (folder / "damage.md").write_text(damage_text(), encoding="utf-8")

@@ -1,6 +1,7 @@
-"""What words mean: columns, system calls, error codes, signals, parameters, waits, states, headings, and Exhibit's own terms.
+"""Explain words: columns, system calls, error codes, signals, parameters, waits, states, headings, and Exhibit's own
+terms.
 
-The texts lie in `parsers/reference/terms/*.txt`, one area per file, in our own words. A file is made of sections:
+The texts are in `parsers/reference/terms/*.txt`, one area per file, in our own words. A file consists of sections:
 
     [call | section 2 of the manual pages]
     read = Reads from a descriptor. It waits while nothing is there. | read(2)
@@ -8,9 +9,10 @@ The texts lie in `parsers/reference/terms/*.txt`, one area per file, in our own 
     kernel.sched_* = ...                   `*` stands for any end or beginning; an exact name wins
     kern.ipc.shmmax {bytes} = ...          a unit, where the name has one
 
-The first word of a section's head says what its names are; `column vmstat` gives columns of that table and `column *` those
-that mean the same in every table. What follows the bar is the source, of the section or of one entry. Units of the columns
-of evidence tables stand in `parsers/tables/schema.py`. A term's key is `vmstat.r` for a column, else `<what>.<name>`: `call.read`.
+The first word of a section's head says what its names are; `column vmstat` holds columns of that table and `column *`
+those that mean the same in every table. The text behind the bar is the source, of the section or of one entry. Units of
+the columns of evidence tables are in `parsers/tables/schema.py`. A term's key is `vmstat.r` for a column, else
+`<what>.<name>`: `call.read`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from parsers.kinds import folders, kind_of
 
 TERMS = Path(__file__).parent / "terms"
 
-#: What the names of a section are, in the order in which a bare name is looked up.
+# What the names of a section are, in the order in which a bare name is looked up.
 SORTS: dict[str, str] = {
     "word": "word of Exhibit",
     "error": "error code",
@@ -52,7 +54,7 @@ _SYMBOL = re.compile(r"[A-Za-z_$%][\w$.%/:-]*")
 
 @dataclass(frozen=True)
 class Entry:
-    """One explanation. `place` is the table of a column or the listing of a heading; `*` for every table."""
+    """An entry of the glossary. `place` is the table of a column (`*`: every table) or the listing of a heading."""
 
     what: str
     name: str
@@ -67,18 +69,18 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """Say what it is: `system call`, `column of vmstat`, `heading of pmap`."""
+        """What the name is: `system call`, `column of vmstat`, `heading of pmap`."""
         if self.what == "column":
             return "column of every table" if self.place == "*" else f"column of {self.place}"
         return f"heading of {self.place[1:]}" if self.what == "heading" else SORTS[self.what]
 
 
 class TermsInvalid(ValueError):
-    """A line of a file of terms is not an entry, or a name stands there twice."""
+    """A line of a file of terms is not an entry, or a name occurs twice."""
 
 
 def entries_of(text: str, file: str) -> Iterator[Entry]:
-    """Read one file of terms, in its order. Raises TermsInvalid with file and line."""
+    """Yield the entries of one file of terms, in its order. Raises TermsInvalid with file and line."""
     what = place = source = ""
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.startswith("#"):
@@ -98,7 +100,7 @@ def entries_of(text: str, file: str) -> Iterator[Entry]:
 
 @cache
 def glossary() -> dict[str, Entry]:
-    """Return all entries by key, those with `*` in their names too. Raises TermsInvalid."""
+    """Return all entries by key, including those with `*` in their names. Raises TermsInvalid."""
     found: dict[str, Entry] = {}
     of_kinds = (file for folder in folders() if (file := folder / "terms.txt").exists())
     for file in (*sorted(TERMS.glob("*.txt")), *of_kinds):
@@ -116,7 +118,7 @@ def _patterns() -> tuple[Entry, ...]:
 
 @cache
 def _by_name() -> dict[str, tuple[Entry, ...]]:
-    """All entries by bare name in lower letters, in the order of `SORTS`."""
+    """Return all entries by bare name in lower case, in the order of `SORTS`."""
     found: dict[str, list[Entry]] = {}
     for entry in glossary().values():
         found.setdefault(entry.name.casefold(), []).append(entry)
@@ -125,7 +127,7 @@ def _by_name() -> dict[str, tuple[Entry, ...]]:
 
 
 def column(table: str, name: str) -> Entry | None:
-    """Explain a column; its unit comes from the schema where the glossary has none."""
+    """Return the entry of a column; its unit comes from the schema if the glossary has none."""
     if f"table.{table}" not in glossary():
         table = table.removesuffix("_i")  # the view without the rows since boot
     found = glossary().get(f"{table}.{name}") or glossary().get(f"*.{name}")
@@ -135,7 +137,7 @@ def column(table: str, name: str) -> Entry | None:
 
 
 def explain(what: str, name: str) -> Entry | None:
-    """Explain a name of which it is known what it is: `explain("error", "ORA-03136")`; wild cards count."""
+    """Return the entry of a name whose sort is known: `explain("error", "ORA-03136")`; entries with `*` count."""
     name = plain_code(name) if what in ("error", "code") else name
     found = glossary().get(f"{what}.{name}")
     if found is not None:
@@ -147,7 +149,8 @@ def explain(what: str, name: str) -> Entry | None:
 
 
 def entry(term: str) -> Entry | None:
-    """Explain a key (`vmstat.r`, `call.read`) or a name that means one thing more than all others (`EAGAIN`, `shmat`).
+    """Return the entry of a key (`vmstat.r`, `call.read`) or of a bare name; its first sort in `SORTS` wins (`EAGAIN`,
+    `shmat`).
 
     >>> entry("call.shmat").kind, entry("vmstat.r").unit, entry("TNS-03136") is None
     ('system call', 'threads', True)
@@ -166,12 +169,12 @@ def entry(term: str) -> Entry | None:
 
 
 def namesakes(term: str) -> tuple[Entry, ...]:
-    """Return every entry of that bare name: `exit` is a system call and a word of a trace."""
+    """Return every entry with that bare name: `exit` is a system call and a word of a trace."""
     return _by_name().get(plain_code(term).casefold(), ())
 
 
 def plain_code(name: str) -> str:
-    """Write a code as tables do, without leading zeros.
+    """Return a code as tables hold it, without leading zeros.
 
     >>> plain_code("ORA-00609"), plain_code("EAGAIN")
     ('ORA-609', 'EAGAIN')
@@ -180,7 +183,7 @@ def plain_code(name: str) -> str:
 
 
 def _unit(table: str, name: str) -> str:
-    from parsers.tables.schema import COMMON, TABLES  # loads Polars, which not every reader of the glossary has
+    from parsers.tables.schema import COMMON, TABLES  # imports Polars, which not every user of the glossary has loaded
 
     columns = (*COMMON, *TABLES[table].columns) if table in TABLES else ()
     return next((c.unit for c in columns if c.name == name), "")
@@ -197,7 +200,7 @@ def _sorts_of(kind: str) -> tuple[str, ...]:
 
 @cache
 def _vocabulary(kind: str) -> tuple[dict[str, Entry], tuple[str, ...]]:
-    """The words that mean something in an artifact of this kind, and those of them that hold blanks."""
+    """Return the words that mean something in an artifact of this kind, and those of them that contain blanks."""
     wanted = _sorts_of(kind)
     found = {
         e.name: e
@@ -210,7 +213,8 @@ def _vocabulary(kind: str) -> tuple[dict[str, Entry], tuple[str, ...]]:
 
 
 def words_of(texts: Iterable[str], kind: str | None) -> dict[str, Entry]:
-    """Return the words of these lines, as printed, that mean something in an artifact of this kind (`truss`, `truss/solaris`).
+    """Return the entries of words in these lines, by the word as printed, for an artifact of this kind (`truss`,
+    `truss/solaris`).
 
     >>> sorted(words_of(["3731/1: shmat(16777281, 0x3C0000000, IPC_ALLOC) Err#11 EAGAIN"], "truss"))
     ['EAGAIN', 'Err', 'IPC_ALLOC', 'shmat']
@@ -223,10 +227,10 @@ def words_of(texts: Iterable[str], kind: str | None) -> dict[str, Entry]:
     wanted = _sorts_of(kind)
     found: dict[str, Entry] = {}
     for word in {word for line in lines for word in _SYMBOL.findall(line)}:
-        for said in dict.fromkeys((word.rstrip(".:/-"), word)):
-            meant = known.get(plain_code(said)) or _by_pattern(said, wanted)
+        for spelling in dict.fromkeys((word.rstrip(".:/-"), word)):
+            meant = known.get(plain_code(spelling)) or _by_pattern(spelling, wanted)
             if meant is not None:
-                found[said] = meant
+                found[spelling] = meant
                 break
     if long:
         whole = "\n".join(lines)
@@ -239,7 +243,7 @@ def _by_pattern(name: str, wanted: tuple[str, ...]) -> Entry | None:
 
 
 def search(words: str) -> list[Entry]:
-    """Return the entries that hold all words; those whose name does come first. Without words: all, by name.
+    """Return the entries that contain all words, those with the words in their name first; without words, all by name.
 
     >>> [e.key for e in search("shmat")][0]
     'call.shmat'
@@ -257,7 +261,7 @@ def search(words: str) -> list[Entry]:
 
 
 def columns_of(table: str) -> list[Entry]:
-    """Return the explained columns of a table in the table's order; of a derived one in that of the glossary."""
+    """Return the entries of a table's columns in the table's order, for a derived table in the glossary's order."""
     from parsers.tables.schema import TABLES
 
     if table in TABLES:

@@ -1,9 +1,10 @@
-"""Lines that a terminal or a mail program broke, put together again where the breaks themselves prove how.
+"""Rejoin lines that a terminal or a mail program broke, where the breaks themselves prove how they were broken.
 
-A terminal cuts at its last column, words and all: every broken line is as wide as the paste, and what follows belongs right
-behind it. A mail program breaks at a blank: the first word of the next line would not have fitted any more. A line is joined
-to the one above only if it begins like none of the tool's own, if the width proves the break, and if the whole is a line of
-the tool; otherwise all stays as it is. For small parts only: the lines are looked at one by one.
+A terminal cuts at its last column, even inside words: every broken line is as wide as the paste, and the next line
+continues right behind it. A mail program breaks at a blank: the first word of the next line would not have fitted. A
+line is joined to the one above only if it does not begin like a line of the tool, if the width proves the break, and if
+the joined line is a line of the tool; otherwise everything stays as it is. For small parts only, since it goes line by
+line.
 
     64 bytes from db1 (192.0.2.7): icmp_seq=1 ttl=64 time=0.231      80 columns: a blank stood here
     ms
@@ -24,19 +25,25 @@ from parsers.text.notes import ELISION
 from parsers.text.source import Source
 
 PASTE = 256 * 1024
-"""A part up to this size (bytes) is looked at as a paste (practice)."""
+"""Maximum bytes of a part that is checked for the damage of a paste (from practice)."""
 
 NARROW, WIDTHS = 60, frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""No terminal and no mail wraps at fewer columns; the usual widths: at another one a single break proves nothing (practice)."""
+"""Minimum width at which terminals and mail programs wrap, and the usual widths (from practice).
+
+At an unusual width a single break proves nothing.
+"""
 
 MOST_LINES = 20
-"""No paste breaks one line into more."""
+"""Maximum number of lines into which a paste breaks one line."""
 
 _LEFT = {0: log(0.85), 1: log(0.12), 2: log(0.01), 3: log(0.01), 4: log(0.01)}
-"""How likely a line cut by a terminal lacks so many columns: blanks at its end are lost (practice: one sign in seven is a blank)."""
+"""Log probability that a line cut by a terminal lacks this many columns, because blanks at its end are lost.
+
+From practice: one character in seven is a blank.
+"""
 
 _STRANGE, _ODD_WIDTH = log(0.001), log(0.05)
-"""What fits neither; a terminal of a width that none has by itself (practice)."""
+"""Log probability of a line that fits neither way, and of a terminal of an unusual width (from practice)."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Break:
     hard: bool
 
     def fits(self, above: str, below: str) -> bool:
-        """Tell whether the end of the line `above` is such a break, and `below` its rest."""
+        """Decide whether the line `above` ends in such a break and `below` is its rest."""
         if self.hard:
             return self.width - max(_LEFT) <= len(above) <= self.width
         words = below.split()
@@ -55,7 +62,7 @@ class Break:
         return fits and below[0] not in " \t"
 
     def glued(self, pieces: Sequence[str]) -> tuple[str, list[int]]:
-        """Put pieces together; give the text and where each of them begins in it."""
+        """Join pieces; return the text and where each piece begins in it."""
         whole = ""
         starts: list[int] = []
         for piece in pieces:
@@ -66,10 +73,10 @@ class Break:
 
 
 def break_of(lines: Sequence[str], strays: Sequence[int]) -> Break | None:
-    """Find how the lines above `strays` (places in `lines`, each with a line above) were broken; None if nothing proves it.
+    """Return how the lines above `strays` (indices in `lines`, each with a line above) were broken, None without proof.
 
-    Which of the two is the likelier: a terminal leaves lines of its full width, less a blank now and then; a mail program leaves
-    any width at which the next word did not fit. Breaks that look alike (repeated records) count once.
+    The likelier of the two ways wins: a terminal leaves lines of its full width, less a blank now and then; a mail
+    program leaves any width at which the next word did not fit. Breaks that look alike (repeated records) count once.
 
     >>> break_of(["a" * 80, "b", "c" * 80, "d"], [1, 3])
     Break(width=80, hard=True)
@@ -78,7 +85,7 @@ def break_of(lines: Sequence[str], strays: Sequence[int]) -> Break | None:
     width = max(map(len, lines), default=0)
     seen = {(len(lines[i - 1]), len(lines[i].split()[0]), lines[i][0] in " \t"): i for i in strays}
     seams = [(lines[i - 1], lines[i]) for i in seen.values()]
-    # Lines that hold a word too long for the mail program may be wider: its column is the one that explains most breaks.
+    # Lines with a word too long for the mail program may be wider: its width is the one that explains most breaks.
     softs = [Break(column, hard=False) for column in sorted({len(above) for above, _ in seams})]
     hard = Break(width, hard=True)
     soft = max(softs, key=lambda s: sum(s.fits(*seam) for seam in seams))
@@ -89,27 +96,28 @@ def break_of(lines: Sequence[str], strays: Sequence[int]) -> Break | None:
     }
     after = set(strays)
     full = [lines[i] for i in strays if len(lines[i - 1]) == width]
-    # In a table all rows may be as wide, whole ones too; then only small rests of several lines prove that they were cut.
+    # In a table all rows, whole ones too, may be equally wide; then only small rests of several lines prove that they
+    # were cut.
     wide = sum(len(above) == width and bool(below) for above, below in pairwise(lines))
     small = len(seams) > 1 and all(hard.fits(above, below) and 4 * len(below) <= width for above, below in seams)
     if 2 * len(full) < wide and not small:
         full = []
     if likely[hard] >= likely[soft]:
-        # Alone, a break between two digits may have been a blank.
+        # A single break between two digits may have been a blank.
         sure = len(full) > 1 or (width in WIDTHS and full and not full[0][0].isdigit())
         return hard if sure and width >= NARROW else None
     fits = sum(soft.fits(lines[i - 1], lines[i]) for i in strays)
-    # A line without a blank could not have been broken.
+    # A line without a blank cannot have been broken.
     near = [i for i in range(1, len(lines)) if soft.width - 2 <= len(lines[i - 1]) <= soft.width and i not in after]
     unbroken = sum(bool(lines[i]) and " " in lines[i - 1].strip() for i in near)
     return soft if soft.width >= NARROW and fits > 1 and unbroken <= fits else None
 
 
 def rejoin(frame: pl.DataFrame, source: Source, out: Tables, own: str, whole: str | None = None) -> pl.DataFrame:
-    """Give the lines of a small part (line_no, line) with `line_end`, broken ones joined; n rows, in order.
+    """Return the lines of a small part (line_no, line) with `line_end`, broken lines joined, in order.
 
-    `own`: how a line of the tool begins. `whole`: a line that fits takes no more.
-    What was joined is noted and counts as read; secrets that the break had torn are masked.
+    `own`: pattern of how a line of the tool begins. `whole`: pattern of a complete line, which takes no more. Joined
+    lines are noted and count as read; secrets that the breaks had split are masked.
     """
     ends = frame.with_columns(line_end=pl.col("line_no"))
     if not source.is_small(PASTE) or len(frame) < 2:

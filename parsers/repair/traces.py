@@ -1,7 +1,8 @@
-"""Records of a trace out of a damaged paste: quoted, encoded, flattened, exploded and wrapped lines.
+"""Recover records of a trace from a damaged paste: quoted, encoded, flattened, exploded and wrapped lines.
 
-For small texts only (line by line, in Python); afterwards the ordinary patterns read the records. Nothing is invented: a record is its own
-text with line breaks taken out or put in, and knows the physical lines it came from. A caller says what a record looks like.
+For small texts only (line by line, in Python); afterwards the ordinary patterns read the records. Nothing is invented:
+a record is its own text with line breaks removed or inserted, and knows the physical lines it came from. The caller's
+`Grammar` describes a record.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import pairwise
 from parsers.repair.rewrap import Break, break_of
 
 MOST_LINES = 8
-"""A record is wrapped over at most so many further lines."""
+"""Maximum number of further lines over which a record is wrapped."""
 
 LEADER_SHARE = 0.8
 LEADERS = (
@@ -32,10 +33,12 @@ _SOFT = re.compile(r"=3D|=20$|=09")
 
 @dataclass(frozen=True)
 class Grammar:
-    """What records look like. `start`: a line that begins one. `opened`: begun, and more may follow.
+    """What records look like.
 
-    `complete`: it has its result. `splits`: the places within a line where another record begins. `more`: pairs (record so far, line that
-    then belongs to it although the record could stand as it is). `apart`: lines that belong to no record (gap marks, comments).
+    `start`: a line that begins one. `opened`: one that has begun and may continue. `complete`: one that has its result.
+    `splits`: returns the positions within a line where another record begins. `more`: pairs (record so far, line that
+    still belongs to it although the record could be complete). `apart`: lines that belong to no record (gap marks,
+    comments).
     """
 
     start: re.Pattern[str]
@@ -48,7 +51,7 @@ class Grammar:
 
 @dataclass
 class Piece:
-    """A record or a line: physical lines, place within its line, text, what was done to it ("" = nothing)."""
+    """A record or a line: its physical lines, position within its line, text, and the repairs made (empty: none)."""
 
     line_no: int
     line_end: int
@@ -56,11 +59,11 @@ class Piece:
     pos: int = 0
     how: list[str] = field(default_factory=list)
     width: int | None = None
-    """Columns of its last line, where that stands as it was."""
+    """Width of its last physical line, if that is unchanged."""
 
 
 def repair(lines: Iterable[tuple[int, str]], grammar: Grammar) -> list[Piece]:
-    """Give the text as records and single lines, in order; blank lines stay."""
+    """Return the text as records and single lines, in order; blank lines stay."""
     pieces = [Piece(number, number, text, width=len(text)) for number, text in lines]
     for step in (_decode_mail, _strip_leaders, _decode_markup):
         pieces = step(pieces)
@@ -68,16 +71,16 @@ def repair(lines: Iterable[tuple[int, str]], grammar: Grammar) -> list[Piece]:
 
 
 def break_of_records(pieces: Sequence[Piece], start: re.Pattern[str]) -> Break | None:
-    """Find how lines that begin no record were broken off the one above; None if nothing proves it."""
+    """Return how lines that begin no record were broken off the one above, None without proof."""
     lines = [p.text for p in pieces]
     rest = [i for i in range(1, len(lines)) if lines[i].strip() and lines[i - 1].strip() and not start.match(lines[i])]
     return break_of(lines, rest) if rest else None
 
 
 def _decode_mail(pieces: list[Piece]) -> list[Piece]:
-    """Undo quoted-printable where `=3D` shows it: escapes, and soft line breaks.
+    """Decode quoted-printable (escapes and soft line breaks) if `=3D` shows that it is there.
 
-    A `=` that begins no escape shows that it is none: `tv_nsec=20` at the end of a line may be wrapped digits.
+    A `=` that begins no escape shows that it is not: `tv_nsec=20` at the end of a line may be wrapped digits.
     """
     if not any(_SOFT.search(p.text) for p in pieces) or any(_BARE.search(p.text) for p in pieces):
         return pieces
@@ -98,7 +101,7 @@ def _decode_mail(pieces: list[Piece]) -> list[Piece]:
 
 
 def _strip_leaders(pieces: list[Piece]) -> list[Piece]:
-    """Take off what stands in front of at least four fifths of the lines."""
+    """Remove a leader that stands in front of at least four fifths of the lines."""
     filled = [p for p in pieces if p.text.strip()]
     for leader in LEADERS:
         led = sum(1 for p in filled if leader.match(p.text))
@@ -112,7 +115,7 @@ def _strip_leaders(pieces: list[Piece]) -> list[Piece]:
 
 
 def _decode_markup(pieces: list[Piece]) -> list[Piece]:
-    """Undo HTML where its signs show it: tags and entities, once; no-break blanks always."""
+    """Decode HTML tags and entities once if the text shows both; replace no-break blanks always."""
     markup = sum(1 for p in pieces if _MARKUP.search(p.text)) > 0 and any(
         _TAGS.search(p.text) or "&quot;" in p.text for p in pieces
     )
@@ -126,7 +129,7 @@ def _decode_markup(pieces: list[Piece]) -> list[Piece]:
 
 
 def split(pieces: list[Piece], grammar: Grammar) -> list[Piece]:
-    """Cut lines that hold several records in front of each."""
+    """Split lines that hold several records."""
     done: list[Piece] = []
     for p in pieces:
         at = grammar.splits(p.text)
@@ -142,7 +145,10 @@ def split(pieces: list[Piece], grammar: Grammar) -> list[Piece]:
 
 
 def _join(pieces: list[Piece], grammar: Grammar, how: Break | None) -> Iterable[Piece]:
-    """Put wrapped and exploded records together. An open record takes lines only if it is complete after a few (or the text ends)."""
+    """Join wrapped and exploded records.
+
+    An open record takes further lines only if it is complete after a few of them (or at the end of the text).
+    """
     i = 0
     while i < len(pieces):
         now = pieces[i]
@@ -164,19 +170,21 @@ def _join(pieces: list[Piece], grammar: Grammar, how: Break | None) -> Iterable[
 
 
 def _broken_off(now: Piece, line: Piece, grammar: Grammar, how: Break) -> bool:
-    """Tell whether a line is the rest of a record that could stand as it is: `= 22`, then `071 <0.000045>`."""
+    """Decide whether a line is the rest of a record that could be complete without it: `= 22`, then `071 <0.000045>`."""
     rest = line.text.strip()
     if now.width is None or not rest or not grammar.complete.search(now.text) or not grammar.start.match(now.text):
         return False
     if grammar.start.match(line.text) or grammar.apart.match(rest):
         return False
-    # A terminal cuts exactly there: of a line that lacks columns the rest is a guess.
+    # A terminal cuts exactly at its width: if the line lacks columns, the rest is a guess.
     cut = now.width == how.width if how.hard else how.fits("x" * now.width, line.text)
     return cut and grammar.complete.search(glue(now, line, how).text) is not None
 
 
 def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar, how: Break | None) -> tuple[Piece, int]:
-    """Give the open record `now` with what completes it and the place behind; itself and `i` if nothing does."""
+    """Return the open record `now` with the lines that complete it and the index behind them; itself and `i` if none
+    do.
+    """
     if not now.text.strip() or not grammar.opened.match(now.text) or grammar.complete.search(now.text):
         return now, i
     longer = now
@@ -191,7 +199,7 @@ def _complete(now: Piece, pieces: list[Piece], i: int, grammar: Grammar, how: Br
 
 
 def glue(record: Piece, line: Piece, broken: Break | None) -> Piece:
-    """Join as the line was broken; with one blank where that is not known, as the line break stood for one."""
+    """Join a line to its record as it was broken; if that is unknown, with one blank for the line break."""
     how = [*record.how, *(h for h in line.how if h not in record.how), "wrapped line joined"]
     hard = broken is not None and broken.hard and record.width is not None
     whole = f"{record.text.rstrip()} {line.text.strip()}"

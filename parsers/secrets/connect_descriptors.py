@@ -1,10 +1,14 @@
-"""Connect descriptors of Oracle Net: `(DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=..)(PORT=..))(CONNECT_DATA=..))`.
+"""Parse and mask connect descriptors of Oracle Net.
 
-Shared by whatever prints them: traces, sqlnet.log, trcasst reports, listener logs. Keywords come in any case, blanks may stand
-around the equals sign, and the order of keywords inside one bracket is free.
-Traps: `SERVICE=` is the name of a listener in an lsnrctl command, not a database service; `PROGRAM=` also stands in bequeath
-addresses, where it is what the listener will start, so only a PROGRAM beside `CID` or `USER` is the caller; a PROGRAM may hold
-brackets itself (`C:\\Program Files (x86)\\..`); the HOST inside `CID` is the caller's own name, not the peer.
+    (DESCRIPTION=(ADDRESS=(PROTOCOL=TCP)(HOST=..)(PORT=..))(CONNECT_DATA=..))
+
+Shared by all formats that print them: traces, sqlnet.log, trcasst reports, listener logs. Keywords come in any case,
+blanks may stand around the equals sign, and the order of keywords inside one bracket is free.
+
+Traps: `SERVICE=` is the name of a listener in an lsnrctl command, not a database service; `PROGRAM=` also stands in
+bequeath addresses, where it is what the listener will start, so only a PROGRAM beside `CID` or `USER` is the caller; a
+PROGRAM may hold brackets itself (`C:\\Program Files (x86)\\..`); the HOST inside `CID` is the caller's own name, not
+the peer.
 """
 
 from __future__ import annotations
@@ -33,29 +37,34 @@ _LOOKS_SECRET = r"(?i)\((?:USER|PASSWORD|WALLET_LOCATION|MY_WALLET_DIRECTORY|DIR
 
 
 def service(text: pl.Expr) -> pl.Expr:
-    """Take the database service that a descriptor asks for, else its SID; NULL for lsnrctl commands."""
+    """Extract the database service that a descriptor asks for, else its SID; NULL for lsnrctl commands."""
     return pl.coalesce(text.str.extract(_SERVICE), text.str.extract(_SID))
 
 
 def program(text: pl.Expr) -> pl.Expr:
-    """Take the calling program's name; NULL where it is empty (lsnrctl) or names what a bequeath address starts."""
+    """Extract the name of the calling program.
+
+    NULL if it is empty (lsnrctl) or names what a bequeath address starts.
+    """
     named = text.str.extract(_PROGRAM)
     return pl.when((named != "") & ~text.str.contains(_BEQUEATH_PROGRAM)).then(named)
 
 
 def peer_ip(text: pl.Expr) -> pl.Expr:
-    """Take the numeric address of a descriptor; NULL for host names and where several addresses differ (nobody knows which
-    one was called)."""
+    """Extract the numeric address of a descriptor.
+
+    NULL for host names, and for several different addresses, because it is unknown which one was called.
+    """
     return _only(text.str.replace_all(r"(?i)\(CID *= *\(.*?\)\)", "").str.extract_all(_HOST), r"([0-9a-fA-F.:]+) *\)$")
 
 
 def peer_port(text: pl.Expr) -> pl.Expr:
-    """Take the port of a descriptor's address as Int64; NULL where several addresses differ."""
+    """Extract the port of a descriptor's address as Int64; NULL if there are different ports."""
     return _only(text.str.extract_all(_PORT), "([0-9]+)").cast(pl.Int64, strict=False)
 
 
 def error(text: pl.Expr) -> pl.Expr:
-    """Take the code of `(ERR=12514)` as Int64; `(ERR=0)` is success and gives NULL."""
+    """Extract the code of `(ERR=12514)` as Int64; `(ERR=0)` is success and gives NULL."""
     return text.str.extract(_ERR).cast(pl.Int64, strict=False)
 
 
@@ -65,7 +74,10 @@ def _only(found: pl.Expr, pattern: str) -> pl.Expr:
 
 
 def looks_secret(text: pl.Expr) -> pl.Expr:
-    """Tell rows that `secret_spans` must look at: cheap, and true for every text in which it finds something."""
+    """Return a mask of texts that `secret_spans` must search.
+
+    It is cheap, and true for every text in which `secret_spans` finds something.
+    """
     return (
         pl.when(text.str.contains_any(["(", "@", "oradiag_", "clients/user_"]))
         .then(text)
@@ -75,7 +87,9 @@ def looks_secret(text: pl.Expr) -> pl.Expr:
 
 
 def secret_spans(text: str) -> list[tuple[int, int, str]]:
-    """Find what nobody may read: accounts, passwords, wallet places, `user/password@`. Half-open character ranges, ascending.
+    """Return the secrets of a text as half-open character ranges with kinds, ascending.
+
+    Secrets are accounts, passwords, wallet paths and `user/password@`.
 
     >>> secret_spans("(CID=(PROGRAM=sqlplus)(USER=scott))")
     [(28, 33, 'user')]
@@ -94,7 +108,7 @@ def secret_spans(text: str) -> list[tuple[int, int, str]]:
 
 
 def masked(text: str) -> str:
-    """Give the text with asterisks over each secret, keywords and brackets left.
+    """Return the text with asterisks over each secret; keywords and brackets stay.
 
     >>> masked("(CID=(PROGRAM=sqlplus)(USER=scott))")
     '(CID=(PROGRAM=sqlplus)(USER=*****))'
@@ -103,7 +117,9 @@ def masked(text: str) -> str:
 
 
 def wrapped_spans(lines: list[tuple[int, str]]) -> list[tuple[int, int, int, str]]:
-    """Find secrets in lines that were one text before somebody wrapped it, inside words too: (line, from, to, kind)."""
+    """Return the secrets in lines that were one text before they were wrapped, even inside words: (line, from, to,
+    kind).
+    """
     whole = ""
     at: list[tuple[int, int, int, int]] = []
     for line_no, line in lines:
@@ -119,14 +135,14 @@ def wrapped_spans(lines: list[tuple[int, str]]) -> list[tuple[int, int, int, str
 
 
 def places(spans: list[tuple[int, int, int, str]]) -> pl.DataFrame:
-    """Make the frame that `Tables.secrets` takes: line_no, from, to, kind."""
+    """Return secrets as the data frame that `Tables.secrets` takes: line_no, from, to, kind."""
     return pl.DataFrame(
         spans, schema={"line_no": pl.Int64, "from": pl.Int64, "to": pl.Int64, "kind": pl.String}, orient="row"
     )
 
 
 def secret_columns(lines: pl.DataFrame) -> pl.DataFrame:
-    """Give the places of all secrets in `lines` (line_no, line), each line by itself."""
+    """Return the places of all secrets in `lines` (line_no, line), each line searched separately."""
     seen = lines.filter(looks_secret(pl.col("line"))).select_seq("line_no", "line")
     return places([(n, a, b, kind) for n, line in seen.iter_rows() for a, b, kind in secret_spans(line)])
 
@@ -137,13 +153,14 @@ _OTHER_KEYS = r"(?i)\(password|directory|wallet_|oradiag_|clients/user_"
 
 
 def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Mask the secrets of whole lines (line_no, line): give the lines with asterisks and the places, as `secret_columns` does.
+    """Mask the secrets of whole lines (line_no, line); return the masked lines and the places, as `secret_columns`
+    does.
 
-    Columnar where a line's only secret is one `(USER=name)`, as in each entry of a listener's log; others are looked at one
-    by one.
+    Works on columns if a line's only secret is one `(USER=name)`, as in each entry of a listener's log; other lines are
+    searched one by one.
     """
     line = pl.col("line")
-    # The literal and the keys apart: one pattern of both has no quick look and costs three times as much.
+    # Two separate tests: a single pattern for both cannot use the literal search and costs three times as much.
     seen = lines.select_seq(
         "line_no",
         "line",
@@ -153,13 +170,13 @@ def mask_lines(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     seen = seen.filter((pl.col("users") > 0) | pl.col("other"))
     if seen.is_empty():
         return lines, places([])
-    # Byte positions are those of characters in ASCII lines only.
+    # Byte positions equal character positions in ASCII lines only.
     seen = seen.with_columns_seq(begin=line.str.find("(USER=", literal=True) + 6)
     tail = line.str.slice("begin", len(_STARS))
     seen = seen.with_columns_seq(size=tail.str.find(r"[()]"), blank=tail.str.contains(r"^\s"))
     ascii_only = line.str.len_bytes() == line.str.len_chars()
     alone = (pl.col("users") == 1) & ~pl.col("other") & ascii_only
-    # `(USER=)` holds nothing; a blank in front and a long name are rare.
+    # `(USER=)` is empty; a blank in front and a very long name are rare and go line by line.
     one = (alone & pl.col("size").is_not_null() & ~pl.col("blank")).fill_null(False)
     rest = seen.filter(~one)
     found = seen.filter(one & (pl.col("size") > 0))

@@ -1,5 +1,6 @@
-"""Secrets: passwords, accounts, keys. Tables, notes and quotes hold asterisks of the same length; only the original
-holds the rest.
+"""Mask secrets (passwords, accounts, keys) in tables, notes and quotes with asterisks of the same length.
+
+Only the original file keeps them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import polars as pl
 from parsers.secrets.views import plain_of
 
 SECRETS = pl.Schema({"line_no": pl.Int64(), "from": pl.Int64(), "to": pl.Int64(), "kind": pl.String()})
-"""Half-open character positions within the decoded line."""
+"""Columns of secrets: half-open character ranges within the decoded line."""
 
 SHORT = 4
-"""A shorter piece of a secret is masked only where it stands: elsewhere in its row it would blot out numbers and words."""
+"""Minimum length of a piece of a secret that is masked elsewhere in its row too: shorter ones would erase numbers and
+words.
+"""
 
 _MADE_UP = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])\S.{5,}\Z", re.DOTALL)
 _LONG = 20
@@ -28,7 +31,7 @@ _PIECE = re.compile(r"[^\s:;,/()\"'=@&\\]+")
 
 
 def distinctive(secret: str) -> bool:
-    """Tell whether a secret is no ordinary word or number, so that it may be masked wherever its text stands.
+    """Decide whether a secret is no ordinary word or number, so that it can be masked wherever its text stands.
 
     >>> distinctive("t1ger9"), distinctive("tiger"), distinctive("linux"), distinctive("20131202")
     (True, False, False, False)
@@ -37,9 +40,9 @@ def distinctive(secret: str) -> bool:
 
 
 def forms_of(secret: str) -> set[str]:
-    """Give the texts in which tables may hold a secret: as it stands, without blanks of a buffer or escapes, trimmed."""
+    """Return the texts in which tables may hold a secret: as it is, without the blanks of a buffer or escapes, trimmed."""
     forms = {secret, secret.strip(_TRIM)}
-    # A buffer of truss: tables hold it without the blank before each character.
+    # In a buffer of truss, a blank stands before each character; tables hold it without.
     if len(secret) > 2 and set(secret[1::2]) == {" "}:
         forms.add(secret[::2])
     if "\\" in secret or "%" in secret:
@@ -48,13 +51,16 @@ def forms_of(secret: str) -> set[str]:
 
 
 def pieces_of(secret: str) -> set[str]:
-    """Give what a format may have cut a secret into at its signs, also in lower case; for the rows of its own lines."""
+    """Return the pieces into which a format may have cut a secret at its punctuation, also in lower case.
+
+    For the rows of the secret's own lines only.
+    """
     pieces = {piece for form in forms_of(secret) for piece in _PIECE.findall(form) if len(piece) >= SHORT}
     return pieces | {piece.lower() for piece in pieces}
 
 
 def mask_text(text: str, spans: list[tuple[int, int]]) -> str:
-    """Put asterisks over half-open character ranges.
+    """Mask half-open character ranges with asterisks.
 
     >>> mask_text("user=scott", [(5, 10)])
     'user=*****'
@@ -66,7 +72,7 @@ def mask_text(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 class Masks:
-    """The secrets met in one block run, and how to take them out of what is stored."""
+    """Secrets found in one block run; masks them in everything that is stored."""
 
     def __init__(self) -> None:
         self.spans: list[tuple[int, int, int, str]] = []
@@ -74,16 +80,21 @@ class Masks:
         self._everywhere: dict[str, str] = {}
         self._in_line: dict[int, set[str]] = {}
         self._plain: dict[int, set[str]] = {}
-        """Ordinary words that are a secret of their line and stand in it elsewhere too, such as the login `oracle`."""
+        """By line: ordinary words that are a secret of the line but also stand elsewhere in it, such as the login
+        `oracle`.
+        """
         self._short: dict[int, str] = {}
-        """Lines with a secret too short to be looked for by itself: what surrounds it tells it in what a format carries on."""
+        """Lines with a secret that is too short to search for alone; in carried state it is found by its surroundings.
+        """
 
     def __bool__(self) -> bool:
         return bool(self.spans)
 
     def keep(self, line_no: int, begin: int, end: int, kind: str, line: str, *, everywhere: bool = True) -> None:
-        """Note a secret at characters [begin, end) of `line`; its text is masked in the rows of its line and, unless it is
-        an ordinary word or the name of somebody, in all rows of the run.
+        """Record a secret at characters [begin, end) of `line`.
+
+        Its text is masked in the rows of its line and, unless it is an ordinary word or a person's name, in all rows of
+        the run.
         """
         secret = line[begin:end]
         self.spans.append((line_no, begin, end, kind))
@@ -99,7 +110,10 @@ class Masks:
             self._plain.setdefault(line_no, set()).add(secret)
 
     def keep_torn(self, places: list[tuple[int, int, int]], kind: str, secret: str) -> None:
-        """Note a secret that a break has torn: `places` (line_no, from, to) hold it piece by piece, rows of these lines whole."""
+        """Record a secret that a line break has split; rows of these lines hold it whole.
+
+        `places` (line_no, from, to) are its pieces.
+        """
         for line_no, begin, end in places:
             self.spans.append((line_no, begin, end, kind))
             self._in_line.setdefault(line_no, set()).update(forms_of(secret))
@@ -109,12 +123,12 @@ class Masks:
         return bool(self.spans or self._places)
 
     def keep_places(self, frame: pl.DataFrame) -> None:
-        """Note secrets that are masked where they stand and nowhere else; columns of `SECRETS`."""
+        """Record secrets that are masked where they stand and nowhere else; columns as in `SECRETS`."""
         if len(frame):
             self._places.append(frame.select_seq(pl.col(c).cast(t) for c, t in SECRETS.items()))
 
     def by_place(self, lines: dict[int, str]) -> dict[int, str]:
-        """Mask lines, given by their numbers, where their secrets stand."""
+        """Mask the secrets of lines, which are given by number, at their recorded places."""
         if not self.found or not lines:
             return lines
         spans: dict[int, list[tuple[int, int]]] = {}
@@ -129,12 +143,10 @@ class Masks:
         return lines | {number: mask_text(lines[number], found) for number, found in spans.items()}
 
     def in_lines(self, first: int, last: int, text: str) -> str:
-        """Mask a text that quotes lines `first` to `last`."""
         bound = [secrets for number, secrets in self._in_line.items() if first <= number <= last]
         return _starred(text, set(self._everywhere).union(*bound)) or "" if self._everywhere or bound else text
 
     def apply(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Mask all text columns of rows that have `line_no` and `line_end`."""
         longest_first = sorted(self._everywhere, key=len, reverse=True)
         if longest_first:
             stars = [self._everywhere[s] for s in longest_first]
@@ -147,7 +159,7 @@ class Masks:
         return self._by_line(frame) if self._in_line and len(frame) else frame
 
     def _by_line(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Mask what is bound to its line: Python looks at the few rows that hold such a line."""
+        """Mask secrets that belong to single lines; only the few rows with such lines are processed in Python."""
         lines = np.array(sorted(self._in_line))
         first = np.searchsorted(lines, frame["line_no"].to_numpy(), "left")
         behind = np.searchsorted(lines, frame["line_end"].to_numpy(), "right")
@@ -171,16 +183,16 @@ class Masks:
         return frame
 
     def apply_json(self, value: Any) -> Any:
-        """Mask the secrets in all texts of a JSON value (a format's state, facts), keys too: a line may be carried in it.
+        """Mask secrets in all texts and keys of a JSON value (a format's state, facts), which may carry lines.
 
-        What is an ordinary word stays where it is all of a text: a word of the format's own.
+        An ordinary word is left where it is the whole text, since it then is a word of the format itself.
         """
         bound = {s for secrets in self._in_line.values() for s in secrets if len(s) >= SHORT}
-        told = dict(filter(None, (self._surrounded(number, line) for number, line in self._short.items())))
-        return _without(value, set(self._everywhere), bound, told) if self._everywhere or bound or told else value
+        short = dict(filter(None, (self._surrounded(number, line) for number, line in self._short.items())))
+        return _without(value, set(self._everywhere), bound, short) if self._everywhere or bound or short else value
 
     def _surrounded(self, number: int, line: str) -> tuple[str, str] | None:
-        """The words of a line from its first to its last secret, and the same masked."""
+        """Return the words of a line from its first to its last secret, and the same words masked."""
         spans = [(begin, end) for n, begin, end, _ in self.spans if n == number]
         first, last = min(b for b, _ in spans), max(e for _, e in spans)
         before, behind = line[:first].split(" ")[-1], line[last:].split(" ", 1)[0]
@@ -193,15 +205,15 @@ class Masks:
         return pl.concat([single, *self._places], rechunk=False)
 
 
-def _without(value: Any, secrets: set[str], bound: set[str], told: Mapping[str, str]) -> Any:
+def _without(value: Any, secrets: set[str], bound: set[str], short: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        for piece, masked in told.items():
+        for piece, masked in short.items():
             value = value.replace(piece, masked)
         return _starred(value, secrets if value in bound else secrets | bound)
     if isinstance(value, list):
-        return [_without(v, secrets, bound, told) for v in value]
+        return [_without(v, secrets, bound, short) for v in value]
     if isinstance(value, dict):
-        return {_without(k, secrets, bound, told): _without(v, secrets, bound, told) for k, v in value.items()}
+        return {_without(k, secrets, bound, short): _without(v, secrets, bound, short) for k, v in value.items()}
     return value
 
 

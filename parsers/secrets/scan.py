@@ -1,9 +1,10 @@
-"""Secrets in any text: what no format knows of, found by their shape or by the word in front of them.
+"""Find secrets in any text by their shape or by the word in front of them, where no format knows of them.
 
-Passes over whole columns find the few lines that can hold one (some 3 ms a MB), Python looks at those alone. What a secret
-looks like is in `secret_words`; other forms of text (spaced buffers, escapes, dumps) are in `secret_views`.
+Passes over whole columns select the few lines that may hold one (some 3 ms a MB), and only those are searched in
+Python. The patterns of secrets are in `parsers/secrets/words.py`; other forms of text (spaced buffers, escapes, dumps)
+are in `parsers/secrets/views.py`.
 
-Words that look alike and are none stay: `passwd: files ldap` of nsswitch.conf, PWD and OLDPWD of an environment,
+Words that look like secrets but are none stay: `passwd: files ldap` of nsswitch.conf, PWD and OLDPWD of an environment,
 `remote_login_passwordfile = EXCLUSIVE`, PASSWORD_LIFE_TIME.
 """
 
@@ -32,7 +33,7 @@ MAILS = r"[A-Za-z0-9]@[A-Za-z0-9][A-Za-z0-9-]*\.[A-Za-z]"
 LOGINS = r"://[^\s/@:]+:[^\s/@]+@|/[^\s/@\"'=:]{1,60}@[A-Za-z/(]|/ (?:[^ \"] ){1,60}@| @ [A-Za-z0-9]"
 
 OF_ITS_LINE = frozenset({"person", "user"})
-"""Kinds that are masked in their own line only: a name is often an ordinary word."""
+"""Kinds of secrets that are masked in their own line only: a name is often an ordinary word."""
 
 _SHAPE = re.compile(f"{SHAPES}|{HASHED}")
 _ROW = re.compile(DUMP)
@@ -47,14 +48,14 @@ _KEY_RUN = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9+/=]+$")
 _KEY_LINES = 400
 _WINDOW, _OVERLAP = 4096, 512
 _WIDTHS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Lines of such a length may have been cut by a terminal or an editor, in the middle of a word."""
+"""Line lengths at which a terminal or an editor may have cut a line in the middle of a word."""
 _OPEN = re.compile(r"(?:identified[ \t]+by(?:[ \t]+values)?|passw(?:or)?d[\"']?[ \t]*[=:])[ \t]*$", re.IGNORECASE)
 _TOKEN = re.compile(r"[ \t]*[\"']?([^\s\"'`,;()&|<>{}@]{1,200})")
 _KEYWORD = 24
-"""No keyword is longer."""
+"""Maximum length of a keyword."""
 _IS_WIDTH = np.isin(np.arange(max(_WIDTHS) + 2), sorted(_WIDTHS))
 _AGAIN = 200
-"""So many secrets of a run are looked for elsewhere in it."""
+"""Maximum number of secrets of a run that are searched for elsewhere in it."""
 
 
 def _words(names: bool) -> list[str]:
@@ -67,27 +68,29 @@ def _one_of(characters: Iterable[str]) -> str:
 
 _BREAKS_OFF = f"(?i-u:{_one_of(c for word in _words(True) for c in word[:-1])}|IDENTIFIED)$"
 _GOES_ON = f"^(?i-u:{_one_of(c for word in _words(True) for c in word[1:])})"
-"""A line whose last character a keyword goes on behind; one whose first character a keyword goes on with. Rust syntax."""
+"""Lines whose last (first) character may be inside a keyword that a break has split. Rust syntax."""
 
 
 @cache
 def _any_of(names: bool) -> str:
-    """Give one pattern of all that the quick look looks for: one pass instead of six, a third of their time."""
+    """Return one pattern for all that the first pass searches: one pass takes a third of the time of six."""
     words = "|".join(map(re.escape, _words(names)))
     escaped = "|".join(map(re.escape, ESCAPED_WORDS))
     return f"(?i-u:{words})|{escaped}|{_HEADS}|{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|@"
 
 
 _SPACED_PERHAPS = r"^[ \t]{2,8}[!-~]?(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*$"
-"""Every line that fits `SPACED`, and some more: Python would go through that one's pairs of letters again and again."""
+"""Matches every line that `SPACED` matches, and some more; in Python `SPACED` would backtrack over its pairs of
+letters.
+"""
 
 _CARD_OR_DUMP = re.compile(f"{GROUPED}|{QUOTED}|{LITERAL}|{HASHED}|{DUMP}|{_SPACED_PERHAPS}", re.MULTILINE)
 
 
 def _is_harmless(lines: list[str], names: bool) -> bool:
-    """Tell that no pass over these lines can find anything: some microseconds, where the passes cost milliseconds.
+    """Decide whether the passes over these lines can find nothing; takes microseconds, the passes take milliseconds.
 
-    It may say no of harmless lines, never yes of others.
+    It may return False for harmless lines, but never True for others.
     """
     text = "\n".join(lines)
     if "@" in text or _CARD_OR_DUMP.search(text):
@@ -103,21 +106,23 @@ def _is_harmless(lines: list[str], names: bool) -> bool:
 
 
 class Scanner:
-    """Goes through a text block by block; a key that began in one block goes on in the next.
+    """Searches a text block by block; a private key that began in one block continues in the next.
 
-    `names`: look for names in connect descriptors too.
+    `names`: search names in connect descriptors too.
     """
 
     def __init__(self, key_lines: int = 0, *, names: bool = True) -> None:
         self.key_lines = key_lines
-        """So many lines of a key block were seen, 0 outside of one: all the state there is."""
+        """Number of lines of a private key seen so far, 0 outside of one. This is the only state."""
         self.names = names
         self._words = _words(names)
         self.known: dict[str, str] = {}
-        """Secrets that are no ordinary words, with their kinds: masked wherever else they stand from here on."""
+        """Secrets that are no ordinary words, with their kinds: from now on they are masked wherever they stand."""
 
     def scan(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
-        """Give (line_no, from, to, kind) of each secret in a frame with line_no and line, positions in characters."""
+        """Yield (line_no, from, to, kind) of each secret in a data frame with line_no and line; positions in
+        characters.
+        """
         if frame.is_empty():
             return
         if (
@@ -155,10 +160,12 @@ class Scanner:
         yield from _dumped(frame, rows, self.names)
 
     def _torn(self, frame: pl.DataFrame, near: pl.Series) -> Iterator[tuple[int, int, int, str]]:
-        """Find secrets whose keyword a break has torn: `passw` at the end of a line of a usual width, `ord=...` below.
+        """Yield secrets whose keyword a break has split: `passw` at the end of a line of a usual width, `ord=...`
+        below.
 
-        `near` numbers the lines that hold a whole keyword. Without one in either line, some keyword must go on behind the
-        last character above, and one with the first character below: none does with a digit, as most traces begin.
+        `near` holds the numbers of lines with a whole keyword. If neither line has one, some keyword must continue
+        behind the last character above, and one must continue with the first character below; none continues with a
+        digit, and most lines of traces begin with a digit.
         """
         lines = frame["line"]
         size = np.minimum(lines.str.len_bytes().to_numpy(), max(_WIDTHS) + 1)
@@ -189,10 +196,12 @@ class Scanner:
                     yield int(number) + 1, max(begin - behind, 0), end - behind, kind
 
     def _hits(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, pl.Series]:
-        """Give the lines that Python must look at, the numbers of those that are rows of dumps, of those that the quick look let through."""
+        """Return the lines that Python must search, the numbers of rows of dumps, and the numbers of lines that passed
+        the first test.
+        """
         text = pl.col("line")
         rows = where(frame, text.str.contains(f"{DUMP}|{SPACED}"))["line_no"]
-        # Every column below is as strict as the quick look, which costs more than a few lines do.
+        # Every column below is as strict as the first test, which costs more than it saves on few lines.
         near = frame if len(frame) <= FEW else where(frame, text.str.contains(_any_of(self.names)))
         if near.is_empty():
             return near.select_seq("line_no", "line"), rows, near["line_no"]
@@ -205,7 +214,7 @@ class Scanner:
             sure=text.str.contains(f"{QUOTED}|{LITERAL}|{HASHED}") | text.str.contains_any(ESCAPED_WORDS),
             at=text.str.contains("@", literal=True),
         )
-        # Few are left: what the quick look let through is asked more closely.
+        # Few lines are left, so stricter tests pay.
         sure = seen["sure"]
         if seen["grouped"].any():
             sure |= seen["grouped"] & seen["line"].str.contains(rf"(?-u:\b)(?:{GROUPED})[0-9]*(?-u:\b)")
@@ -222,7 +231,7 @@ class Scanner:
         return seen.filter(sure).select_seq("line_no", "line"), rows, near["line_no"]
 
     def _again(self, frame: pl.DataFrame) -> Iterator[tuple[int, int, int, str]]:
-        """Find secrets that are known by now where nothing tells them."""
+        """Yield further places of secrets that are known by now, where no word or shape marks them."""
         words = list(self.known)
         for number, line in frame.filter(pl.col("line").str.contains_any(words)).iter_rows():
             for word, kind in self.known.items():
@@ -232,7 +241,7 @@ class Scanner:
                     at = line.find(word, at + len(word))
 
     def _keys(self, frame: pl.DataFrame, begins: list[int]) -> Iterator[tuple[int, int, int, str]]:
-        """Mask the lines between BEGIN and END of private keys."""
+        """Yield the lines between BEGIN and END of private keys."""
         starts = [*([int(frame["line_no"][0])] if self.key_lines else []), *begins]
         for start in starts:
             if start in begins:
@@ -240,7 +249,7 @@ class Scanner:
             rows = frame.filter(pl.col("line_no").is_between(start, start + _KEY_LINES))
             for number, line in rows.iter_rows():
                 if number in begins:
-                    if _END.search(line):  # all of it in one line
+                    if _END.search(line):  # the whole key is on one line
                         self.key_lines = 0
                         break
                     continue
@@ -253,9 +262,9 @@ class Scanner:
 
 
 def spans(line: str, *, names: bool = True) -> list[Span]:
-    """Find the secrets in one line: [from, to) and kind, ascending, without overlaps.
+    """Return the secrets in one line: [from, to) and kind, ascending, without overlaps.
 
-    `names`: those in connect descriptors too.
+    `names`: include those in connect descriptors.
     """
     found: list[Span] = []
     for at in range(0, max(len(line), 1), _WINDOW - _OVERLAP):
@@ -270,7 +279,7 @@ def spans(line: str, *, names: bool = True) -> list[Span]:
 
 
 def masked(text: str) -> str:
-    """Give a short text (a command, a name of a file) with asterisks over its secrets.
+    """Return a short text (a command, a file name) with asterisks over its secrets.
 
     >>> masked("mysql -u app -pS3cret shop")
     'mysql -u app -p****** shop'
@@ -296,7 +305,9 @@ def _apart(found: Sequence[Span]) -> list[Span]:
 
 
 def _wrapped(frame: pl.DataFrame, cut: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, int, str]]:
-    """Mask the rest of secrets that go on in the next line: the line was wrapped, or its value stands below."""
+    """Yield the rest of secrets that continue in the next line: the line was wrapped, or the value stands below its
+    keyword.
+    """
     for number, line in cut:
         at = number - int(frame["line_no"][0]) + 1
         below = frame["line"][at] if at < len(frame) else ""
@@ -314,7 +325,9 @@ def _wrapped(frame: pl.DataFrame, cut: Sequence[tuple[int, str]]) -> Iterator[tu
 
 
 def _begins_alike(line: str, below: str) -> bool:
-    """Tell whether two lines begin as records of one kind do: letters, digits and signs at the same places."""
+    """Decide whether two lines begin alike, as records of one kind do: letters, digits and punctuation at the same
+    places.
+    """
 
     def shape(text: str) -> str:
         return "".join("9" if c.isdigit() else "a" if c.isalpha() else c for c in text[:5])
@@ -323,7 +336,7 @@ def _begins_alike(line: str, below: str) -> bool:
 
 
 def _dumped(frame: pl.DataFrame, numbers: pl.Series, names: bool) -> Iterator[tuple[int, int, int, str]]:
-    """Find secrets in dumps, which may begin in one row and end in the next."""
+    """Yield secrets in dumps, where one may begin in one row and end in the next."""
     if numbers.is_empty():
         return
     rows: list[tuple[int, str]] = []

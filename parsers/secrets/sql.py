@@ -1,4 +1,7 @@
-"""Secrets in texts of SQL that no word right in front of them tells (`secret_words` knows `IDENTIFIED BY` and `PASSWORD`)."""
+"""Find secrets in SQL text that have no keyword right in front of them.
+
+`parsers/secrets/words.py` finds those behind `IDENTIFIED BY` and `PASSWORD`.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,21 @@ _TEXT = r"'((?:[^'\\]|\\.|'')+)'"
 _FORMS = (
     rf"(?i)\bset password(?: for [^=]{{1,200}}?)? ?= ?(?:password\()?{_TEXT}",
     rf"(?i)\bidentified +(?:with|via) +[^ ]{{1,60}} +(?:by|as|using)(?: +password)? ?\(?{_TEXT}",
-    # The statement was broken behind the name of the plugin.
+    # Here the statement was broken behind the name of the plugin.
     rf"(?i)^[ \t]*(?:identified )?(?:by|as) +{_TEXT}[ \t]*(?:;|,|$|password |require |account |with )",
     rf"(?i)\b(?:aes|des|pgp_sym)_(?:en|de)crypt(?:_bytea)?\([^,]{{1,400}}, ?{_TEXT}",
     rf"(?i)\b(?:crypt|digest|old_password|encode|md5|sha1|sha2)\({_TEXT}",
 )
-"""After the manuals of MySQL, MariaDB and PostgreSQL (pgcrypto). Rust syntax, one secret a form and line."""
+"""Patterns from the manuals of MySQL, MariaDB and PostgreSQL (pgcrypto).
+
+Rust syntax; one secret per pattern and line.
+"""
 
 WORDS = ["password", "identified", "crypt", "by '", "as '", "digest(", "md5(", "sha1(", "sha2(", "encode("]
 
 
 def spans(frame: pl.DataFrame) -> Iterator[tuple[int, int, int]]:
-    """Give (line_no, from, to) of secrets in lines of SQL (line_no, line); positions in characters.
+    """Yield (line_no, from, to) of secrets in lines of SQL (line_no, line); positions in characters.
 
     >>> list(spans(pl.DataFrame({"line_no": [7], "line": ["SET PASSWORD FOR bob = 'plain';"]})))
     [(7, 24, 29)]

@@ -1,7 +1,7 @@
-r"""Texts that a line holds in another form: buffers with a blank before each character, escapes, dumps in hex.
+r"""Decode texts that a line holds in another form: buffers with a blank before each character, escapes, hex dumps.
 
-A `View` is the plain text and, for each of its characters, the half-open ranges of the line that show it, so that what is
-found in the plain text can be masked where it stands.
+A `View` is the plain text and, for each of its characters, the half-open ranges of the line that show it, so that a
+secret found in the plain text can be masked where it stands.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 Place = tuple[int, int, int]
-"""Number of the line (within what was joined), half-open range in it."""
+"""Number of the line (within the joined rows) and a half-open range in it."""
 
 _KEYS = (
     "passw",
@@ -41,7 +41,7 @@ ESCAPED_WORDS = sorted(
     }
     | {r"\x40", r"\u0040", r"\100", r"\x34\x31\x31\x31"}
 )
-"""Words of secrets in escapes (the first letter may be a capital), and signs."""
+"""Words that mark secrets, in escapes (their first letter may be a capital), and some escaped characters."""
 
 DUMP = (
     r"^[ \t]*(?:\| )?(?:(?:0x[0-9A-Fa-f]{4,8}:?|[0-9A-Fa-f]{4,8}:|[0-9]{1,5}:)[ \t]+(?:[0-9A-Fa-f]{2}){1,2} |"
@@ -50,13 +50,13 @@ DUMP = (
 """A row of tcpdump -x, snoop -x, strace -e write=, xxd, hexdump -C, a protocol analyser. Rust and Python syntax."""
 
 SPACED = r"^[ \t]{2,8}[!-~]?(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*(?: [A-Za-z]){2}(?: [!-~]|  |\\[0-9A-Za-z]|[0-9A-F]{2})*$"
-"""A row of truss -r or -w: two columns a character, with a blank or a backslash in front, or in hex."""
+"""A row of truss -r or -w: two columns a character, a blank or backslash and the character, or its hex."""
 
 _ROW = re.compile(
     r"[ \t]*(?:\| )?(?:0x[0-9A-Fa-f]{4,8}:?|[0-9A-Fa-f]{4,8}:?|[0-9]{1,5}:)[ \t]+(?P<hex>(?:[0-9A-Fa-f]{2}){1,2}(?: {1,2}(?:[0-9A-Fa-f]{2}){1,2}){0,31})"
 )
 _BYTES = 16
-"""So many bytes are in a row at most."""
+"""Maximum number of bytes in a row of a dump."""
 
 _CELL = re.compile(r" ([^\t\\])|\\([0-7]{3}|.)|([0-9A-F]{2})")
 _RUN = re.compile(
@@ -68,7 +68,7 @@ _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0":
 
 @dataclass
 class View:
-    """A plain text and where its characters stand."""
+    """A plain text and the places of its characters."""
 
     text: str = ""
     places: list[tuple[Place, ...]] = field(default_factory=list)
@@ -78,7 +78,9 @@ class View:
         self.places.append(places)
 
     def spots(self, begin: int, end: int) -> Iterator[Place]:
-        """Give the ranges of the lines that show characters [begin, end), neighbours (also with one blank between) as one."""
+        """Yield the ranges of the lines that show characters [begin, end); neighbours, also with one blank between, are
+        joined.
+        """
         places = sorted({p for shown in self.places[begin:end] for p in shown})
         last: Place | None = None
         for line, a, b in places:
@@ -93,7 +95,7 @@ class View:
 
 
 def views(line: str) -> Iterator[View]:
-    """Give the other texts of one line."""
+    """Yield the decoded texts of one line."""
     for run in _RUN.finditer(line):
         view = spaced(line, 0, run.start(), run.end())
         if len(view.text) >= 8:
@@ -117,15 +119,15 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def plain_of(text: str) -> str:
-    """Undo escapes, as formats do that show what a buffer held."""
+    """Decode escapes, as formats do that show the content of a buffer."""
     return _ESCAPE.sub(_unescaped, text)
 
 
 def spaced(line: str, number: int, begin: int, end: int) -> View:
-    """Read cells of two columns."""
+    """Decode a range of two-column cells."""
     view, at = View(), begin
     if at < end and line[at] != " " and line[at] != "\\" and not _CELL.match(line, at, end):
-        view.add(line[at], (number, at, at + 1))  # the first blank was lost
+        view.add(line[at], (number, at, at + 1))  # the first blank got lost
         at += 1
     while at < end and (cell := _CELL.match(line, at, end)):
         if cell[1]:
@@ -140,7 +142,7 @@ def spaced(line: str, number: int, begin: int, end: int) -> View:
 
 
 def row_text(line: str) -> str:
-    """Give what a row of a dump holds, a character for each byte."""
+    """Return the content of a row of a dump, one character for each byte."""
     row = _ROW.match(line)
     if row is None:
         return _spaced_row(line, 0).text
@@ -153,14 +155,14 @@ def _pairs(hexed: str) -> str:
 
 
 def dump_row(line: str, number: int) -> View:
-    """Read a row of a dump: each byte stands in hex and, if the row shows it, as a character."""
+    """Decode a row of a dump: each byte stands in hex and, if the row shows it, as a character."""
     row = _ROW.match(line)
     if row is None:
         return _spaced_row(line, number)
     view, base = View(), row.start("hex")
     found = list(re.finditer(r"[0-9A-Fa-f]{2}", row["hex"]))[:_BYTES]
     chars = [chr(int(f[0], 16)) for f in found]
-    # What is shown may itself look like hex; the row's last bytes are then in doubt, its first are not.
+    # The characters may themselves look like hex; then the last bytes of the row are in doubt, but not the first ones.
     shown = next(
         (at for n in range(len(chars), 0, -1) if (at := _shown_at(line, base + found[n - 1].end(), chars[:n]))), None
     )
@@ -174,9 +176,9 @@ def dump_row(line: str, number: int) -> View:
 
 
 def _shown_at(line: str, behind: int, chars: Sequence[str]) -> int | None:
-    """Find where the bytes stand as characters, behind their hex."""
+    """Return where the bytes stand as characters, behind their hex."""
     signs = "".join(re.escape(c) if "!" <= c <= "~" else "." for c in chars)
-    # Trailing blanks were taken off, and with them what showed a blank.
+    # Trailing blanks of lines are removed, and with them the characters of blanks.
     while signs:
         found = re.compile(signs).search(line, behind + 1)
         if found:
@@ -188,12 +190,12 @@ def _shown_at(line: str, behind: int, chars: Sequence[str]) -> int | None:
 
 
 def _spaced_row(line: str, number: int) -> View:
-    """Read a row of truss -r or -w."""
+    """Decode a row of truss -r or -w."""
     begin = len(line) - len(line.lstrip())
     at = max(begin - 1, 0) if line[begin] != "\\" else begin
     return spaced(line, number, at, len(line))
 
 
 def joined(rows: Sequence[View]) -> View:
-    """Put rows that follow each other together."""
+    """Join consecutive rows."""
     return View("".join(r.text for r in rows), [p for r in rows for p in r.places])

@@ -1,7 +1,8 @@
-r"""What a secret looks like in plain text: a word in front of it, a command that takes it, the shape of a token.
+r"""Patterns of secrets in plain text: a word in front of it, a command that takes it, the shape of a token.
 
-Token shapes are those of the library detect-secrets and a few that it lacks; the rest is ours. Everything here looks at one
-short text that is known to hold a word or shape (`secret_scan`), so patterns may be generous, never quadratic.
+Token shapes are those of the library detect-secrets and a few that it lacks; the rest is our own. All functions here
+get one short text that is known to hold a word or shape (`parsers/secrets/scan.py`), so patterns may be generous but
+never take quadratic time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 Span = tuple[int, int, str]
-"""Half-open character range and kind."""
+"""Half-open character range and kind of a secret."""
 
 WORDS = [
     *"passw passphrase kennwort pwd secret token apikey api_key api-key accesskey access_key authorization cookie".split(),
@@ -45,7 +46,11 @@ WORDS = [
     *("card", "kreditkarte", "visa", "pan=", "smbclient"),
     *map(" ".join, "passw pwd secret token apikey api_key authoriz cookie identified sqlplus".split()),
 ]
-"""Case aside. A line with none of these, none of `PREFIXES`, nothing `HASHED`, no `@`, no quoted or grouped card number and no dump holds no secret."""
+"""Words that mark secrets, in lower case.
+
+A line holds no secret if it has none of these (in any case), none of `PREFIXES`, no match of `HASHED`, no `@`, no
+quoted or grouped card number and no dump.
+"""
 
 CLOSER = (
     r"(?i)(?:pass|kennwort|pwd|secret|token|key|credential|sessionid|\.sid)[a-z_-]*[0-9]*"
@@ -55,14 +60,14 @@ CLOSER = (
     r"|(?:mysql|maria|sshpass|ldap|redis-cli|mongo|psql|ipmitool|sqlcmd|isql|osql|bcp|zip|7z|snmp|curl|wget|smbcl).*[ \"']-"
     r"|(?:card|karte|pan|visa)[^0-9]*[3-6][0-9]{12}|(?:p a s s|p w d|s e c r|t o k e|p i k e|p i _|u t h o|o o k i|i d e n|s q l p)"
 )
-"""What a line with one of `WORDS` must fit besides. Rust syntax."""
+"""Pattern that a line with one of `WORDS` must also match. Rust syntax."""
 
 PREFIXES = [
     *"AKIA ASIA ABIA ACCA A3T ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glft- glsoat- glrt- glcbt- glimt- glptt-".split(),
     *"glagent- gloas- GR1348941 eyJ xoxa- xoxb- xoxp- xoxo- xoxs- xoxr- k_live_ SG. pypi-AgE sq0csp- sk- npm_ :AA AIza".split(),
     *"ya29. hvs. dop_v1_ $1$ $2a$ $2b$ $2y$ $5$ $6$ $y$".split(),
 ]
-"""What tokens begin with; `SHAPES` tells whether one does."""
+"""Prefixes of tokens; `SHAPES` decides whether one is a token."""
 
 SHAPES = (
     r"(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{22}|"
@@ -71,16 +76,19 @@ SHAPES = (
     r"sk-(?:proj-|ant-)?[A-Za-z0-9_-]{20}|npm_[A-Za-z0-9]{36}|[0-9]{8,10}:AA[0-9A-Za-z_-]{33}|AIza[0-9A-Za-z_-]{35}|"
     r"ya29\.[0-9A-Za-z_-]{20}|hvs\.[A-Za-z0-9_-]{24}|dop_v1_[a-f0-9]{64}|\$(?:1|2[aby]|5|6|y)\$[./A-Za-z0-9=$]{16}"
 )
-"""Rust and Python syntax."""
+"""Shapes of tokens. Rust and Python syntax."""
 
 HASHED = r":[./0-9A-Za-z]{13}(?:,[./0-9A-Za-z]{2,4})?:[0-9]+:[0-9]*:"
-"""An old crypt in a line of a shadow file, or in one of a password file with numbers of user and group behind it. Rust and Python syntax."""
+"""An old crypt hash in a line of a shadow file, or of a password file with user and group numbers behind it.
+
+Rust and Python syntax.
+"""
 
 SERVICES = "oracle root grid postgres mysql daemon nobody noreply no-reply mailer-daemon postmaster".split()
-"""Accounts of programs, no persons; `oracle@db1.example.org` stands in every listing of sessions."""
+"""Accounts of programs, not persons; `oracle@db1.example.org` stands in every listing of sessions."""
 
 UNITS = "service socket target device mount automount swap timer path slice scope".split()
-"""Ends of systemd's names: `getty@tty1.service` is an instance of a unit, no address."""
+"""Suffixes of systemd units: `getty@tty1.service` is an instance of a unit, not an address."""
 
 _LIBRARY = {
     "azure_storage_key.AzureStorageKeyDetector": ("accountkey",),
@@ -93,11 +101,11 @@ _LIBRARY = {
     "slack.SlackDetector": ("xox", "hooks.slack"),
     "square_oauth.SquareOAuthDetector": ("sq0csp",),
 }
-"""Detectors of the library, and what stands (in lower case) in every line that they can find something in."""
+"""Detectors of the library, and words (in lower case) of which one stands in every line that they can match."""
 
 _KINDS = {"basic_auth": "password", "jwt": "token", "aws": "key", "azure_storage_key": "key"}
 _VALUES = frozenset({"basic_auth", "aws"})
-"""Modules whose patterns say by a group what of the match is the secret; with the others all of it is."""
+"""Modules whose patterns have a group for the secret; with the others the whole match is the secret."""
 
 _BARE = r"""[^\s"'`,;()&|<>{}\]\\]{1,200}"""
 _VALUE = (
@@ -106,7 +114,7 @@ _VALUE = (
 )
 _SEPARATOR = r"""\\{0,3}["']?(?:[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}|%3[DdAa])"""
 _NEXT = r"""(?:[ =]|["'], ?["'])"""
-"""Between an option and its value: in a command line, or in a list of arguments (`"-w", "Bind3r"`)."""
+"""What separates an option from its value: in a command line, or in a list of arguments (`"-w", "Bind3r"`)."""
 
 _KEYS = re.compile(
     r"(?P<key>passwor[dt]|passwd|passphrase|passw|kennwort|auth_sesskey|secret(?:[_-]?(?:access[_-]?)?key)?|token"
@@ -117,7 +125,7 @@ _KEYS = re.compile(
 )
 _SHORT_KEYS = frozenset({"pass", "pwd", "pw"})
 _KEY_WORDS = ("pass", "pw", "secret", "token", "key", "credential", "kennwort", "sess", "csrf", "xsrf", ".sid")
-"""One of these stands in every text that the pattern above fits; looking for them first is ten times as fast."""
+"""Words of which one stands in every text that the pattern above matches; testing them first is ten times as fast."""
 
 _FRONT = re.compile(r"[A-Za-z0-9_.-]{0,40}\Z")
 
@@ -202,13 +210,13 @@ _PATTERNS = tuple(
         ),
     )
 )
-_SAID = re.compile(
+_SENTENCE = re.compile(
     r"(?<![A-Za-z/_.-])(?P<key>password|passwd|passwort|kennwort|pwd|pw|change_password)[ \t]{1,4}"
     r"(?:for[ \t][^:\n]{1,80}:[ \t]{1,2}|(?:for|of|f\xfcr|von)[ \t]\S{1,40}[ \t]{1,2})?"
     rf"(?:(?:is|was|ist|war|lautet)[ \t](?:now[ \t]|jetzt[ \t])?)?{_VALUE}",
     re.IGNORECASE,
 )
-"""Said by a person: only what looks made up (letters and digits) is one."""
+"""A password that a person mentions in a sentence: it must look made up (letters and digits)."""
 
 _PLAIN_WORDS = frozenset(
     "true false yes no null none nil empty exclusive shared required optional sufficient enabled disabled unlimited default "
@@ -237,7 +245,7 @@ _TOKEN_END = re.compile(r"(?:[A-Za-z0-9_=+/-]|\.(?=[A-Za-z0-9]))*")
 
 
 def in_text(text: str) -> Iterator[Span]:
-    """Find secrets in a short text: [from, to) and kind, in no order, perhaps overlapping."""
+    """Yield secrets in a short text: [from, to) and kind, in no order, perhaps overlapping."""
     lower = text.lower()
     for match in _KEYS.finditer(text) if any(word in lower for word in _KEY_WORDS) else ():
         if found := _assigned(text, match):
@@ -247,10 +255,10 @@ def in_text(text: str) -> Iterator[Span]:
             for match in pattern.finditer(text):
                 group = _value_of(match, 2)
                 if is_secret(match[1], match[group]) or kind == "private key":
-                    # What stands behind the last sign is the name of a database.
+                    # What stands behind the last @ is the name of a database.
                     end = match.start(group) + match[group].rfind("@") if words == _LOGIN_TOOLS else -1
                     yield match.start(group), end if end > match.start(group) else match.end(group), kind
-    for match in _SAID.finditer(text) if any(word in lower for word in ("passw", "kennwort", "pw")) else ():
+    for match in _SENTENCE.finditer(text) if any(word in lower for word in ("passw", "kennwort", "pw")) else ():
         group = _value_of(match, 2)
         if MADE_UP.match(match[group]) and is_secret(match["key"], match[group]):
             yield match.start(group), match.end(group), "password"
@@ -276,7 +284,7 @@ def in_text(text: str) -> Iterator[Span]:
 
 
 def without_secrets(text: str) -> str:
-    """Give a short text, such as the name of a file, with asterisks over its secrets.
+    """Return a short text, such as a file name, with asterisks over its secrets.
 
     >>> without_secrets("dump --password=S3cret7.log")
     'dump --password=***********'
@@ -287,12 +295,14 @@ def without_secrets(text: str) -> str:
 
 
 def _value_of(match: re.Match[str], first: int) -> int:
-    """Tell which of a pattern's groups from `first` on is the value that it found."""
+    """Return which of a pattern's groups from `first` on holds the value."""
     return next(g for g in range(first, len(match.groups()) + 1) if match[g] is not None)
 
 
 def _assigned(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """Judge `key = value` by what stands before the key's word and by the value."""
+    """Return the range of the value of `key = value` if it is a secret, judged by the text before the key and by the
+    value.
+    """
     key, begin = match["key"], match.start()
     front = _FRONT.search(text, max(begin - 40, 0), begin)
     prefix = front[0] if front else ""
@@ -315,14 +325,14 @@ def _assigned(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def is_secret(key: str, value: str) -> bool:
-    """Tell a secret from a word that stands there in any configuration."""
+    """Decide whether a value is a secret and not a word that stands there in any configuration."""
     if not value.strip("*x.-_") or value.lower() in _PLAIN_WORDS or _NO_KEYS.search(key.strip(" \t\"'=:")):
         return False
     return not (_NO_VALUE.match(value) or (len(value) < 3 and value.isalnum()))
 
 
 def _to_end(text: str, at: int) -> int:
-    """Give the end of the token that is known up to `at`: patterns say how long one is at least."""
+    """Return the end of a token that is matched up to `at`: the shapes only give a minimum length."""
     end = _TOKEN_END.match(text, at)
     return end.end() if end else at
 
@@ -347,7 +357,7 @@ def _is_card(text: str) -> bool:
 
 @cache
 def _library() -> tuple[tuple[str, str, tuple[str, ...], re.Pattern[str]], ...]:
-    """Take the patterns of the library's detectors that look for shapes."""
+    """Return the patterns of the library's detectors that search for shapes."""
     import importlib
 
     found: list[tuple[str, str, tuple[str, ...], re.Pattern[str]]] = []

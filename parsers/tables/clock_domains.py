@@ -1,7 +1,7 @@
-"""What holds for the clocks of all kinds: what stamps mark, how fine they are, hours that come twice, what is asked.
+"""Clock domains of all kinds: what stamps mark, their resolution, hours that come twice, questions to a person.
 
-A format reports a `Domain` with its kind and base; the rest is measured here from the rows it added, where the format said
-nothing itself. A question is what only a person can know; its answer comes back as the hint of its name.
+A format reports a `Domain` with its kind and base; what it leaves open is measured here from its rows. A question asks
+for what only a person can know; its answer comes back as the hint of the same name.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ Times = npt.NDArray[np.float64]
 Lines = npt.NDArray[np.int64]
 
 QUARTER = 900.0
-"""Zones change at whole quarters of an hour."""
+"""Seconds in a quarter of an hour: zones change at whole quarters."""
 
 SAMPLE_ROWS = 200
-"""So many rows of each frame are looked at for resolution and direction."""
+"""Maximum number of rows of each data frame that are examined for resolution and direction."""
 
 STEPS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9)
 
 ENDS = {"vmstat", "mpstat", "iostat", "microstates", "db_waits", "db_calls"}
-"""Tables whose rows tell of a time that ended at their stamp: an interval, a call, a wait."""
+"""Tables whose stamps mark an end: of an interval, a call, a wait."""
 
 NO_CLOCK_ROWS = {"hosts", "params", "profile_meta", "tcp_flows", "open_calls"}
-"""Tables that carry the time of something else, if any."""
+"""Tables whose rows have no clock of their own: their times, if any, are those of something else."""
 
-UNSAID = {"conn_times"}
-"""Tables whose stamps mark what the tool that printed them wanted: only its format knows."""
+NO_KNOWN_MARK = {"conn_times"}
+"""Tables whose stamps may mark a start or an end depending on the tool: only the format knows."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """Rows in an hour that their zone has twice or never: the note on each stretch, and what to ask."""
+    """Rows in an hour that their zone has twice or skips: a note on each stretch, and a question."""
 
     notes: list[Note]
     question: dict[str, Any] | None
@@ -52,19 +52,21 @@ class Trouble:
 
 @dataclass
 class Seen:
-    """What the rows of one block run show of their clocks; bounded by the number of quarters of an hour in it."""
+    """Observed times of the rows of one block run, to judge their clocks.
+
+    Its size is bounded by the number of quarters of an hour in the run.
+    """
 
     samples: list[tuple[tuple[Lines, Times], int, int]] = field(default_factory=list)
-    """Lines and times of some rows, first line, last line."""
 
     quarters: list[tuple[int, int, float]] = field(default_factory=list)
-    """First line, last line, first second of a quarter of an hour that rows fall in."""
+    """First line, last line and first second of a quarter of an hour that rows fall in."""
 
     marks: list[tuple[int, int, str, int]] = field(default_factory=list)
-    """First line, last line of rows, what their stamps mark, and how much that says of their clock."""
+    """First and last line of rows, what their stamps mark, and the weight of that as evidence on their clock."""
 
     def see(self, table: str, frame: pl.DataFrame) -> None:
-        """Take note of rows as they go to their table."""
+        """Record the lines and times of rows added to a table."""
         if "t_local" not in frame.columns or table in NO_CLOCK_ROWS:
             return
         timed = where(frame.select_seq("line_no", "t_local"), frame["t_local"].is_not_null())
@@ -75,9 +77,9 @@ class Seen:
         self.samples.append(((lines[head], times[head]), int(lines[head[0]]), int(lines[head[-1]])))
         own = frame["stamp"].drop_nulls() if "stamp" in frame.columns else pl.Series()
         if len(own):
-            # Calls tell what their stamps mark, and signals and messages between them have the same clock.
+            # Calls say what their stamps mark; signals and messages between them have the same clock.
             self.marks.append((int(lines.min()), int(lines.max()), str(own[0]), 2))
-        elif table not in UNSAID:
+        elif table not in NO_KNOWN_MARK:
             weight = int(table in ENDS)
             self.marks.append((int(lines.min()), int(lines.max()), "end" if weight else "moment", weight))
         quarter = np.floor(times / QUARTER)
@@ -87,7 +89,10 @@ class Seen:
             self.quarters.append((int(here.min()), int(here.max()), float(quarter[first] * QUARTER)))
 
     def measure(self, ranges: Sequence[tuple[int, int]]) -> tuple[float | None, str | None, str | None]:
-        """Give resolution, direction and what stamps mark, of the rows in some ranges of lines; None where none tells."""
+        """Return resolution in seconds, direction and what stamps mark, for the rows in these ranges of lines.
+
+        Each is None where no row tells.
+        """
         first, last = (ranges[0][0], ranges[-1][1]) if ranges else (0, -1)
         near = (sample for sample, begin, end in self.samples if begin <= last and first <= end)
         parts = [(lines[here], times[here]) for lines, times in near if (here := inside(lines, ranges)).any()]
@@ -96,13 +101,16 @@ class Seen:
         times = np.concatenate([t for _, t in parts])
         steps = np.concatenate([np.diff(t) for _, t in parts])
         close = (m for m in self.marks if m[0] <= last and first <= m[1])
-        said = [m for m in close if any(a <= m[1] and m[0] <= b for a, b in ranges)]
-        most = max((weight for _, _, _, weight in said), default=0)
-        marks = [mark for _, _, mark, weight in said if weight == most]
+        inside_marks = [m for m in close if any(a <= m[1] and m[0] <= b for a, b in ranges)]
+        most = max((weight for _, _, _, weight in inside_marks), default=0)
+        marks = [mark for _, _, mark, weight in inside_marks if weight == most]
         return resolution(times), direction(steps), max(dict.fromkeys(marks), key=marks.count, default=None)
 
     def trouble(self, ranges: Sequence[tuple[int, int]], zone: str, base: str) -> Trouble:
-        """Look for rows in hours that `zone` has twice or never; `base`: what the domain's times count from."""
+        """Return notes and a question on rows in hours that `zone` has twice or skips.
+
+        `base` is the ISO time from which the domain's times count.
+        """
         if not is_zone(zone):
             return Trouble([], None)
         zero = (datetime.fromisoformat(base).replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
@@ -110,12 +118,12 @@ class Seen:
 
 
 def resolution(times: Times) -> float | None:
-    """Give the step that all stamps are multiples of, in seconds; None where they are finer than a float tells.
+    """Return the step in seconds that all stamps are multiples of, None if it is too fine for a float.
 
     >>> resolution(np.array([1.5, 2.25])), resolution(np.array([1460613519.329])), resolution(np.array([3.0]))
     (0.01, 0.001, 1.0)
     """
-    # A double keeps the fraction of an epoch to a quarter of a microsecond.
+    # A double holds an epoch to a quarter of a microsecond.
     error = max(float(np.abs(times).max()) * 2.5e-16, 1e-12)
     for step in STEPS:
         off = np.abs(times - np.round(times / step) * step)
@@ -125,13 +133,13 @@ def resolution(times: Times) -> float | None:
 
 
 def direction(steps: Times) -> str | None:
-    """Say how times go from line to line: `forward`, `backward` (newest first), None where they do not move."""
+    """Return how times go from line to line: `forward`, `backward` (newest first), None if they do not change."""
     rises, falls = int((steps > 0).sum()), int((steps < 0).sum())
     return None if rises + falls == 0 else "backward" if falls > rises else "forward"
 
 
 def inside(lines: Lines, ranges: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:
-    """Say which lines lie in ranges that are sorted and apart."""
+    """Return a mask of the lines that lie in ranges; the ranges are sorted and do not overlap."""
     first, last = (np.array([r[i] for r in ranges], np.int64) for i in (0, 1))
     at = np.searchsorted(first, lines, side="right") - 1
     found: npt.NDArray[np.bool_] = (at >= 0) & (lines <= last[np.maximum(at, 0)])
@@ -140,7 +148,7 @@ def inside(lines: Lines, ranges: Sequence[tuple[int, int]]) -> npt.NDArray[np.bo
 
 @cache
 def offsets_named(abbreviation: str, year: int) -> tuple[str, ...]:
-    """Give the fixed offsets (as zone names) that zones with this abbreviation had in a year, the most used first.
+    """Return the fixed offsets (as zone names) that zones with this abbreviation had in a year, most used first.
 
     >>> offsets_named("CEST", 2015), offsets_named("XYZT", 2015)
     (('Etc/GMT-2',), ())
@@ -159,7 +167,7 @@ def offsets_named(abbreviation: str, year: int) -> tuple[str, ...]:
 
 @cache
 def is_zone(name: str) -> bool:
-    """Tell whether a zone is one that times can be put into UTC by."""
+    """Decide whether a zone is known, so that its times can be converted to UTC."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -170,7 +178,7 @@ def is_zone(name: str) -> bool:
 def question(
     ask: str, text: str, reason: str, line: int, *, default: str = "", choices: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Make a question; see `docs/interfaces.md` section 1."""
+    """Return a question; see `docs/interfaces.md` section 1."""
     return {
         "ask": ask,
         "text": text,
@@ -182,7 +190,7 @@ def question(
 
 
 def zone_question(zone: str | None, line: int, year: int) -> dict[str, Any]:
-    """Ask for the zone of a wall clock: it was not printed, or by a name that several zones go by."""
+    """Ask for the zone of a wall clock: none was printed, or a name that several zones share."""
     if zone is None:
         reason = "no zone is printed and none is known of the host: times are kept as the clock showed them"
         return question("tz", "Which time zone did this clock show?", reason, line)
@@ -195,7 +203,7 @@ def zone_question(zone: str | None, line: int, year: int) -> dict[str, Any]:
 
 
 def year_of(base: str | None, t_begin: float | None) -> int:
-    """Give the year in which a domain begins, 1970 where only times of day are known."""
+    """Return the year in which a domain begins; 1970 if only times of day are known."""
     zero = datetime.fromisoformat(base).replace(tzinfo=None) if base else datetime(1970, 1, 1)
     return (zero + timedelta(seconds=t_begin or 0.0)).year
 
@@ -211,7 +219,10 @@ def interval_question(line: int, samples: int) -> dict[str, Any]:
 
 
 def trouble(quarters: Iterable[tuple[int, int, float]], zone: str, base_s: float) -> Trouble:
-    """Look for stamps in the hour that `zone` has twice or skips; `base_s` is the domain's base as wall seconds."""
+    """Return notes and a question on stamps in the hour that `zone` has twice or skips.
+
+    `base_s` is the domain's base as wall seconds.
+    """
     notes: list[Note] = []
     asked: dict[str, Any] | None = None
     kinds: dict[float, str | None] = {}
@@ -251,7 +262,7 @@ def _trouble_question(kind: str, zone: str, at: float, line: int) -> dict[str, A
 
 
 def _offset_at(zone: str, at: float, fold: int) -> str | None:
-    """Name the fixed offset of the first or second pass of an hour; None where it is no whole hour."""
+    """Return the fixed offset of the first or second pass of an hour, None if it is not a whole number of hours."""
     offset = datetime.fromisoformat(wall_text(at)).replace(tzinfo=ZoneInfo(zone), fold=fold).utcoffset()
     return None if offset is None else zone_name(int(offset.total_seconds()))
 
@@ -261,7 +272,11 @@ _SWITCH_MONTHS = (3, 4, 9, 10, 11)
 
 
 def set_back(before: float, after: float, zone: str | None) -> bool:
-    """Tell whether a fall of wall seconds is the end of daylight saving time, not another start of the tool.
+    """Decide whether a fall of wall seconds is the end of daylight saving time rather than another start of the tool.
+
+    In a known zone the hour must come twice. Otherwise the fall must be at most an hour and more than half of one (the
+    first sample after the change comes an interval later), in the night of a Sunday, in a month in which clocks are
+    changed.
 
     In a known zone the hour must come twice; else it is a fall of at most an hour and more than half of one (the first
     sample behind the change comes an interval later), in the night of a Sunday, in a month in which clocks are set.

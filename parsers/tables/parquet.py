@@ -1,4 +1,4 @@
-"""Tables to and from disk: one immutable file per table and batch, counted by the manifest."""
+"""Write evidence tables to disk and read them: one immutable file per table and batch, counted by the manifest."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from parsers.containers.disk import sync
 from parsers.tables.schema import schema
 
 GROUP_ROWS = 25_000
-"""A row group is written when so many rows wait (or at the end of a batch)."""
+"""Number of waiting rows at which a row group is written; the end of a batch also writes one."""
 
 GROUP_MAX = 120_000
 RISING = ("line_no", "line_end", "seq", "prev_line", "sample", "offset")
-"""Whole numbers that rise from row to row."""
+"""Integer columns whose values rise from row to row."""
 
 SAMPLE_ROWS = 4000
 FEW = 20
-"""A column has few values where its first SAMPLE_ROWS have at most one for each so many rows."""
+"""Minimum number of rows per distinct value, in the first SAMPLE_ROWS, for a column to get a dictionary."""
 
-# Arrow's own allocator keeps what writing a row group took: 40 MB more at the peak, and no faster.
+# Arrow's default allocator keeps the memory used for a row group: 40 MB more at the peak, and no faster.
 pa.set_memory_pool(pa.system_memory_pool())
 
 OWN_FOLDERS = ("line_index", "secrets")
-"""Folders of a reading that are no evidence tables."""
+"""Folders of a reading that are not evidence tables."""
 
 
 class Writer:
-    """Writes the files of one batch in a thread of its own. After `close` everything is on the disk; nothing counts
-    before the manifest says so.
+    """Writes the files of one batch in a thread of its own.
+
+    After `close` everything is on disk, but nothing counts until the manifest lists the batch.
     """
 
     def __init__(self, reading: Path, batch: int) -> None:
@@ -49,7 +50,7 @@ class Writer:
         self._thread.start()
 
     def write(self, table: str, rows: pa.Table) -> None:
-        """Hand rows to the thread; waits while another one is under way. Raises what the thread met."""
+        """Pass rows to the thread; wait while it writes others. Raises the error that the thread met, if any."""
         self._raise()
         self._queue.put((table, rows))
 
@@ -60,7 +61,7 @@ class Writer:
         self._raise()
 
     def abandon(self) -> None:
-        """Stop without promising anything: the manifest will not count this batch."""
+        """Stop writing: the manifest will not count this batch."""
         self._queue.put(None)
         self._thread.join()
 
@@ -85,7 +86,7 @@ class Writer:
                 sync(batch_file(self._reading, table, self._batch))
                 sync(self._reading / table)
         except BaseException as error:
-            # Raised again where the rows come from. Keep emptying the queue, or that side waits for ever.
+            # Raised again in the caller's thread. Keep emptying the queue, or that thread waits for ever.
             self._error = error
             while job is not None:
                 job = self._queue.get()
@@ -98,8 +99,8 @@ class Writer:
         if table not in open_files:
             file = batch_file(self._reading, table, self._batch)
             file.parent.mkdir(parents=True, exist_ok=True)
-            # Statistics serve to prune by line and time. Differences of what rises and bytes of floats by their place are
-            # packed to a half or less, in three quarters of the time.
+            # Statistics are for pruning by line and time. Delta encoding of rising numbers and byte-stream split of
+            # floats halve their size or better, in three quarters of the time.
             few = _repeating(rows)
             open_files[table] = pq.ParquetWriter(
                 file,
@@ -114,9 +115,10 @@ class Writer:
 
 
 def _repeating(rows: pa.Table) -> list[str]:
-    """Name the columns that deserve a dictionary, by the first rows: those of few values.
+    """Return the columns that deserve a dictionary because their first rows hold few distinct values.
 
-    Of numbers that differ (lines, stamps) it costs twice the time and size, of texts that differ (arguments) half as much.
+    For numbers that differ (lines, stamps) a dictionary doubles time and size; for texts that differ (arguments) it
+    costs half as much.
     """
     sample = rows.slice(0, SAMPLE_ROWS)
     kinds = (pa.types.is_large_string, pa.types.is_integer)
@@ -135,7 +137,7 @@ def batch_file(reading: Path, table: str, batch: int) -> Path:
 
 
 def load_manifest(reading: Path) -> dict[str, Any] | None:
-    """Give the manifest of a reading directory, None if it has none."""
+    """Return the manifest of a reading directory, None if it has none."""
     try:
         manifest: dict[str, Any] = json.loads((reading / "manifest.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -144,10 +146,10 @@ def load_manifest(reading: Path) -> dict[str, Any] | None:
 
 
 def save_manifest(reading: Path, manifest: dict[str, Any]) -> None:
-    """Replace the manifest atomically: from now on its batches count, and no others."""
+    """Replace the manifest atomically: from now on exactly its batches count."""
     fresh = reading / "manifest.json.new"
     with fresh.open("w", encoding="utf-8") as stream:
-        stream.write(json.dumps(manifest, ensure_ascii=False, allow_nan=False))  # `dump` takes ten times as long
+        stream.write(json.dumps(manifest, ensure_ascii=False, allow_nan=False))  # `dump` would take ten times as long
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(reading / "manifest.json")
@@ -155,32 +157,32 @@ def save_manifest(reading: Path, manifest: dict[str, Any]) -> None:
 
 
 def drop_uncounted(reading: Path, batches: int) -> None:
-    """Remove files of batches that a killed process left and the manifest does not count."""
+    """Remove files of batches that a killed process left behind and the manifest does not count."""
     for file in reading.glob("*/*.parquet"):
         if int(file.stem) > batches:
             file.unlink()
 
 
 def tables(reading: Path) -> list[str]:
-    """Name the evidence tables that a reading has rows of."""
+    """Return the names of the evidence tables that have rows in a reading."""
     manifest = load_manifest(reading) or {"batches": []}
     return sorted({name for batch in manifest["batches"] for name, n in batch["tables"].items() if n})
 
 
 def files(reading: Path, table: str) -> list[Path]:
-    """Give the files of a table that the manifest counts, in file order."""
+    """Return the files of a table that the manifest counts, in file order."""
     manifest = load_manifest(reading) or {"batches": []}
     numbers = [b["batch"] for b in manifest["batches"] if table in OWN_FOLDERS or b["tables"].get(table)]
     return [f for f in (batch_file(reading, table, n) for n in numbers) if table not in OWN_FOLDERS or f.exists()]
 
 
 def rows(file: Path) -> int:
-    """Count the rows of a Parquet file, of which only the footer is read."""
+    """Return the number of rows of a Parquet file; only its footer is read."""
     return int(pq.read_metadata(file).num_rows)
 
 
 def scan(reading: Path, table: str) -> pl.LazyFrame:
-    """Open a table lazily, rows in file order; an evidence table without rows is an empty frame of its schema."""
+    """Open a table lazily, rows in file order; an evidence table without rows is an empty data frame of its schema."""
     found = files(reading, table)
     if found:
         return pl.scan_parquet(found)

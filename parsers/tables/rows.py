@@ -1,4 +1,4 @@
-"""Where rows go: frames of the schema in, row groups and a line account out."""
+"""Collect the rows, notes and line account of one block run: data frames in, row groups of the schema out."""
 
 from __future__ import annotations
 
@@ -26,53 +26,53 @@ from parsers.text.source import Longs, Sightings, Source
 
 JSON = None | bool | int | float | str | list[Any] | dict[str, Any]
 State = dict[str, Any]
-"""A format's small carry between block runs; JSON-able, saved with each batch."""
+"""A format's small state between block runs; it must be JSON-able and is saved with each batch."""
 
 Lines = Iterable[int] | pl.Series | npt.NDArray[np.int64]
 
 _NOTES = pl.Schema({"line_no": pl.Int64(), "line_end": pl.Int64(), "kind": pl.String(), "text": pl.String()})
 _NOTED = {"unknown", "elided", "damaged"}
 _PROMPTS = 20_000
-"""So many lines of a run that nobody named are looked at for prompts."""
+"""Maximum number of unaccounted lines of a run that are checked for prompts."""
 
 _NO_ROWS = {"notes", "hosts", "profile_meta"}
-"""Tables that headings alone may fill."""
+"""Tables that a heading alone may fill."""
 
 
 _PASTE = 256 * 1024
-"""A part up to this size is looked at as a paste: wrapped, or on one line."""
+"""Maximum bytes of a part that is checked for damage of pasting: wrapped, or all on one line."""
 
 _ONE_LINE = 110
-"""A part that is one line of more characters was several lines once."""
+"""Number of characters above which a part of one line was probably several lines."""
 
 _NARROW = 60
-"""No terminal and no mail wraps at fewer columns."""
+"""Minimum width in columns at which a terminal or mail program wraps."""
 
 _BEYOND = 2.0**63
-"""A counter that shows so much fell below zero."""
+"""Smallest value that shows that a counter fell below zero and wrapped."""
 
 _COUNTED = {
     table.name: [c.name for c in table.columns if c.dtype == pl.Float64 and c.name not in ("t_local", "lo", "hi")]
     for table in TABLES.values()
     if table.name not in ("params", "resource_use", "statements", "artifacts")
 }
-"""The measured columns of each table; a setting may be as large as it likes."""
+"""The measured columns by table; tables of settings are left out, for a setting may be as large as it likes."""
 
 _ROW = 1
 _CODE = {"read": 2, "elided": 3, "damaged": 4, "blank": 5, "prose": 6, "unknown": 7}
 _NEEDS_NOTE = np.isin(np.arange(8), [_CODE[k] for k in _NOTED])
-"""By code: whether a line of it stands in a note."""
+"""By line code: whether its lines need a note."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A source of time within a part: `kind` of clock, `base` = ISO time of its zero, `zone` = its name; times in
-    seconds.
+    """A clock domain, that is a source of time, within a part.
 
-    `lines`: the ranges of lines whose rows belong to it. Reported again under the same number, the two are united.
-    `resolution_s`: the step that its stamps are multiples of. `direction`: how times go down the lines, forward, backward
-    (newest first) or mixed. `stamps`: what they mark, start or end (of a call, an interval, a wait) or moment. What a
-    format leaves NULL of these three is measured from the rows.
+    `kind` is the kind of clock, `base` the ISO time of its zero, `zone` its name; times are in seconds. `lines`: the
+    ranges of lines whose rows belong to it. If it is reported again under the same number, the two are united.
+    `resolution_s`: the step that its stamps are multiples of. `direction`: how times go down the lines: forward,
+    backward (newest first) or mixed. `stamps`: what they mark: start or end (of a call, an interval, a wait) or moment.
+    Of these three, what a format leaves NULL is measured from the rows.
     """
 
     domain: int
@@ -111,14 +111,14 @@ class Domain:
 
 
 class Sink(Protocol):
-    """Where row groups go; see `parsers/tables/parquet.py`."""
+    """Receiver of row groups; see `parsers/tables/parquet.py`."""
 
     def write(self, table: str, rows: pa.Table) -> None: ...
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What one block run gave, beside the rows that went to the sink."""
+    """Result of one block run, apart from the rows that went to the sink."""
 
     account: LineAccount
     tables: dict[str, int]
@@ -126,7 +126,7 @@ class Batch:
 
 
 def line_span(rows: pl.DataFrame) -> tuple[int, int]:
-    """Give the first and last line of `rows` (line_no and, where rows have several lines, line_end; in any order).
+    """Return the first and last line of `rows`, from line_no and, if there is one, line_end; rows may be in any order.
 
     >>> line_span(pl.DataFrame({"line_no": [7, 3], "line_end": [9, 3]})), line_span(pl.DataFrame({"line_no": [7, 8]}))
     ((3, 9), (7, 8))
@@ -136,15 +136,15 @@ def line_span(rows: pl.DataFrame) -> tuple[int, int]:
 
 
 class Tables:
-    """What a format fills while it parses one block run."""
+    """Receives what a format reads from one block run: rows, notes, domains, facts, the fate of each line."""
 
     def __init__(self, source: Source, sink: Sink | None = None) -> None:
         self._source = source
         self._sink = sink
         self._masks = Masks()
         self.scanner = Scanner(names=not kind_of(source.hints.kind).masks_descriptors)
-        """Finds the secrets that the format does not know of; its state goes from run to run."""
-        source.scout, source.watch = self._scan, self._keep
+        """Finds secrets that the format does not know of; its state goes from run to run."""
+        source.scout, source.watch = self._scan, self._mask_seen
         self._codes = np.zeros(4096, np.uint8)
         self._depth = np.zeros(4097, np.int32)
         self._notes: list[pl.DataFrame] = []
@@ -154,15 +154,15 @@ class Tables:
         self.domains: dict[int, Domain] = {}
         self._seen = clocks.Seen()
         self.prompts = False
-        """Do prompts, bare dates and collectors' marks count as read where the format does not name them?"""
+        """Whether prompts, bare dates and collectors' marks count as read where the format does not account for them.
+        """
 
     def add(self, table: str, frame: pl.DataFrame, *, span: Literal["all", "ends"] = "all") -> None:
-        """Add rows: any subset of the table's columns, `line_no` among them; `line_end` defaults to it, NaN becomes
-        NULL.
+        """Add rows with any subset of the table's columns, `line_no` among them.
 
-        Lines `line_no` to `line_end` count as read; with span "ends" only these two (halves with strangers between
-        them). Raises ValueError for a column that the table does not have, a missing `line_no` or a type that does not
-        cast.
+        `line_end` defaults to `line_no`; NaN becomes NULL. Lines `line_no` to `line_end` count as read; with span
+        "ends" only these two do (halves of a row with other lines between them). Raises ValueError for a column that
+        the table does not have, a missing `line_no` or a type that does not cast.
         """
         if frame.is_empty():
             return
@@ -172,7 +172,7 @@ class Tables:
         self._write(table, full)
 
     def _counted(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
-        """Set what no counter can show to NULL, and say so."""
+        """Set counters that fell below zero to NULL, with a note."""
         names = [n for n in _COUNTED.get(table, []) if n in rows.columns]
         if not any((cast("float | None", rows[name].max()) or 0.0) >= _BEYOND for name in names):
             return rows
@@ -185,16 +185,17 @@ class Tables:
         return rows.with_columns_seq(pl.when(pl.col(n) < _BEYOND).then(pl.col(n)).alias(n) for n in names)
 
     def note(self, line_from: int, line_to: int, kind: str, text: str) -> None:
-        """Remark on lines; `kind` is one of `notes.NOTE_KINDS`. It does not change the account (see `account` and
-        `read`).
+        """Add a note on lines; `kind` is one of `notes.NOTE_KINDS`.
+
+        A note does not change the account (see `account` and `read`).
         """
         self._check_kind(kind)
-        # Before it is cut: half a secret would not be known for one.
+        # Mask before the text is cut: half a secret would not be recognised.
         text = self._masks.in_lines(line_from, line_to, text)
         self._single.append(Note(line_from, line_to, kind, clip(text)))
 
     def notes(self, frame: pl.DataFrame) -> None:
-        """Remark on many lines: columns line_no, line_end (default line_no), kind, text."""
+        """Add many notes: columns line_no, line_end (default line_no), kind, text."""
         if "line_end" not in frame.columns:
             frame = frame.with_columns_seq(line_end=pl.col("line_no"))
         frame = frame.select_seq(pl.col(c).cast(t) for c, t in _NOTES.items())
@@ -203,16 +204,16 @@ class Tables:
         self._notes.append(frame)
 
     def read(self, line_nos: Lines) -> None:
-        """Count lines as read that belong to rows without being one: headers, details, open halves in the state."""
+        """Count lines as read that belong to rows without being rows: headers, details, open halves in the state."""
         self._set(line_nos, _CODE["read"])
 
     def account(self, kind: str, line_nos: Lines) -> None:
-        """Count lines as blank, prose, elided, damaged (or unknown), unless they are part of a row."""
         self._set(line_nos, _CODE[kind])
 
     def secret(self, line_no: int, begin: int, end: int, kind: str) -> None:
-        """Mask characters [begin, end) of a line everywhere. Call it before rows of that line are added, else
-        ValueError.
+        """Mask characters [begin, end) of a line everywhere.
+
+        Must be called before rows of that line are added, else it raises ValueError.
         """
         index = line_no - self._source.first_line
         if index < 0:
@@ -231,30 +232,33 @@ class Tables:
             seen.append((line_no, begin, end, kind, texts[line_no]))
         return seen
 
-    def _keep(self, seen: Sightings) -> None:
+    def _mask_seen(self, seen: Sightings) -> None:
         for line_no, begin, end, kind, text in seen:
             self._masks.keep(line_no, begin, end, kind, text, everywhere=kind not in OF_ITS_LINE)
 
     def secrets(self, frame: pl.DataFrame) -> None:
-        """Mask many places (columns line_no, from, to, kind) in quotes of their own lines only, for payloads that are
-        half a trace.
+        """Mask many places (columns line_no, from, to, kind), but only in quotes of their own lines.
 
-        What the format puts into tables and notes of these lines it has masked itself.
+        For payloads that are half of a trace. The format must mask what it puts into tables and notes of these lines
+        itself.
         """
         self._masks.keep_places(frame)
 
     def joined_lines(self, pieces: list[tuple[int, str, int]], whole: str) -> None:
-        """Say that lines (line_no, text, where it begins in `whole`) are one broken one: noted, read, its secrets masked."""
+        """Record that lines (line_no, text, where it begins in `whole`) are one broken line.
+
+        They are noted, counted as read, and secrets in the joined text are masked.
+        """
         first, last = pieces[0][0], pieces[-1][0]
         self.read([number for number, _, _ in pieces])
         ends = list(accumulate((len(text) for _, text, _ in pieces), initial=0))
         tight = [(n, text, at) for (n, text, _), at in zip(pieces, ends, strict=False)]
-        # A blank that was put in at a break may stand within a secret: the text is looked at without it too.
+        # A blank inserted at a break may stand within a secret, so the text without it is searched too.
         for lines, text in ((pieces, whole), (tight, "".join(text for _, text, _ in pieces))):
             for begin, end, kind in spans(text):
                 torn = [(n, max(begin - at, 0), min(end - at, len(piece))) for n, piece, at in lines]
                 places = [place for place in torn if place[1] < place[2]]
-                if not self.scanner.names and kind in OF_ITS_LINE:  # the format masks names in its rows itself
+                if not self.scanner.names and kind in OF_ITS_LINE:  # the format itself masks names in its rows
                     rows = [(*place, kind) for place in places]
                     self._masks.keep_places(pl.DataFrame(rows, schema=SECRETS, orient="row"))
                     continue
@@ -264,7 +268,6 @@ class Tables:
         self.note(first, last, "repaired", "a line that was broken here, joined: the breaks show how")
 
     def domain(self, domain: Domain) -> None:
-        """Report a clock domain of the part."""
         old = self.domains.get(domain.domain)
         self.domains[domain.domain] = old.unite(domain) if old else domain
 
@@ -273,19 +276,19 @@ class Tables:
         self.facts[name] = value
 
     def ask(self, question: dict[str, Any]) -> None:
-        """Ask what only a person can know (`clocks.question`), once a part for each hint."""
+        """Add a question to a person (`clocks.question`), once a part for each hint."""
         asked: list[Any] = self.facts.get("questions") or []  # type: ignore[assignment]  # a list, or not there
         if all(old["ask"] != question["ask"] for old in asked):
             self.facts["questions"] = [*asked, question]
 
     def finish(self, state: State) -> tuple[Batch, State]:
-        """Close the run: judge the lines that nobody named, write notes and secrets, mask the state.
+        """Close the run: decide the fate of unaccounted lines, write notes and secrets, mask the state.
 
-        Nobody reads on behind the last run of a part: its state is dropped.
+        The last run of a part has no state to pass on: it is dropped.
         """
         source = self._source
         self._clocks()
-        codes = self._doubted(self._judge())
+        codes = self._note_doubts(self._line_codes())
         counts = np.bincount(codes, minlength=8)
         account = LineAccount(**{k: int(counts[_CODE[k]]) for k in LINE_ACCOUNT})
         notes = self._all_notes(codes)
@@ -301,16 +304,16 @@ class Tables:
             self._sink.write("line_index", index)
         self.facts = self._masks.apply_json(self.facts)
         source.scout = source.watch = source.ahead = (
-            None  # a circle of references keeps a run's arrays until Python looks for circles
+            None  # a reference cycle keeps a run's arrays until Python looks for cycles
         )
         if source.last:
             return Batch(account, self.rows, listed), {}
-        # As a resumed reading would get it: tuples are lists, keys are texts.
+        # As a resumed reading would see it: tuples become lists, keys become texts.
         carried: State = json.loads(json.dumps(self._masks.apply_json(state), allow_nan=False))
         return Batch(account, self.rows, listed), carried
 
     def _clocks(self) -> None:
-        """Measure the run's domains from their rows; say which rows fall in an hour that a zone has twice or never."""
+        """Measure the run's domains from their rows; note rows that fall in an hour that a zone has twice or never."""
         for number, domain in self.domains.items():
             if domain.kind == "none" or not domain.lines:
                 continue
@@ -321,7 +324,8 @@ class Tables:
                 direction=domain.direction or direction,
                 stamps=domain.stamps or stamps,
             )
-            # A name such as CET tells summer time itself, and a time of day without a date falls on no night.
+            # A name such as CET shows summer time itself, and a time of day without a date belongs to no particular
+            # night.
             zone = domain.zone or self._source.hints.tz
             if domain.kind != "wall-local" or domain.base is None or zone is None or "/" not in zone:
                 continue
@@ -335,7 +339,7 @@ class Tables:
             raise ValueError(f"no such kind of note: {kind!r}")
 
     def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
-        """Give the columns that the frame has, and `part` and `line_end`, in the table's order and types."""
+        """Return the columns that the data frame has, and `part` and `line_end`, in the table's order and types."""
         columns, types = schema(table), frame.schema
         strange = [c for c in types if c not in columns]
         if strange:
@@ -374,7 +378,7 @@ class Tables:
             self._depth = np.concatenate([self._depth, np.zeros(size + 1 - len(self._depth), np.int32)])
 
     def _mark(self, first: Longs, last: Longs, span: str) -> None:
-        """Count rows' lines as read. Lines of earlier runs were accounted there."""
+        """Count the lines of rows as read. Lines of earlier runs were accounted for there."""
         base = self._source.first_line
         first, last = np.asarray(first) - base, np.asarray(last) - base
         self._room(int(max(first.max(), last.max())) + 1)
@@ -395,9 +399,10 @@ class Tables:
             here = self._codes[index]
             self._codes[index] = np.where((here == _ROW) | (here == _CODE["read"]), here, code)
 
-    def _judge(self) -> npt.NDArray[np.uint8]:
-        """Give the final code of each line of the run: rows first, then a format's word, then damage, marks of elision,
-        blanks.
+    def _line_codes(self) -> npt.NDArray[np.uint8]:
+        """Return the final code of each line of the run.
+
+        Rows come first, then what the format said, then damage, marks of elision and blank lines.
         """
         source = self._source
         count = source.next_line - source.first_line
@@ -422,8 +427,10 @@ class Tables:
         codes[codes == 0] = _CODE["unknown"]
         return codes
 
-    def _doubted(self, codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-        """Say where a reading may have gone wrong unseen: headings without any row, a last line without an end."""
+    def _note_doubts(self, codes: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """Add notes where a reading may have gone wrong unnoticed: headings without any row, a last line without an
+        end.
+        """
         source = self._source
         read = np.flatnonzero(codes == _CODE["read"])
         if (
@@ -435,19 +442,21 @@ class Tables:
             first, last = int(read[0]) + source.first_line, int(read[-1]) + source.first_line
             self._single.append(Note(first, last, "remark", "headings only: no row was read below them"))
         if source.is_small(_PASTE):
-            self._joined(codes)
+            self._note_joined_lines(codes)
         for numbers in source.elided:
-            # A mark within the lines of a row is read with it, and says all the same that lines were left out.
+            # An elision mark within the lines of a row is read with it, but lines were still left out.
             for number in numbers[codes[numbers - source.first_line] != _CODE["elided"]]:
                 self.note(int(number), int(number), "elided", source.text_of(int(number)).strip())
         ends = source.last and source.end == source.text.size and len(codes) and codes[-1] == _CODE["read"]
-        told = any(note.line_to == source.next_line - 1 for note in self._single)
-        if ends and not told and self.rows and source.text.open_end():
+        noted = any(note.line_to == source.next_line - 1 for note in self._single)
+        if ends and not noted and self.rows and source.text.open_end():
             self.note(source.next_line - 1, source.next_line - 1, "remark", "the last line has no end: it may be cut")
         return codes
 
-    def _joined(self, codes: npt.NDArray[np.uint8]) -> None:
-        """Note lines of a paste whose rows may hold more, or less, than one line of the tool: joined or wrapped ones."""
+    def _note_joined_lines(self, codes: npt.NDArray[np.uint8]) -> None:
+        """Add notes on lines of a paste that may be joined or wrapped, so that a row holds more or less than one line
+        of the tool.
+        """
         source = self._source
         filled = np.flatnonzero(codes != _CODE["blank"])
         texts = dict(source.texts(filled + source.first_line))
@@ -469,21 +478,23 @@ class Tables:
                 self.note(n, n, "damaged", words)
 
     def _all_notes(self, codes: npt.NDArray[np.uint8]) -> pl.DataFrame:
-        """Join the notes of source and format with one for each stretch of lines that has none; bounded in number."""
+        """Return the notes of source and format, and one for each stretch of lines that needs a note; limited in
+        number.
+        """
         source, cap = self._source, self._source.text.limits.notes_per_batch
         single = [*self._single, *(Note(n, n, kind, text) for n, kind, text in source.damage)]
         if not single and not self._notes and not _NEEDS_NOTE[codes].any():
             return pl.DataFrame(schema=_NOTES)
         rows = [(n.line_from, n.line_to, n.kind, n.text) for n in single]
-        given = pl.concat([pl.DataFrame(rows, schema=_NOTES, orient="row"), *self._notes])
+        reported = pl.concat([pl.DataFrame(rows, schema=_NOTES, orient="row"), *self._notes])
         covered = np.zeros(len(codes) + 1, np.int32)
-        for first, last in given.filter(pl.col("kind").is_in(_NOTED)).select_seq("line_no", "line_end").iter_rows():
+        for first, last in reported.filter(pl.col("kind").is_in(_NOTED)).select_seq("line_no", "line_end").iter_rows():
             lo, hi = first - source.first_line, last - source.first_line + 1
             covered[min(max(lo, 0), len(codes))] += 1
             covered[min(max(hi, 0), len(codes))] -= 1
         bare = _NEEDS_NOTE[codes] & (np.cumsum(covered[:-1]) == 0)
-        given = self._masks.apply(given).with_columns_seq(pl.col("text").str.slice(0, NOTE_CHARS))
-        notes = _merged(pl.concat([given, self._stretches(np.flatnonzero(bare), codes, cap)]))
+        reported = self._masks.apply(reported).with_columns_seq(pl.col("text").str.slice(0, NOTE_CHARS))
+        notes = _merged(pl.concat([reported, self._stretches(np.flatnonzero(bare), codes, cap)]))
         if len(notes) > cap:
             rest = notes[cap:]
             last = (
@@ -496,14 +507,14 @@ class Tables:
         return notes
 
     def _stretches(self, index: Longs, codes: npt.NDArray[np.uint8], cap: int) -> pl.DataFrame:
-        """Make one note for each stretch of adjacent lines with the same code; the text is that of its first lines."""
+        """Return one note for each stretch of adjacent lines with the same code; its text is that of the first lines."""
         if not len(index):
             return pl.DataFrame(schema=_NOTES)
         base = self._source.first_line
         breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(codes[index]) != 0)) + 1
         groups = np.split(index, breaks) if len(breaks) <= cap else np.split(index, breaks[: cap + 1])
         kinds = {v: k for k, v in _CODE.items()}
-        # The first lines of a stretch fill the note; more than a few dozen cannot show in 300 characters.
+        # The first lines fill the note: more than a few dozen cannot show in 300 characters.
         wanted = np.concatenate([g[:40] for g in groups]) + base
         texts = self._masks.by_place(dict(self._source.texts(wanted)))
         rows = [
@@ -520,21 +531,24 @@ class Tables:
 
 @cache
 def _arrow_schema(table: str) -> pa.Schema:
-    """Give the types that a table's columns have on the disk."""
+    """Return the Arrow types of a table's columns on disk."""
     return pl.DataFrame(schema=schema(table)).to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
 
 def _stored(table: str, frame: pl.DataFrame) -> pa.Table:
-    """Make Arrow of rows at once: text views of Polars keep the whole block alive. Columns that are not there are NULL."""
+    """Convert rows to Arrow at once, because text views of Polars keep the whole block alive.
+
+    Missing columns are NULL.
+    """
     rows = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     fields, there = _arrow_schema(table), set(frame.columns)
-    # One array for all columns of a type: half of a table's columns are none of this tool's.
+    # One array for all missing columns of a type: half of a table's columns are not filled by a given tool.
     nulls = {kind: pa.nulls(len(rows), kind) for kind in {f.type for f in fields if f.name not in there}}
     return pa.table([rows[f.name] if f.name in there else nulls[f.type] for f in fields], schema=fields)
 
 
 def _merged(notes: pl.DataFrame) -> pl.DataFrame:
-    """Sort notes by line; neighbours that say the same become one."""
+    """Sort notes by line and merge neighbours with the same text."""
     if len(notes) < 2:
         return notes
     notes = notes.with_row_index("given").sort("kind", "text", "line_no", "line_end", maintain_order=True)

@@ -607,7 +607,7 @@ caller TEXT - : caller
 
 @dataclass(frozen=True)
 class Column:
-    """One column: `dtype` is its Polars type, `unit` is empty where it has none."""
+    """A column: `dtype` is its Polars type; `unit` is empty if it has none."""
 
     name: str
     dtype: pl.DataType
@@ -617,7 +617,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One evidence table: its own columns, and `schema` with the common ones in front."""
+    """An evidence table; `columns` are those that it alone has, `schema` has the common ones in front."""
 
     name: str
     meaning: str
@@ -646,7 +646,7 @@ def _table(text: str) -> Table:
 
 
 COMMON = tuple(map(_column, _COMMON.strip().split("\n")))
-"""Columns that every table has in front. The case view puts artifact_id, host, phase, clock, t, t_err before them."""
+"""Columns at the front of every table. The case view puts artifact_id, host, phase, clock, t, t_err before them."""
 
 TABLES: dict[str, Table] = {t.name: t for t in map(_table, _TABLES.strip().split("\n\n"))}
 """All evidence tables by name."""
@@ -654,5 +654,5 @@ TABLES: dict[str, Table] = {t.name: t for t in map(_table, _TABLES.strip().split
 
 @cache
 def schema(table: str) -> pl.Schema:
-    """Give all columns of a table file in order. Raises KeyError for a table that does not exist."""
+    """Return all columns of a table file in order. Raises KeyError for a table that does not exist."""
     return TABLES[table].schema

@@ -1,12 +1,13 @@
-r"""What a text wears that is no trait of its tool, and how to take it off: quotes of mail, cells of a wiki, line numbers,
-indents, escapes of a terminal, typography.
+r"""Find and remove the dress of a text: what it got from being passed on and not from the tool that wrote it.
 
-A dress is a tuple of step names, decided once for a part from its head and kept in the manifest. It is taken off block
-by block before a format sees a line; line numbers stay, only characters go. `undressed_line` tells where each character
-that is left stood in the original, so that masks stay right there.
+Dress is quotes of mail, cells of a wiki, line numbers, indents, escapes of a terminal, typography.
 
-`steps_of` only says what the text may wear: most of it shows itself (an escape, `> ` in front of every line), some of it
-(`| `, numbers) may as well belong to a tool, so `parsers/layout/recognition.py` takes these off only if a claim gains by it.
+A dress is a tuple of step names, decided once for a part from its head and stored in the manifest. It is removed block
+by block before a format sees a line; line numbers stay, only characters go. `undressed_line` tells where each remaining
+character stood in the original, so that masks stay right there.
+
+`steps_of` only names the steps that may apply. Most dress is obvious (an escape, `> ` in front of every line); some (`|
+`, numbers) may also belong to a tool, so `parsers/layout/recognition.py` removes it only if a claim gains by it.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ import polars as pl
 from parsers.text.prose import CLOSED, INFO, OPENED, TAG_BEFORE, TAG_BEHIND
 
 MOST = 0.6
-"""A prefix is worn if so many of the filled lines have it (programs wrap quoted lines and leave the rest bare)."""
+"""Minimum share of filled lines that have a prefix; programs wrap quoted lines and leave the rest bare."""
 
 NEARLY_ALL = 0.9
 MIN_NUMBERED = 3
 FEW = 200
-"""So few lines are undressed one by one: a call of Polars costs as much as they do."""
+"""Maximum number of lines that are undressed one by one: that takes no longer than one call of Polars."""
 MIN_DOUBLED = 5
-"""So many different lines must stand twice."""
+"""Minimum number of different lines that must stand twice."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to take off: replacements (pattern for Rust and Python, text), done `times` times; words for a note."""
+    """One step of removal: replacements (pattern for Rust and Python, text), applied `times` times; words for a note."""
 
     words: str
     replacements: tuple[tuple[str, str], ...]
@@ -90,7 +91,7 @@ STEPS: dict[str, Step] = {
 }
 _INDENT = "indent "
 SURE = ("bom", "escapes", "backspaces", "blanks", "invisible", "typography")
-"""Steps that take off single characters; none of them is written by a tool."""
+"""Steps that remove single characters; no tool writes these characters."""
 
 _PREFIXES = ("mail", "bars", "wiki", "numbers:", "numbers|", "numbers\t", "numbers ")
 _SIGNS = {name: re.compile("|".join(p for p, _ in STEPS[name].replacements), re.M) for name in (*SURE, "entities")}
@@ -100,14 +101,14 @@ _FRONT = {
 _INFO = re.compile(INFO)
 _TAGS = re.compile(rf"{OPENED}|.*{CLOSED}|[ \t]*<pre\b[^>]*>|.*</pre>[ \t]*$")
 _BRANCH = re.compile(r"[| ]*\|(?:--| +\|)")
-"""A branch of a call tree, whose bars are its own."""
+"""A branch of a call tree, whose bars belong to the tool."""
 
 _NUMBER = re.compile(r"[ \t]*([0-9]{1,9})")
 _PLAIN = re.compile(r"[\t -~]*")
 
 
 def step_of(name: str) -> Step:
-    """Give a step by its name; `indent 4`, `indent tab` and `indent tab2` are made from what they say."""
+    """Return a step by its name; `indent 4`, `indent tab` and `indent tab2` are built from their names."""
     if name.startswith(_INDENT):
         width = name.removeprefix(_INDENT)
         tabs = width.removeprefix("tab")
@@ -117,21 +118,21 @@ def step_of(name: str) -> Step:
 
 
 def words_of(dress: Sequence[str]) -> str:
-    """Say what a dress is, for a note."""
+    """Describe a dress in words for a note."""
     return "taken off before reading: " + ", ".join(dict.fromkeys(step_of(name).words for name in dress))
 
 
 def characters_of(text: str) -> tuple[str, ...]:
-    """Name the single-character steps that a text needs."""
+    """Return the names of the single-character steps that a text needs."""
     if text.isascii() and "\x1b" not in text and "\b" not in text and "\x07" not in text:
         return ()
     return tuple(name for name in SURE if _SIGNS[name].search(text))
 
 
 def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """Say what undressed lines may still wear in front of each: name of a step, and whether that shows by itself.
+    """Yield the steps that may apply to the front of these lines: the step's name, and whether it is obvious.
 
-    Give the lines with what was found so far taken off, and ask again.
+    Call it with lines from which the steps found so far are removed, and repeat.
     """
     filled = [line for line in lines if line.strip()]
     if not filled:
@@ -161,13 +162,13 @@ def steps_of(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 
 def _is_doubled(lines: Sequence[str]) -> bool:
-    """Whether each line stands twice, headings and all: no tool says everything twice."""
+    """Decide whether each line stands twice, headings included: no tool prints everything twice."""
     first, second = lines[0::2], lines[1::2]
     return first[: len(second)] == second and not any(first[len(second) :]) and len(set(first)) >= MIN_DOUBLED
 
 
 def second(lines: pl.Series) -> pl.Series:
-    """Tell every second of lines in a row that are equal."""
+    """Return a mask of every second line in each run of equal lines."""
     frame = lines.to_frame("line").with_columns(run=pl.col("line").rle_id())
     return frame.select(second=pl.int_range(pl.len()).over("run") % 2 == 1)["second"]
 
@@ -182,9 +183,10 @@ def _worn(name: str, filled: Sequence[str], share: float) -> bool:
 
 
 def _rise(lines: Sequence[str]) -> float:
-    """Give the share of lines whose number in front is the one before plus one (blank lines may be numbered or not).
+    """Return the share of lines whose leading number is the previous one plus one (blank lines may or may not be
+    numbered).
 
-    0 if there are few, or if one does not rise: `grep -n` numbers with gaps, but never backwards.
+    0 if there are few, or if a number does not rise: `grep -n` numbers lines with gaps but never backwards.
     """
     numbers = [int(found[1]) for line in lines if line.strip() and (found := _NUMBER.match(line))]
     steps = [b - a for a, b in pairwise(numbers)]
@@ -202,7 +204,7 @@ def _indent(filled: Sequence[str]) -> str | None:
 
 
 def undressed(lines: pl.Series, dress: Sequence[str]) -> pl.Series:
-    """Take a dress off a column of lines; trailing blanks that show then go too."""
+    """Remove a dress from a column of lines, and then their trailing blanks."""
     if not dress:
         return lines
     for name in dress:
@@ -216,7 +218,7 @@ def undressed(lines: pl.Series, dress: Sequence[str]) -> pl.Series:
 
 
 def undressed_lines(lines: Sequence[str], dress: Sequence[str]) -> list[str]:
-    """Take a dress off a head of lines."""
+    """Remove a dress from the lines of a head."""
     if not dress:
         return list(lines)
     if len(lines) > FEW or "doubled" in dress:
@@ -230,7 +232,7 @@ def undressed_lines(lines: Sequence[str], dress: Sequence[str]) -> list[str]:
 
 
 def undressed_line(line: str, dress: Sequence[str]) -> tuple[str, list[int]]:
-    """Take a dress off one line; also give the place in `line` of each character that is left.
+    """Remove a dress from one line; also return the position in `line` of each remaining character.
 
     >>> undressed_line("> > ab", ["mail"])
     ('ab', [4, 5])
@@ -258,7 +260,7 @@ def _replaced(line: str, places: list[int], pattern: str, text: str) -> tuple[st
 
 
 def original_spans(line: str, dress: Sequence[str], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Find half-open character ranges of the undressed line in the original line."""
+    """Return where half-open character ranges of the undressed line stand in the original line."""
     if not dress:
         return spans
     _, places = undressed_line(line, dress)

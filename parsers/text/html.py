@@ -1,13 +1,14 @@
-r"""Web pages as text: what a reader of the page sees, as lines; nothing is fetched, run or rendered.
+r"""Convert web pages to text: what a reader of the page sees, as lines; nothing is fetched, run or rendered.
 
-`<pre>` (and textarea, listing, xmp) keeps its lines, entities are characters, `<br>` ends a line, the cells of a data
-table stand in columns, all other text is one line a paragraph. Scripts, styles and what the page does not show are
-dropped, and so is a gutter of line numbers beside a listing.
+`<pre>` (and textarea, listing, xmp) keeps its lines, entities become characters, `<br>` ends a line, the cells of a
+data table become columns, and other text becomes one line a paragraph. Scripts, styles and hidden elements are dropped,
+and so is a gutter of line numbers beside a listing.
 
-Line numbers: where the lines of every `<pre>` are those of the page's source and all else fits between them, line n of
-the transcript is line n of the source. Else the transcript numbers its own lines. The note says which.
+Line numbers: if every line of each `<pre>` can stand at its line number in the page's source, with all other text
+between, then line n of the transcript is line n of the source. Otherwise the transcript numbers its own lines. The note
+says which.
 
-A page is held in memory, so larger files than PAGE_BYTES are read as the text that they are, tags and all.
+A page is held in memory, so files larger than PAGE_BYTES are read as they are, tags included.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ _LISTINGS = frozenset(("pre", "textarea", "listing", "xmp"))
 
 @dataclass
 class _Entry:
-    """One line to be: its text, its line in the source (of preformatted text), may it share a line with its like."""
+    """A line of the transcript: its text, its line in the source (if preformatted), and whether it may share a line
+    with other prose.
+    """
 
     text: str
     source: int | None = None
@@ -60,7 +63,7 @@ class _Entry:
 
 
 def fits(head: bytes, size: int) -> bool:
-    """Tell by the first bytes whether a file is a page of HTML that can be held in memory."""
+    """Decide by the first bytes whether a file is an HTML page that can be held in memory."""
     if size > PAGE_BYTES:
         return False
     for mark, encoding in _BOMS:
@@ -70,7 +73,10 @@ def fits(head: bytes, size: int) -> bool:
 
 
 def transcribe(stream: BinaryIO) -> Generator[str, None, str]:
-    """Give the lines of a page; the generator's value is a note on their numbers. Raises NotText if it shows none."""
+    """Yield the lines of a page; the generator's return value is a note on their numbers.
+
+    Raises NotText if the page is empty.
+    """
     page = _decoded(stream.read(PAGE_BYTES + 1))
     page = page.replace("\ue000", "").replace("\ue001", "")
     root = LexborHTMLParser(_marked(page)).root
@@ -99,7 +105,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _marked(page: str) -> str:
-    """Write the number of each source line of preformatted text in front of it: the parser tells no places."""
+    """Put its line number in front of each source line of preformatted text, since the parser reports no positions."""
     number, at, out = 1, 0, []
     page = page.replace("\r\n", "\n")
     for found in _PRE.finditer(page):
@@ -119,7 +125,7 @@ def _marked(page: str) -> str:
 
 
 class _Walk:
-    """Goes through the tree without recursion: a hostile page nests deeper than Python calls."""
+    """Walks through the tree without recursion: a hostile page nests deeper than Python's call stack."""
 
     def __init__(self) -> None:
         self._out: list[_Entry] = []
@@ -144,7 +150,7 @@ class _Walk:
         return self._out
 
     def _enter(self, node: LexborNode) -> bool:
-        """Take a node; gives whether its children are to be walked."""
+        """Process a node; return whether to walk its children."""
         tag = node.tag or ""
         if tag == "-text":
             self._text.append(node.text_content or "")
@@ -186,7 +192,7 @@ class _Walk:
             found = _MARK.search(line)
             text = _MARK.sub("", line).replace("\xa0", " ").rstrip()
             entries.append(_Entry(text, int(found[1]) if found else None))
-        if entries and not entries[0].text:  # the line break behind the tag is no line of the text
+        if entries and not entries[0].text:  # a line break right behind the tag does not count
             del entries[0]
         if _is_gutter([e.text for e in entries]):
             return
@@ -206,7 +212,7 @@ def _is_gutter(lines: list[str]) -> bool:
 
 
 def _listing_text(node: LexborNode) -> str:
-    """Give preformatted text as it stands; `<br>` and blocks inside end a line."""
+    """Return preformatted text as it is; `<br>` and blocks inside end a line."""
     parts: list[str] = []
     for inner in node.traverse(include_text=True):
         if inner.tag == "-text":
@@ -219,12 +225,12 @@ def _listing_text(node: LexborNode) -> str:
 
 
 def _collapsed(text: str) -> str:
-    """Fold blanks as a browser does; a no-break blank is a blank that stays."""
+    """Collapse blanks as a browser does; no-break blanks stay."""
     return _BLANKS.sub(" ", _MARK.sub("", text)).strip(" ").replace("\xa0", " ").rstrip()
 
 
 def _data_rows(table: LexborNode) -> list[list[tuple[str, int]]] | None:
-    """Give the cells (text, columns that it spans) of a table of values; None for one that only lays out a page."""
+    """Return the cells (text, columns that it spans) of a table of values, None for a table that only arranges a page."""
     if table.css_first("td table, th table, pre, textarea, p + p, ul, ol, h1, h2, h3") is not None:
         return None
     rows = []
@@ -241,7 +247,7 @@ def _data_rows(table: LexborNode) -> list[list[tuple[str, int]]] | None:
 
 
 def _columns(rows: list[list[tuple[str, int]]]) -> list[str]:
-    """Pad cells to columns, two blanks apart; values stand right, words left."""
+    """Pad cells to columns, two blanks apart; numbers are right-aligned, words left-aligned."""
     widths: list[int] = []
     for row in rows:
         at = 0
@@ -264,7 +270,7 @@ def _columns(rows: list[list[tuple[str, int]]]) -> list[str]:
 
 
 def _laid(entries: list[_Entry], count: int) -> list[str] | None:
-    """Put each preformatted line on its source line and the rest between; None where that cannot be."""
+    """Place each preformatted line on its source line and other text between; None if that is impossible."""
     if not any(e.source is not None and e.text for e in entries):
         return None
     lines: list[str] = []
@@ -274,7 +280,7 @@ def _laid(entries: list[_Entry], count: int) -> list[str] | None:
             waiting.append(entry)
             continue
         filled = [e for e in waiting if e.text]
-        # Behind the last preformatted line there is room for all.
+        # Behind the last preformatted line there is room for everything.
         room = (entry.source or max(count, len(lines) + len(filled)) + 1) - 1 - len(lines)
         if room < 0 or (len(filled) > room and not (room and all(e.prose for e in filled))):
             return None

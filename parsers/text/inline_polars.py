@@ -1,7 +1,8 @@
-"""What is done to the frame of a block in the thread that asks for it.
+"""Run Polars operations on the data frame of a block without the thread pool.
 
-Polars hands `filter`, `select` and `with_columns` to its pool of threads. A block is small and has a thread of its own for
-each stage of reading, so whoever hands over mostly waits for the others: `select_seq`, `with_columns_seq` and `where` stay.
+Polars hands `filter`, `select` and `with_columns` to its pool of threads. A block is small, and each stage of reading
+has a thread of its own, so handing over means mostly waiting for the others. `select_seq`, `with_columns_seq` and
+`where` run in the calling thread.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 
 def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
-    """Give the rows that a mask marks, or for which an expression is true, as `filter` does.
+    """Return the rows that a mask marks or for which an expression is true, as `filter` does.
 
     >>> where(pl.DataFrame({"line_no": [1, 2, 3]}), pl.Series([True, False, True]))["line_no"].to_list()
     [1, 3]
@@ -27,12 +28,12 @@ def where(frame: pl.DataFrame, test: pl.Series | pl.Expr) -> pl.DataFrame:
     if not marked:
         return frame.clear()
     kept = pl.DataFrame([column.filter(mask) for column in frame])
-    # Unlike a frame's `filter`, a series' leaves a chunk of which nothing is left, and `pl.format` panics over one.
+    # Unlike a data frame's `filter`, a series' `filter` leaves empty chunks, and `pl.format` panics over one.
     return kept.rechunk() if 0 in kept.to_series().chunk_lengths() else kept
 
 
 def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Give the other columns, as `drop` does.
+    """Return the other columns, as `drop` does.
 
     >>> without(pl.DataFrame({"line_no": [1], "line": ["a"]}), "line").columns
     ['line_no']
@@ -41,7 +42,8 @@ def without(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
 
 
 def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """Give the rows in ascending order of whole numbers, the first name's first, equal ones as they stood; NULL stands first.
+    """Return the rows sorted by integer columns, the first name first; equal rows keep their order and NULL comes
+    first.
 
     >>> in_order(pl.DataFrame({"line_no": [2, 1, 1], "pos": [0, 1, 0]}), "line_no", "pos").rows()
     [(1, 0), (1, 1), (2, 0)]
@@ -55,7 +57,7 @@ def in_order(frame: pl.DataFrame, *names: str) -> pl.DataFrame:
 
 
 def neighbours(*keys: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give for each row the place of the one before and behind that has the same keys (NULL equals NULL); -1 if there is none.
+    """Return for each row the index of the previous and the next row with the same keys (NULL equals NULL), -1 if none.
 
     >>> neighbours(pl.Series([7, 8, 7]), pl.Series([None, None, None], dtype=pl.Int64))
     (array([-1, -1,  0]), array([ 2, -1, -1]))
@@ -66,7 +68,7 @@ def neighbours(*keys: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
         who = who * len(coded.dictionary) + coded.indices.to_numpy()
         count *= len(coded.dictionary)
     if count < np.iinfo(np.int16).max:
-        who = who.astype(np.int16)  # numpy sorts these in a tenth of the time
+        who = who.astype(np.int16)  # numpy sorts int16 in a tenth of the time
     order = np.argsort(who, kind="stable")
     same = np.flatnonzero(who[order[1:]] == who[order[:-1]])
     before, behind = np.full(len(who), -1), np.full(len(who), -1)
@@ -75,12 +77,12 @@ def neighbours(*keys: pl.Series) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
 
 
 def rows_or_null(name: str, rows: npt.NDArray[np.int64]) -> pl.Series:
-    """Make places of rows a column, negative ones NULL."""
+    """Return row indices as a column, with NULL for negative ones."""
     return pl.Series(name, pa.array(rows.astype(np.uint32), mask=rows < 0))
 
 
 def spread(found: pl.Series, mask: pl.Series) -> pl.Series:
-    """Put what was found in the rows that a mask without NULLs marks back in their places, NULL elsewhere.
+    """Spread values over the rows that a mask without NULLs marks, in order; other rows are NULL.
 
     >>> spread(pl.Series([7]), pl.Series([False, True, False])).to_list()
     [None, 7, None]

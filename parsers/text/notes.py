@@ -1,4 +1,4 @@
-"""What became of lines that are not rows: the line account and its words."""
+"""Notes and the line account: what became of lines that are not rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from dataclasses import dataclass
 LINE_ACCOUNT = ("read", "unknown", "elided", "damaged", "blank", "prose")
 NOTE_KINDS = ("unknown", "elided", "damaged", "repaired", "remark")
 NOTE_CHARS = 300
-"""The text of a note is cut here."""
+"""Maximum number of characters in a note's text; the rest is cut."""
 
 ELISION = (
     r"(?i)^\s*(?:(?:[\[(<{]\s*)?(?:\.[ ]?){2,}\s*[\])>}]?|(?:[\[(<{]\s*)?…+\s*[\])>}]?"
     r"|(?:(?:\.{2,9}\s*)?[\[(<{]\s*(?:\.{2,9}\s*)?|\.{2,9}\s*|-{2,9}\s*|={2,9}\s*)(?:output\s)?(?:snip|snipped|cut|skipped|omitted|truncated)"
     r"(?:\s(?:output|here|for [a-z]{1,20}))?\s*(?:(?:\.{2,9}\s*)?[\])>}]|\.{2,9}|-{2,9}|={2,9})|--\s*more\s*--.*)\s*$"
 )
-"""Marks that an author puts where lines were left out (`....`, `[...]`, `<snip>`, `(truncated output)`); for Python's `re` and for Polars."""
+"""Marks that an author puts where lines were left out (`....`, `[...]`, `<snip>`, `(truncated output)`).
+
+The pattern works in Python's `re` and in Polars.
+"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Note:
 
 @dataclass(frozen=True)
 class LineAccount:
-    """Numbers of lines; together they are all lines of the part, whatever happened."""
+    """Numbers of lines by what became of them; their sum is always the number of lines of the part."""
 
     read: int = 0
     unknown: int = 0

@@ -1,7 +1,7 @@
-r"""Captures as text: pcap, pcapng and snoop files to one line a packet, so that rows and citations have lines.
+r"""Convert packet captures (pcap, pcapng, snoop) to text, one line a packet, so that rows and citations have lines.
 
-Line n is packet n, complete in itself; an unreadable or cut record ends the transcript with a line that begins with
-`# damaged:`. Times are UTC, to the capture's own resolution (microseconds or nanoseconds).
+Line n is packet n, complete in itself; an unreadable or cut record ends the transcript with a line that begins with `#
+damaged:`. Times are UTC, in the capture's own resolution (microseconds or nanoseconds).
 
 Samples::
 
@@ -10,9 +10,9 @@ Samples::
     2015-06-10T09:00:00.100000Z udp [fe80::1]:40000 > [fe80::2]:53 len=30 | DNS A? db1.example
     2015-06-10T09:00:00.200000Z arp 10.1.1.1 > 10.1.1.2 len=28 | who-has 10.1.1.2 tell 10.1.1.1
 
-`len` is the payload as sent, even where the capture kept less of it. The framing is read here and not by dpkt, whose
-readers give times as floats (no nanoseconds), know one interface a file and believe any length a damaged file claims;
-what is inside a frame is dpkt's. Formats: libpcap savefile(5), pcapng (IETF opsawg), snoop (RFC 1761).
+`len` is the payload as sent, even if the capture holds less of it. This module reads the file framing itself, because
+dpkt's readers give times as floats (no nanoseconds), know only one interface a file and believe any length that a
+damaged file claims; dpkt decodes the packets. Formats: libpcap savefile(5), pcapng (IETF opsawg), snoop (RFC 1761).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import dpkt
 from parsers.text.pcap_payload import payload_words
 
 RECORD_CAP = 4 * 1024 * 1024
-"""No record may claim more bytes: tools keep at most 256 KiB of a packet, so more is damage."""
+"""Maximum bytes of a record: tools keep at most 256 KiB of a packet, so a larger claim is damage."""
 
 _PCAP = {
     b"\xd4\xc3\xb2\xa1": ("<", 6, 16),
@@ -41,7 +41,7 @@ _PCAP = {
     b"\x34\xcd\xb2\xa1": ("<", 6, 24),
     b"\xa1\xb2\xcd\x34": (">", 6, 24),
 }
-"""Magic bytes: byte order, digits of the fraction, size of a packet's header."""
+"""By magic bytes: byte order, digits of the fraction, size of a packet's header."""
 
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 _SNOOP = b"snoop\0\0\0"
@@ -55,8 +55,12 @@ _FLAGS = "FSRP.UEW"
 
 
 @dataclass(frozen=True)
-class Frame:
-    """A captured frame: nanoseconds since 1970 UTC (None: the file has no time), digits that count, bytes as sent."""
+class Captured:
+    """A captured packet.
+
+    `at` is in nanoseconds since 1970 UTC (None: the file has no time), `digits` counts those of its fraction that mean
+    something, `length` is the size as sent.
+    """
 
     at: int | None
     digits: int
@@ -66,29 +70,32 @@ class Frame:
 
 
 class Damage(Exception):
-    """A record that cannot be read; nothing behind it can be found."""
+    """A record that cannot be read; nothing behind it can be located."""
 
 
 def transcribe(stream: BinaryIO) -> Iterator[str]:
-    """Write a capture as lines, one a packet; the memory of one packet is held. Raises ValueError for another file."""
+    """Yield a capture as lines, one a packet, with one packet at a time in memory.
+
+    Raises ValueError for any other file.
+    """
     magic = stream.read(8)
     if magic[:4] in _PCAP:
-        frames = _pcap(stream, magic)
+        packets = _pcap(stream, magic)
     elif magic[:4] == _PCAPNG:
-        frames = _pcapng(stream, magic)
+        packets = _pcapng(stream, magic)
     elif magic == _SNOOP:
-        frames = _snoop(stream)
+        packets = _snoop(stream)
     else:
         raise ValueError(f"no capture: it begins with {magic!r}")
     try:
-        for frame in frames:
-            yield _line(frame)
+        for captured in packets:
+            yield _line(captured)
     except Damage as damage:
         yield f"# damaged: {damage}; the packets before it are complete"
 
 
 def _take(stream: BinaryIO, size: int, what: str) -> bytes:
-    """Read exactly so many bytes; none at all is an empty answer (a clean end where a record may begin)."""
+    """Read exactly `size` bytes, or none at a clean end of the file."""
     data = stream.read(size)
     if data and len(data) < size:
         raise Damage(f"the capture ends inside a {what} ({len(data)} of {size} bytes)")
@@ -104,7 +111,7 @@ def _body(stream: BinaryIO, size: int, what: str) -> bytes:
     return data
 
 
-def _pcap(stream: BinaryIO, magic: bytes) -> Iterator[Frame]:
+def _pcap(stream: BinaryIO, magic: bytes) -> Iterator[Captured]:
     order, digits, size = _PCAP[magic[:4]]
     head = _body(stream, 16, "file header")
     link = int(struct.unpack(order + "4I", head)[3]) & 0xFFFF
@@ -114,10 +121,10 @@ def _pcap(stream: BinaryIO, magic: bytes) -> Iterator[Frame]:
         if fraction >= 10**digits:
             raise Damage(f"a packet header has {fraction} as fraction of a second")
         data = _body(stream, kept, "packet")
-        yield Frame(seconds * 10**9 + fraction * scale, digits, link, length, data)
+        yield Captured(seconds * 10**9 + fraction * scale, digits, link, length, data)
 
 
-def _snoop(stream: BinaryIO) -> Iterator[Frame]:
+def _snoop(stream: BinaryIO) -> Iterator[Captured]:
     _, number = struct.unpack(">2I", _body(stream, 8, "file header"))
     link = _SNOOP_LINKS.get(number, 0x8000 + number)
     while header := _take(stream, 24, "packet header"):
@@ -125,10 +132,10 @@ def _snoop(stream: BinaryIO) -> Iterator[Frame]:
         if record < 24 + kept or micros >= 10**6:
             raise Damage("a packet header contradicts itself")
         data = _body(stream, record - 24, "packet")[:kept]
-        yield Frame(seconds * 10**9 + micros * 1000, 6, link, length, data)
+        yield Captured(seconds * 10**9 + micros * 1000, 6, link, length, data)
 
 
-def _pcapng(stream: BinaryIO, magic: bytes) -> Iterator[Frame]:
+def _pcapng(stream: BinaryIO, magic: bytes) -> Iterator[Captured]:
     """Read sections and blocks. Each section has its own byte order and its own interfaces."""
     order, interfaces = "<", list[tuple[int, int, int]]()
     pending = magic
@@ -152,13 +159,13 @@ def _pcapng(stream: BinaryIO, magic: bytes) -> Iterator[Frame]:
                 yield _packet(body, order, kind, interfaces)
             elif kind == _SIMPLE:
                 length = struct.unpack(order + "I", body[:4])[0]
-                yield Frame(None, 0, interfaces[0][0], length, body[4 : 4 + length])
+                yield Captured(None, 0, interfaces[0][0], length, body[4 : 4 + length])
         except (struct.error, IndexError) as error:
             raise Damage(f"a block of type {kind} contradicts itself") from error
 
 
 def _block(stream: BinaryIO, order: str, size: int, before: int) -> bytes:
-    """Read the rest of a block of `size` bytes, of which `before` are read; the size stands at both ends."""
+    """Read the rest of a block of `size` bytes, of which `before` are read; the size stands at both ends of the block."""
     if size < before + 4 or size % 4:
         raise Damage(f"a block claims {size} bytes")
     body = _body(stream, size - before, "block")
@@ -168,7 +175,7 @@ def _block(stream: BinaryIO, order: str, size: int, before: int) -> bytes:
 
 
 def _interface(body: bytes, order: str) -> tuple[int, int, int]:
-    """Give the link type, the units per second and the seconds to add (options if_tsresol and if_tsoffset)."""
+    """Return the link type, the units per second and the seconds to add (options if_tsresol and if_tsoffset)."""
     link, _, _ = struct.unpack(order + "HHI", body[:8])
     units, offset, at = 10**6, 0, 8
     while at + 4 <= len(body):
@@ -184,13 +191,13 @@ def _interface(body: bytes, order: str) -> tuple[int, int, int]:
     return link, units, offset
 
 
-def _packet(body: bytes, order: str, kind: int, interfaces: list[tuple[int, int, int]]) -> Frame:
+def _packet(body: bytes, order: str, kind: int, interfaces: list[tuple[int, int, int]]) -> Captured:
     number, high, low, kept, length = struct.unpack(order + ("5I" if kind == _ENHANCED else "Hxx4I"), body[:20])
     link, units, offset = interfaces[number]
     if 20 + kept > len(body):
         raise Damage("a packet is larger than its block")
     at = ((high << 32) | low) * 10**9 // units + offset * 10**9
-    return Frame(at, 9 if units > 10**6 else 6, link, length, body[20 : 20 + kept])
+    return Captured(at, 9 if units > 10**6 else 6, link, length, body[20 : 20 + kept])
 
 
 @lru_cache(maxsize=4)
@@ -201,21 +208,21 @@ def _second(seconds: int) -> str:
         raise Damage(f"a packet has the time {seconds}") from error
 
 
-def _stamp(frame: Frame) -> str:
-    if frame.at is None:
+def _stamp(captured: Captured) -> str:
+    if captured.at is None:
         return "-"
-    seconds, nanos = divmod(frame.at, 10**9)
-    fraction = f"{nanos:09d}"[: frame.digits]
+    seconds, nanos = divmod(captured.at, 10**9)
+    fraction = f"{nanos:09d}"[: captured.digits]
     return f"{_second(seconds)}.{fraction}Z"
 
 
-def _line(frame: Frame) -> str:
+def _line(captured: Captured) -> str:
     try:
-        words = _words(frame)
+        words = _words(captured)
     except (dpkt.UnpackError, struct.error, IndexError, ValueError, AttributeError, TypeError, KeyError):
-        # dpkt's decoders fail in all of these ways on damaged frames; the packet keeps its line.
-        words = f"link{frame.link} - > - len={frame.length} | not decoded"
-    return f"{_stamp(frame)} {words}"
+        # dpkt's decoders raise all of these on damaged packets; the packet still gets its line.
+        words = f"link{captured.link} - > - len={captured.length} | not decoded"
+    return f"{_stamp(captured)} {words}"
 
 
 def _raw(data: bytes) -> Any:
@@ -236,11 +243,11 @@ _LINKS: dict[int, Callable[[bytes], Any]] = {
 }
 
 
-def _words(frame: Frame) -> str:
-    decode = _LINKS.get(frame.link)
+def _words(captured: Captured) -> str:
+    decode = _LINKS.get(captured.link)
     if decode is None:
-        return f"link{frame.link} - > - len={frame.length} | not decoded"
-    packet: Any = decode(frame.data)
+        return f"link{captured.link} - > - len={captured.length} | not decoded"
+    packet: Any = decode(captured.data)
     tags = getattr(packet, "vlan_tags", None)
     vlan = f" vlan={tags[0].id}" if tags else ""
     inner = packet if isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6) else packet.data
@@ -249,21 +256,22 @@ def _words(frame: Frame) -> str:
         text = f"who-has {dst} tell {src}" if inner.op == 1 else f"{src} is-at {inner.sha.hex(':')}"
         return f"arp {src} > {dst} len={len(inner)}{vlan} | {text}"
     if isinstance(inner, dpkt.ip.IP):
-        return _ip(inner, socket.inet_ntoa(inner.src), socket.inet_ntoa(inner.dst), vlan, frame)
+        return _ip(inner, socket.inet_ntoa(inner.src), socket.inet_ntoa(inner.dst), vlan, captured)
     if isinstance(inner, dpkt.ip6.IP6):
-        return _ip(inner, _six(inner.src), _six(inner.dst), vlan, frame)
-    return f"ether{getattr(packet, 'type', 0):04x} - > - len={frame.length}{vlan}"
+        return _ip(inner, _six(inner.src), _six(inner.dst), vlan, captured)
+    return f"ether{getattr(packet, 'type', 0):04x} - > - len={captured.length}{vlan}"
 
 
 def _six(address: bytes) -> str:
     return f"[{socket.inet_ntop(socket.AF_INET6, address)}]"
 
 
-def _ip(ip: Any, src: str, dst: str, vlan: str, frame: Frame) -> str:
+def _ip(ip: Any, src: str, dst: str, vlan: str, captured: Captured) -> str:
     inner = ip.data
     if isinstance(ip, dpkt.ip.IP):
-        # A length of 0 is left to the card to fill in (segmentation offload): then the frame says how long it is.
-        total, fragment = ip.len or frame.length - 14, ip.offset * 8
+        # With segmentation offload the length is 0 and the card fills it in: then the length of the frame on the wire
+        # is used.
+        total, fragment = ip.len or captured.length - 14, ip.offset * 8
         size = total - ip.hl * 4
     else:
         size = ip.plen - sum(len(h) for h in ip.extension_hdrs.values() if h is not None)
@@ -323,7 +331,7 @@ def _icmp(name: str, packet: Any) -> str:
 
 
 def _options(data: bytes) -> str:
-    """Name the options that matter for throughput and loss; an option that is cut ends the list."""
+    """Return the TCP options that matter for throughput and loss; an option that is cut ends the list."""
     found, at = [], 0
     while at < len(data) and data[at] != 0:
         if data[at] == 1:

@@ -1,6 +1,6 @@
-"""What the first bytes of a payload say about the request in it, in a few safe words.
+"""Describe the request in the first bytes of a payload in a few safe words.
 
-Only names of requests are given, never their arguments: no query string, no user, no password, no row. Whatever is
+Only names of requests are returned, never their arguments: no query string, no user, no password, no row. Anything
 quoted from a payload is printable ASCII and short.
 """
 
@@ -42,7 +42,7 @@ _DNS_CODES = {0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 5: "REFU
 
 
 def payload_words(data: bytes, sport: int, dport: int, *, udp: bool = False) -> str:
-    """Give ` | words` for a payload that names a request, or an empty text.
+    """Return ` | words` for a payload that names a request, or an empty text.
 
     >>> payload_words(bytes.fromhex("000a00000b000000ffff"), 1521, 40000)
     ' | TNS RESEND'
@@ -58,12 +58,15 @@ def payload_words(data: bytes, sport: int, dport: int, *, udp: bool = False) -> 
 
 
 def _tns(data: bytes) -> str | None:
-    """A TNS header: length (2 bytes, or 4 since version 315), type, a zero header checksum; it may go on in the next segment."""
+    """Describe a TNS header: length (2 bytes, or 4 since version 315), type, header checksum zero.
+
+    The packet may continue in the next segment.
+    """
     if len(data) < 8 or data[4] not in TNS_TYPES or data[6:8] != b"\0\0":
         return None
     short, long = int.from_bytes(data[:2], "big"), int.from_bytes(data[:4], "big")
     size = long if short == 0 else short
-    # Without a plain checksum field or with less than the segment holds it is another protocol, or glued packets.
+    # With a packet checksum, or with another length than the segment, it is another protocol or several packets in one.
     if size < 8 or (short and data[2:4] != b"\0\0") or size > 2 * 1024 * 1024:
         return None
     if data[4] not in (1, 2, 4, 5, 11, 12) and size != len(data):

@@ -1,4 +1,4 @@
-"""Tell sentences from tool output by their shape, in any language: no dictionary, only words, their cases and stops."""
+"""Tell sentences from tool output in any language, by shape only: words, their cases and punctuation; no dictionary."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _HEADING = r"^[ \t]{3,}.*[,:]$"
 _BEGUN = r"^\W{0,6}[\p{Lu}\p{Lo}]"
 _IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"
 _NEVER = r"^[ \t]*(?:[#;*|+$%<&/\\]|--|\[.*\]$)|[ \t]{3,}\S.*[ \t]{3,}\S|[{}]$"
-"""Comments, cells, columns, code."""
+"""Lines that are never prose: comments, cells, columns, code."""
 
 _CALLS = r"[=(]\S*\)|\w::\w"
-"""Calls and names of code; a long sentence may mention some."""
+"""Calls and names of code; a long sentence may contain some."""
 
 FENCE = (
     r"^[ \t]*(?:```|~{3,7}(?:[^~ ]| +[^~ ]|[ \t]*$)|</?pre\b[^>]*(?:>(?:</?code\b[^>]*>)?[ \t]*)?$|\{(?:code|noformat|panel|quote)(?::[^}]*)?\}[ \t]*$"
     r"|</?(?:syntaxhighlight|nowiki)\b"
-    # ipreport of AIX begins lines with `<source port=`.
+    # ipreport of AIX writes lines that begin with `<source port=`.
     r"|</?source(?:>| +(?:lang|line|inline|highlight)\b)"
-    # Jekyll, Hugo (its own name for a listing, too), forums, Trac, reStructuredText, Org.
+    # Jekyll, Hugo (also its own highlight shortcode), forums, Trac, reStructuredText, Org.
     r"|\{\{[<%] */?[a-z][\w-]*(?: [^}]*)?[%>]\}\}[ \t]*$"
     r"|\{[%{]-?<? *(?:end|/)?(?:highlight|raw)\b[^}]*[%}]\}[ \t]*$|\[/?(?:code|quote|noparse)(?:=[^\]]*)?\][ \t]*$"
     r"|\{\{\{(?:#!.*)?$|\}\}\}$|\.\. (?:code-block|code|sourcecode|highlight|parsed-literal)::|#\+(?i:begin|end)_(?i:src|example|quote)\b)"
 )
-"""Where a writer says that a listing begins or ends."""
+"""Lines by which an author marks the begin or end of a listing."""
 
 TOOLISH = (
     r"[0-9][ \t]+[-.0-9]|\S[ \t]{2,}\S.*\S[ \t]{2,}\S|\t\S.*\t|^[-=_*#|+ \t]{3,}$|0x[0-9a-fA-F]+|^[ \t]*[|+][-|+ ]"
@@ -37,26 +37,26 @@ TOOLISH = (
 )
 
 TAGGED = r"pre>|<pre|\[/?(?:code|CODE|Code)\b|\{(?:code|noformat)|```"
-"""What may be a tag on a line of its listing."""
+"""Quick test for a tag on a line of its listing."""
 
 TAG_BEFORE = r"^[ \t]*(?:<pre\b[^>]*>(?:<code\b[^>]*>)?|\[(?i:code)(?:=[^\]]*)?\]|\{(?:code|noformat)(?::[^}]*)?\}|```)"
 TAG_BEHIND = r"(?:(?:</code>)?</pre>|\[/(?i:code)\]|\{(?:code|noformat)\}|```)[ \t]*$"
 OPENED = TAG_BEFORE + r"[ \t]*[^<` \t]"
 CLOSED = r"[^>` \t][ \t]*" + TAG_BEHIND
-"""Where a listing begins or ends on a line of the listing itself."""
+"""Lines of a listing that also hold the tag that begins or ends it."""
 
 INFO = r"^[ \t]*```+[ \t]*(?:[\w+#./-]*|\{.*)(?:[ \t]+(?:\{.*|[\w-]+=.*|[\w.-]*))?$"
-"""A fence with the name of its language, not with the first line of its listing."""
+"""A fence with the name of a language, not with the first line of its listing."""
 
 RULE = r"^[ \t]*(?:-{3,}|={3,}|_{3,}|\*{3,})[ \t]*$"
-"""What a writer draws between paragraphs; a tool draws it too, but not behind its last row and a blank line."""
+"""A line drawn between paragraphs. Tools draw such lines too, but not behind their last row and a blank line."""
 
 WRITTEN = r"^[ \t]*(?:[<(]?(?:https?|ftp|mailto):\S+$|[0-9]{1,2}[.)] +\p{L})"
-"""An address, an item of a numbered list: no tool's, though it looks like one's."""
+"""An address or an item of a numbered list: not from a tool, though it looks like it."""
 
 
 def sentences(lines: pl.Series) -> pl.DataFrame:
-    """Say of each line whether it is prose, and whether it is so beyond doubt (`strong`)."""
+    """Return for each line whether it is prose, and whether that is beyond doubt (`strong`)."""
     spread = lines.str.strip_chars().str.replace_all(r"\s+", "  ")
     words, low = pl.col("words"), pl.col("low")
     counts = pl.DataFrame(

@@ -1,7 +1,7 @@
-"""Bytes to blocks of numbered lines: encodings, line ends, damage, the line index.
+"""Turn bytes into blocks of numbered lines: encodings, line ends, damage, the line index.
 
-Lines are physical lines of the stored original, counted by LF (by CR where the head has CR and no LF). The text of a
-line comes without its line end and without trailing blanks, so that no format has to think of CR/LF or of what a mail
+Lines are physical lines of the stored original, counted by LF (by CR if the head has CR and no LF). The text of a line
+comes without its line end and without trailing blanks, so that no format needs to handle CR/LF or blanks that a mail
 program appended.
 """
 
@@ -35,15 +35,15 @@ T = TypeVar("T")
 
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 4 * 1024
-"""So far before the end of a block its last line end is looked for first."""
+"""Number of bytes before the end of a block in which its last line end is searched first."""
 
 INDEX_STEP = 1000
-"""Every so many lines the byte offset is kept (lines 1, 1001, 2001 ...)."""
+"""Distance in lines between entries of the line index (lines 1, 1001, 2001 ...)."""
 
 Longs = npt.NDArray[np.int64]
 
 Sightings = list[tuple[int, int, int, str, str]]
-"""Secrets of a block: line, first character, the one behind, kind, the line's text."""
+"""Secrets of a block: line number, first character, character behind, kind, text of the line."""
 
 NO_ARCHIVES = "its files are read one by one, not the archive itself"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -52,12 +52,12 @@ _TEXT_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a\x07")
 
 @dataclass(frozen=True)
 class Hints:
-    """What a person (or the lines above an output) knows; None means unknown.
+    """What a person, or the lines above an output, say about a file; None means unknown.
 
-    `tz` is a zone name, `interval_s` the sampling interval, `command` the command line that made the output as it stood
-    at a prompt (`vmstat 5 12`), `date` the day of the first line (YYYY-MM-DD) where stamps have only a time of day.
-    `date_order` is "dmy" or "mdy" for dates such as 07/04/07, `columns` says which column of a table is what
-    (`time=1 value=3:ms label=2`, counted from 1; a unit behind the colon).
+    `tz` is a zone name, `interval_s` the sampling interval in seconds, `command` the command line at the prompt above
+    the output (`vmstat 5 12`), `date` the day of the first line (YYYY-MM-DD) if stamps have only a time of day.
+    `date_order` is "dmy" or "mdy" for dates such as 07/04/07. `columns` names the columns of a table (`time=1
+    value=3:ms label=2`, counted from 1, with a unit behind the colon).
     """
 
     kind: str | None = None
@@ -75,8 +75,10 @@ class Hints:
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds a reading, in bytes unless said. `line_bytes`: a longer line is cut there, keeps its number, is
-    noted. `block_lines` and `run_lines` bound what is cut from text of very short lines.
+    """Limits of a reading, in bytes where the name does not say otherwise.
+
+    A line longer than `line_bytes` is cut there; it keeps its number and gets a note. `block_lines` and `run_lines`
+    limit what is cut from text of very short lines.
     """
 
     file_bytes: int = 64 * 1024**3
@@ -87,13 +89,15 @@ class Limits:
     run_lines: int = 3_000_000
     notes_per_batch: int = 2000
     ahead_bytes: int = 200 * 1024 * 1024
-    """A larger part is read by child processes."""
+    """Size of a part above which child processes read it."""
 
     processes: int | None = None
-    """So many of them at once; None: one for each core."""
+    """Number of child processes; None: one for each core."""
 
     blocks_ahead: int = 1
-    """0: no thread begins with the next block while one is in work. Where each core has a process, it would be in the way."""
+    """With 0, no thread prepares the next block during work on one: where each core has a process, it would only
+    compete.
+    """
 
 
 LONG_HEAD = 8192
@@ -106,17 +110,17 @@ def _any_of(words: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Head:
-    """The first 64 KiB as decoded lines (a last line cut by that border is left out unless it is the only one)."""
+    """The first 64 KiB as decoded lines; a last line cut at that border is left out unless it is the only one."""
 
     lines: list[str]
     name: str = ""
     whole: bool = True
     known: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What was found out about it: a head is looked at where parts are laid out and again where one is read."""
+    """Cache of what was recognised: a head is examined during layout and again before its part is read."""
 
     @cached_property
     def text(self) -> str:
-        """All lines in one text, for a quick look: most heads are another format's."""
+        """All lines in one text, for a quick first test: most heads belong to another format."""
         return "\n".join(self.lines)
 
     @cached_property
@@ -124,7 +128,10 @@ class Head:
         return pl.Series(self.lines, dtype=pl.String)
 
     def fitting(self, pattern: str) -> list[str]:
-        """Give the lines that a pattern fits, which has to mean the same to Python and to Rust, who compiles it anew each time."""
+        """Return the lines that match a pattern.
+
+        The pattern must mean the same to Python and to Rust, which compiles it anew each time.
+        """
         if self._long is None:
             return [line for line in self.lines if re.search(pattern, line)]
         return self._column.filter(self._column.str.contains(pattern)).to_list()
@@ -134,25 +141,35 @@ class Head:
         return pl.Series([self.text], dtype=pl.String) if len(self.text) > LONG_HEAD else None
 
     def any_of(self, words: tuple[str, ...]) -> bool:
-        """Does one of these stand anywhere? In a long text all are looked for at once, in a third of the time."""
+        """Decide whether one of these words stands anywhere.
+
+        A long text is searched for all at once, in a third of the time.
+        """
         return any(word in self.text for word in words) if self._long is None else self.shows(_any_of(words))
 
     def shows(self, pattern: str) -> bool:
-        """Does a pattern fit anywhere? It has to mean the same to Python and to Rust, whose engine is the faster one over long text."""
+        """Decide whether a pattern matches anywhere.
+
+        It must mean the same to Python and to Rust, whose engine is faster on long text.
+        """
         if self._long is None:
             return re.search(pattern, self.text) is not None
         return bool(self._long.str.contains(pattern)[0])
 
     @cached_property
     def spread(self) -> list[str]:
-        """Up to 64 lines that are not blank, evenly spread: a kind that most lines must fit shows there, or is not here."""
+        """Up to 64 filled lines, evenly spread: if most lines must fit a kind, these are enough to tell."""
         filled = [line for line in self.lines if line]
         return filled[:: len(filled) // 64 + 1]
 
 
 @dataclass(frozen=True)
 class Block:
-    """About 3 MB of whole lines. `frame`: line_no Int64, line String; number and offset of the first line; what `Source.ahead` made of it."""
+    """About 3 MB of whole lines.
+
+    `frame` is their data frame: line_no Int64, line String. `first` and `offset` are the number and byte offset of the
+    first line; `made` is what `Source.ahead` returned for it.
+    """
 
     frame: pl.DataFrame
     first: int
@@ -162,8 +179,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Piece:
-    """Whole lines of a file: text, start of each relative to `offset`, what was wrong (index of line, note kind,
-    words).
+    """Whole lines of a file.
+
+    `starts` are relative to `offset`; `damage` lists what was wrong (index of line, note kind, words).
     """
 
     offset: int
@@ -175,8 +193,6 @@ class Piece:
 
 @dataclass(frozen=True)
 class Beginning:
-    """A piece of which only the first lines were read."""
-
     offset: int
     size: int
     first: pl.Series
@@ -184,14 +200,14 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Position:
-    """Where reading goes on: 1-based number of the next line and its byte offset."""
+    """Where reading continues: the 1-based number of the next line and its byte offset."""
 
     line: int
     offset: int
 
 
 class TextFile:
-    """An open text file: its encoding, its size, and how to cut it into lines. Made by `open_text`."""
+    """An open text file: its encoding, its size, and how it is cut into lines. Made by `open_text`."""
 
     def __init__(self, stream: io.BufferedReader, name: str, limits: Limits) -> None:
         self.stream = stream
@@ -217,8 +233,9 @@ class TextFile:
         return hashlib.file_digest(self.stream, "sha256").hexdigest()
 
     def head(self, start: int | None = None, end: int | None = None) -> Head:
-        """Give the first 64 KiB of [start, end) as lines; a last line cut by that border is left out unless it is
-        alone.
+        """Return the first 64 KiB of [start, end) as lines.
+
+        A last line cut at that border is left out unless it is the only one.
         """
         start, end = self.start if start is None else start, self.size if end is None else end
         if self._head is not None and self._head[:2] == (start, end):
@@ -233,9 +250,10 @@ class TextFile:
         return head
 
     def pieces(self, start: int, end: int) -> Iterator[Piece]:
-        """Cut [start, end) into whole lines: `limits.block_bytes` or `block_lines` together, for an empty line costs memory too.
+        """Yield [start, end) as pieces of whole lines, each up to `limits.block_bytes` or `block_lines`.
 
-        A line over `line_bytes` is cut; what is behind its end is not read.
+        The second limit is there because an empty line costs memory too. A line over `line_bytes` is cut; its rest is
+        not read.
         """
         most = self.limits.block_lines
         for at, behind, size in self._stretches(start, end):
@@ -249,13 +267,13 @@ class TextFile:
                 for n, (begun, stop) in enumerate(pairwise(stops)):
                     inner = ends[n * most : (n + 1) * most] - begun
                     yield self._piece(at + begun, stored[begun:stop], stop - begun, inner)
-            if len(stored) < behind - at:  # somebody has cut the file
+            if len(stored) < behind - at:  # somebody truncated the file meanwhile
                 return
 
     def beginnings(self, start: int, end: int, count: int) -> Iterator[Beginning]:
-        """Give what each piece begins with, up to `count` lines or so many times 256 bytes; nothing else is read.
+        """Yield the first lines of each piece: up to `count` lines or `count` times 256 bytes; nothing else is read.
 
-        Pieces of very short lines are not cut again as `pieces` does.
+        Pieces of very short lines are not split further, as they are in `pieces`.
         """
         for at, behind, size in self._stretches(start, end):
             stored = self.read(at, min(at + 256 * count, behind))
@@ -265,10 +283,11 @@ class TextFile:
             yield Beginning(at, size, self._piece(at, stored[:shown], kept, ends[ends <= shown]).lines)
 
     def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Give begin, end of what is kept, and size of each stretch of whole lines; its size is more where a line is cut.
+        """Yield begin, end of the part that is read, and size of each stretch of whole lines; the size is larger if a
+        line is cut.
 
-        A stretch ends at the last line end before each `block_bytes`. It is looked for first, so that the bytes are read
-        once and copied nowhere: with both, 100 MB cost 0.1 s more.
+        A stretch ends at the last line end before each `block_bytes`. That line end is searched first, so that the
+        bytes are read only once and never copied: doing both would cost 0.1 s more for 100 MB.
         """
         size = max(self.limits.block_bytes // 2 * 2, 2)
         at = seen = start
@@ -284,13 +303,12 @@ class TextFile:
                 at = seen = skipped
 
     def read(self, begin: int, end: int) -> bytes:
-        """Read [begin, end), as far as it is there. Any thread may."""
+        """Read bytes [begin, end), as far as they exist. Safe to call from any thread."""
         with self._one_reads:
             self.stream.seek(begin)
             return self.stream.read(max(end - begin, 0))
 
     def _last_end(self, begin: int, end: int) -> int | None:
-        """Give the offset behind the last line end in [begin, end), None if there is none."""
         for low in (max(begin, end - TAIL_BYTES), begin):
             tail = self.read(low, end)
             found = tail.rfind(self.eol.encode()) + 1 if self.width == 1 else int(self._ends(tail)[-1:].sum())
@@ -299,21 +317,23 @@ class TextFile:
         return None
 
     def _count(self, stored: bytes) -> int:
-        """Count the line ends; where lines are short, bytes.count needs seven times as long."""
+        """Count the line ends; on short lines bytes.count would take seven times as long."""
         if self.width == 1:
             return int(np.count_nonzero(np.frombuffer(stored, np.uint8) == ord(self.eol)))
         return len(self._ends(stored))
 
     def open_end(self) -> bool:
-        """Whether the file ends within a line: no line end behind its last character."""
+        """Decide whether the file ends within a line, without a line end behind its last character."""
         return not self.read(max(self.size - 2, 0), self.size).strip(b"\0").endswith((b"\n", b"\r"))
 
     def run_end(self, begin: int, end: int) -> int:
-        """Give where a run that begins at `begin` ends: about `run_bytes` on, sooner where there are `run_lines`."""
+        """Return where a run that begins at `begin` ends: after about `run_bytes`, or `run_lines` if that is sooner."""
         return self.cut(begin, end, self.limits.run_bytes, self.limits.run_lines)
 
     def cut(self, begin: int, end: int, most_bytes: int, most_lines: int) -> int:
-        """Give where about `most_bytes` of whole lines, or sooner `most_lines`, from `begin` on end; `end` if there are less."""
+        """Return where about `most_bytes` of whole lines from `begin` on end, or `most_lines` if that is sooner, or
+        `end`.
+        """
         step = max(most_bytes // 2 * 2, 2)
         behind = end if begin + step >= end else self.next_line(begin + step, end)
         at, lines = begin, 0
@@ -328,13 +348,13 @@ class TextFile:
         return behind
 
     def piece(self, offset: int, size: int) -> Piece:
-        """Read one piece again; of a line without end only the part that is kept."""
+        """Read one piece again; of a cut line only the part that was read before."""
         kept = min(size, self.limits.line_bytes + self.limits.block_bytes)
         stored = self.read(offset, offset + kept)
         return self._piece(offset, stored, size, self._ends(stored))
 
     def next_line(self, offset: int, end: int | None = None) -> int:
-        """Give the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
+        """Return the offset behind the first line end at or after `offset`, or `end` (default: the size of the file)."""
         end = self.size if end is None else end
         size = max(self.limits.block_bytes // 2 * 2, 2)
         while offset < end:
@@ -353,7 +373,7 @@ class TextFile:
         return count
 
     def line_offset(self, begin: Position, line: int) -> int:
-        """Give the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""
+        """Return the byte offset of a line at or after `begin`; the size of the file if it has fewer lines."""
         number = begin.line
         for piece in self.pieces(begin.offset, self.size):
             if line < number + len(piece.starts):
@@ -362,7 +382,7 @@ class TextFile:
         return self.size
 
     def _ends(self, data: bytes) -> Longs:
-        """Give the positions just behind each line end, ascending."""
+        """Return the positions right behind each line end, ascending."""
         if self.width == 1:
             return np.flatnonzero(np.frombuffer(data, np.uint8) == ord(self.eol)) + 1
         units = np.frombuffer(data[: len(data) // 2 * 2], "<u2" if self.encoding == "utf-16-le" else ">u2")
@@ -407,7 +427,10 @@ class TextFile:
         return Piece(offset, size, lines, starts, damage)
 
     def _utf8(self, data: bytes) -> bytes:
-        """Give valid UTF-8. A line that is none is Windows-1252; its five undefined bytes become `\\x81` and so on."""
+        """Return valid UTF-8.
+
+        An invalid line is read as Windows-1252, whose five undefined bytes become `\\x81` and so on.
+        """
         if self.width == 2:
             return data.decode(self.encoding, errors="replace").encode()
         if data.isascii():
@@ -421,13 +444,16 @@ class TextFile:
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
-    """Tell the encoding and the length of its mark by the first bytes. Raises NotText, naming what it is (packed, binary, empty)."""
+    """Return the encoding and the length of the byte order mark.
+
+    Raises NotText, naming what it is (packed, binary, empty).
+    """
     if not head:
         raise NotText("the file is empty")
     if (container := container_of(head)) not in (None, "mail"):
         raise NotText(f"a {container} archive: {NO_ARCHIVES}")
-    if (told := binaries.told(head)) is not None:
-        raise NotText(told)
+    if (description := binaries.describe(head)) is not None:
+        raise NotText(description)
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)
@@ -454,11 +480,14 @@ def open_text(path: Path, limits: Limits | None = None, name: str | None = None)
 _MARK = re.compile(ELISION, re.MULTILINE)
 
 SORTABLE_BYTES = 8 * 1024 * 1024
-"""A trace up to this size is looked at as a whole, so its rows stand in file order whatever waits for what."""
+"""Maximum bytes of a trace that is read as a whole, so that its rows are in file order whatever waits for what."""
 
 
 class InSteps(Protocol):
-    """What reads a part in steps; see `Source.feed`. `read_part` gets what `ready` made of a block and may take it apart."""
+    """A reader that takes a part in steps; see `Source.feed`.
+
+    `read_part` gets what `ready` made of a block and may modify it.
+    """
 
     def read_whole(self, frame: pl.DataFrame) -> None: ...
 
@@ -468,10 +497,10 @@ class InSteps(Protocol):
 
 
 class Source:
-    """One block run of one part: about 32 MB of whole lines, given to a format as blocks.
+    """One block run of one part: about 32 MB of whole lines, passed to a format as blocks.
 
-    `last`: no bytes of the part follow this run; `whole`: this run is the whole part, so sorting and repairing may
-    happen at once.
+    `last`: no bytes of the part follow this run. `whole`: this run is the whole part, so it can be sorted and repaired
+    at once.
     """
 
     def __init__(
@@ -494,7 +523,7 @@ class Source:
         self.last = last
         self.whole = whole
         self.dress = dress
-        """What is taken off each line before anybody sees it."""
+        """Dress that is removed from each line before scout and format see it."""
         self.index: list[tuple[int, int]] = []
         self.damage: list[tuple[int, str, str]] = []
         self.blank: list[Longs] = []
@@ -502,11 +531,13 @@ class Source:
         self._spans: list[tuple[int, int, int, int]] = []
         self._current: Block | None = None
         self.scout: Callable[[pl.DataFrame], Sightings] | None = None
-        """Looks at each block in file order, in the thread that reads ahead."""
+        """Examines each block in file order, in the thread that reads ahead."""
         self.watch: Callable[[Sightings], None] | None = None
-        """Gets what the scout saw of a block right before the format gets the block."""
+        """Receives what the scout found in a block right before the format gets the block."""
         self.ahead: Callable[[pl.DataFrame], Any] | None = None
-        """A format's first steps with a block, in file order, in the thread that reads ahead: while the one before is still in work."""
+        """A format's first steps with a block, in file order, in the thread that reads ahead, during work on the block
+        before.
+        """
         self._blocks = self._read()
 
     @property
@@ -515,19 +546,21 @@ class Source:
 
     @property
     def next_line(self) -> int:
-        """Number of the line behind what `blocks` has given so far."""
+        """Number of the line behind the blocks yielded so far."""
         return self.at.line
 
     def blocks(self) -> Iterator[Block]:
-        """Give the blocks in file order; a second call goes on where the first one stopped."""
+        """Return the iterator of blocks in file order; a second call continues where the first one stopped."""
         return self._blocks
 
     def is_small(self, most_bytes: int = SORTABLE_BYTES) -> bool:
-        """Tell whether the run is a whole part of at most so many bytes, which `frames` gives at once."""
+        """Decide whether the run is a whole part of at most `most_bytes`, which `frames` yields at once."""
         return self.whole and self.end - self.begin.offset <= most_bytes
 
     def frames(self, most_bytes: int = SORTABLE_BYTES) -> Iterator[pl.DataFrame]:
-        """Give the lines (line_no, line): a small whole part as one frame, to be sorted or repaired; else by blocks."""
+        """Yield data frames of lines (line_no, line): a small whole part as one, to be sorted or repaired; else one a
+        block.
+        """
         frames = (block.frame for block in self.blocks())
         if not self.is_small(most_bytes):
             yield from frames
@@ -535,7 +568,9 @@ class Source:
             yield pl.concat(small)
 
     def feed(self, trace: InSteps) -> None:
-        """Have a small whole part read as one frame, else block by block, each cut up while the one before is in work."""
+        """Let `trace` read a small whole part as one data frame, else block by block, each prepared during work on the
+        one before.
+        """
         if self.is_small():
             for frame in self.frames():
                 trace.read_whole(frame)
@@ -566,13 +601,16 @@ class Source:
             self._current = None
 
     def _prepared(self) -> Iterator[tuple[Piece, pl.DataFrame, int, Longs, Longs, Sightings, Any]]:
-        """Give each piece with its frame, first line, blank and elided lines, what the scout saw and what was made of it ahead."""
+        """Yield each piece with its data frame, first line, blank and elided lines, sightings of the scout and result
+        of `ahead`.
+        """
         first = self.begin.line
         for piece in self.text.pieces(self.begin.offset, self.end):
             lines = undressed(piece.lines, self.dress)
             frame = pl.DataFrame({"line_no": np.arange(first, first + len(lines)), "line": lines})
             if "doubled" in self.dress:
-                # An empty line would part records; the numbers of those taken off are with the blank ones.
+                # An empty line would separate records, so doubled lines are removed; their numbers are listed with the
+                # blank lines.
                 frame = frame.filter(~second(piece.lines))
             size = lines.str.len_bytes().to_numpy()
             short = np.flatnonzero((size >= 2) & (size <= 40))
@@ -586,7 +624,7 @@ class Source:
             first += len(lines)
 
     def text_of(self, line_no: int) -> str:
-        """Give one line of this run; cheap for the block given last, and for a run of one block."""
+        """Return one line of this run; cheap for the latest block and for a run of one block."""
         block = self._current
         if block is not None and block.first <= line_no < block.first + len(block.frame):
             text: str = block.frame["line"][int(block.frame["line_no"].search_sorted(line_no))]
@@ -594,7 +632,7 @@ class Source:
         return dict(self.texts(np.array([line_no])))[line_no]
 
     def texts(self, line_nos: Longs) -> Iterator[tuple[int, str]]:
-        """Read lines of this run again (`line_nos` ascending); one block at a time is in memory."""
+        """Read lines of this run again (`line_nos` ascending), with one block at a time in memory."""
         for first, count, offset, size in self._spans:
             lo, hi = np.searchsorted(line_nos, [first, first + count])
             if lo < hi:
@@ -612,7 +650,7 @@ class Source:
 
 
 def _one_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Give the items; a thread makes the next one while the caller works with the present one."""
+    """Yield the items; a thread makes the next one while the caller works on the present one."""
     with ThreadPoolExecutor(1, "ahead") as thread:
         coming = thread.submit(next, items, None)
         while (item := coming.result()) is not None:
@@ -629,7 +667,7 @@ def _line_utf8(line: bytes) -> bytes:
 
 
 def _whole_chars(data: bytes, width: int) -> bytes:
-    """Leave out the bytes of a character that the cut went through."""
+    """Remove the bytes of a character that the cut went through."""
     if width == 2:
         return data[: len(data) // 2 * 2]
     for back in range(1, min(4, len(data)) + 1):

@@ -1,4 +1,7 @@
-"""Characters that have no picture of their own, spelled out. Loads nothing: the parent of forking workers needs it too."""
+"""Spell out characters that have no glyph of their own.
+
+Imports nothing heavy: the parent process of forking workers needs this module too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ _ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
 
 
 def visible(text: str) -> str:
-    r"""Show escapes, control, bidi and zero-width characters instead of sending them; tabs stay.
+    r"""Return text with escapes, control, bidi and zero-width characters spelled out; tabs stay.
 
     >>> visible("\x1b[31mred\x07 \u202etxt.exe")
     '␛[31mred␇ ⟨U+202E⟩txt.exe'

@@ -1,7 +1,7 @@
-"""Time texts: localised months, decimal commas, wall clocks, hours that a zone has twice or never.
+"""Parse time texts: localised months, decimal commas, wall clocks, hours that a zone has twice or never.
 
-A wall clock counts seconds of its own reading since 1970-01-01T00:00:00 (`WALL_BASE`): what the digits say, whatever
-the zone. So times of one host can be subtracted, and a zone is a property of the domain, never of the rows.
+A wall clock counts the seconds that its digits show since 1970-01-01T00:00:00 (`WALL_BASE`), whatever the zone. So
+times of one host can be subtracted, and a zone is a property of the domain, never of the rows.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MONTHS = {
     12: "dec december dezember dez décembre déc dezembro dicembre dic diciembre aralık ara grudzień gru дек декабря joulu",
 }
 MONTHS: dict[str, int] = {name: number for number, names in _MONTHS.items() for name in names.split()}
-"""Month names in lower case without dots, to 1..12."""
+"""Month numbers 1..12 by name, in lower case without dots."""
 
 
 def month(text: str) -> int | None:
-    """Read a month: English and other names in any case, numbers, `2월` and `2月`.
+    """Return the number of a month: English and other names in any case, numbers, `2월` and `2月`.
 
     >>> month("AUG"), month("2월 "), month("Mär."), month("13"), month("xyz")
     (8, 2, 3, None, None)
@@ -43,7 +43,7 @@ def month(text: str) -> int | None:
 
 
 def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: float = 0.0) -> float | None:
-    """Give the seconds of a wall clock since WALL_BASE, None where there is no such date or time.
+    """Return the seconds of a wall clock since WALL_BASE, None if there is no such date or time.
 
     >>> wall_seconds(1970, 1, 2, 0, 0, 1.5), wall_seconds(2015, 2, 30)
     (86401.5, None)
@@ -56,7 +56,7 @@ def wall_seconds(year: int, month: int, day: int, hour: int = 0, minute: int = 0
 
 
 def span_s(stamps: pl.Series) -> tuple[float | None, float | None]:
-    """Give the earliest and latest of a column of stamps, both None where there is none.
+    """Return the earliest and latest of a column of stamps, both None if there is none.
 
     >>> span_s(pl.Series([2.5, None, 1.0])), span_s(pl.Series([None], dtype=pl.Float64))
     ((1.0, 2.5), (None, None))
@@ -66,7 +66,7 @@ def span_s(stamps: pl.Series) -> tuple[float | None, float | None]:
 
 
 def wall_text(seconds: float) -> str:
-    """Write the seconds of a wall clock as ISO text without a zone.
+    """Return the seconds of a wall clock as ISO text without a zone.
 
     >>> wall_text(86401.5)
     '1970-01-02T00:00:01.500000'
@@ -75,7 +75,7 @@ def wall_text(seconds: float) -> str:
 
 
 def zone_trouble(seconds: float, zone: str) -> str | None:
-    """Say whether a wall clock's reading is `ambiguous` (the hour comes twice) or `missing` (it was skipped) in a zone.
+    """Return `ambiguous` if a wall clock's hour comes twice in a zone, `missing` if the zone skips it, else None.
 
     Raises zoneinfo.ZoneInfoNotFoundError for a zone that is unknown.
 
@@ -93,7 +93,7 @@ def zone_trouble(seconds: float, zone: str) -> str | None:
 
 
 _PART_HOURS = {
-    # Zones that have stood at such an offset, winter and summer, as long as there are logs.
+    # Zones that have had this offset in winter and summer for as long as there are logs.
     -34200: "Pacific/Marquesas",
     16200: "Asia/Kabul",
     19800: "Asia/Kolkata",
@@ -105,7 +105,7 @@ _PART_HOURS = {
 
 
 def zone_name(seconds: int) -> str | None:
-    """Name a zone that always has this offset; None where there is none.
+    """Return the name of a zone that always has this offset, None if there is none.
 
     >>> zone_name(28800), zone_name(-14400), zone_name(0), zone_name(19800), zone_name(1)
     ('Etc/GMT-8', 'Etc/GMT+4', 'UTC', 'Asia/Kolkata', None)
@@ -119,17 +119,17 @@ def zone_name(seconds: int) -> str | None:
 
 
 SIGN_CLEAR = {
-    # What settles a single number: both signs, another count of digits than three behind, or a leading zero.
+    # What makes a single number clear: both signs, more or fewer digits than three behind the sign, or a leading zero.
     ",": r"^(?:[0-9]+(?:\.[0-9]{3})+,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})|0+,[0-9]+|[0-9]+(?:\.[0-9]{3}){2,})$",
     ".": r"^(?:[0-9]+(?:,[0-9]{3})+\.[0-9]+|[0-9]+\.(?:[0-9]{1,2}|[0-9]{4,})|0+\.[0-9]+|[0-9]+(?:,[0-9]{3}){2,})$",
 }
 
 
 def decimal_sign(numbers: pl.Series) -> str | None:
-    """Decide a file's decimal sign once from all its numbers: "," or "."; None if only `1,234` and the like are there.
+    """Return a file's decimal sign from all its numbers: "," or "."; None if there are only numbers like `1,234`.
 
-    Where both signs are shown, the more frequent one decides what is ambiguous. Numbers without any sign, or like
-    `1.234` with no comma about, mean ".".
+    If both signs are used, the one with more clear numbers decides the ambiguous ones. Numbers without any sign, or
+    like `1.234` with no comma anywhere, mean ".".
 
     >>> [decimal_sign(pl.Series(x)) for x in (["1,234", "0,31"], ["1,234"], ["1.234"])]
     [',', None, '.']
@@ -141,7 +141,7 @@ def decimal_sign(numbers: pl.Series) -> str | None:
 
 
 def decimal(column: str, sign: str | None) -> pl.Expr:
-    """Turn number texts into Float64: a clear one by its own sign, an ambiguous one by `sign` (None gives NULL)."""
+    """Convert number texts to Float64: a clear one by its own sign, an ambiguous one by `sign` (None gives NULL)."""
     text = pl.col(column)
     comma = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
     point = text.str.replace_all(",", "", literal=True)
@@ -153,5 +153,5 @@ def decimal(column: str, sign: str | None) -> pl.Expr:
         .then(point)
         .otherwise(open_one)
     )
-    # The caller's pattern proves digits and signs only: `1,2,3` stays NULL and is left to the notes.
+    # The caller's pattern only ensures digits and signs: `1,2,3` becomes NULL and is left to the notes.
     return by_sign.cast(pl.Float64, strict=False)

@@ -1,8 +1,8 @@
-"""Files that are no lines of text but can be written as such: captures of packets and web pages.
+"""Make transcripts of files that are not text but can be written as lines: packet captures and web pages.
 
-A transcript is made once, in bounded memory, and lies beside the tables as `transcript`; lines, rows and citations are
-its lines, while sha256 and bytes stay those of the original. It appears under its name only when it is complete, so a
-killed reading finds all of it or writes it again.
+A transcript is written once, in bounded memory, beside the tables as `transcript`; lines, rows and citations refer to
+its lines, while sha256 and bytes stay those of the original. It gets its name only when it is complete, so a resumed
+reading finds all of it or writes it again.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from parsers.text.source import Limits
 NAME = "transcript"
 
 _SIGNED = 8
-"""Bytes that tell a capture."""
+"""Number of first bytes that tell a capture."""
 
 
 @dataclass(frozen=True)
 class Transcript:
-    """Where the lines of an original stand, what wrote them (`html`, `pcap`), and what a reader must know of them."""
+    """Where the lines of an original stand, which module wrote them (`html`, `pcap`), and a note on them for readers."""
 
     path: Path
     by: str
@@ -37,9 +37,9 @@ class Transcript:
 
 @contextmanager
 def transcribed(original: Path, reading: Path | None, limits: Limits) -> Iterator[Transcript | None]:
-    """Write the transcript of a file that needs one, into `reading` or, without one, into a file that goes away.
+    """Write the transcript of a file that needs one, into `reading` or, without one, into a temporary file.
 
-    Gives None for a file that is text as it stands. Raises LimitExceeded when the transcript grows over
+    Yields None for a file that is text already. Raises LimitExceeded when the transcript grows over
     `limits.file_bytes`.
     """
     scribe = scribe_of(original)
@@ -58,13 +58,13 @@ def transcribed(original: Path, reading: Path | None, limits: Limits) -> Iterato
 
 
 def scribe_of(original: Path) -> ModuleType | None:
-    """Find who can write a file as lines: by its first bytes, never by its name."""
+    """Return the module that can convert a file to lines, chosen by the first bytes and never by the name."""
     with original.open("rb") as stream:
         head = stream.read(html.HEAD_BYTES)
     if html.fits(head, original.stat().st_size):
         return html
     if any(byte < 0x20 or byte > 0x7E for byte in head[:_SIGNED]):
-        from parsers.text import pcap  # loads a library that few files need
+        from parsers.text import pcap  # imports a library that few files need
 
         if head.startswith(pcap.SIGNATURE):
             return pcap
@@ -72,7 +72,7 @@ def scribe_of(original: Path) -> ModuleType | None:
 
 
 def _kept(original: Path, scribe: ModuleType, by: str, folder: Path, limits: Limits) -> Transcript:
-    path, fresh, said = folder / NAME, folder / f"{NAME}.new", folder / f"{NAME}.note"
+    path, fresh, note_file = folder / NAME, folder / f"{NAME}.new", folder / f"{NAME}.note"
     if not path.exists():
         note, size = f"made into lines by parsers.{by}: line numbers are those of the transcript", 0
         with original.open("rb") as stream, fresh.open("wb") as out:
@@ -90,8 +90,8 @@ def _kept(original: Path, scribe: ModuleType, by: str, folder: Path, limits: Lim
                 out.write(data)
             out.flush()
             os.fsync(out.fileno())
-        said.write_text(note, encoding="utf-8")
-        sync(said)
+        note_file.write_text(note, encoding="utf-8")
+        sync(note_file)
         fresh.replace(path)
         sync(folder)
-    return Transcript(path, by, said.read_text(encoding="utf-8"))
+    return Transcript(path, by, note_file.read_text(encoding="utf-8"))

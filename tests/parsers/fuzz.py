@@ -72,7 +72,7 @@ class Input:
 
 @cache
 def corpus(kind: str | None = None) -> tuple[bytes, ...]:
-    """Give the samples of a kind, or of all; long ones cut, so that an input stays cheap."""
+    """Return the samples of a kind, or of all; long ones cut, so that an input stays cheap."""
     paths = sorted(CORPUS.glob(f"{kind or '*'}/*.txt"))
     return tuple(path.read_bytes()[:30_000] for path in paths)
 

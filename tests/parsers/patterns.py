@@ -50,7 +50,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def compiled() -> Iterator[Found]:
-    """Give the patterns that stand compiled in module attributes, in tuples, dicts and sets of them too."""
+    """Return the patterns that stand compiled in module attributes, in tuples, dicts and sets of them too."""
     for module in modules():
         for name, value in vars(module).items():
             for pattern in _inside(value, 4):
@@ -74,7 +74,7 @@ def _inside(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 @cache
 def called() -> tuple[list[Found], list[Found], list[Unknown]]:
-    """Give the patterns that calls of `re` name, those that calls of `.str` name, and the calls that cannot be evaluated."""
+    """Return the patterns that calls of `re` name, those that calls of `.str` name, and the calls that cannot be evaluated."""
     python: list[Found] = []
     columns: list[Found] = []
     unknown: list[Unknown] = []

@@ -24,7 +24,7 @@ Reading = tuple[dict[str, bytes], dict[str, Any]]
 
 
 def reading_of(out: Path) -> Reading:
-    """Give all files of a reading but the manifest, and the manifest without what may differ."""
+    """Return all files of a reading but the manifest, and the manifest without what may differ."""
     files = {str(f.relative_to(out)): f.read_bytes() for f in sorted(out.rglob("*")) if f.is_file()}
     manifest = json.loads(files.pop("manifest.json"))
     return files, {k: v for k, v in manifest.items() if k not in ("seconds", "state")}

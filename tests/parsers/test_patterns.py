@@ -39,7 +39,7 @@ ALWAYS = 32  # re.UNICODE, which every text pattern has
 
 @cache
 def python_patterns() -> tuple[Found, ...]:
-    """Give each pattern of `re` once."""
+    """Return each pattern of `re` once."""
     found: dict[tuple[str, int], Found] = {}
     for one in (*compiled(), *called()[0]):
         found.setdefault((one.pattern, one.flags & ~ALWAYS), one)
@@ -65,7 +65,7 @@ def test_no_pattern_backtracks_more_than_quadratically():
 
 
 def characters(pattern: str, flags: int) -> str:
-    """Give a character for each place of a pattern, in order."""
+    """Return a character for each place of a pattern, in order."""
     out: list[str] = []
 
     def walk(tokens):
@@ -106,7 +106,7 @@ def _of_class(members) -> str:
 
 
 def attacks(one: Found) -> set[str]:
-    """Give what is repeated: the characters of a pattern that stand in repeats most likely, neighbours, all of them."""
+    """Return what is repeated: the characters of a pattern that stand in repeats most likely, neighbours, all of them."""
     text = characters(one.pattern, one.flags & ~ALWAYS)
     often = sorted(set(text), key=text.count, reverse=True)
     pairs = [a + b for a, b in pairwise(text) if a != b]

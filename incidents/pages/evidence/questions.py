@@ -24,7 +24,7 @@ from incidents.storage import store
 from incidents.work import analysis
 from incidents.work.analysis import PartValues
 from incidents.work.ingest import hints_of
-from parsers.columns.column_roles import ROLES, UNITS, Columns, said
+from parsers.columns.column_roles import ROLES, UNITS, Columns, parse_columns
 from parsers.preview import Preview, preview
 from parsers.registry import RACE, all_formats
 
@@ -298,7 +298,7 @@ def _with(artifact: Artifact, asked: Question, value: str) -> Any:
 
 def _columns_of(asked: Question) -> tuple[list[Column], str]:
     try:
-        now = said(asked.default, asked.choices)
+        now = parse_columns(asked.default, asked.choices)
     except ValueError:
         now = Columns()
     roles = {getattr(now, role): role for role in ROLES if role != "values" and getattr(now, role) is not None}

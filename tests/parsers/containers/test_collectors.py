@@ -39,7 +39,7 @@ from parsers.containers.collectors import Tree, collector_of, names_a_zone
     ],
 )
 def test_a_path_says_host_and_day(path, told):
-    assert Tree().told(path).as_json() == told
+    assert Tree().facts_of(path).as_json() == told
 
 
 def test_a_zone_is_learnt_from_files_and_links_and_holds_for_its_tree():
@@ -50,10 +50,10 @@ def test_a_zone_is_learnt_from_files_and_links_and_holds_for_its_tree():
     tree.learn_link("sosreport-b-2021-11-20-abcdefg/etc/localtime", "../usr/share/zoneinfo/Asia/Tokyo")
     tree.learn("explorer.84f1c2a0.c-2008.11.07.10.15/etc/TIMEZONE", "# x\nTZ=US/Eastern\nCMASK=022\n")
     tree.learn("d/etc/timezone", "Nowhere/Land\n")
-    assert tree.told("sosreport-a-2021-11-20-abcdefg/proc/meminfo").tz == "Europe/Warsaw"
-    assert tree.told("sosreport-b-2021-11-20-abcdefg/proc/meminfo").tz == "Asia/Tokyo"
-    assert tree.told("explorer.84f1c2a0.c-2008.11.07.10.15/x").tz == "US/Eastern"
-    assert tree.told("d/x").tz is None
+    assert tree.facts_of("sosreport-a-2021-11-20-abcdefg/proc/meminfo").tz == "Europe/Warsaw"
+    assert tree.facts_of("sosreport-b-2021-11-20-abcdefg/proc/meminfo").tz == "Asia/Tokyo"
+    assert tree.facts_of("explorer.84f1c2a0.c-2008.11.07.10.15/x").tz == "US/Eastern"
+    assert tree.facts_of("d/x").tz is None
 
 
 def test_the_collector_is_the_one_most_paths_speak_for():

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from parsers.layout.line_owners import all_hits, hits, own_of, owns
+from parsers.layout.line_owners import all_hits, hits, patterns_by_kind, patterns_of
 from parsers.layout.parts import PartHint, _Scan, lay_out, plan, seen_of
 from parsers.layout.recognition import recognise
 from parsers.reading import read
@@ -286,16 +286,18 @@ def test_what_fits_a_kind_is_kept_as_bits(tmp_path, kind):
         scan = _Scan(text, Position(1, 0), text.size, kind=kind)
         every = scan.lines(0, scan.count)
         assert len(every) == scan.count
-        for name in owns():
-            assert (scan.mine(0, scan.count, name) == hits(every, own_of(name))).all(), name
-        assert scan.kinds(0, scan.count) == {name for name in owns() if hits(every, own_of(name)).any()}
+        for name in patterns_by_kind():
+            assert (scan.mine(0, scan.count, name) == hits(every, patterns_of(name))).all(), name
+        assert scan.kinds(0, scan.count) == {
+            name for name in patterns_by_kind() if hits(every, patterns_of(name)).any()
+        }
         assert scan.kinds(3, 3) == set()
 
 
 def test_few_hits_among_many_lines_are_found_all_the_same():
     lines = pl.Series("line", [f"{n * 2654435761 % 2**60:x}" for n in range(5000)])
     lines[4321] = MAP.split("\n")[0]
-    one_by_one = pl.DataFrame({name: hits(lines, own_of(name)) for name in owns()}).to_numpy()
+    one_by_one = pl.DataFrame({name: hits(lines, patterns_of(name)) for name in patterns_by_kind()}).to_numpy()
     assert one_by_one.any()
     assert (all_hits(lines) == one_by_one).all()
 
@@ -318,9 +320,9 @@ def test_what_is_no_sentence(line):
 
 
 def test_every_own_pattern_is_one():
-    assert {"pmap", "truss", "conntime", "sqlnet"} <= owns().keys()
-    assert all_hits(pl.Series(MAP.split("\n")))[:, list(owns()).index("pmap")].all()
-    assert hits(pl.Series(MAP.split("\n")), own_of("pmap")).all()
+    assert {"pmap", "truss", "conntime", "sqlnet"} <= patterns_by_kind().keys()
+    assert all_hits(pl.Series(MAP.split("\n")))[:, list(patterns_by_kind()).index("pmap")].all()
+    assert hits(pl.Series(MAP.split("\n")), patterns_of("pmap")).all()
 
 
 def test_cells_of_a_wiki_are_seen_as_columns():

@@ -37,7 +37,7 @@ def _random(n: int, size: int) -> str:
 
 
 def card(n: int) -> str:
-    """Give a card number with a right check digit."""
+    """Return a card number with a right check digit."""
     front = [int(c) for c in f"4111{n:05d}731942"]
     total = sum(d * 2 - 9 * (d > 4) if i % 2 == 0 else d for i, d in enumerate(reversed(front)))
     return "".join(map(str, [*front, -total % 10]))
@@ -137,7 +137,7 @@ class Plant:
 
 
 def samples(kind: str, most: int | None = None) -> list[Path]:
-    """Give the samples of a kind (the smaller first): real output and what was made from it."""
+    """Return the samples of a kind (the smaller first): real output and what was made from it."""
     found = [p for p in (CORPUS / kind).glob("*") if p.suffix not in (".json", ".md")]
     return sorted(found, key=lambda p: (p.stat().st_size, p.name))[:most]
 
@@ -215,7 +215,7 @@ def shown(path: Path, hints: Hints, out: Path) -> dict[str, str]:
 
 
 def _by_sql(path: Path, out: Path, tables: dict[str, pl.DataFrame], sha256: str | None) -> str:
-    """Give every text that queries over the tables give."""
+    """Return every text that queries over the tables give."""
     artifact = {"id": 1, "file": "a.txt", "sha256": sha256, "original": str(path), "reading": str(out), "parts": []}
     spec = CaseSpec.from_json({"schema": 1, "title": None, "artifacts": [artifact]})
     names = [name for name in tables if name not in FROM_CASE]

@@ -92,7 +92,7 @@ PLANTED = {
 
 
 def texts(kind: str) -> tuple[bytes, bytes]:
-    """Give a text with its secrets, and with letters that are none at the same places, of the same lengths."""
+    """Return a text with its secrets, and with letters that are none at the same places, of the same lengths."""
     harmless = {name: "".join(" " if c == " " else "/" for c in secret) for name, secret in SECRETS.items()}
     return PLANTED[kind].format(**SECRETS).encode(), PLANTED[kind].format(**harmless).encode()
 
@@ -123,7 +123,7 @@ def test_no_planted_secret_is_shown_anywhere(kind, tmp_path):
 
 
 def _by_sql(path, out, tables, sha256):
-    """Give every text that queries over the tables give."""
+    """Return every text that queries over the tables give."""
     artifact = {"id": 1, "file": "a.txt", "sha256": sha256, "original": str(path), "reading": str(out), "parts": []}
     spec = CaseSpec.from_json({"schema": 1, "title": None, "artifacts": [artifact]})
     names = [name for name in tables if name != "artifacts"]

@@ -52,7 +52,7 @@ DUMPS = {
 
 
 def scanned(lines):
-    """Give the lines with their masks."""
+    """Return the lines with their masks."""
     frame = pl.DataFrame({"line_no": range(1, len(lines) + 1), "line": [line.rstrip() for line in lines]})
     found = list(frame["line"])
     for number, begin, end, _ in Scanner().scan(frame):

@@ -34,7 +34,7 @@ from parsers.columns.column_roles import (
     Columns,
     gathered,
     kind_of,
-    said,
+    parse_columns,
     suggested,
     wall,
 )
@@ -165,7 +165,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
     answer = source.hints.columns
     if answer:
         try:
-            columns = said(answer, names)
+            columns = parse_columns(answer, names)
         except ValueError as error:
             out.note(
                 int(filled["line_no"][0]),

@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from parsers.columns.column_roles import LOOKED_AT, STAMPS, Columns, gathered, kind_of, said, suggested, wall
+from parsers.columns.column_roles import LOOKED_AT, STAMPS, Columns, gathered, kind_of, parse_columns, suggested, wall
 from parsers.declarations import Claim, Format
 from parsers.tables.rows import Domain, State, Tables
 from parsers.text.notes import ELISION
@@ -192,7 +192,7 @@ def _begin(frame: pl.DataFrame, source: Source, out: Tables, state: State) -> St
         columns = Columns(columns.time, columns.elapsed, columns.unit_s, label, values=columns.values)
     if source.hints.columns:
         try:
-            columns = said(source.hints.columns, names)
+            columns = parse_columns(source.hints.columns, names)
         except ValueError as error:
             out.note(line, line, "remark", f"columns as said make no sense: {error}")
     else:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parsers.columns.column_roles import Columns, said
+from parsers.columns.column_roles import Columns, parse_columns
 from parsers.text.source import Hints, Limits
 from tests.parsers.formats.evidence import read_bytes
 
@@ -76,14 +76,14 @@ def test_a_repeated_header_and_a_ragged_row():
 )
 def test_words_and_columns(text, columns):
     names = ["ts", "cpu", "load 1"]
-    assert said(text, names) == columns
-    assert said(columns.words(names), names) == columns
+    assert parse_columns(text, names) == columns
+    assert parse_columns(columns.words(names), names) == columns
 
 
 @pytest.mark.parametrize("text", ["when=1", "time=9", "nonsense", ""])
 def test_words_without_sense(text):
     with pytest.raises(ValueError, match=r"no `role=column`|no column"):
-        said(text, ["a", "b"])
+        parse_columns(text, ["a", "b"])
 
 
 @pytest.mark.parametrize(
