@@ -500,8 +500,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Piece:
-    """One stretch of the traced request. `at_most` is true if the seconds are an upper bound of what the label names.
-    """
+    """One stretch of the traced request. `at_most` is true if the seconds are an upper bound of what the label names."""
 
     label: str
     seconds: float

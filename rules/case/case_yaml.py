@@ -111,8 +111,7 @@ class CaseFile:
         )
 
     def problems(self) -> Iterator[str]:
-        """Yield messages about contradictions and unknown hosts and phases, as far as the case file alone shows them.
-        """
+        """Yield messages about contradictions and unknown hosts and phases, as far as the case file alone shows them."""
         files = dict.fromkeys([*(entry.file for entry in self.artifacts), *(phase.file for phase in self.phases)])
         parts = {f: [PartSpec(n, *(e.span or (1, 1))) for n, e in enumerate(self.entries(f), start=1)] for f in files}
         read = (ArtifactSpec(n, file, parts=tuple(parts[file])) for n, file in enumerate(files, start=1))

@@ -21,8 +21,7 @@ from rules.model import CaseSpec, Marker
 
 @dataclass(frozen=True)
 class Border:
-    """What the markers between two phases state. `changed` is empty if no marker is there: then the change is unknown.
-    """
+    """What the markers between two phases state. `changed` is empty if no marker is there: then the change is unknown."""
 
     first: str
     second: str
@@ -79,8 +78,7 @@ def table_of(markers: Iterable[Marker]) -> pl.DataFrame:
 
 
 def in_order(spec: CaseSpec, seen: Sequence[str]) -> list[str]:
-    """Return the phases of the evidence (`seen`, in order of appearance) and those that markers name, in order of time.
-    """
+    """Return the phases of the evidence (`seen`, in order of appearance) and those that markers name, in order of time."""
     named = [phase for m in spec.markers if m.between for phase in m.between]
     return phase_order(list(dict.fromkeys([*seen, *named])), table_of(spec.markers))
 

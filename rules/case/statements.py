@@ -1,5 +1,4 @@
-"""Check what people state: figures of an author (`<RULE>.<fact>`), and contradictory statements, which no rule may use.
-"""
+"""Check what people state: figures of an author (`<RULE>.<fact>`), and contradictory statements, which no rule may use."""
 
 from __future__ import annotations
 
@@ -76,7 +75,9 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
     """
     for (name, subject), all_ in contradictory(statements).items():
         told = " and ".join(
-            dict.fromkeys(f"{_value_text(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_)
+            dict.fromkeys(
+                f"{_value_text(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_
+            )
         )
         yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
     for n, s in enumerate(statements):

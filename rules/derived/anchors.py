@@ -106,7 +106,9 @@ def build(case: CaseTables) -> pl.DataFrame:
     found = []
     if started.height:
         hello_calls = case.table("syscalls", [*EVENT, "stamp", "dur_hi_s", "data"], IS_HELLO)
-        found += [match(_events(hello_calls, DONE_S + zero, pl.col("data").str.extract(HELLO)), started, "pid", PID_SPACE)]
+        found += [
+            match(_events(hello_calls, DONE_S + zero, pl.col("data").str.extract(HELLO)), started, "pid", PID_SPACE)
+        ]
     if traced.height or logged.height:
         calls = case.table("syscalls", [*address, "stamp", "dur_hi_s"], KNOWN & ACCEPTED & SUCCEEDED)
         accepted = _events(calls, DONE_S + zero, peer)

@@ -162,8 +162,7 @@ def _step(calls: pl.DataFrame) -> int:
 
 
 def _tied(clock_map: pl.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return, per clock, the accepted bounds (s, lowest and highest) of how much more it shows than each other clock.
-    """
+    """Return, per clock, the accepted bounds (s, lowest and highest) of how much more it shows than each other clock."""
     tied: dict[str, dict[str, tuple[float, float]]] = {}
     rows = clock_map.filter(pl.col("accepted") & pl.col("off_lo").is_not_null())
     for clock, ref, low, high in rows.select("clock", "ref_clock", "off_lo", "off_hi").iter_rows():

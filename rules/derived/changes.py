@@ -151,8 +151,7 @@ def lying_between(
 
 
 def takes_back(made: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
-    """Return whether a later change marker reverts an earlier one: its words say so, or it sets the same things again.
-    """
+    """Return whether a later change marker reverts an earlier one: its words say so, or it sets the same things again."""
     words = " ".join([later["label"] or "", *(later["changed"] or [])])
     if UNDONE.search(words):
         return True
@@ -182,8 +181,7 @@ def went_back(first: Sequence[float], second: Sequence[float], third: Sequence[f
 def reversed_after(
     ordered: Sequence[str], first: str, second: str, values: Mapping[str, Sequence[float]], markers: pl.DataFrame
 ) -> bool:
-    """Return whether the change between two neighbouring phases was reverted in the next one, and the metric with it.
-    """
+    """Return whether the change between two neighbouring phases was reverted in the next one, and the metric with it."""
     at = ordered.index(second)
     if ordered.index(first) != at - 1 or at + 1 >= len(ordered):
         return False

@@ -54,7 +54,7 @@ MINUTE = 60.0
 SMALL, MOST = 200, 2_000
 
 
-def said(statements: pl.DataFrame, name: str) -> dict[str | None, float]:
+def stated_values(statements: pl.DataFrame, name: str) -> dict[str | None, float]:
     """Return the stated values of a name by subject (None: stated without a subject)."""
     rows = statements.filter((pl.col("name") == name) & pl.col("num").is_not_null() & (pl.col("num") > 0))
     return dict(rows.select("subject", "num").iter_rows())
@@ -126,8 +126,8 @@ def against_baseline(
 def build(case: CaseTables) -> pl.DataFrame:
     """Return predictions for every host and series of connect times."""
     statements, markers = case.table("statements"), case.table("markers")
-    rates = said(statements, "work_rate")
-    workers, per_item = (said(statements, name).get(None) for name in ("workers", "connects_per_item"))
+    rates = stated_values(statements, "work_rate")
+    workers, per_item = (stated_values(statements, name).get(None) for name in ("workers", "connects_per_item"))
     basis_columns = {"n_said": sum(v is not None for v in (workers, per_item)), "basis": "means of the connect times"}
     found: list[dict[str, Any]] = []
     if rates:

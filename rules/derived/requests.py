@@ -213,8 +213,7 @@ def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
-    """Yield `requests` for all system call traces of the case, in order, with only a part of them in memory at a time.
-    """
+    """Yield `requests` for all system call traces of the case, in order, with only a part of them in memory at a time."""
     births = case.derived("proc_tree")
     cycles = case.derived("listener_cycles").filter(pl.col("complete")).select(
         *PLACE_COLUMNS, "pid", "lwp", pl.lit("cycle").alias("kind"), pl.col("line_accept").alias("line_from"), pl.col("line_end").alias("line_to"),

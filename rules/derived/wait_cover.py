@@ -108,8 +108,7 @@ def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> 
 
 
 def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
-    """Add `residence` to server waits: whether the request arrived before the wait, and an answer ended or followed it.
-    """
+    """Add `residence` to server waits: whether the request arrived before the wait, and an answer ended or followed it."""
     place = ["artifact_id", "domain"]  # one document may hold both sides of a connection
     server = server.with_columns(DOMAIN)
     lines = sqlnet.select(

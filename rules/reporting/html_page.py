@@ -1,4 +1,6 @@
-"""A report as one self-contained page: nothing is loaded, everything from evidence is escaped, no script."""
+"""Format a report as one self-contained HTML page: it loads nothing, escapes everything from evidence, and has no
+script.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ GROUPS = {
 
 
 def escape(value: object) -> str:
-    """Escape for HTML text and attributes; control characters, which a page would drop or act on, become visible."""
+    """Escape text for HTML text and attributes; control characters, which a page would drop or act on, become visible."""
     shown = "".join(
         c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
         for c in str(value)
