@@ -33,7 +33,7 @@ The same words with the same reason count once, whichever causes they are about.
 """
 
 
-def spoken(statement: Statement) -> tuple[int, str] | None:
+def opinion_of(statement: Statement) -> tuple[int, str] | None:
     """Return weight and reason of an opinion about a cause; None if it is another statement or begins with none of the
     words.
     """
@@ -81,7 +81,7 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
         )
         yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
     for n, s in enumerate(statements):
-        if HYPOTHESIS.fullmatch(s.name) and spoken(s) is None:
+        if HYPOTHESIS.fullmatch(s.name) and opinion_of(s) is None:
             yield f"statements[{n}].text: evidence on {s.name} begins with one of {', '.join(SPOKEN)} and a colon, then the reason"
         if "." not in s.name:
             continue

@@ -36,10 +36,10 @@ def shared(names: Mapping[tuple[int, int], str], parts: Iterable[Mapping[str, An
     if len({part for part, *_ in domains}) < 2 or "syscalls" not in parquet.tables(reading):
         return {}
     fork = pl.col("name").str.contains(FORK_NAME)
-    spoken = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES]) & pl.col("data").str.contains(r"\d")
+    messages = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES]) & pl.col("data").str.contains(r"\d")
     rows = (
         parquet.scan(reading, "syscalls")
-        .filter((fork | spoken) & pl.col("t_local").is_not_null())
+        .filter((fork | messages) & pl.col("t_local").is_not_null())
         .select(TRACED)
         .collect()
     )

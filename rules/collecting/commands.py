@@ -204,7 +204,7 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
 
 
 @dataclass(frozen=True)
-class Said:
+class StatementPrompt:
     """What a person may state that no file shows: the unit of the number (None: a count, a word or nothing), and how to
     ask for it.
     """
@@ -213,20 +213,20 @@ class Said:
     ask: str
 
 
-STATEMENTS: Mapping[str, Said] = {
-    "work_rate": Said("per minute", "say how many items are finished per minute"),
-    "workers": Said(None, "say how many workers do the work"),
-    "connects_per_item": Said(None, "say how many connections one item opens"),
-    "same_connection": Said(None, "say whether both traces show the same connection, and how you know"),
-    "client_start": Said("s", "say when the client started, in the clock of the trace"),
-    "rss_kb": Said("kB", "say how large (RSS) the process is, with its pid as subject"),
-    "same_host": Said(None, "say whether the client ran on the database host"),
-    "sessions": Said(None, "say how many sessions end together"),
-    "oradism_mode": Said(None, "ls -l $ORACLE_HOME/bin/oradism, and say its first line"),
-    "defunct": Said(None, "say how many defunct processes ps shows at one time"),
-    "exiting": Said(None, "say how many exiting processes ps shows at one time"),
-    "hist_unit_s": Said("s", "say what one unit of the printed values is, in seconds"),
-    "sga_kb": Said("kB", "say how large the instance's shared memory is, in kB"),
+STATEMENTS: Mapping[str, StatementPrompt] = {
+    "work_rate": StatementPrompt("per minute", "say how many items are finished per minute"),
+    "workers": StatementPrompt(None, "say how many workers do the work"),
+    "connects_per_item": StatementPrompt(None, "say how many connections one item opens"),
+    "same_connection": StatementPrompt(None, "say whether both traces show the same connection, and how you know"),
+    "client_start": StatementPrompt("s", "say when the client started, in the clock of the trace"),
+    "rss_kb": StatementPrompt("kB", "say how large (RSS) the process is, with its pid as subject"),
+    "same_host": StatementPrompt(None, "say whether the client ran on the database host"),
+    "sessions": StatementPrompt(None, "say how many sessions end together"),
+    "oradism_mode": StatementPrompt(None, "ls -l $ORACLE_HOME/bin/oradism, and say its first line"),
+    "defunct": StatementPrompt(None, "say how many defunct processes ps shows at one time"),
+    "exiting": StatementPrompt(None, "say how many exiting processes ps shows at one time"),
+    "hist_unit_s": StatementPrompt("s", "say what one unit of the printed values is, in seconds"),
+    "sga_kb": StatementPrompt("kB", "say how large the instance's shared memory is, in kB"),
 }
 """Every statement that rules read, by name; the room's form lists them."""
 

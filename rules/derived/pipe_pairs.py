@@ -45,7 +45,7 @@ SLACK_NS = 1_000_000  # the reader may be stamped before the writer's call retur
 MOST_ACCIDENTS = 0.01
 
 
-SPOKEN = (
+HAS_PAYLOAD = (
     pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES])
     & (pl.col("data").str.len_bytes() > 0)
     & (pl.col("bytes") > 0)
@@ -55,19 +55,19 @@ CLOCK = ["artifact_id", "clock"]
 PAYLOAD = [*CLOCK, "data", "bytes"]
 
 
-def exchanged(spoken: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def exchanged(messages: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the payloads that were both written and read, their reads, and their writes; both refer to payloads by
     number.
 
     Only rows that may become a pair are held: most reads of a trace are of files and match no write.
     """
-    written = spoken.filter(pl.col("name").is_in(WRITE_NAMES))
-    heard = spoken.filter(pl.col("name").is_in(READ_NAMES))
+    written = messages.filter(pl.col("name").is_in(WRITE_NAMES))
+    heard = messages.filter(pl.col("name").is_in(READ_NAMES))
     payloads = written.select(PAYLOAD).unique().collect(engine="streaming").with_row_index("payload")
     reads = _of(heard, payloads, "host", "phase", reader_pid="pid", line_read="line_no", read_ns="at_ns")
     payloads = payloads.filter(pl.col("payload").is_in(reads["payload"].unique().implode()))
     writes = _of(written, payloads, writer_pid="pid", line_write="line_no", write_ns="at_ns")
-    length = spoken.group_by(CLOCK).agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
+    length = messages.group_by(CLOCK).agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
     repeats = writes.group_by("payload").agg(
         (pl.len() - 1).alias("others"),
         pl.col("writer_pid").min().alias("first"),
@@ -103,7 +103,7 @@ def _accidents(apart_ns: pl.Expr | int) -> pl.Expr:
 def pair(syscalls: pl.LazyFrame, processes: pl.DataFrame) -> pl.DataFrame:
     """Return `pipe_pairs` for system calls and a data frame of `proc_tree`."""
     payloads, reads, writes = exchanged(
-        syscalls.filter(SPOKEN).select(
+        syscalls.filter(HAS_PAYLOAD).select(
             *PLACE_COLUMNS, "pid", "name", "data", "bytes", "line_no", nanoseconds(DONE_S).alias("at_ns")
         )
     )

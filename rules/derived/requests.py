@@ -75,7 +75,7 @@ SPILLED = {
 }
 
 
-def spoken(rows: pl.DataFrame) -> pl.DataFrame:
+def conversing_calls(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the targeted reads and writes that may belong to a conversation, with the columns that identify it."""
     inward = pl.col("name").is_in(READS)
     return rows.filter(
@@ -90,7 +90,7 @@ def spoken(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def conversations(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return `service` and `exchange` rows from the `spoken` calls of whole processes.
+    """Return `service` and `exchange` rows from the `conversing_calls` of whole processes.
 
     A conversation is the use of one descriptor between two openings of it; turns are runs of reads and of writes in it,
     by whichever thread.
@@ -206,7 +206,7 @@ def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
         rows = found.collect(engine="streaming")
         # One descriptor may have millions of rows: their targets are found for one piece at a time.
         pieces = (rows.slice(at, PIECE_ROWS) for at in range(0, rows.height, PIECE_ROWS))
-        conversing = [spoken(with_targets(piece, made, births)) for piece in pieces]
+        conversing = [conversing_calls(with_targets(piece, made, births)) for piece in pieces]
         del rows
         if conversing:
             yield conversations(pl.concat(conversing, how="vertical_relaxed"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.case.statements import spoken
+from rules.case.statements import opinion_of
 from rules.judging import scoring
 from rules.judging.scoring import CAUSES, Entry
 from rules.model import (
@@ -54,7 +54,7 @@ def made_of(
     said = {
         f"said by {s.author or 'unknown'}: {weight[1]}": (s.author or "unknown", weight[1])
         for s in statements
-        if (weight := spoken(s)) is not None
+        if (weight := opinion_of(s)) is not None
     }
     titles = {f.key: f.title for f in findings}
     groups: dict[str, EvidenceGroup] = {}

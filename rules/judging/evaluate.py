@@ -331,11 +331,11 @@ class _Judged:
     def _group(m: _Made, leaders: Sequence[str], chain: set[str]) -> Group:
         f = m.finding
         given = m.draft.rule.file.hypotheses
-        spoken = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
-        leader = next(iter(spoken or leaders), None)
+        own_causes = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
+        leader = next(iter(own_causes or leaders), None)
         # A row that found a suspect harmless with less than 10 dB clears nobody, so it is not in the cleared group.
         kind = "finding" if f.kind == "clear" and not f.clears else f.kind
-        return scoring.group_of(kind, f.layer, f.evidence_group, f.cells, bool(spoken), leader, f.key in chain)
+        return scoring.group_of(kind, f.layer, f.evidence_group, f.cells, bool(own_causes), leader, f.key in chain)
 
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row

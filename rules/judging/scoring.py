@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.case.statements import spoken
+from rules.case.statements import opinion_of
 from rules.model import Against, FreeHypothesis, Group, Hypothesis, State, Statement, Symptom, support_word
 from rules.writing.rule import weight
 
@@ -108,7 +108,7 @@ def opinions(statements: Iterable[Statement]) -> list[Entry]:
     """Return what people's opinions about causes contribute to the board: one group for each reason of each author."""
     made: dict[str, dict[str, int]] = {}
     for s in statements:
-        weight_ = spoken(s)
+        weight_ = opinion_of(s)
         if weight_ is not None:
             made.setdefault(f"said by {s.author or 'unknown'}: {weight_[1]}", {})[s.name] = weight_[0]
     return [Entry(group, group, cells, said=True) for group, cells in made.items()]
