@@ -279,8 +279,8 @@ class Case:
             rows = self.derived(name).lazy()
         else:
             rows = pl.scan_parquet(self.files(name))
-        kept = rows if where is None else rows.filter(where)
-        return kept.select(list(types) if columns is None else list(dict.fromkeys(columns)))
+        filtered = rows if where is None else rows.filter(where)
+        return filtered.select(list(types) if columns is None else list(dict.fromkeys(columns)))
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame:
         """Return an evidence table, or some columns of some of its rows.
@@ -565,13 +565,13 @@ class Case:
             needs = sorted(self.hash_of(n, placed=False) for n in module.NEEDS)
             base = _base(name)
             concerned = {a.id for a in self.spec.artifacts if any(self._counted(a.id, n) for n in base)}
-            said: tuple[object, ...] = tuple(
+            stated: tuple[object, ...] = tuple(
                 replace(c, frame="", add=0, err=0) for c in self.clocks if c.artifact in concerned
             )
             if module.SCOPE != "artifact" or any(n in FROM_PEOPLE for n in base):
-                said += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
-                said += (sorted(self.spec.hosts.items()),)
-            made.update(repr((module.VERSION, needs, said)).encode())
+                stated += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
+                stated += (sorted(self.spec.hosts.items()),)
+            made.update(repr((module.VERSION, needs, stated)).encode())
             return made.hexdigest()[:32]
         if self._frames is not None:
             made.update(self.table(name).write_json().encode())

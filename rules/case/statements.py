@@ -56,11 +56,11 @@ def contradictory(statements: Sequence[Statement]) -> dict[tuple[str, str | None
     """Return the statements of each (name, subject) that have different values. One without a value contradicts
     nothing.
     """
-    said: dict[tuple[str, str | None], list[Statement]] = {}
+    stated: dict[tuple[str, str | None], list[Statement]] = {}
     for s in statements:
         if _value(s) is not None:
-            said.setdefault((s.name, s.subject), []).append(s)
-    return {key: tuple(all_) for key, all_ in said.items() if len({_value(s) for s in all_}) > 1}
+            stated.setdefault((s.name, s.subject), []).append(s)
+    return {key: tuple(all_) for key, all_ in stated.items() if len({_value(s) for s in all_}) > 1}
 
 
 def usable(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -74,12 +74,12 @@ def problems(statements: Sequence[Statement], rules: Collection[str] | None) -> 
     unknown).
     """
     for (name, subject), all_ in contradictory(statements).items():
-        told = " and ".join(
+        values = " and ".join(
             dict.fromkeys(
                 f"{_value_text(s)}{' ' + s.unit if s.unit else ''} (by {s.author or 'unknown'})" for s in all_
             )
         )
-        yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {told}: none of them is used"
+        yield f"statements.{name}{f' of {subject}' if subject else ''}: is said to be {values}: none of them is used"
     for n, s in enumerate(statements):
         if HYPOTHESIS.fullmatch(s.name) and opinion_of(s) is None:
             yield f"statements[{n}].text: evidence on {s.name} begins with one of {', '.join(SPOKEN)} and a colon, then the reason"

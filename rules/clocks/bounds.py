@@ -174,8 +174,8 @@ def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
     times = bounds.times
     middle = float((times[0] + times[-1]) / 2)
     most = math.floor(MOST_DROPPED * (len(bounds.uppers) + len(bounds.lowers)))
-    kept, dropped = bounds, 0
-    total, shares = violation(kept, drift)
+    remaining, dropped = bounds, 0
+    total, shares = violation(remaining, drift)
     if total > FITS:
         step = find_step(bounds, drift)
         if step is not None:
@@ -183,11 +183,11 @@ def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
             return Fit(middle, unknown, unknown, float(times[0]), float(times[-1]), 0, step)
     while total > FITS and dropped < most:
         worst = int(np.argmax(shares))
-        n = len(kept.uppers)
-        kept = kept.without(worst, None) if worst < n else kept.without(None, worst - n)
+        n = len(remaining.uppers)
+        remaining = remaining.without(worst, None) if worst < n else remaining.without(None, worst - n)
         dropped += 1
-        total, shares = violation(kept, drift)
-    offset, b = offset_at(kept, middle, drift), slope(kept, drift)
+        total, shares = violation(remaining, drift)
+    offset, b = offset_at(remaining, middle, drift), slope(remaining, drift)
     if total > FITS or offset is None or b is None:
         return None
     return Fit(middle, offset, b, float(times[0]), float(times[-1]), dropped)

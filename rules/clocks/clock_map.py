@@ -135,18 +135,18 @@ def settled(ties: Sequence[Tie]) -> list[Tie]:
     """Return the ties, with those refused that contradict a stronger one (earlier in the list) between the same two
     clocks.
     """
-    kept: list[Tie] = []
+    checked: list[Tie] = []
     for tie in ties:
         rival = next(
-            (k for k in kept if tie.accepted and k.accepted and {k.clock, k.ref} == {tie.clock, tie.ref}), None
+            (k for k in checked if tie.accepted and k.accepted and {k.clock, k.ref} == {tie.clock, tie.ref}), None
         )
         if rival is not None and tie.off is not None and rival.off is not None:
             mine = tie.off if tie.ref == rival.ref else Interval(-tie.off.hi, -tie.off.lo)
             if mine.hi < rival.off.lo or mine.lo > rival.off.hi:
                 ends = f"{rival.off.lo:.3f} to {rival.off.hi:.3f} s"
                 tie = replace(tie, accepted=False, reason=f"{tie.reason}; contradicts {rival.method} ({ends})")
-        kept.append(tie)
-    return kept
+        checked.append(tie)
+    return checked
 
 
 def tightest(ref: str, ties: Sequence[Tie]) -> dict[str, list[tuple[Tie, bool]]]:

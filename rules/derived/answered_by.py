@@ -266,15 +266,15 @@ def _answers(
 
 def _of_server(client: End, mine: Exchange, server: End, theirs: Exchange, zero: Mapping[str, float]) -> dict[str, Any]:
     """Return the server's columns; none if its trace does not show how long it held the question."""
-    kept, lost, bounds = held(theirs), away(mine), offset(mine, theirs)
-    if kept is None or lost is None or bounds is None:
+    held_ns, away_ns, bounds = held(theirs), away(mine), offset(mine, theirs)
+    if held_ns is None or away_ns is None or bounds is None:
         return {}
     apart = zero.get(server.clock or "", 0.0) - zero.get(client.clock or "", 0.0)
     return {
         "state": "followed" if theirs.asker == theirs.answerer else "threads",
         "to_artifact": server.row["artifact_id"], "to_host": server.row["host"], "to_clock": server.row["clock"],
         "to_pid": theirs.asker[0], "to_lwp": theirs.asker[1], "to_asked": theirs.asked_line, "to_answered": theirs.answer_line,
-        "server_s": _s(kept), "rest_s": _s(max(lost - kept, 0)),
+        "server_s": _s(held_ns), "rest_s": _s(max(away_ns - held_ns, 0)),
         "off_lo": _s(bounds[0]) + apart, "off_hi": _s(bounds[1]) + apart,
         "to_asked_ns": theirs.asked_end, "to_answered_ns": theirs.answer_begin, "to_until_ns": theirs.answer_end,
     }  # fmt: skip

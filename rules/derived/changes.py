@@ -308,10 +308,10 @@ def measured(conn_times: pl.DataFrame) -> pl.DataFrame:
         .agg(phases.alias("phases"))
         .filter((pl.col("phases") > 1) & pl.col("series").is_not_null())
     )
-    kept = shared.join(several, on="host", nulls_equal=True).select("host", "series", pl.lit(True).alias("kept"))
-    return rows.join(kept, on=["host", "series"], how="left", nulls_equal=True, maintain_order="left").with_columns(
-        pl.when(pl.col("kept")).then(pl.col("series")).alias("series")
-    )
+    recurring = shared.join(several, on="host", nulls_equal=True).select("host", "series", pl.lit(True).alias("kept"))
+    return rows.join(
+        recurring, on=["host", "series"], how="left", nulls_equal=True, maintain_order="left"
+    ).with_columns(pl.when(pl.col("kept")).then(pl.col("series")).alias("series"))
 
 
 def by_phase(rows: pl.DataFrame, column: str) -> dict[str, list[float]]:
@@ -364,8 +364,8 @@ def of_counters(counters: pl.DataFrame) -> Iterator[dict[str, Any]]:
         .sort("moves", *key, descending=[True, *[False] * len(key)], nulls_last=True)
     )
     chosen = levels.group_by("artifact_id", "part", maintain_order=True).head(MOST_COUNTERS).select(key)
-    kept = rows.join(chosen, on=key, how="semi", nulls_equal=True, maintain_order="left")
-    for (_, _, host, group, item, name), series in kept.group_by(key, maintain_order=True):
+    chosen_rows = rows.join(chosen, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    for (_, _, host, group, item, name), series in chosen_rows.group_by(key, maintain_order=True):
         of = None if host is None else str(host)
         yield from proposals(series, None if item is None else str(item), of, "y", f"counters.{group}.{name}")
 

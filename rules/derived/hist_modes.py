@@ -128,8 +128,8 @@ def modes(hist: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
 
 def _stated_units(statements: pl.DataFrame) -> dict[str | None, float]:
     """Return seconds per unit by subject; the key None applies to all. Contradictory statements were removed before."""
-    said = statements.filter((pl.col("name") == STATEMENT) & (pl.col("num") > 0))
-    return dict(said.select("subject", "num").iter_rows())
+    units = statements.filter((pl.col("name") == STATEMENT) & (pl.col("num") > 0))
+    return dict(units.select("subject", "num").iter_rows())
 
 
 def build(case: CaseTables) -> pl.DataFrame:

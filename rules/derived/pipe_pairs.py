@@ -84,8 +84,8 @@ def exchanged(messages: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.Da
         )
         .select("payload", *PAYLOAD, "others", "length_ns")
     )
-    kept = pl.col("payload").is_in(payloads["payload"].implode())
-    return payloads, reads.filter(kept), writes.filter(kept)
+    paired = pl.col("payload").is_in(payloads["payload"].implode())
+    return payloads, reads.filter(paired), writes.filter(paired)
 
 
 def _of(rows: pl.LazyFrame, payloads: pl.DataFrame, *columns: str, **named: str) -> pl.DataFrame:

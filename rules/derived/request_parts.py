@@ -68,9 +68,9 @@ def _longest(requests: pl.LazyFrame) -> pl.DataFrame:
     known = requests.join(least, on=alike, nulls_equal=True)
     equal = known.filter(wall == pl.col("least")).group_by(alike).agg(line.bottom_k(LONGEST).max().alias("last"))
     among = known.join(equal.collect(engine="streaming").lazy(), on=alike, nulls_equal=True)
-    kept = among.filter((wall > pl.col("least")) | ((wall == pl.col("least")) & (line <= pl.col("last"))))
+    longest = among.filter((wall > pl.col("least")) | ((wall == pl.col("least")) & (line <= pl.col("last"))))
     return (
-        kept.select(list(REQUESTS.columns)).collect(engine="streaming")
+        longest.select(list(REQUESTS.columns)).collect(engine="streaming")
         .sort("wall_s", "line_from", "request", descending=[True, False, False])
         .group_by(alike, maintain_order=True).head(LONGEST)
     )  # fmt: skip

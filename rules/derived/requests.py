@@ -230,9 +230,9 @@ def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
         for talk in turns(case, births):
             # A listener's conversation with one client is inside its cycle.
             served = pl.col("kind") == "service"
-            kept = talk.filter(served).join(cycled, on=PROCESS, how="anti", nulls_equal=True)
+            outside_cycles = talk.filter(served).join(cycled, on=PROCESS, how="anti", nulls_equal=True)
             better.append(talk.filter(served).select(PROCESS).unique())
-            spill.add(pl.concat([talk.filter(~served), kept]))
+            spill.add(pl.concat([talk.filter(~served), outside_cycles]))
         # A thread gets a row only if its process has no other kind of request.
         for spans in threads(case, pl.concat(better).unique()):
             spill.add(spans)

@@ -56,11 +56,11 @@ class ReadOnly:
         for name, select in views.build(self._case, wanted, Path()).items():
             self._connection.execute(f'create view "{name}" as {select}')
         for name in derived:
-            if (kept := self._case.kept(name)) is not None:
-                files = ", ".join(views.text(str(file)) for file in kept)
-                select = f"select * from read_parquet([{files}])" if kept else views.empty(name)
+            if (cached := self._case.kept(name)) is not None:
+                files = ", ".join(views.text(str(file)) for file in cached)
+                select = f"select * from read_parquet([{files}])" if cached else views.empty(name)
                 self._connection.execute(f'create view "{name}" as {select}')
-                self._filled |= {name} if kept else set()
+                self._filled |= {name} if cached else set()
 
     @property
     def case(self) -> Case:

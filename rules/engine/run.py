@@ -260,12 +260,12 @@ class Runner:
                 key = "query" if rule.file.query else "when"
                 sql, apart = _per_artifact(rule)
                 parts = {n: self._part(rule, n, part, values) for n, part in apart.items()}
-                kept = self._cache_file(rule, sql, values, [digest for _, digest in parts.values()])
-                found = _read(kept)
+                file = self._cache_file(rule, sql, values, [digest for _, digest in parts.values()])
+                found = _read(file)
                 if found is None:
                     made = self._query(rule, sql, values, {n: select for n, (select, _) in parts.items()})
                     found = {"rows": list(made.rows), "more": made.more}
-                    _write(kept, found)
+                    _write(file, found)
                 rows = found["rows"]
                 more = max([found["more"], *((row.get("of_n") or 0) - len(rows) for row in rows[:1])])
             room = _room_scope(rule)
@@ -387,13 +387,13 @@ class Runner:
             each = f"select artifact_id, {key} as host, count(*) as n from {need.table} where {passing} group by 1, 2"
             return self.slices.counts(rule.id, each, need.table)
         sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-        kept = self._file("counts", "need", (sql, self._inputs([need.table])))
-        found = _read(kept)
+        file = self._file("counts", "need", (sql, self._inputs([need.table])))
+        found = _read(file)
         if found is None:
             self._view([need.table])
             empty = views.is_empty(self._views[need.table])
             found = [] if empty else [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
-            _write(kept, found)
+            _write(file, found)
         return dict(map(tuple, found))
 
     # --- the query ---------------------------------------------------------------------------------------------------
@@ -518,22 +518,22 @@ class Runner:
         return word  # type: ignore[return-value]  # both tables hold severities only
 
 
-def _read(kept: Path | None) -> Any:
+def _read(file: Path | None) -> Any:
     """Return the content of a cache file, None if it does not exist or is no valid JSON (the disk was full)."""
-    if kept is None or not kept.exists():
+    if file is None or not file.exists():
         return None
     try:
-        return json.loads(kept.read_text("utf-8"))
+        return json.loads(file.read_text("utf-8"))
     except ValueError:
         return None
 
 
-def _write(kept: Path | None, value: object) -> None:
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        beside = kept.with_suffix(f".{os.getpid()}.new")
+def _write(file: Path | None, value: object) -> None:
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(f".{os.getpid()}.new")
         beside.write_text(json.dumps(value), "utf-8")
-        beside.rename(kept)
+        beside.rename(file)
 
 
 def aligned(case: Case) -> tuple[clocks.ClockMap | None, str | None]:

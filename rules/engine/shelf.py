@@ -76,8 +76,8 @@ class Shelf:
         if name in views.WITHOUT_FIRST:
             return self.rows(views.WITHOUT_FIRST[name])
         if name in self._cached:
-            kept = self._cached[name]
-            return None if kept is None else sum(parquet.rows(file) for file in kept)
+            files = self._cached[name]
+            return None if files is None else sum(parquet.rows(file) for file in files)
         if name in FROM_CASE:
             return self._case.table(name).height
         batches = (batch for manifest in self._case.manifests.values() for batch in manifest.get("batches", []))
@@ -138,11 +138,11 @@ def columns_words(name: str) -> tuple[ColumnWords, ...]:
     common = {c.name: c for c in schema.COMMON}
     made = []
     for column, kind in columns_of(whole).items():
-        said = known.get(column) or common.get(column)
-        meaning = said.meaning if said else PLACES.get(column, "")
+        declared = known.get(column) or common.get(column)
+        meaning = declared.meaning if declared else PLACES.get(column, "")
         if not meaning and (entry := glossary.column(whole, column)):
             meaning = entry.text
-        unit = said.unit if said else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
+        unit = declared.unit if declared else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
         if column in ("t", "t_err"):
             unit = "s"
         made.append(ColumnWords(column, views.sql_type(kind), unit, meaning))
@@ -156,8 +156,8 @@ def meaning_of(name: str) -> str:
         return f"{views.WITHOUT_FIRST[name]} without rows since boot"
     if name in schema.TABLES:
         return schema.TABLES[name].meaning
-    said = (registry.derived()[name].__doc__ or "").strip().split("\n\n")[0]
-    return re.sub(r"\s+", " ", said)
+    summary = (registry.derived()[name].__doc__ or "").strip().split("\n\n")[0]
+    return re.sub(r"\s+", " ", summary)
 
 
 @cache

@@ -51,7 +51,7 @@ def made_of(
     """Return the board's evidence; `without` returns the verdict without one group."""
     speaking = [e for e in entries if e.cells]
     codes = [h.code for h in hypotheses]
-    said = {
+    opinions = {
         f"said by {s.author or 'unknown'}: {weight[1]}": (s.author or "unknown", weight[1])
         for s in statements
         if (weight := opinion_of(s)) is not None
@@ -63,7 +63,7 @@ def made_of(
         cells = {code: value for code, (value, _) in scoring.counted(its).items()}
         column = [cells.get(code, 0) for code in codes]
         spread = max(column) - min(column)
-        author, reason = said.get(name, (None, None))
+        author, reason = opinions.get(name, (None, None))
         groups[name] = EvidenceGroup(
             name,
             reason or _title(its, titles) or name,
@@ -95,8 +95,8 @@ def made_of(
 def _title(entries: Sequence[Entry], titles: Mapping[str, str]) -> str:
     """Return the title of the finding with the largest weight in a group, and the number of others."""
     strongest = sorted(entries, key=lambda e: -max(abs(v) for v in e.cells.values()))
-    told = list(dict.fromkeys(titles[e.finding] for e in strongest if e.finding in titles))
-    return f"{told[0]} (and {len(told) - 1} more)" if len(told) > 1 else told[0] if told else ""
+    distinct = list(dict.fromkeys(titles[e.finding] for e in strongest if e.finding in titles))
+    return f"{distinct[0]} (and {len(distinct) - 1} more)" if len(distinct) > 1 else distinct[0] if distinct else ""
 
 
 # --- what could turn it -----------------------------------------------------------------------------------------------

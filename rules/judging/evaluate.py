@@ -111,9 +111,9 @@ def judge(
         judged = _Judged(case, outcomes, runner, suppressions)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
-    said = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
-    said += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
-    failed += (*problems, *(Failed("CASE", why) for why in said), *library.broken, *refused, *too_long, *undiscovered)
+    faults = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
+    faults += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
+    failed += (*problems, *(Failed("CASE", why) for why in faults), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(
         replace(c, frame=places[c.clock].frame, add=places[c.clock].add, err=places[c.clock].err)
@@ -162,11 +162,11 @@ def _board(
     wanted = board.wanted(
         rules, judged.findings, not_evaluable, judged.hypotheses, leader.code if leader else None, rivals
     )
-    said = statements.usable(judged.case.spec.statements)
+    stated = statements.usable(judged.case.spec.statements)
     return board.made_of(
         judged.entries,
         judged.findings,
-        said,
+        stated,
         judged.hypotheses,
         lambda group: judged.without(group, judgement.leader),
         tuple(judged.without_artifacts(judgement.leader)),
@@ -316,7 +316,7 @@ class _Judged:
         whose = self.whose and replace(self.whose, pieces=tuple(_unblamed(self.whose, findings)))
         judgement = Judgement(self.case, self.outcomes, findings, hypotheses, whose, self.requests)
         standing, state = judgement.stands()
-        kept = next((h.score for h in hypotheses if h.code == present), 0) if present else None
+        present_score = next((h.score for h in hypotheses if h.code == present), 0) if present else None
         leader = standing.leader
         return Without(
             state,
@@ -324,7 +324,7 @@ class _Judged:
             standing.support,
             leader.score if leader else 0,
             standing.margin,
-            kept,
+            present_score,
         )
 
     @staticmethod

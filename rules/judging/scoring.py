@@ -159,10 +159,10 @@ def board(
             ):
                 resting.append(group)
     order = [*CAUSES, *(f.code for f in free)]
-    told = {f.code: Cause(f.cause, f.layer) for f in reversed(free) if f.code not in CAUSES}
+    free_causes = {f.code: Cause(f.cause, f.layer) for f in reversed(free) if f.code not in CAUSES}
     made = []
     for code, (score, cells) in scores.items():
-        cause = CAUSES.get(code) or told.get(code) or Cause(code, None)
+        cause = CAUSES.get(code) or free_causes.get(code) or Cause(code, None)
         worst = min(((e.cells[code], e.group, e) for e in entries if e.cells.get(code, 0) < 0), key=lambda w: w[:2], default=None)  # fmt: skip
         made.append(
             Hypothesis(

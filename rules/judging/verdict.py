@@ -281,22 +281,24 @@ class Judgement:
         share: float | None,
         waits: tuple[wait_path.Wait, ...],
     ) -> str:
-        told = best.headline
+        sentence = best.headline
         if share is not None and best.group == "cause" and self.whose is not None:
             blamed = self._blamed_s()
             if blamed:
-                told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
+                sentence = (
+                    f"{sentence}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
+                )
         if best.evidence_group == "before-after" and (tested := scoring.CAUSES.get(self.leader or "")):
-            told = f"{tested.text}, by a change that was aimed at it: {told}"
+            sentence = f"{tested.text}, by a change that was aimed at it: {sentence}"
         led = wait_path.described(waits, best.host)
         if led:
-            told = f"{led}, because {_inside_sentence(told)}"
-        told += "".join(f"; in other seconds of the same request: {_inside_sentence(f.headline)}" for f in beside)
+            sentence = f"{led}, because {_inside_sentence(sentence)}"
+        sentence += "".join(f"; in other seconds of the same request: {_inside_sentence(f.headline)}" for f in beside)
         if state == "undecided":
-            return f"Undecided between {' and '.join(self._tied())}: {told}."
+            return f"Undecided between {' and '.join(self._tied())}: {sentence}."
         if state == "suspect":
-            return f"Suspected: {told}."
-        return f"{told.replace('as the', 'As the', 1) if led.startswith('as the') else told}."
+            return f"Suspected: {sentence}."
+        return f"{sentence.replace('as the', 'As the', 1) if led.startswith('as the') else sentence}."
 
     def _tied(self) -> list[str]:
         """Return the leader's text, then those of all rivals within the margin that have anything for them."""

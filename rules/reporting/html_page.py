@@ -83,8 +83,8 @@ def _pieces(made: Report) -> Iterable[str]:
 
 
 def _finding(f: Finding) -> Iterable[str]:
-    said = ", by statement" if f.by_statement else ""
-    weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){said}"
+    by_statement = ", by statement" if f.by_statement else ""
+    weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){by_statement}"
     yield f"<details open><summary><strong>{escape(f.headline)}</strong> <span class=meta>{escape(f.rule)} {escape(f.version)}, {weight}</span></summary>"
     yield f"<p>{escape(f.expert)}</p>"
     yield from (_citation(c) for c in f.citations)
@@ -110,8 +110,8 @@ def _citation(c: Citation) -> str:
 def _artifacts(made: Report) -> Iterable[str]:
     yield "<h2>Evidence</h2><table><tr><th>File<th>Kind<th>Host<th>Phase<th>Lines</tr>"
     for a in made.artifacts:
-        told = "".join(
+        cells = "".join(
             f"<td>{escape(x)}" for x in (a.file, a.kind or a.error or "unknown", a.host or "", a.phase or "")
         )
-        yield f"<tr>{told}<td class=num>{a.lines}</tr>"
+        yield f"<tr>{cells}<td class=num>{a.lines}</tr>"
     yield "</table>"

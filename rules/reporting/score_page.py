@@ -100,8 +100,8 @@ def summary(cases: Sequence[Scored]) -> str:
     """Return one line with the number of cases of each result."""
     found = Counter(c.now.result for c in cases)
     first = Counter(c.first for c in cases)
-    told = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
-    return f"{len(cases)} cases: {told}."
+    counts = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
+    return f"{len(cases)} cases: {counts}."
 
 
 def _sections(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:

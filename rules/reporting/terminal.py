@@ -71,10 +71,10 @@ def report(made: Report) -> str:
 
 
 def _finding(f: Finding) -> Iterable[str]:
-    said = ", by statement" if f.by_statement else ""
+    by_statement = ", by statement" if f.by_statement else ""
     yield ""
     yield f"{MARK[f.severity]} {f.rule} {f.headline}"
-    yield f"    {f.severity}, {f.tier}, {f.decibans:+d} dB ({f.support}){said}; layer {f.layer}" + (
+    yield f"    {f.severity}, {f.tier}, {f.decibans:+d} dB ({f.support}){by_statement}; layer {f.layer}" + (
         f"; host {f.host}" if f.host else ""
     )
     yield from _wrapped(f.expert, "    ")

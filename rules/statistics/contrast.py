@@ -311,15 +311,15 @@ def headline(first: Sample, second: Sample, unit: str, names: tuple[str, str]) -
         return f"One value each: {amount(first.median, unit)}, then {amount(second.median, unit)}"
     if not any(side.two_populations for side in sides):
         return f"Median {amount(first.median, unit)} → {amount(second.median, unit)}"
-    told = []
+    parts = []
     for name, side in zip(names, sides, strict=True):
         text = f"{name}: {side.base_n} around {amount(side.base_median, unit)}"
         if side.two_populations and side.tail_median is not None:
             text += f" and {side.tail_n} around {amount(side.tail_median, unit)}"
         elif side is not first or not side.two_populations:
             text = f"{name}: {side.n} around {amount(side.median, unit)}"
-        told.append(text)
-    return f"Two populations; {', '.join(told)}"
+        parts.append(text)
+    return f"Two populations; {', '.join(parts)}"
 
 
 def verdict_sentence(verdict: str, c: statistics.Comparison, unit: str, names: tuple[str, str]) -> str:
@@ -364,12 +364,12 @@ def tail_words(
     if not tail.tail1 and not tail.tail2:
         return ()
     w1, w2 = tail.wilson1, tail.wilson2
-    told = (
+    shares = (
         f"Above {amount(tail.limit, unit)} lie {tail.tail1} of {first.n} in {names[0]} "
         f"({percent(tail.tail1 / first.n)}, 95 %: {percent(w1.lo)} to {percent(w1.hi)}) and {tail.tail2} of {second.n} in "
         f"{names[1]} ({percent(tail.tail2 / second.n)}, 95 %: {percent(w2.lo)} to {percent(w2.hi)}), Fisher p {chance(tail.fisher_p)}."
     )
-    words = [told]
+    words = [shares]
     if first.tail_share is not None and first.tail_share >= 0.25:
         words.append(f"In {names[0]} they are {percent(first.tail_share)} of all {'time' if unit == 's' else 'of it'}.")
     if tail.tail1 and not tail.tail2 and tail.p_zero is not None:

@@ -341,8 +341,8 @@ def _grouped(calls: pl.DataFrame, all_rows: pl.DataFrame, least: float) -> Itera
         pl.col("line_no").sort_by("call_ns").last().alias("line_max"), assumed.alias("assumed"),
     )  # fmt: skip
     for row in made.iter_rows(named=True):
-        kept = {k: v for k, v in row.items() if k not in ("nameless", "assumed")}
-        yield {**kept, "contiguous": "assumed" if row["assumed"] else "proven"}
+        columns = {k: v for k, v in row.items() if k not in ("nameless", "assumed")}
+        yield {**columns, "contiguous": "assumed" if row["assumed"] else "proven"}
     for lost, kind in ((False, OWN), (True, LOST)):
         between = all_rows.filter((pl.col("rest_ns") > 0) & (pl.col("lost") == lost))
         if between.height:

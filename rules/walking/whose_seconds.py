@@ -259,8 +259,10 @@ def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSecon
         return parts.filter(own) if far.is_empty() else far
 
     def order(row: dict[str, Any]) -> tuple[int, float]:
-        told = answers.filter((pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"]))
-        served = lines_of(told, cut)
+        own_answers = answers.filter(
+            (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"])
+        )
+        served = lines_of(own_answers, cut)
         held = next((n for n, f in enumerate(blamed) if _inside(f, row) or reaches(f, served)), len(blamed))
         return held, abs(math.log(row["wall_s"] / bad)) if bad and row["wall_s"] > 0 else -row["wall_s"]
 
