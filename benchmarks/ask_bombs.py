@@ -1,11 +1,12 @@
-"""Ten people ask bombs at once: what that does to the pages of the room, and what the askers are told.
+"""Measure a room's pages while ten people ask queries that never end, and what these people are told.
 
     python benchmarks/ask_bombs.py --askers 10 --seconds 30 --json
 
-Starts Exhibit in a folder of its own with the sample room, fetches the room's pages one after the other for some seconds, then again
-while every asker posts one bomb after the other (joins without end, lists that double, rows without end). The promise: p95 of the
-pages at most twice as long. Every answer to a bomb must be 422 (stopped, in words) or 429 (no turn, in words); the last question, an
-ordinary one, must be answered. The last line is one JSON object.
+Starts Exhibit in a folder of its own with the sample room, fetches the room's pages one after the other for some
+seconds, then again while every asker posts one such query after the other (endless joins, lists that double, endless
+rows). The promise: p95 of the pages is at most twice as long. Every answer to such a query must be 422 (stopped, with
+an explanation) or 429 (no free slot, with an explanation); the last question, an ordinary one, must be answered. The
+last line is one JSON object.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ OPENER = urllib.request.build_opener(NoRedirect)
 
 
 def call(url: str, session: str, said: dict[str, str] | None = None) -> tuple[int, float]:
-    """Fetch a page, or post a form; status and seconds."""
+    """Fetch a page, or post a form; return status and seconds."""
     token = "a" * 32
     request = urllib.request.Request(url, urllib.parse.urlencode(said).encode() if said else None)
     request.add_header("Cookie", f"sessionid={session}; csrftoken={token}")
@@ -99,7 +100,7 @@ def call(url: str, session: str, said: dict[str, str] | None = None) -> tuple[in
 
 
 def walk(room: str, session: str, seconds: float) -> list[float]:
-    """Walk through the room's pages for so long; seconds of each."""
+    """Fetch the room's pages in turn for this many seconds; return the seconds of each."""
     took = []
     until = time.monotonic() + seconds
     while time.monotonic() < until:

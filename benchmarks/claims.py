@@ -1,9 +1,10 @@
-"""Processor time of all formats' claims on heads of 64 KiB, foreign and own.
+"""Measure the processor time of all formats' claims on heads of 64 KiB, of other formats and their own.
 
     python -m benchmarks.claims [--times 5]
 
-A head is the samples of one kind behind each other, repeated to 64 KiB. The best of several runs counts, since other work on
-the machine only adds. `rank` asks every format once; `recognise` also takes off what the lines wear and looks for prompts.
+A head consists of the samples of one kind one after the other, repeated up to 64 KiB. The best of several runs counts,
+because other work on the machine only adds time. `rank` asks every format once; `recognise` also removes line prefixes
+and looks for prompts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FOREIGN_MS, OWN_MS = 0.15, 2.0
 
 
 def heads() -> dict[str, list[str]]:
-    """Make one head of each kind of the corpus."""
+    """Return one head for each kind of the corpus."""
     found = {}
     for folder in sorted(path for path in CORPUS.iterdir() if path.is_dir()):
         text = b"".join(path.read_bytes() for path in sorted(folder.glob("*.txt")))
@@ -37,7 +38,7 @@ def heads() -> dict[str, list[str]]:
 
 
 def best_ms(work: Callable[[], object], times: int) -> float:
-    """Give the least processor time (of all threads) of several runs, in milliseconds."""
+    """Return the smallest processor time (of all threads) of several runs, in milliseconds."""
     spent = []
     for _ in range(times):
         began = time.process_time()

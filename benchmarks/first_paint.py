@@ -1,8 +1,8 @@
-"""How long a room with a million system calls takes to paint its lanes, and to answer a zoom, in Chromium.
+"""Measure how long a room with a million system calls takes in Chromium to paint its lanes and to answer a zoom.
 
-`python -m benchmarks.first_paint [rows]` starts Exhibit in a folder of its own, uploads a made truss of that many calls,
-waits until it is read and judged, then opens the room five times. Also the seconds from `up` to the first page (`up_s`).
-Writes results/first_paint.json.
+`python -m benchmarks.first_paint [rows]` starts Exhibit in a folder of its own, uploads a generated truss of that many
+calls, waits until it is read and judged, then opens the room five times. It also measures the seconds from `up` to the
+first page (`up_s`). Writes results/first_paint.json.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHOWS = 5
 
 
 def made_truss(path: Path, rows: int, processes: int = 8) -> None:
-    """Write a trace of `rows` calls by some processes: mostly short ones, a slow one now and then."""
+    """Write a trace of `rows` calls by some processes: mostly short ones, sometimes a slow one."""
     names = ("read(5, 0x10034, 8192)", "write(6, 0x10034, 512)", "lseek(7, 0, SEEK_CUR)", "pollsys(0x1004, 3, 0, 0)")
     clocks = [0.0] * processes
     with path.open("w", encoding="ascii") as out:
@@ -104,7 +104,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
         context.add_cookies([{"name": "sessionid", "value": made["session"], "url": running.url}])
         page = context.new_page()
         url = f"{running.url}/rooms/{made['slug']}/"
-        open_room(page, url)  # caches of the browser and of the server are warm, as in a war room
+        open_room(page, url)  # the caches of browser and server are warm, as in a war room
         shown = [open_room(page, url) for _ in range(SHOWS)]
         browser.close()
     middle = {name: round(statistics.median(one[name] for one in shown), 3) for name in shown[0]}

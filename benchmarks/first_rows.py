@@ -1,9 +1,9 @@
-"""How soon after the end of a large upload its first rows can be seen in the room.
+"""Measure how soon after the end of a large upload its first rows are visible in the room.
 
-`python -m benchmarks.first_rows [megabytes]` starts Exhibit in a folder of its own, sends a made truss with `curl -T`, and
-asks the room for its lines (`.../evidence/<n>/lines`) and its evidence page until the one gives a line and the other tells
-of rows. Seconds count from the moment that `curl` has its answer: bytes safe on the disk. Done three times,
-each in a room of its own; the first reading is the first thing that its worker does. Writes results/first_rows.json.
+`python -m benchmarks.first_rows [megabytes]` starts Exhibit in a folder of its own, sends a generated truss with `curl
+-T`, and polls the room's lines (`.../evidence/<n>/lines`) and its evidence page until the first returns a line and the
+second shows rows. Seconds count from the moment when `curl` has its answer: the bytes are safe on disk. It runs three
+times, each in a room of its own; the first reading is the first job of its worker. Writes results/first_rows.json.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ print("RESULT" + json.dumps([artifact.cause, (job.started_at - job.created_at).t
 
 
 def ask(running: Served, session: str, path: str) -> str:
-    """Give what the room answers to a member's browser; "" for a refusal (no lines yet)."""
+    """Return what the room answers to a member's browser; "" for a refusal (no lines yet)."""
     request = urllib.request.Request(f"{running.url}{path}", headers={"Cookie": f"sessionid={session}"})
     try:
         with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
@@ -50,7 +50,7 @@ def ask(running: Served, session: str, path: str) -> str:
 
 
 def until(seen: Any, began: float) -> float:
-    """Ask until something is seen; give the seconds since `began`."""
+    """Poll until `seen` is true; return the seconds since `began`."""
     while not seen():
         if time.perf_counter() - began > LONGEST_S:
             raise RuntimeError("nothing was seen")
@@ -59,7 +59,7 @@ def until(seen: Any, began: float) -> float:
 
 
 def one(running: Served, number: int, big: Path) -> dict[str, Any]:
-    """Send the file into a room of its own, so that what is seen there is this one's."""
+    """Send the file into a room of its own, so that what appears there belongs to this file."""
     made = inside.room(running)
     token = inside.run(running, TOKEN.format(slug=made["slug"]))
     with big.open("a", encoding="ascii") as out:
@@ -69,7 +69,7 @@ def one(running: Served, number: int, big: Path) -> dict[str, Any]:
     room = f"/rooms/{made['slug']}/evidence/"
     rows = until(lambda: "First rows of syscalls" in ask(running, made["session"], room), began)
     lines = until(lambda: '"n": 1,' in ask(running, made["session"], f"{room}1/lines?from=1&to=5"), began)
-    # The next one must not wait until all of this one is read.
+    # The next run must not wait until all of this file is read.
     cause, waited = inside.run(running, STOP.format(slug=made["slug"], number=1))
     time.sleep(5)
     return {

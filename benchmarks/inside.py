@@ -1,4 +1,4 @@
-"""Do something inside a running Exhibit: a few lines of Python in `manage.py shell`, with its data and settings."""
+"""Run a few lines of Python inside a running Exhibit, in `manage.py shell` with its data and settings."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ def run(served: Served, code: str) -> Any:
 
 
 def room(served: Served) -> dict[str, str]:
-    """Make a room with a signed-in administrator; return slug and session key."""
+    """Create a room with a signed-in administrator; return slug and session key."""
     made: dict[str, str] = run(served, ROOM)
     return made

@@ -1,14 +1,16 @@
-"""How long the rules take over one big trace, and how much memory: `python -m benchmarks.judging [rows ...]`.
+"""Measure how long the rules take for one large trace, and how much memory: `python -m benchmarks.judging [rows ...]`.
 
-Two made traces of so many system calls each (1,000,000 if nothing is said): eight busy processes, in which no rule finds
-anything to join, and a listener that serves connections, where every derived table has rows. Each is read once, then judged in a
-process of its own as the web application does it, without a cache. `peak_rss_mb` is that process's largest resident size, or that of
-the query process below it if that was larger; `together_rss_mb` the largest sum of both, looked at twenty times a second. `cpu_s` counts
-both. With `before FOLDER` another tree judges the same reading first; then comes a case of one small file, with each tree in turn.
+Uses two generated traces of that many system calls each (default 1,000,000): eight busy processes, in which no rule
+finds anything to join, and a listener that serves connections, where every derived table has rows. Each is read once,
+then judged in a process of its own as the web application does it, without a cache. `peak_rss_mb` is that process's
+largest resident size, or that of the query process below it if it was larger; `together_rss_mb` the largest sum of
+both, sampled twenty times a second. `cpu_s` counts both. With `before FOLDER` another source tree judges the same
+reading first; then follows a case of one small file, with each tree in turn.
 
-`python -m benchmarks.judging room [artifacts] [rows]` (200 and 500,000 if nothing is said) judges a room of so many traces of so many
-rows each, again unchanged, and again after one more small vmstat and one more small trace, with the cache of a room. The traces share one reading under many
-numbers: nothing is kept of one that another could use. `cpu_s` counts all processes. They write results/judging.json and results/judging_room.json.
+`python -m benchmarks.judging room [artifacts] [rows]` (default 200 and 500,000) judges a room of that many traces of
+that many rows each, again unchanged, and again after one more small vmstat and one more small trace, with the cache of
+a room. The traces share one reading under many numbers; the cache holds nothing of one that another could use. `cpu_s`
+counts all processes. Writes results/judging.json and results/judging_room.json.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from benchmarks.machine import keep
 ROOT = Path(__file__).resolve().parents[1]
 LISTENER, FIRST_PID, LAST_PID = 22_626, 30_000, 59_000
 ALIVE = 50
-"""So many server processes are at work beside the one that starts."""
+"""Number of server processes at work beside the one that starts."""
 
 
 def connection(parent: int, child: int, number: int, alive: list[int]) -> Iterator[tuple[int, float, str, str]]:
-    """Yield the calls of one connection (pid, seconds, call, result): accept, double fork, exec, hello, log; then work of others."""
+    """Yield the calls of one connection (pid, seconds, call, result): accept, double fork, exec, hello, log; then work
+    of others.
+    """
     hello = " ".join(f"NTP0 {child}")
     yield LISTENER, 0.001, "pollsys(0x100333970, 4, 0x00000000, 0x00000000)", "1"
     yield LISTENER, 0.0005, "accept(9, 0xFFFFFFFF7FFFD3B0, 0xFFFFFFFF7FFFD3AC, SOV_DEFAULT)", "13"
@@ -66,7 +70,7 @@ def connection(parent: int, child: int, number: int, alive: list[int]) -> Iterat
 
 
 def made_listener(path: Path, rows: int) -> None:
-    """Write the trace of a listener and its server processes, whole connections up to `rows` calls or a few more."""
+    """Write the trace of a listener and its server processes, with whole connections up to `rows` calls or a few more."""
     written, now, alive = 0, 1.0, [FIRST_PID]
     with path.open("w", encoding="ascii") as out:
         for number in count(1):
@@ -86,7 +90,9 @@ TRACES: dict[str, Callable[[Path, int], None]] = {"processes": made_truss, "list
 
 @dataclass(frozen=True)
 class Used:
-    """What a process and all below it took: seconds, CPU seconds, and MB resident: of the largest one, and of all together at worst."""
+    """Resources used by a process and its descendants: seconds, CPU seconds, and resident MB of the largest and of all
+    together.
+    """
 
     wall_s: float
     cpu_s: float
@@ -95,7 +101,10 @@ class Used:
 
 
 def run(arguments: list[str], out: Path, root: Path = ROOT) -> Used:
-    """Run a Python module of a tree to its end; memory of all together is looked at twenty times a second. RuntimeError if it fails."""
+    """Run a Python module of a tree to its end, sampling the memory of all processes twenty times a second.
+
+    RuntimeError if it fails.
+    """
     began = time.perf_counter()
     with out.open("w", encoding="utf-8") as answer:
         process = subprocess.Popen([sys.executable, "-m", *arguments], cwd=root, stdout=answer)
@@ -113,7 +122,7 @@ def run(arguments: list[str], out: Path, root: Path = ROOT) -> Used:
 
 
 def resident_mb(pid: int) -> float:
-    """Return the resident size of a process and its children; 0 for what has just ended."""
+    """Return the resident size of a process and its children; 0 for a process that has just ended."""
     size = 0.0
     for one in (pid, *children(pid)):
         try:
@@ -136,7 +145,7 @@ def children(pid: int) -> list[int]:
 
 
 def measure(trace: str, rows: int, folder: Path, trees: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Make and read one trace, then judge it with each tree in turn."""
+    """Generate and read one trace, then judge it with each tree in turn."""
     file, reading, report = folder / "big.truss", folder / "reading", folder / "report.json"
     TRACES[trace](file, rows)
     read = run(["parsers", str(file), "--out", str(reading)], folder / "account.txt")
@@ -195,7 +204,9 @@ def described(number: int, file: Path, reading: Path) -> dict[str, Any]:
 
 
 def room(artifacts: int, rows: int, folder: Path) -> list[dict[str, Any]]:
-    """Judge a room of traces, the same again, then with one small vmstat added, then with one small trace of the traces' kind."""
+    """Judge a room of traces, the same again, then with one small vmstat added, then with one small trace of the
+    traces' kind.
+    """
     traces, small, trace = folder / "big.truss", folder / "vmstat.txt", folder / "small.truss"
     made_listener(traces, rows)
     made_listener(trace, 500)
@@ -244,7 +255,7 @@ def main() -> None:
 
 
 def tiny(trees: Mapping[str, Path]) -> dict[str, Any]:
-    """Judge a case of one small file, three times with each tree in turn: the least CPU seconds of each."""
+    """Judge a case of one small file, three times with each tree in turn; return the smallest CPU seconds of each."""
     with tempfile.TemporaryDirectory(prefix="exhibit-") as folder:
         file = Path(folder) / "vmstat.txt"
         file.write_text(VMSTAT, encoding="ascii")

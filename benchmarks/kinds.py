@@ -1,11 +1,12 @@
-"""Every kind and dialect: samples of the corpus, lines and MB per second, and whether time grows with size.
+"""Measure every kind and dialect: samples of the corpus, lines and MB per second, and whether time grows with size.
 
     python -m benchmarks.kinds [--mb 4] [--kinds ss,ping] [--keep]
 
-The largest sample of a dialect is repeated to a quarter of the size and to all of it; both are read as that dialect, each twice in one
-process that has read others before, and the lesser time counts. With `growth` about 4, time grows as the size does. What is repeated
-begins anew again and again (headers, clocks that fall back), so these figures are lower than those of one long capture in `parse.json`.
-`--keep` writes `benchmarks/results/kinds.json` and the table in `docs/performance.md`.
+The largest sample of a dialect is repeated up to a quarter of the size and up to all of it; both are read as that
+dialect, each twice in one process that has read others before, and the smaller time counts. A `growth` of about 4 means
+that time grows linearly with size. Repeated text starts again and again (headers, clocks that jump back), so these
+figures are lower than those of one long capture in `parse.json`. `--keep` writes `benchmarks/results/kinds.json` and
+the table in `docs/performance.md`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BEGIN, END = "<!-- kinds: made by benchmarks/kinds.py -->\n", "<!-- /kinds -->\n
 
 
 def account_of(path: Path, hints: Hints, out: Path | None = None) -> Account | None:
-    """Read a file; what cannot be read as the dialect asked for still has an account."""
+    """Read a file; a file that cannot be read as the requested dialect still has an account."""
     try:
         return read(path, hints, out)
     except ParserError as error:
@@ -41,7 +42,7 @@ def account_of(path: Path, hints: Hints, out: Path | None = None) -> Account | N
 
 
 def samples(kinds: set[str]) -> dict[tuple[str, str], list[Path]]:
-    """Give the corpus's texts by the dialect that they are read as, the largest first."""
+    """Return the corpus's texts by the dialect as which they are read, the largest first."""
     found = defaultdict(list)
     for path in sorted(CORPUS.glob("*/*.txt"), key=lambda p: p.stat().st_size, reverse=True):
         account = account_of(path, Hints()) if not kinds or path.parent.name in kinds else None
@@ -56,7 +57,7 @@ def samples(kinds: set[str]) -> dict[tuple[str, str], list[Path]]:
 
 
 def timed(path: Path, hints: Hints, scratch: Path) -> tuple[float, Account]:
-    """Give the lesser wall clock of two readings, in seconds, and the account."""
+    """Return the smaller wall clock time of two readings, in seconds, and the account."""
     walls = []
     for n in range(2):
         began = time.perf_counter()
@@ -67,7 +68,7 @@ def timed(path: Path, hints: Hints, scratch: Path) -> tuple[float, Account]:
 
 
 def measure(mb: float, kinds: set[str]) -> dict[str, Any]:
-    """Measure each dialect that has a sample; name those that have none."""
+    """Measure each dialect that has a sample; name those without one."""
     rows: list[dict[str, Any]] = []
     have = samples(kinds)
     for form, _ in all_formats():

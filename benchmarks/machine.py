@@ -1,4 +1,4 @@
-"""Facts of the machine that stand beside every figure, and where results are kept."""
+"""Facts about the machine, stored with every figure, and the writing of results."""
 
 from __future__ import annotations
 

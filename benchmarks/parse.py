@@ -1,12 +1,15 @@
-"""Large files of seven kinds: wall, CPU, peak memory, lines per second; beside what else can read or count them.
+"""Measure the reading of large files of seven kinds (wall, CPU, peak memory, lines per second), compared with other
+programs.
 
-    python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON] [--strace-parser PROGRAM] [--times 3]
+    python -m benchmarks.parse [--mb 100] [--big-mb 1000] [--kinds truss,vmstat] [--folder DIR] [--jc PYTHON]
+    [--strace-parser PROGRAM] [--times 3]
 
-Inputs come from `benchmarks/shapes.py`: the same bytes everywhere. Each reading is a process of its own, imports not counted
-in wall clock or CPU; its peak is that of the process itself and of its largest child. A kind is read `--times` times, in turn
-with what it is compared to, and the least time of each counts, as the rivals' does. With `--big-mb` each kind is also read at that size, by one
-process and by one for each core, and one reading is killed half way and taken up again. Ratios are what counts: seconds
-depend on the machine and on what else runs there. `--folder` keeps the inputs; `--jc` names an interpreter that has jc.
+Inputs come from `benchmarks/shapes.py`: the same bytes everywhere. Each reading is a process of its own; imports do not
+count in wall clock or CPU; its peak is that of the process itself and of its largest child. A kind is read `--times`
+times, in turn with the programs it is compared with, and the smallest time of each counts. With `--big-mb` each kind is
+also read at that size, by one process and by one for each core, and one reading is killed half way and resumed. Only
+ratios matter: seconds depend on the machine and its other load. `--folder` keeps the inputs; `--jc` names an
+interpreter that has jc.
 """
 
 from __future__ import annotations
@@ -74,7 +77,9 @@ PLAIN_COLUMNS = (
 
 
 def plain_loop(path: Path, out: Path) -> int:
-    """The rival: for each line two patterns as general as the format's, thirteen columns appended, written as Parquet."""
+    """Read a file with the comparison loop: per line two patterns as general as the format's, thirteen columns, written
+    as Parquet.
+    """
     columns: dict[str, list[Any]] = {name: [] for name in PLAIN_COLUMNS}
     with path.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, start=1):
@@ -139,7 +144,7 @@ print(len(rows), time.perf_counter() - began, time.process_time() - before)
 
 
 def read_in_child(path: Path, out: Path, processes: int, *, warm: bool = False) -> dict[str, Any]:
-    """Read a file in a process of its own; `out` holds the reading afterwards. `warm`: its first lines have been read before."""
+    """Read a file in a process of its own into `out`. With `warm` the file's first lines have been read before."""
     import config.celery  # noqa: F401  # sets the allocator as a worker's
 
     command = [sys.executable, "-c", CHILD, str(path), str(out), str(processes)]
@@ -152,7 +157,7 @@ def read_in_child(path: Path, out: Path, processes: int, *, warm: bool = False) 
 
 
 def plain_in_child(path: Path, out: Path) -> float:
-    """Time the plain loop in a process of its own, imports not counted."""
+    """Measure the plain loop in a process of its own, without imports."""
     code = "import sys, time; from pathlib import Path; from benchmarks.parse import plain_loop; began = time.perf_counter()"
     code += "; plain_loop(Path(sys.argv[1]), Path(sys.argv[2])); print(time.perf_counter() - began)"
     ran = subprocess.run([sys.executable, "-c", code, str(path), str(out)], capture_output=True, text=True, check=True)
@@ -166,7 +171,7 @@ def timed(action: Callable[[], object]) -> float:
 
 
 def least(told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Give the quickest of several readings of one file, with the least CPU and the highest peak of them all."""
+    """Return the fastest of several readings of one file, with the smallest CPU and the highest peak of them all."""
     best = min(told, key=lambda t: t["wall_s"])
     return best | {
         "cpu_s": min(t["cpu_s"] for t in told),
@@ -176,7 +181,10 @@ def least(told: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def against_jc(interpreter: str, path: Path, scratch: Path, times: int) -> dict[str, Any]:
-    """Read the first lines of a vmstat with jc and with us, both warm: it holds all rows in memory, so only so many."""
+    """Read the first lines of a vmstat with jc and with us, both warm.
+
+    jc holds all rows in memory, so it gets only part of the file.
+    """
     some = scratch / "vmstat-some.txt"
     with path.open("rb") as stream:
         some.write_bytes(b"".join(next(stream) for _ in range(JC_LINES)))
@@ -193,9 +201,9 @@ def against_jc(interpreter: str, path: Path, scratch: Path, times: int) -> dict[
 
 
 def against_strace_parser(program: str, scratch: Path, times: int) -> dict[str, Any]:
-    """Read a strace of many threads with strace-parser, which sums up calls by process, and with us, who are warm.
+    """Read a strace of many threads with strace-parser, which sums up calls by process, and with us, warm.
 
-    It ends with status 0 where it refuses a file, so its answer is looked at.
+    strace-parser exits with status 0 even if it refuses a file, so its output is checked.
     """
     some = scratch / "strace-threads.txt"
     texts = shapes.strace(STRACE_THREADS)
@@ -210,7 +218,7 @@ def against_strace_parser(program: str, scratch: Path, times: int) -> dict[str, 
 
 
 def line_n_ms(path: Path, reading: Path, lines: int) -> float:
-    """Median time to fetch one line anywhere, in milliseconds."""
+    """Return the median time to fetch one line at any position, in milliseconds."""
     from parsers.lines import LineReader
 
     reader = LineReader(path, reading)
@@ -220,7 +228,9 @@ def line_n_ms(path: Path, reading: Path, lines: int) -> float:
 
 
 def line_50m_ms(scratch: Path) -> float:
-    """Time to open a file of 60 million short lines at line 50,000,000, from the manifest to the text; median of 5."""
+    """Return the time to open a file of 60 million short lines at line 50,000,000, from the manifest to the text;
+    median of 5.
+    """
     from parsers.lines import LineReader
     from parsers.tables import parquet
 
@@ -229,7 +239,7 @@ def line_50m_ms(scratch: Path) -> float:
         for at in range(0, count, 1_000_000):
             stream.write(b"".join(b"%011d\n" % n for n in range(at + 1, at + 1_000_001)))
     batches: list[dict[str, Any]] = []
-    step = 32 * 2**20 // width  # lines of a run, as a reading would cut them
+    step = 32 * 2**20 // width  # lines per run, as a reading would divide them
     for at in range(0, count, step):
         behind = min(at + step, count)
         numbers = [n + 1 for n in range(-(-at // 1000) * 1000, behind, 1000)]
@@ -250,7 +260,7 @@ def line_50m_ms(scratch: Path) -> float:
 
 
 def killed_and_resumed(path: Path, out: Path) -> dict[str, Any]:
-    """Kill a reading with SIGKILL when its manifest counts half of the file; read on and tell what that took."""
+    """Kill a reading with SIGKILL when its manifest counts half of the file; resume it and return what that took."""
     command = [sys.executable, "-c", CHILD, str(path), str(out), str(os.cpu_count() or 1)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     manifest = out / "manifest.json"
@@ -270,7 +280,7 @@ def killed_and_resumed(path: Path, out: Path) -> dict[str, Any]:
 
 
 def measure(kind: str, path: Path, scratch: Path, jc: str | None, times: int) -> dict[str, Any]:
-    """Read one file with one process, beside wc, grep and the rivals that there are."""
+    """Read one file with one process, and with wc, grep and the available comparison programs."""
     ours, wc, grep = [], [], []
     run = partial(subprocess.run, check=True, capture_output=True)
     for n in range(times):

@@ -1,14 +1,14 @@
-"""Many people in many rooms at once: what reaches whom, how soon, and what it costs the server.
+"""Measure many people in many rooms at once: which events reach whom, how soon, and the load on the server.
 
     python benchmarks/room_load.py --people 200 --rooms 20 --seconds 300 --json
 
 Starts Exhibit in a folder of its own on the loopback and stops it again. Each person has a stream open, fetches a page
-every ten seconds and writes a note every sixty; every fifteen seconds somebody uploads 50 MB, which the workers read and
-judge meanwhile. The largest room holds 30 people where there are that many. The last line is one JSON object.
+every ten seconds and writes a note every sixty; every fifteen seconds somebody uploads 50 MB, which the workers read
+and judge meanwhile. The largest room holds 30 people if there are that many. The last line is one JSON object.
 
-`lost` and `doubled` are counted by the clients: each note carries an id of its writer's, and everybody in the room must
-hear of it exactly once. `push_*` runs from the moment the event was made in the database (its transaction is not
-committed yet) to the moment a client has read it; `note_p95_s` is what the writer waits for.
+`lost` and `doubled` are counted by the clients: each note carries an id from its writer, and everybody in the room must
+receive it exactly once. `push_*` runs from the moment the event was created in the database (before its transaction is
+committed) to the moment a client has read it; `note_p95_s` is the time that the writer waits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ UPLOAD_BYTES = 50 * 10**6
 LARGEST_ROOM = 30
 PATIENCE_S = 60.0
 GRACE_S = 20.0
-# Weighted as people walk: mostly the room, then what stands around it.
+# Weighted as people use it: mostly the room page, then its other pages.
 PAGES = ("", "", "", "evidence/", "notes/", "plan/", "status/", "members/", "activity/", "case/")
 
 SET_UP = """
@@ -107,7 +107,9 @@ class Person:
     slug: str
     session: str
     csrf: str
-    heard: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # note -> times it was heard of
+    heard: dict[str, list[float]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # note -> times at which it was received
     seqs: set[int] = field(default_factory=set)
     listening: bool = False
     events: int = 0
@@ -115,7 +117,7 @@ class Person:
 
 @dataclass
 class Load:
-    """What the clients saw. `written`: a note's number -> its room and the writer's own id."""
+    """What the clients saw. `written` maps a note's number to its room and the writer's own id."""
 
     address: tuple[str, int]
     people: list[Person]
@@ -130,7 +132,7 @@ class Load:
     async def ask(
         self, method: str, path: str, headers: dict[str, str], body: bytes | list[bytes] = b""
     ) -> tuple[int, dict[str, str], bytes]:
-        """Send one request over a connection of its own and read the whole answer."""
+        """Send one HTTP request over a connection of its own and read the whole answer."""
         pieces = [body] if isinstance(body, bytes) else body
         length = sum(map(len, pieces))
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self.address[0]}:{self.address[1]}", "Connection: close"]
@@ -165,7 +167,7 @@ class Load:
             self.errors[f"page {page or 'room'} {status}"] += 1
 
     async def write(self, person: Person) -> None:
-        """Write a note; one that was not answered is sent again under the writer's own id, as the page does."""
+        """Write a note; a note without an answer is sent again under the writer's own id, as the page does."""
         own = str(uuid.uuid4())
         body = urlencode({"text": f"load {own}", "client": own}).encode()
         headers = self.cookies(person) | {
@@ -188,7 +190,7 @@ class Load:
             return
 
     async def upload(self, room: dict[str, Any], content: bytes, number: int) -> None:
-        """Send 50 MB the way `curl -T` does; its last line makes it another file than the one before."""
+        """Send 50 MB the way `curl -T` does; its last line makes it differ from the previous file."""
         tail = f"01-AUG-2024 00:00:00 * {shapes.LISTENER.format(s=1, h=number % 250, p=number, code=0)}\n".encode()
         pieces = [content[at : at + 2**18] for at in range(0, len(content), 2**18)] + [tail]
         began = time.monotonic()
@@ -199,7 +201,7 @@ class Load:
             self.errors[f"upload {status} {answer[:80]!r}"] += 1
 
     async def listen(self, person: Person) -> None:
-        """Keep the stream as a browser does: cut off, it goes on from the last number it has seen."""
+        """Keep the stream open as a browser does: after a cut it resumes from the last number it has seen."""
         cursor = ""
         while not self.ended.is_set():
             try:
@@ -252,7 +254,7 @@ class Load:
         return cursor
 
     async def often(self, deed: Callable[[], Awaitable[None]], every: float, what: str) -> None:
-        """Do something again and again, first after a random share of the pause so that people do not act in step."""
+        """Repeat an action, first after a random share of the pause so that people do not act in step."""
         pause = random.uniform(0, every)
         while not self.stop.is_set():
             try:
@@ -300,14 +302,14 @@ class Cost:
                 await asyncio.sleep(1)
 
     def flat(self, name: str) -> dict[str, float]:
-        """Memory of a program: after a minute of warming up, at the end, at most."""
+        """Return the memory of a program: after a minute of warming up, at the end, at most."""
         samples = self.rss.get(name) or [0.0]
         warm = samples[min(60, len(samples) // 4)]
         return {"warm": round(warm, 1), "end": round(statistics.median(samples[-5:]), 1), "max": round(max(samples), 1)}
 
 
 def programs_of(var: Path) -> dict[int, str]:
-    """Find the programs of the Exhibit whose data lie in a folder: web, worker (all of them together), others."""
+    """Return the programs of the Exhibit whose data is in a folder: web, worker (all of them together), others."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -335,7 +337,7 @@ def resident_mb(pid: int) -> float:
 
 
 def sizes_of(people: int, rooms: int) -> list[int]:
-    """Share people out: up to 30 in the first room, the others evenly, at least one each.
+    """Distribute people: up to 30 in the first room, the others evenly, at least one each.
 
     >>> sizes_of(200, 20)[:3], sum(sizes_of(200, 20)), sizes_of(3, 3)
     ([30, 9, 9], 200, [1, 1, 1])
@@ -403,7 +405,7 @@ async def _tried(load: Load, room: dict[str, Any], content: bytes, number: int) 
 
 
 async def _all_heard(load: Load) -> None:
-    """Wait a while for what is still on its way."""
+    """Wait a while for events that are still on their way."""
     until = time.monotonic() + GRACE_S
     while time.monotonic() < until:
         if all(note in p.heard for note, (room, _) in load.written.items() for p in load.people if p.room == room):
@@ -412,22 +414,22 @@ async def _all_heard(load: Load) -> None:
 
 
 def result(load: Load, cost: Cost, told: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """Count by the clients' own ids: each note that its writer knows to be kept, in each ear of its room, once."""
+    """Count by the clients' own ids: each note that was stored must reach each member of its room once."""
     lost = doubled = 0
     late = []
     for note, (room, own) in load.written.items():
         if told["kept"].get(note) != f"load {own}":
-            lost += 1  # answered as kept, and it is not there
+            lost += 1  # answered as stored, but it is missing
         for person in load.people:
             if person.room != room:
-                doubled += len(person.heard.get(note, ()))  # another room must not hear of it at all
+                doubled += len(person.heard.get(note, ()))  # another room must not receive it at all
                 continue
             times = person.heard.get(note, [])
             lost += not times
             doubled += max(0, len(times) - 1)
             late += [times[0] - told["at"][note]] if times and note in told["at"] else []
     kept = Counter(told["kept"].values())
-    doubled += sum(n - 1 for n in kept.values())  # sent twice under one id, entered twice
+    doubled += sum(n - 1 for n in kept.values())  # sent twice under one id, stored twice
     return asked | {
         "events": sum(person.events for person in load.people),
         "lost": lost,

@@ -1,8 +1,9 @@
-"""A database as after years of use: many rooms, artifacts, findings and notes; and what its list pages cost then.
+"""Fill a database as after years of use (many rooms, artifacts, findings and notes) and measure its list pages.
 
-`seed(...)` fills the database of the process it runs in (tests/incidents/models/test_query_plans.py uses a share of it).
-`python -m benchmarks.seeding [--share 1.0]` starts Exhibit in a folder of its own, fills it and fetches every list page;
-the last line is one JSON object: per page the queries and the milliseconds, for a member, and for one who has all rooms.
+`seed(...)` fills the database of the process it runs in (tests/incidents/models/test_query_plans.py uses a share of
+it). `python -m benchmarks.seeding [--share 1.0]` starts Exhibit in a folder of its own, fills it and fetches every list
+page; the last line is one JSON object: per page the queries and the milliseconds, for a member, and for somebody who is
+in all rooms.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ _REPORT = {
 
 
 def seed(rooms: int, artifacts: int, findings: int, notes: int) -> dict[str, Any]:
-    """Make that many rows, spread as they would be: one room in fifty is ten times as large. Returns whom to ask as.
+    """Insert that many rows, distributed realistically: one room in fifty is ten times as large. Return whom to sign in
+    as.
 
-    Rows are written in bulk, past the actions: no events, no jobs and no files come of it. Statistics are taken at the end.
+    Rows are written in bulk, bypassing the actions: they cause no events, jobs or files. Statistics are collected at
+    the end.
     """
     from django.contrib.auth.models import User
     from django.db import connection
@@ -105,13 +108,13 @@ def _deed(model: Any, room: int, seq: int, at: datetime, user: Any, head: str) -
 
 
 def _claim(n: int) -> dict[str, Any]:
-    """The first finding of a room, as its newest report says it."""
+    """Return the first finding of a room, as its newest report has it."""
     said = {"kind": "finding", "group": "contributing", "severity": "minor", "headline": "The CPUs are full"}
     return said | {"rule": "cpu-full", "key": f"{n:06x}{0:010x}", "citations": []}
 
 
 def _spread(rooms: int, rows: int) -> list[int]:
-    """Share rows out to rooms; each fiftieth, the first among them, gets ten shares.
+    """Distribute rows over rooms; each fiftieth, the first among them, gets ten shares.
 
     >>> _spread(4, 26)
     [20, 2, 2, 2]
@@ -208,7 +211,9 @@ def _content(
 
 
 def fetch(made: dict[str, Any]) -> dict[str, Any]:
-    """Fetch every list page as a member of few rooms and as one of all; give queries, the slowest one and milliseconds."""
+    """Fetch every list page as a member of few rooms and as one of all; return queries, the slowest one and
+    milliseconds.
+    """
     import time
 
     from django.contrib.auth.models import User

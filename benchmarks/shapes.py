@@ -1,5 +1,6 @@
-"""Large files in the shapes of tests/corpus: the same bytes everywhere, no randomness. Each function writes about
-`size` bytes and gives the number of lines.
+"""Generate large files in the shapes of tests/corpus: the same bytes everywhere, no randomness.
+
+Each function writes about `size` bytes and returns the number of lines.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ FRAMES = (
 
 
 def truss() -> Iterator[str]:
-    """`truss -f -l -d -D -E`: eight processes of two LWPs."""
+    """Yield `truss -f -l -d -D -E`: eight processes of two LWPs."""
     stamp, number = 0.0, 0
     while True:
         number += 1
@@ -64,7 +65,9 @@ def truss() -> Iterator[str]:
 
 
 def strace(threads: int = 12) -> Iterator[str]:
-    """`strace -f -ttt -T -o FILE` of some threads; a quarter of the lines are halves of calls that others interrupt."""
+    """Yield `strace -f -ttt -T -o FILE` of some threads; a quarter of the lines are halves of calls that others
+    interrupt.
+    """
     stamp, number = 1795205980.0, 0
     waiting: dict[int, tuple[str, str, str]] = {}
     while True:
@@ -86,7 +89,7 @@ def strace(threads: int = 12) -> Iterator[str]:
 
 
 def sqlnet() -> Iterator[str]:
-    """A client trace of level 16 with thread numbers."""
+    """Yield a client trace of level 16 with thread numbers."""
     number = 0
     while True:
         number += 1
@@ -96,7 +99,7 @@ def sqlnet() -> Iterator[str]:
 
 
 def listener_log() -> Iterator[str]:
-    """Entries of connections with a clock line before each tenth, a refused one in a hundred."""
+    """Yield entries of connections with a clock line before each tenth, and one refused entry in a hundred."""
     number = 0
     while True:
         number += 1
@@ -112,7 +115,7 @@ def listener_log() -> Iterator[str]:
 
 
 def vmstat() -> Iterator[str]:
-    """Linux, with the header again after each 50 samples."""
+    """Yield vmstat of Linux, with the header repeated after each 50 samples."""
     number = 0
     while True:
         if number % 50 == 0:
@@ -127,7 +130,7 @@ def vmstat() -> Iterator[str]:
 
 
 def mpstat() -> Iterator[str]:
-    """Solaris, 32 CPUs."""
+    """Yield mpstat of Solaris with 32 CPUs."""
     number = 0
     while True:
         yield MPSTAT
@@ -142,7 +145,7 @@ def mpstat() -> Iterator[str]:
 
 
 def perf() -> Iterator[str]:
-    """`perf script`: four frames a sample."""
+    """Yield `perf script` with four stack frames per sample."""
     number = 0
     while True:
         number += 1
@@ -165,7 +168,7 @@ SHAPES: dict[str, Callable[[], Iterator[str]]] = {
 
 
 def write(kind: str, path: Path, size: int) -> int:
-    """Write about `size` bytes of a kind; give the number of lines."""
+    """Write about `size` bytes of a kind; return the number of lines."""
     lines, written = 0, 0
     texts = SHAPES[kind]()
     with path.open("w", encoding="ascii") as stream:

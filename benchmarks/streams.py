@@ -1,4 +1,5 @@
-"""How fast and how completely 200 open streams hear what happens in a room; half of them are cut once and resume.
+"""Measure how fast and how completely 200 open streams receive the events of a room; half of them are cut once and
+resume.
 
 `python -m benchmarks.streams [clients] [events]` starts Exhibit in a folder of its own and writes results/streams.json.
 """
@@ -38,7 +39,10 @@ print("RESULT" + json.dumps(at))
 
 
 async def listen(address: tuple[str, int], slug: str, session: str, heard: dict[int, float], cut_after: float | None, stop: asyncio.Event) -> int:  # fmt: skip
-    """Keep one stream; note when each sequence number arrived. Cut once after some seconds, then resume. Return duplicates."""
+    """Keep one stream open and record when each sequence number arrived.
+
+    The stream is cut once after some seconds, then resumes. Returns the number of duplicates.
+    """
     cursor, twice = "", 0
     began = time.time()
     while not stop.is_set():
@@ -105,7 +109,7 @@ async def measure(running: Served, clients: int, events: int) -> dict[str, Any]:
     await asyncio.sleep(3)
     full = memory_mb(running)
     stop.set()
-    # The cursor that a stream begins with may repeat the newest number after a resume: that is no second delivery.
+    # The cursor with which a stream begins may repeat the newest number after a resume; that is not a second delivery.
     await asyncio.gather(*tasks)
     told = {int(seq): when for seq, when in at.items()}
     late = [one[seq] - told[seq] for one in heard for seq in told if seq in one]

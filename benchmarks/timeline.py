@@ -1,9 +1,10 @@
-"""How the timeline of a room with ten million system calls behaves in Chromium: first paint, zoom, pan, selection, memory.
+"""Measure the timeline of a room with ten million system calls in Chromium: first paint, zoom, pan, selection, memory.
 
-`python -m benchmarks.timeline [rows]` starts Exhibit in a folder of its own, uploads a made truss of that many calls, waits until it
-is read and judged, then opens the room five times. Each time it zooms from the whole trace down to a tenth of a millisecond and
-pans on the way; a step counts as done when the refined picture is painted. Beside the wall clock stand the server's CPU seconds
-and the machine's load, since other work on it counts in the one and not in the other. Writes results/timeline.json.
+`python -m benchmarks.timeline [rows]` starts Exhibit in a folder of its own, uploads a generated truss of that many
+calls, waits until it is read and judged, then opens the room five times. Each time it zooms from the whole trace down
+to a tenth of a millisecond and pans on the way; a step ends when the refined picture is painted. The server's CPU
+seconds and the machine's load are recorded too, because other work on the machine affects the load but not the CPU
+seconds. Writes results/timeline.json.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disab
 
 
 def cpu_of_tree(root: int) -> float:
-    """CPU seconds of a process and all that it started and that still run."""
+    """Return the CPU seconds of a process and all its descendants that still run."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -51,7 +52,7 @@ def cpu_of_tree(root: int) -> float:
 
 
 def megabytes_of_tab(browser: Browser) -> float:
-    """Proportional memory of the largest renderer: what the tab costs, its share of shared pages included."""
+    """Return the proportional memory of the largest renderer: the cost of the tab, including its share of shared pages."""
     session = browser.new_browser_cdp_session()
     renderers = [p["id"] for p in session.send("SystemInfo.getProcessInfo")["processInfo"] if p["type"] == "renderer"]
     session.detach()
@@ -98,7 +99,7 @@ class Watch:
 
 
 def show(page: Page, url: str, browser: Browser, server: int) -> tuple[dict[str, float], Watch]:
-    """Open the room afresh and walk down to the shortest window."""
+    """Open the room afresh and zoom in to the shortest window."""
     page.goto("about:blank")
     watch = Watch(page, server)
     cpu, began = cpu_of_tree(server), time.perf_counter()
@@ -144,7 +145,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
         context.add_cookies([{"name": "sessionid", "value": made["session"], "url": running.url}])
         page = context.new_page()
         url = f"{running.url}/rooms/{made['slug']}/"
-        for turn in range(SHOWS + 1):  # the first warms the caches of browser and server, as in a war room
+        for turn in range(SHOWS + 1):  # the first turn warms the caches of browser and server, as in a war room
             facts, watch = show(page, url, browser, running.process.pid)
             if turn:
                 shown.append(facts)
@@ -164,7 +165,7 @@ def measure(running: Served, rows: int) -> dict[str, Any]:
 
 
 def overview_bytes(var: Path) -> int:
-    """Bytes of the overviews that the worker made; 0 would mean that everything was drawn from the rows."""
+    """Return the bytes of the overviews that the worker made; 0 would mean that everything was drawn from the rows."""
     return sum(file.stat().st_size for file in var.glob("evidence/*/cache/overview/*/*.parquet"))
 
 

@@ -1,7 +1,9 @@
-"""A large file on its way in: what it adds to the web process, and how long a small paste waits beside its reading.
+"""Measure the memory that a large upload adds to the web process, and how long a small paste waits while the file is
+read.
 
-`python -m benchmarks.uploads [megabytes]` starts Exhibit in a folder of its own, sends a made truss with `curl -T`, watches the
-memory of the web process, then pastes 3 KB while the large file is being read. Writes results/uploads.json.
+`python -m benchmarks.uploads [megabytes]` starts Exhibit in a folder of its own, sends a generated truss with `curl
+-T`, watches the memory of the web process, then pastes 3 KB while the large file is being read. Writes
+results/uploads.json.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ def measure(running: Served, megabytes: int) -> dict[str, Any]:
     token = inside.run(running, TOKEN.format(slug=made["slug"]))
     big = running.var / "big.truss"
     made_truss(big, megabytes * 2**20 // 63)
-    put(running, made["slug"], token, ROOT / "incidents" / "sample" / "pmap-smon.txt")  # warms the way in
+    put(running, made["slug"], token, ROOT / "incidents" / "sample" / "pmap-smon.txt")  # warms up the upload path
     before = memory_mb(running)["web"]
     peak = [before]
     stop = threading.Event()
@@ -72,7 +74,7 @@ def measure(running: Served, megabytes: int) -> dict[str, Any]:
     took = put(running, made["slug"], token, big)
     stop.set()
     watcher.join()
-    # Now the large file is being read. What somebody pastes meanwhile must not wait for it.
+    # Now the large file is being read; a paste at this time must not wait for it.
     began = time.perf_counter()
     put(running, made["slug"], token, SMALL)
     judged = None

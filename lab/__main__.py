@@ -1,11 +1,12 @@
 """Produce incidents and their healthy twins on this machine and record them as cases.
 
-python -m lab --out DIR [NAME ...]    (root on Linux for some; each tells what it lacks; NAME-healthy is the twin alone)
-python -m lab --truth DIR             (write the truths only, before anything is recorded)
-python -m lab --healthy ...           (the same for programs that do well, of which there is no incident)
+python -m lab --out DIR [NAME ...]    (some need root on Linux, see their messages; NAME-healthy is the twin alone)
+python -m lab --truth DIR             (write only the truths, before anything is recorded)
+python -m lab --healthy ...           (the same for healthy programs, which have no incident)
 
-A case is a folder: raw output of the tools, case.yaml, truth.yaml. `DIR/<name>` has the cause, `DIR/<name>-healthy` has not.
-Healthy programs play in process and network namespaces of their own, so that a recording shows nothing else of the machine.
+A case is a folder: raw output of the tools, case.yaml, truth.yaml. `DIR/<name>` has the cause, `DIR/<name>-healthy`
+does not. Healthy programs run in process and network namespaces of their own, so that a recording shows nothing else of
+the machine.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ ALL_LAYERS = (
 
 TWIN = "-healthy"
 INSIDE = "--inside"
-"""The recorder calls itself with this: it is in namespaces of its own then."""
+"""Argument with which the recorder starts itself inside namespaces of its own."""
 
 
 def incidents() -> dict[str, Incident]:
@@ -68,7 +69,7 @@ def write(path: Path, data: Mapping[str, Any], head: str) -> None:
 
 
 def write_truth(incident: Incident, folder: Path) -> None:
-    """Write what is true of both runs; nothing has been recorded yet, and nothing has judged."""
+    """Write the truth of both runs before anything is recorded or judged."""
     layer = incident.truth.get("layer")
     forbidden = [x for x in ALL_LAYERS if x not in (layer, *incident.truth.get("also", ()))]
     truth = {"layers" if k == "also" else k: v for k, v in incident.truth.items()}
@@ -87,13 +88,16 @@ def write_truth(incident: Incident, folder: Path) -> None:
 
 
 def write_healthy_truth(made: Healthy, folder: Path) -> None:
-    """Write that nobody may be blamed, before anything is recorded."""
+    """Write the truth that nobody may be blamed, before anything is recorded."""
     said = f"recorded by python -m lab --healthy {made.name}, on a machine that others used too"
     write(folder / made.name / "truth.yaml", {"source": said, "healthy": True}, made.about)
 
 
 def record(incident: Incident, folder: Path, patience_s: float, runs: Sequence[bool] = (True, False)) -> None:
-    """Play an incident and its twin, or one of them. Missing if the machine is not calm where the recording shows it."""
+    """Record an incident and its twin, or one of them.
+
+    Raises Missing if the machine is not calm and the recording would show it.
+    """
     for bad in runs:
         out = folder / (incident.name if bad else f"{incident.name}{TWIN}")
         if incident.calm:
@@ -109,7 +113,10 @@ def record(incident: Incident, folder: Path, patience_s: float, runs: Sequence[b
 
 
 def _still_calm(since: tuple[int, int], out: Path) -> float:
-    """Return how idle the machine was meanwhile. Missing, and nothing is kept, if others used it."""
+    """Return how idle the machine was during the recording.
+
+    Raises Missing, and the recording is dropped, if others used the machine.
+    """
     idle = idle_pct(since)
     if idle < CALM_PCT:
         _emptied(out)
@@ -118,7 +125,7 @@ def _still_calm(since: tuple[int, int], out: Path) -> float:
 
 
 def record_healthy(made: Healthy, folder: Path, patience_s: float) -> None:
-    """Play programs that do well. Missing if the machine was not calm where the recording shows it."""
+    """Record healthy programs. Raises Missing if the machine was not calm and the recording would show it."""
     out = folder / made.name
     if made.calm:
         await_calm(patience_s)
@@ -140,7 +147,7 @@ def _emptied(out: Path) -> None:
 
 
 def _keep(out: Path, about: str, said: Mapping[str, Any], head: str) -> None:
-    """Write the case.yaml beside a recording. Missing if it shows where it was made."""
+    """Write the case.yaml beside a recording. Raises Missing if the recording shows where it was made."""
     shown = installed_paths(out)
     if shown:
         raise Missing(f"{', '.join(shown)} would show a path of this machine")
@@ -156,7 +163,9 @@ def _keep(out: Path, about: str, said: Mapping[str, Any], head: str) -> None:
 
 
 def _alone(name: str, out: Path, patience_s: float) -> int:
-    """Record one healthy case in new process, mount and network namespaces; they end with it, and so does all that it started."""
+    """Record one healthy case in new process, mount and network namespaces, which end together with everything started
+    in them.
+    """
     own = (
         f"ip link set lo up; exec {sys.executable} -m lab {INSIDE} --healthy --patience {patience_s} --out {out} {name}"
     )

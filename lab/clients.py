@@ -1,6 +1,6 @@
-"""The host of the caller: it has no processor left, or no memory.
+"""Incidents on the caller's host: it lacks processors or memory.
 
-Swapping happens in a control group of its own (version 1), into a file that is switched off again.
+Swapping happens in a control group of its own (version 1), into a file that is switched off afterwards.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ BURNER = "while True: pass"
 
 
 def caller_queues(stage: Scene) -> None:
-    """The caller's program beside twelve others on two processors. Its twin sleeps between two questions and is watched alone:
-    vmstat would show whoever else uses this machine.
+    """Run the caller's program beside twelve others on two processors.
+
+    The twin sleeps between two questions and is watched alone, because vmstat would show everybody else on this
+    machine.
     """
     needs("vmstat", "pidstat", "lscpu")
     caller = stage.start(stage.script("caller.py", CALLER if stage.bad else "import time\nwhile True: time.sleep(0.1)"))
@@ -61,7 +63,7 @@ def swap_file(stage: Scene, mib: int) -> Iterator[None]:
 
 
 def caller_swaps(stage: Scene) -> None:
-    """The caller's program uses 150 MiB over and over; its host gives it 64 or 400."""
+    """Let the caller's program use 150 MiB repeatedly; its host gives it 64 or, in the twin, 400."""
     needs("vmstat")
     program = stage.script(
         "table.py",

@@ -1,7 +1,8 @@
-"""Two hosts and one connection, each side traced: the client waits, and what it waits for is in the other trace.
+"""Incidents on one connection between two hosts, each side traced: the client waits, and the reason is in the other
+trace.
 
-The hosts are network namespaces joined by a veth pair (see `lines`). The slow disk is made by strace's own delay on the call's entry, as in
-`storage`.
+The hosts are network namespaces joined by a veth pair (see `lines`). The slow disk is simulated by strace's own delay
+on entry to the call, as in `storage`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from lab.lines import FAR, NEAR, hosts
 from lab.scene import Scene, needs
 
 TRACE = ("strace", "-f", "-yy", "-tt", "-T")
-"""With the addresses of both ends of a socket, which is what ties two traces."""
+"""Trace command; it prints the addresses of both ends of a socket, which tie the two traces."""
 
 ORDERS = """
     import os, socket, sys

@@ -1,4 +1,4 @@
-"""A real PostgreSQL: a connection for every item of work, a session that waits for another's row lock."""
+"""Incidents on a real PostgreSQL: a connection for every work item, and a session that waits for another's row lock."""
 
 from __future__ import annotations
 

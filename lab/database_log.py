@@ -1,4 +1,6 @@
-"""A PostgreSQL that writes down what befalls its callers: no slot left, a row that another holds, a password checked far away."""
+"""Incidents that PostgreSQL writes to its log: no free slot, a row locked by another session, a password checked on a
+remote server.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ def held_row(stage: Scene) -> None:
 
 
 def far_password(stage: Scene) -> None:
-    """Eight logins whose password a RADIUS server checks, four that nobody has to check."""
+    """Run eight logins whose password a RADIUS server checks, and four that need no check."""
     rules = stage.work / "pg_hba.conf"
     rules.write_text(
         "host all app 127.0.0.1/32 radius radiusservers=127.0.0.1 radiussecrets=shared radiusports=1812\n"

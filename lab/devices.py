@@ -1,7 +1,7 @@
-"""A device that is slow, and a kernel that makes writers wait for it.
+"""Incidents with a slow device, and with a kernel that makes writers wait for it.
 
-The device is a loop device over a file on another loop device; a limit on the lower one (root control group, version 1) makes the upper one
-slow as a bad disk is: its own queue and its own times grow. Nobody else's device is touched.
+The device is a loop device over a file on another loop device; a limit on the lower one (root control group, version 1)
+makes the upper one behave like a bad disk, with its own growing queue and times. No other device is affected.
 """
 
 from __future__ import annotations
@@ -27,26 +27,28 @@ def _run(*argv: str) -> str:
 
 @dataclass(frozen=True)
 class Device:
-    """A block device, and the numbers of the one below that can be held back."""
+    """A block device, with the numbers of the device below it that can be limited."""
 
     path: str
     below: str
 
     def limit(self, requests_ps: int = 0, bytes_ps: int = 0) -> None:
-        """Hold the device below to so many requests and bytes written a second; 0 lets it run."""
+        """Limit the device below to this many requests and bytes written per second; 0 removes the limit."""
         for name, value in (("write_iops", requests_ps), ("read_iops", requests_ps), ("write_bps", bytes_ps)):
             (LIMITS / f"blkio.throttle.{name}_device").write_text(f"{self.below} {value}", encoding="ascii")
 
 
 def _own_mounts() -> None:
-    """Leave everybody else's mounts: a namespace that is made meanwhile would keep ours, and their devices, in use."""
+    """Leave the common mount namespace: a namespace created meanwhile would keep our mounts, and so their devices, in
+    use.
+    """
     if ctypes.CDLL(None, use_errno=True).unshare(0x00020000):
         raise Missing("no mount namespace of its own")
     _run("mount", "--make-rprivate", "/")
 
 
 def _insist(line: Sequence[str]) -> None:
-    """Undo something that may be in use for a moment longer: what was written has to reach the device first."""
+    """Undo something that may still be in use for a moment: what was written has to reach the device first."""
     for _ in range(40):
         if not subprocess.run(line, check=False, capture_output=True, timeout=30).returncode:
             return
@@ -55,7 +57,7 @@ def _insist(line: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def device(stage: Scene) -> Iterator[Device]:
-    """Make a device of 160 MB that can be slowed."""
+    """Create a device of 160 MB that can be slowed down."""
     needs("losetup", "mkfs.ext4", "mount")
     if not (LIMITS / "blkio.throttle.write_iops_device").exists():
         raise Missing("no writable blkio controller")
@@ -131,7 +133,7 @@ LOADER = """
 
 
 def dirty_pages(stage: Scene) -> None:
-    """A loader writes to a file system whose device is slow; the kernel keeps so much of it dirty and no more."""
+    """Let a loader write to a file system on a slow device; the kernel keeps only a limited amount of it dirty."""
     needs("ps")
     with device(stage) as disk:
         _run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", disk.path)
@@ -155,7 +157,7 @@ def dirty_pages(stage: Scene) -> None:
 
 
 def io_limit(stage: Scene) -> None:
-    """A writer in a control group that may write so much to its device; its twin may write what it likes."""
+    """Run a writer in a control group with a write limit on its device; the twin has no limit."""
     program = stage.script("writer.py", WRITERS)
     with device(stage) as disk:
         numbers = Path(f"/sys/block/{Path(disk.path).name}/dev").read_text(encoding="ascii").strip()

@@ -1,4 +1,4 @@
-"""A young machine: a program wants random numbers before its kernel has collected enough."""
+"""Incident of a freshly booted machine: a program wants random numbers before the kernel has collected enough entropy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DRAWS = "shuf -n 3 -i 1-49"
 
 
 def young_machine(stage: Scene) -> None:
-    """Draw as soon as the machine runs; the twin draws a second time, when the first draw has waited already."""
+    """Draw as soon as the machine runs; the twin draws a second time, after the first draw has waited."""
     once_before = "" if stage.bad else f"{DRAWS} >/dev/null\n"
     guest(stage, f"{once_before}strace -f -ttt -T -o strace.txt {DRAWS} >/dev/null", {})
 

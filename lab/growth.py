@@ -1,4 +1,6 @@
-"""A program that keeps what it should forget. It takes an hour: a leak of minutes cannot be told from a start."""
+"""Incident of a program that never frees its memory. It takes an hour, because a leak of minutes looks like a program
+starting up.
+"""
 
 from __future__ import annotations
 

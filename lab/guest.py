@@ -1,9 +1,10 @@
-"""What needs a machine of its own: several memory nodes, a setting of the whole machine. It is an emulated one.
+"""Run incidents that need a machine of their own (several memory nodes, a machine-wide setting) in an emulated one.
 
-qemu-system-x86_64 plays the machine without help of the processor, so that any host can; its kernel is one that a distribution built,
-found below GUEST_KERNEL (default /) as its package unpacks: boot/vmlinuz-*, lib/modules/*. The programs are those of this machine, copied
-with their libraries into the guest's first file system. The guest has two memory nodes with a processor each and one disk to swap on; what
-its tools print leaves it by a serial port. Times in it are those of an emulation: slow, and true to each other.
+qemu-system-x86_64 emulates the machine without help of the processor, so that any host can run it; its kernel comes
+from a distribution, found below GUEST_KERNEL (default /) where its package unpacks: boot/vmlinuz-*, lib/modules/*. The
+programs are those of this machine, copied with their libraries into the guest's initial file system. The guest has two
+memory nodes with a processor each and one disk to swap on; the output of its tools leaves it through a serial port.
+Times in it are those of an emulation: slow, but in correct proportion to each other.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ def _libraries(program: str) -> list[str]:
 
 
 def _first_files(play: str, programs: Mapping[str, str], modules: Mapping[str, Path]) -> dict[str, bytes]:
-    """Return the guest's files by path: the tools, Python with what it cannot start without, their libraries, and what is played."""
+    """Return the guest's files by path: the tools, Python with what it needs to start, their libraries, and the shell
+    lines to run.
+    """
     files = {f"modules/{name}.ko": path.read_bytes() for name, path in modules.items()}
     tools = {f"bin/{name}": Path(found) for name in TOOLS if (found := shutil.which(name))}
     tools["bin/python3"] = PYTHON
@@ -89,7 +92,7 @@ def _first_files(play: str, programs: Mapping[str, str], modules: Mapping[str, P
 
 
 def _archive(files: dict[str, bytes]) -> bytes:
-    """Pack files as the kernel unpacks them, cpio(5) newc: folders before what is in them, all executable."""
+    """Pack files in the format that the kernel unpacks, cpio(5) newc: folders before their content, all executable."""
     folders = sorted({str(p) for name in files for p in Path(name).parents if str(p) != "."})
     entries = [
         *((name, 0o040755, b"") for name in folders),
@@ -105,9 +108,9 @@ def _archive(files: dict[str, bytes]) -> bytes:
 
 
 def guest(stage: Scene, play: str, programs: Mapping[str, str]) -> None:
-    """Start the guest, let it run shell lines in an empty folder and keep the files they leave; `programs` are Python, in its root.
+    """Start the guest, run shell lines in an empty folder and keep the files they leave.
 
-    Missing if it does not come to its end.
+    `programs` are Python programs, in the guest's root. Raises Missing if the guest does not finish.
     """
     needs("qemu-system-x86_64", "ldd", *TOOLS)
     if not PYTHON.exists():

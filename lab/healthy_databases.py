@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis that do well, idle and at work."""
+"""Healthy recordings of PostgreSQL and Redis, idle and at work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLS = (
 
 
 def _backend(stage: Scene, server_sql: str, seconds: float) -> int:
-    """Open a session that says something and stays; returns its server process."""
+    """Open a session that runs a statement and stays open; return its server process."""
     server = postgres(stage)
     talk = f"( echo 'select 1;'; sleep 2; echo \"{server_sql}\"; sleep {seconds} ) | {' '.join(server.client('psql', '-q'))}"
     stage.start(["sh", "-c", talk])
@@ -80,7 +80,7 @@ def pg_tables(stage: Scene) -> None:
 
 
 def pg_connects(stage: Scene) -> None:
-    """Thirty connects one after the other, timed: a few milliseconds each and no outlier on a ladder."""
+    """Run thirty timed connects one after the other: a few milliseconds each, without an outlier at a timeout step."""
     postgres(stage)
     times = stage.work / "connects.txt"
     program = stage.script(
@@ -106,7 +106,7 @@ def pg_connects(stage: Scene) -> None:
 
 
 def pg_parallel(stage: Scene) -> None:
-    """A parallel query: the leader and its workers wait for each other as they should."""
+    """Run a parallel query: the leader and its workers wait for each other as they should."""
     server = postgres(stage, "min_parallel_table_scan_size=0", "parallel_setup_cost=0", "parallel_tuple_cost=0")
     server.sql("create table t as select i, md5(i::text) as s from generate_series(1, 60000) i")
     talk = f"( sleep 2; echo 'set max_parallel_workers_per_gather = 2; select count(distinct s) from t;'; sleep 3 ) | {' '.join(server.client('psql', '-q'))}"
@@ -116,7 +116,7 @@ def pg_parallel(stage: Scene) -> None:
 
 
 def pg_postmaster(stage: Scene) -> None:
-    """The postmaster takes connections and forks for each, as it is built."""
+    """Let the postmaster accept connections and fork for each, as designed."""
     server = postgres(stage)
     stage.start(
         [
@@ -167,7 +167,7 @@ def redis_asked(stage: Scene) -> None:
 
 
 def redis_saves(stage: Scene) -> None:
-    """A background save: a fork of a parent that holds 30 MB."""
+    """Run a background save: a fork of a parent that holds 30 MB."""
     needs("redis-cli")
     pid = redis(stage)
     ask = ["redis-cli", "-p", str(REDIS_PORT)]
@@ -180,7 +180,7 @@ def redis_saves(stage: Scene) -> None:
 
 
 def redis_log(stage: Scene) -> None:
-    """Its append-only file is flushed once a second."""
+    """Run with an append-only file that is flushed once a second."""
     pid = redis(stage, "--appendonly", "yes", "--appendfsync", "everysec")
     _client(stage, 120, 0.04)
     stage.attach("strace.txt", pid, 4)
@@ -218,7 +218,7 @@ def redis_client(stage: Scene) -> None:
 
 
 def sqlite_commits(stage: Scene) -> None:
-    """A program commits a dozen times; the disk takes a millisecond or few for each."""
+    """Run a program that commits a dozen times; the disk takes a millisecond or a few for each."""
     program = stage.script(
         "ledger.py",
         """

@@ -1,4 +1,4 @@
-"""A machine that does well: counters, processes, settings and tables of the system, idle and with some work."""
+"""Healthy recordings of a machine: counters, processes, settings and tables of the system, idle and with some work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BURN = """
 
 
 def _watched(stage: Scene, *tools: str, seconds: int = 6) -> None:
-    """Let several tools print side by side."""
+    """Let several tools print in parallel."""
     commands = {
         "vmstat": ["vmstat", "-w", "1", str(seconds + 1)],
         "mpstat": ["mpstat", "-P", "ALL", "1", str(seconds)],
@@ -132,7 +132,7 @@ def processes(stage: Scene) -> None:
 
 
 def growing_a_little(stage: Scene) -> None:
-    """A program that fills its cache and then stays: seven looks."""
+    """Run a program that fills its cache and then stays at that size; seven samples."""
     program = stage.script(
         "cache.py",
         """
@@ -169,7 +169,7 @@ def semaphores(stage: Scene) -> None:
 
 
 def sockets_of_everybody(stage: Scene) -> None:
-    """Many connections in TIME-WAIT, some open: nobody waits."""
+    """Make many connections in TIME-WAIT and some open; nobody waits."""
     needs("ss", "netstat")
     stage.start(
         stage.script(

@@ -1,4 +1,4 @@
-"""nginx, Java, Python and the system's own tools that do well: waits by design, harmless errors, forks that are meant."""
+"""Healthy recordings of nginx, Java, Python and the system's tools: waits by design, harmless errors, intended forks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def web_counters(stage: Scene) -> None:
 
 
 def web_sockets(stage: Scene) -> None:
-    """Each visit is a connection of its own: many in TIME-WAIT, none refused."""
+    """Use a new connection for each visit: many are in TIME-WAIT, none is refused."""
     needs("ss", "nstat", "netstat", "lsof")
     master = nginx(stage)
     stage.print("nstat.txt", ["nstat", "-az"])
@@ -109,13 +109,13 @@ def java_starts(stage: Scene) -> None:
 
 
 def python_starts(stage: Scene) -> None:
-    """Looking for modules where they are not is how the import works."""
+    """Start Python, whose imports look for modules in many places where they are not."""
     program = stage.script("starts.py", "import json, socket, subprocess, email\n")
     stage.traced("strace.txt", program, ("-e", "trace=execve,openat,read,newfstatat,mmap,brk"))
 
 
 def python_pool(stage: Scene) -> None:
-    """Three idle workers wait for the fourth's work to end."""
+    """Run three idle workers that wait for the fourth to finish its work."""
     program = stage.script(
         "pool.py",
         """
@@ -139,7 +139,7 @@ def python_pool(stage: Scene) -> None:
 
 
 def pipeline(stage: Scene) -> None:
-    """Each program of a pipe waits for the one before it."""
+    """Run a pipeline, in which each program waits for the previous one."""
     stage.traced(
         "strace.txt",
         ["sh", "-c", "seq 20000 | sort -n | tail -3"],
@@ -148,7 +148,7 @@ def pipeline(stage: Scene) -> None:
 
 
 def heartbeat(stage: Scene) -> None:
-    """A daemon that has something to do every second and sleeps in between."""
+    """Run a daemon that works once a second and sleeps in between."""
     program = stage.script(
         "beats.py",
         """
@@ -163,7 +163,7 @@ def heartbeat(stage: Scene) -> None:
 
 
 def quiet_server(stage: Scene) -> None:
-    """A server whose clients come every two seconds: it waits for them in poll."""
+    """Run a server whose clients come every two seconds; it waits for them in poll."""
     program = stage.script(
         "server.py",
         """
@@ -184,7 +184,7 @@ def quiet_server(stage: Scene) -> None:
 
 
 def both_families(stage: Scene) -> None:
-    """The first address is of IPv6 and refused at once, the second answers."""
+    """Connect to an IPv6 address that is refused at once, then to a second one that answers."""
     nginx(stage)
     program = stage.script(
         "families.py",
@@ -203,7 +203,7 @@ def both_families(stage: Scene) -> None:
 
 
 def workers(stage: Scene) -> None:
-    """A parent starts four workers once and waits for them while they compute."""
+    """Run a parent that starts four workers once and waits for them while they compute."""
     program = stage.script(
         "workers.py",
         """
@@ -236,7 +236,7 @@ def shared_memory(stage: Scene) -> None:
 
 
 def takes_turns(stage: Scene) -> None:
-    """Two processes pass a semaphore to each other; nobody waits long."""
+    """Run two processes that pass a semaphore to each other; neither waits long."""
     program = stage.script(
         "turns.py",
         """
@@ -263,7 +263,7 @@ def takes_turns(stage: Scene) -> None:
 
 
 def looks_up(stage: Scene) -> None:
-    """Names that the machine knows itself: files are asked and answer."""
+    """Look up names that the machine knows itself: files are read and give the answer."""
     stage.traced("strace.txt", ["sh", "-c", "getent ahosts localhost; getent passwd nobody; getent services http"])
 
 
@@ -290,7 +290,7 @@ def builds(stage: Scene) -> None:
 
 
 def computes(stage: Scene) -> None:
-    """A program that computes: all its samples are its own work."""
+    """Run a program that computes: all its samples are its own work."""
     needs("perf")
     data = str(stage.work / "perf.data")
     program = stage.script(
@@ -310,7 +310,7 @@ def timed(stage: Scene) -> None:
 
 
 def alarms(stage: Scene) -> None:
-    """Twenty ticks a second drive a program that wants them."""
+    """Run a program that uses a timer of twenty ticks per second."""
     program = stage.script(
         "ticks.py",
         """

@@ -1,4 +1,4 @@
-"""What an incident is: how it is played, what is true of it, and what people would have said."""
+"""Data model of an incident in the lab: how it is produced, its truth, and what people would state about it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ ELSEWHERE: Mapping[str, Any] = {
 class Incident:
     """A cause that can be produced here. `truth` is written before anything judges the recording.
 
-    `truth`: keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said`: keys of its case.yaml
-    (symptom, statements ..., `at`: the host of each file, `interval`: its seconds) for the bad run; `said_healthy` for the
-    twin, which has the same programs and no cause. `calm`: the recording holds counters of the whole machine; it waits until
-    others leave the processors alone, and a twin in which they did not is thrown away.
+    `truth` holds keys of a case's truth.yaml (layer, hypothesis, rules, forbidden_layers ...). `said` holds keys of its
+    case.yaml (symptom, statements ..., `at`: the host of each file, `interval`: its seconds) for the bad run;
+    `said_healthy` those for the twin, which has the same programs and no cause. `calm` means that the recording holds
+    counters of the whole machine: it waits until others leave the processors alone, and a twin during which they did
+    not is thrown away.
     """
 
     name: str
@@ -35,11 +36,13 @@ class Incident:
 
 @dataclass(frozen=True)
 class Healthy:
-    """Programs that do well, idle or busy: the library must blame nobody. Recorded in a network and process namespace of their own.
+    """Healthy programs, idle or busy: the library must blame nobody. Recorded in a network and process namespace of
+    their own.
 
-    `calm`: the recording holds counters of the whole machine. It is made only while the machine has processors to spare, and thrown
-    away if others took them meanwhile: what it shows would not be healthy. `said`: keys of its case.yaml; as in a real room somebody
-    complains (`COMPLAINT`), or complains of seconds that are not in this evidence (`ELSEWHERE`).
+    `calm` means that the recording holds counters of the whole machine: it is made only while processors are idle, and
+    thrown away if others used them meanwhile, because it would not be healthy. `said` holds keys of its case.yaml; as
+    in a real room somebody complains (`COMPLAINT`), or complains about seconds that are not in this evidence
+    (`ELSEWHERE`).
     """
 
     name: str

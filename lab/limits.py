@@ -1,4 +1,4 @@
-"""Limits: descriptors, processes, segments of shared memory."""
+"""Incidents of limits: descriptors, processes, segments of shared memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Two hosts and the line between them: loss, distance, a flooded interface, a full table of connections.
+"""Incidents on the network line between two hosts: loss, distance, a flooded interface, a full connection table.
 
-The hosts are network namespaces of their own, joined by a veth pair or by a relay that holds each packet back; nothing leaves them. The
-addresses are those that are set aside for documentation.
+The hosts are network namespaces of their own, joined by a veth pair or by a relay that delays each packet; nothing
+leaves them. The addresses are reserved for documentation.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ RELAY = """
 
 @dataclass(frozen=True)
 class Line:
-    """Two namespaces, by the process that keeps each open."""
+    """Two network namespaces, each given by the process that keeps it open."""
 
     near: int
     far: int
@@ -87,7 +87,7 @@ def hosts(stage: Scene) -> Line:
 
 
 def wired(stage: Scene) -> Line:
-    """Return two hosts with a direct line."""
+    """Return two hosts joined by a direct line."""
     line = hosts(stage)
     line.setup(line.near, f"ip link add line0 type veth peer name line0 netns {line.far}")
     for pid, address in ((line.near, NEAR), (line.far, FAR)):
@@ -98,7 +98,7 @@ def wired(stage: Scene) -> Line:
 
 
 def capture(stage: Scene, line: Line, seconds: int) -> None:
-    """Keep what passes the near end of the line, as text."""
+    """Record the packets at the near end of the line, as text."""
     needs("tcpdump", "timeout")
     stage.watch(
         "tcpdump.txt",
@@ -139,7 +139,7 @@ def far_away(stage: Scene) -> None:
 
 @contextlib.contextmanager
 def tracked_at_most(most: int) -> Iterator[None]:
-    """Set how many connections the kernel tracks in all, and set it back."""
+    """Limit the number of connections that the kernel tracks in total, and restore the limit afterwards."""
     setting = Path("/proc/sys/net/netfilter/nf_conntrack_max")
     before = setting.read_text(encoding="ascii")
     setting.write_text(str(most), encoding="ascii")
@@ -188,7 +188,9 @@ FLOOD = """
 
 
 def flooded_interface(stage: Scene) -> None:
-    """The far host takes packets off its interface on one processor and walks 3000 rules of its firewall for each datagram."""
+    """Let the far host process the packets of its interface on one processor and check 3000 firewall rules for each
+    datagram.
+    """
     needs("iptables", "nstat", "mount", "taskset")
     line = wired(stage)
     rules = "for n in $(seq 3000); do echo -A INPUT -p udp --sport $n -j DROP; done"

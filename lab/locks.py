@@ -1,4 +1,6 @@
-"""Locks: a convoy on one word, one semaphore set for everybody, a lock file held across a wait, the lock of an address space."""
+"""Incidents of locks: a convoy on one futex, one shared semaphore set, a lock file held during a wait, an address space
+lock.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,7 @@ MAPS = """
 
 
 def address_space(stage: Scene) -> None:
-    """One thread has 64 MB filled by the kernel again and again; four others map a little memory each millisecond."""
+    """Let the kernel fill 64 MB for one thread repeatedly; four others map a little memory each millisecond."""
     needs("perf")
     stage.start([*stage.script("maps.py", MAPS), "anew" if stage.bad else "once"])
     time.sleep(1.0)
@@ -117,7 +119,7 @@ def address_space(stage: Scene) -> None:
     )
     if done.returncode:
         raise Missing("perf lock record")
-    # Up to version 6.3 perf prints this table to its errors.
+    # Up to version 6.3 perf prints this table to stderr.
     stage.print("perf-lock.txt", ["sh", "-c", f"exec perf lock contention -i {taken} --stack-skip 2 2>&1"])
     stage.said["interval"] = {"perf-lock.txt": 5}
 

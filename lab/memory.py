@@ -1,4 +1,4 @@
-"""Memory: many shared segments to detach, a fat parent that forks, a control group that is too small."""
+"""Incidents of memory: many shared segments to detach, a large parent that forks, a control group that is too small."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def small_group(stage: Scene) -> None:
         with data.open("wb") as file:
             file.write(b"\0" * (192 << 20))
             os.fsync(file.fileno())
-            # Whoever reads a page first pays for it: the pages must not be the writer's.
+            # Whoever reads a page first is charged for it: the pages must not be charged to the writer.
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         program = stage.script(
             "reader.py",

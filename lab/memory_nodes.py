@@ -1,4 +1,6 @@
-"""Machines with two memory nodes: memory far from its processor, one node full beside an empty one, huge pages that must be made first."""
+"""Incidents on two memory nodes: remote memory, one node full and the other empty, huge pages that must be assembled
+first.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ WALK = """
             held[place] = 1
         print(time.monotonic() - began, flush=True)
 """
-"""Walks over memory and says how long each pass took; the first one gets the pages."""
+"""Program that walks over memory and prints how long each pass took; the first pass gets the pages."""
 
 SIEVE = """
     import mmap, sys, time
@@ -32,14 +34,16 @@ SIEVE = """
     open("/sieve.done", "w").close()
     time.sleep(100)
 """
-"""Takes memory in small pages (MADV_NOHUGEPAGE) and gives every second one back: much is free and nothing in one piece."""
+"""Program that takes memory in small pages (MADV_NOHUGEPAGE) and frees every second one: much is free, but nothing
+contiguous.
+"""
 
 MARK = "date '+zzz ***%a %b %e %H:%M:%S %Z %Y'"
 THP = "/sys/kernel/mm/transparent_hugepage"
 
 
 def _passes(stage: Scene) -> list[float]:
-    """Take the program's own times away from the evidence. Missing if it made no pass."""
+    """Take the program's own times out of the evidence and return them. Raises Missing if it made no pass."""
     said = stage.out / "passes"
     passes = [float(x) for x in said.read_text(encoding="ascii").split()]
     said.unlink()
@@ -49,7 +53,7 @@ def _passes(stage: Scene) -> list[float]:
 
 
 def far_memory(stage: Scene) -> None:
-    """A program runs on node 0 and is bound to the memory of node 1; its twin to that of its own node."""
+    """Run a program on node 0 bound to the memory of node 1; its twin is bound to the memory of its own node."""
     node = 1 if stage.bad else 0
     play = f"""
         numactl -H > numactl.txt
@@ -62,7 +66,9 @@ def far_memory(stage: Scene) -> None:
 
 
 def full_node(stage: Scene) -> None:
-    """A program is bound to the memory of node 0 and needs more than there is; its twin may take from node 1 what is missing."""
+    """Bind a program to the memory of node 0, of which it needs more than there is; its twin may take the rest from
+    node 1.
+    """
     play = f"""
         ({MARK}; numastat) > numastat.txt
         numactl --{"membind" if stage.bad else "cpunodebind"}=0 python3 -S /walk.py 500 16 15 > passes &
@@ -84,7 +90,7 @@ def full_node(stage: Scene) -> None:
 
 
 def _huge_pages(stage: Scene, enabled: str, defrag: str) -> float:
-    """Let a program take 300 MB where free memory lies in small pieces; return how long its first touch of it took, s."""
+    """Let a program take 300 MB where free memory is fragmented; return how long its first touch of it took, in s."""
     play = f"""
         echo {enabled} > {THP}/enabled
         echo {defrag} > {THP}/defrag
@@ -102,14 +108,14 @@ def _huge_pages(stage: Scene, enabled: str, defrag: str) -> float:
 
 
 def huge_pages_made(stage: Scene) -> None:
-    """The kernel may stop a program to make a huge page for it; in the twin there are none."""
+    """Let the kernel stop a program to assemble a huge page for it; the twin uses no huge pages."""
     took = _huge_pages(stage, *(("always", "always") if stage.bad else ("never", "never")))
     if stage.bad:
         stage.said["symptom"] = {"text": "a program's start", "unit": "s", "bad": round(took, 1), "normal": 0.8}
 
 
 def huge_pages_default(stage: Scene) -> None:
-    """As a distribution sets it: huge pages for everybody, made at once only for those who ask (madvise)."""
+    """Use the setting of a distribution: huge pages for everybody, assembled at once only for those who ask (madvise)."""
     _huge_pages(stage, "always", "madvise")
 
 

@@ -1,4 +1,6 @@
-"""A MariaDB that looks up the name of each caller before it knows who calls, and a name server that answers such questions late."""
+"""Incident of a MariaDB that looks up the name of each caller at login, with a name server that answers such questions
+late.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ CALLER = """
 
 
 def names_at_login(stage: Scene) -> None:
-    """Ten callers from as many addresses: the cache of names has none of them."""
+    """Connect from ten addresses, none of which is in the cache of names."""
     needs("unshare", "setpriv", "mariadbd", "mariadb", "mariadb-install-db")
     stage.work.chmod(0o777)
     data, own = stage.work / "data", ["setpriv", "--reuid", "mysql", "--regid", "mysql", "--init-groups"]

@@ -1,4 +1,4 @@
-"""Name service: a resolver that does not answer, a directory that answers slowly."""
+"""Incidents of the name service: a resolver that does not answer, and a directory that answers slowly."""
 
 from __future__ import annotations
 

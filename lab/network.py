@@ -1,4 +1,4 @@
-"""Network and connections: a full accept queue, small writes, a receiver that does not read, ports that ran out."""
+"""Incidents of connections: a full accept queue, small writes, a receiver that does not read, no free ports."""
 
 from __future__ import annotations
 

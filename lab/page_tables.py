@@ -1,4 +1,6 @@
-"""Large shared memory in small pages: what a process needs to find its way in it, times the number of processes."""
+"""Incident of large shared memory in small pages: the size of the page tables of a process times the number of
+processes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ def _kilobytes(name: str) -> int:
 
 
 def page_tables(stage: Scene) -> None:
-    """Each process looks at one page in two MiB, for which the kernel sets up a whole table; the segment is gone when the last has ended."""
+    """Let each process touch one page in every two MiB, so that the kernel sets up a whole table for it.
+
+    The segment is removed when the last process has ended.
+    """
     needs("ipcs")
     if _kilobytes("MemAvailable") < 5 << 20:
         raise Missing("five GiB of free memory")

@@ -1,4 +1,4 @@
-"""A server as it is used: a PostgreSQL that starts a process for each short connection."""
+"""Incident of a PostgreSQL in ordinary use: it starts a process for each short connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Priorities: a thread that must run at once waits for a lock whose holder is kept from the processor by a third."""
+"""Incident of priority inversion: an urgent thread waits for a lock whose holder a third thread keeps off the
+processor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processors: hogs, a flooded run queue, forks without end, a quota, signals."""
+"""Incidents of processors: CPU hogs, a flooded run queue, endless forks, a quota, signals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _counters(stage: Scene, seconds: int = 8) -> None:
 
 
 def _own_processes(stage: Scene) -> None:
-    """List what plays here, and nothing else that runs on this machine."""
+    """List the processes of the scene, and nothing else that runs on this machine."""
     stage.print("ps.txt", ["ps", "-o", "pid,ppid,user,stat,pcpu,pmem,etimes,nlwp,comm", "--ppid", str(os.getpid())])
 
 
@@ -39,7 +39,7 @@ def cpu_hog(stage: Scene) -> None:
 
 
 def stalled(stage: Scene) -> None:
-    """The shares are of the last minute, so it is played for longer than that, and what was before it must have faded."""
+    """Run for longer than a minute: the pressure shares cover the last minute, and what came before must have faded."""
     files = [f"/proc/pressure/{name}" for name in ("cpu", "io", "memory")]
     if not os.access(files[0], os.R_OK):
         raise Missing("no /proc/pressure")

@@ -1,4 +1,4 @@
-"""Programs: waits for another's pipe, sleeps on purpose, collects garbage."""
+"""Incidents inside programs: waiting for another's pipe, sleeping on purpose, collecting garbage."""
 
 from __future__ import annotations
 

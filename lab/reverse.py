@@ -1,4 +1,4 @@
-"""A server that looks up the name of each caller, and a name server that answers such questions late."""
+"""Incident of a server that looks up the name of each caller, with a name server that answers such questions late."""
 
 from __future__ import annotations
 

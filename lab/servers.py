@@ -1,4 +1,6 @@
-"""Servers of the distribution for healthy recordings: PostgreSQL, Redis, nginx, a Java program. Each lives as long as its scene."""
+"""Servers of the distribution for healthy recordings: PostgreSQL, Redis, nginx, a Java program. Each ends with its
+scene.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ def children(pid: int) -> list[int]:
 
 
 def named(word: str) -> int:
-    """Return the process whose command line holds a word. Missing if there is none."""
+    """Return the process whose command line contains a word. Raises Missing if there is none."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has ended meanwhile
+        except OSError:  # it has ended in the meantime
             continue
         if word in line and "strace" not in line:
             return int(folder.name)
@@ -38,7 +40,7 @@ def named(word: str) -> int:
 
 
 def answers(port: int) -> None:
-    """Wait until somebody listens. Missing after ten seconds."""
+    """Wait until something listens on the port. Raises Missing after ten seconds."""
     for _ in range(100):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -56,7 +58,7 @@ class Postgres:
     pid: int
 
     def client(self, *argv: str) -> list[str]:
-        """Return how to run one of its programs against it: psql, pgbench ..."""
+        """Return the command for one of its programs against this server: psql, pgbench ..."""
         return [str(self.programs / argv[0]), "-h", "127.0.0.1", "-U", "postgres", *argv[1:]]
 
     def sql(self, text: str) -> None:
@@ -90,7 +92,7 @@ def postgres(stage: Scene, *settings: str) -> Postgres:
 
 
 def redis(stage: Scene, *settings: str) -> int:
-    """Start a Redis without a file; returns its process."""
+    """Start a Redis without a file; return its process."""
     needs("redis-server")
     stage.work.chmod(0o777)
     own = ["--port", str(REDIS_PORT), "--bind", "127.0.0.1", "--save", "", "--dir", str(stage.work), *settings]
@@ -111,7 +113,7 @@ http {{
 
 
 def nginx(stage: Scene) -> int:
-    """Start an nginx that serves one small page; returns the master process."""
+    """Start an nginx that serves one small page; return the master process."""
     needs("nginx")
     stage.work.chmod(0o755)
     (stage.work / "www").mkdir()
@@ -146,7 +148,7 @@ ASKER = """
 
 
 def java(stage: Scene, name: str, source: str) -> list[str]:
-    """Compile a class and return how to run it."""
+    """Compile a class and return the command that runs it."""
     needs("java", "javac")
     stage.work.chmod(0o755)
     file = stage.work / f"{name}.java"
@@ -165,5 +167,5 @@ def java(stage: Scene, name: str, source: str) -> list[str]:
 
 
 def run(argv: Sequence[str], seconds: float = 50.0) -> None:
-    """Run a program that plays along to its end."""
+    """Run a program of the scene to its end."""
     subprocess.run(argv, check=False, capture_output=True, timeout=seconds, env=plain())

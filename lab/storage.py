@@ -1,7 +1,7 @@
-"""Storage: slow reads and writes, a scan of many files.
+"""Incidents of storage: slow reads and writes, a scan of many files.
 
-This machine gives neither dm-delay nor a throttled device, so slow reads are made by strace's own delay on the calls' entry; the trace is
-what strace prints of a slow device, the cause is not.
+This machine has neither dm-delay nor a throttled device, so slow reads are simulated by strace's own delay on entry to
+the call; the trace equals that of a slow device, only the cause differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A program that waits for another one by looking again and again."""
+"""Incident of a program that waits for another one by polling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`python -m rules PATH...`: verdict and cited findings on a laptop, without server or database. Contract: docs/cli.md."""
+"""Command `python -m rules PATH...`: print verdict and cited findings, without server or database.
+
+The contract is in docs/cli.md.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,13 @@ STATUS = """exit status: 0 evaluated, whatever it found; 2 wrong use; 3 a file o
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; gives the exit status. Polars and DuckDB are imported only when something is judged: `--help` must be quick."""
+    """Run the command and return its exit status.
+
+    Polars and DuckDB are imported only when something is judged, so that `--help` is quick.
+    """
     parser = _arguments()
     options = parser.parse_args(argv)
-    # Read by Polars' allocator as it is loaded: memory that a step has freed goes back before the next one grows.
+    # Polars' allocator reads this when it is loaded: memory freed by one step is returned before the next step grows.
     os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:200,muzzy_decay_ms:0,narenas:1")
     from rules.errors import CaseInvalid, RuleInvalid
 
@@ -137,8 +143,8 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
             missing = [p for p in options.paths if not Path(p).exists()]
             if missing:
                 parser.error(f"there is no {', '.join(missing)}")
-            told = Path(options.case) if options.case else None
-            spec, status = open_paths([Path(p) for p in options.paths], told, Path(folder), problems)
+            case_path = Path(options.case) if options.case else None
+            spec, status = open_paths([Path(p) for p in options.paths], case_path, Path(folder), problems)
         else:
             spec = CaseSpec()
         case = Case(spec, Path(options.cache) if options.cache else None)
@@ -168,7 +174,7 @@ def _fence(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Fenc
 
 
 def _json(name: str) -> object:
-    """Read JSON from a file or, for `-`, from standard input; CaseInvalid if it is none."""
+    """Read JSON from a file or, for `-`, from standard input; raise CaseInvalid if it is not JSON."""
     from rules.errors import CaseInvalid
 
     try:

@@ -1,17 +1,22 @@
-"""What can go wrong when rules judge a case. A missing artifact is no error: it is the outcome *not evaluable*."""
+"""Exceptions raised while rules judge a case.
+
+A missing artifact is not an error: it gives the outcome *not evaluable*.
+"""
 
 from __future__ import annotations
 
 
 class RuleError(Exception):
-    """Base of all. Each keeps what it was made of under the names of its arguments, so that it can cross to another process."""
+    """Base class. Each subclass stores its constructor arguments as attributes of the same names, so that it can be
+    pickled.
+    """
 
     def __reduce__(self) -> tuple[type[RuleError], tuple[object, ...]]:
         return type(self), tuple(vars(self).values())
 
 
 class RuleInvalid(RuleError):
-    """A rule file does not keep to the language. `file` and `key` say where, the key dotted (`params.min_s.unit`)."""
+    """A rule file breaks the rule language. `file` and `key` say where; the key is dotted (`params.min_s.unit`)."""
 
     def __init__(self, file: str, key: str, why: str) -> None:
         super().__init__(f"{file}: {key}: {why}" if key else f"{file}: {why}")
@@ -21,7 +26,7 @@ class RuleInvalid(RuleError):
 
 
 class CaseInvalid(RuleError):
-    """A case (JSON or case.yaml) is not what it must be. `where` is a dotted path, with the line in front where known."""
+    """A case (JSON or case.yaml) is invalid. `where` is a dotted path, preceded by the line if it is known."""
 
     def __init__(self, where: str, why: str) -> None:
         super().__init__(f"{where}: {why}" if where else why)
@@ -30,7 +35,7 @@ class CaseInvalid(RuleError):
 
 
 class RuleFailed(RuleError):
-    """A rule broke at run time or broke the result contract; the others are not concerned."""
+    """A rule failed at run time or broke the result contract; other rules are not affected."""
 
     def __init__(self, rule: str, cause: str) -> None:
         super().__init__(f"{rule}: {cause}")
@@ -39,8 +44,8 @@ class RuleFailed(RuleError):
 
 
 class RuleTooSlow(RuleFailed):
-    """The time limit ended the query."""
+    """The time limit ended the rule's query."""
 
 
 class RuleTooLarge(RuleFailed):
-    """The memory limit ended the query, or it returned more than it may."""
+    """The memory limit ended the rule's query, or the query returned more than it may."""

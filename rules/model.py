@@ -1,6 +1,8 @@
-"""The nouns of judgement: a case as people describe it, a rule, what it found, and the report. Plain frozen data, JSON both ways.
+"""Data model of a judged incident: the case as people describe it, rule findings, and the report. Frozen dataclasses,
+JSON both ways.
 
-Nothing here imports Polars or DuckDB, so a web process may use it. Times are seconds unless the name says otherwise; `None` is unknown.
+Nothing here imports Polars or DuckDB, so a web process may import it. Times are in seconds unless the name says
+otherwise; `None` means unknown.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ State = Literal["cause", "suspect", "undecided", "cannot tell", "nothing wrong s
 Group = Literal["cause", "along", "contributing", "cleared", "quality"]
 
 GROUPS: tuple[Group, ...] = ("cause", "along", "contributing", "cleared", "quality")
-"""In the order of the page."""
+"""Finding groups, in the order in which the page shows them."""
 
 SEVERITIES: tuple[Severity, ...] = ("info", "minor", "major", "critical")
 CLASSES: Mapping[str, int] = {"counter": 3, "shape": 6, "signature": 10, "mechanism": 15, "mechanism_and_artefact": 20}
-"""Decibans of each strength class; `-` before a class in a rule negates it."""
+"""Decibans of each strength class; a rule negates a class by writing `-` before it."""
 
 
 # --- a case, as a room or a case.yaml describes it --------------------------------------------------------------------
@@ -34,7 +36,9 @@ CLASSES: Mapping[str, int] = {"counter": 3, "shape": 6, "signature": 10, "mechan
 
 @dataclass(frozen=True)
 class Symptom:
-    """What is slow. `bad` and `normal` are in `unit`; severity by share needs both and the unit `s`."""
+    """What is slow, as people describe it. `bad` and `normal` are in `unit`; severity by share needs both, and the unit
+    `s`.
+    """
 
     text: str | None = None
     unit: str | None = None
@@ -43,7 +47,7 @@ class Symptom:
 
     @property
     def excess_s(self) -> float | None:
-        """Seconds to explain: bad minus normal, or None where that says nothing."""
+        """Return the seconds to explain (bad minus normal), or None if the symptom does not give them."""
         if self.unit != "s" or self.bad is None or self.normal is None or self.bad <= self.normal:
             return None
         return self.bad - self.normal
@@ -51,7 +55,7 @@ class Symptom:
 
 @dataclass(frozen=True)
 class HostSpec:
-    """What people say of a host; `role` is client, db or app."""
+    """What people state about a host; `role` is client, db or app."""
 
     os: str | None = None
     os_release: str | None = None
@@ -64,7 +68,9 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class PartSpec:
-    """A part of an artifact and what a person may correct about it. `clock` ties its domains to another clock id by a person's word."""
+    """A part of an artifact with what a person may correct about it. `clock` names the clock id that a person ties the
+    part's clock domains to.
+    """
 
     part: int
     line_from: int
@@ -77,7 +83,7 @@ class PartSpec:
 
 @dataclass(frozen=True)
 class ArtifactSpec:
-    """One file: its number in the room, its original bytes and the directory of its reading."""
+    """One artifact: its number in the room, its original bytes and the directory that holds its parsed tables."""
 
     id: int
     file: str
@@ -89,7 +95,7 @@ class ArtifactSpec:
 
 @dataclass(frozen=True)
 class Marker:
-    """A typed instant (`at`) or a border between two phases (`between`). `changed` lists everything that changed."""
+    """A typed instant (`at`) or the border between two phases (`between`). `changed` lists everything that changed."""
 
     kind: str = "change"
     label: str | None = None
@@ -101,7 +107,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class PhaseSpec:
-    """Lines of an artifact that belong to another phase than their part."""
+    """Lines of an artifact that belong to a different phase than the rest of their part."""
 
     artifact: int
     line_from: int
@@ -111,7 +117,9 @@ class PhaseSpec:
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact typed in by a person; what leans on it is marked *by statement*. `subject` says of whom: a host, a phase, `pid 12`."""
+    """A fact typed in by a person; findings that rely on it are marked *by statement*. `subject` is a host, a phase or,
+    for example, `pid 12`.
+    """
 
     name: str
     num: float | None = None
@@ -123,7 +131,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class FreeHypothesis:
-    """A cause that people put on the board beside those that the library knows; it has no relations."""
+    """A cause that people put on the board in addition to those the library knows; no relation ties it to other
+    hypotheses.
+    """
 
     code: str
     cause: str
@@ -133,7 +143,7 @@ class FreeHypothesis:
 
 @dataclass(frozen=True)
 class Offset:
-    """A person's word on two clocks: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
+    """A person's statement about two clocks: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
 
     clock: str
     ref: str
@@ -145,7 +155,9 @@ class Offset:
 
 @dataclass(frozen=True)
 class Override:
-    """Another value for a rule's parameter. `scope` is pack, site, team or room; the last of this order wins, then the last in the list."""
+    """A changed value of a rule parameter. Of the scopes pack, site, team and room the last one wins; within a scope,
+    the last in the list.
+    """
 
     rule: str
     param: str
@@ -158,7 +170,7 @@ class Override:
 
 @dataclass(frozen=True)
 class Suppression:
-    """Findings of a rule that are hidden and counted until a day, 90 days away at most. `subject` is a pattern such as `pid 37*`."""
+    """Hides and counts a rule's findings until a day at most 90 days away. `subject` is a pattern such as `pid 37*`."""
 
     rule: str
     reason: str
@@ -177,7 +189,7 @@ class RuleChoices:
 
 @dataclass(frozen=True)
 class CaseSpec:
-    """A whole case: what `evaluate` judges. `from_json` and `as_json` are inverse; unknown keys raise CaseInvalid."""
+    """A whole case, the input of `evaluate`. `from_json` and `as_json` are inverse; unknown keys raise CaseInvalid."""
 
     schema: Literal[1] = 1
     title: str | None = None
@@ -194,7 +206,7 @@ class CaseSpec:
 
     @classmethod
     def from_json(cls, value: object) -> CaseSpec:
-        """Check and take over a JSON object; raise CaseInvalid with the dotted path of what is wrong."""
+        """Decode a checked JSON object into a CaseSpec; raise CaseInvalid with the dotted path of what is wrong."""
         return decode(cls, value, CaseInvalid)
 
     def as_json(self) -> dict[str, Any]:
@@ -208,7 +220,9 @@ class CaseSpec:
 
 @dataclass(frozen=True)
 class Citation:
-    """Lines of an original that carry a claim, with their text. A long range keeps its first and last lines."""
+    """Lines of an original that support a finding, with their text. The text of a long range holds only its first and
+    last lines.
+    """
 
     artifact: int
     file: str
@@ -221,7 +235,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Clear:
-    """Seconds of requests for which a layer is bounded out; it holds for these seconds only."""
+    """Seconds of requests for which a layer is ruled out by a bound; the ruling holds for these seconds only."""
 
     layer: str
     seconds: float
@@ -232,7 +246,9 @@ class Clear:
 
 @dataclass(frozen=True)
 class Request:
-    """What to collect: needs, the exact command, for which system, by whom, and the decibans it may be worth."""
+    """An evidence request: what is needed, the exact command, for which system, who runs it, and the decibans it may be
+    worth.
+    """
 
     needs: tuple[str, ...]
     ask: str
@@ -243,7 +259,7 @@ class Request:
 
 @dataclass(frozen=True)
 class ParamUsed:
-    """A parameter's value at the time of the finding and where it came from (`rule`, or scope and author of an override)."""
+    """A parameter's value when the finding was made and its origin (`rule`, or scope and author of an override)."""
 
     value: float | int | str
     unit: str | None
@@ -252,7 +268,7 @@ class ParamUsed:
 
 @dataclass(frozen=True)
 class Finding:
-    """One claim of one rule about one subject, with everything a page or a printout needs."""
+    """One claim of a rule about one subject, with everything a page or a printout needs."""
 
     key: str
     rule: str
@@ -330,7 +346,9 @@ class Failed:
 
 @dataclass(frozen=True)
 class Hidden:
-    """A finding that a suppression keeps from the page, the board and the verdict; who said so, why and until when."""
+    """A finding that a suppression hides from the page, the board and the verdict, with the suppression's author,
+    reason and end date.
+    """
 
     rule: str
     host: str | None
@@ -344,7 +362,9 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Against:
-    """The entry that weighs most against a hypothesis, counted or not; without `finding` it is a person's word."""
+    """The entry with the largest weight against a hypothesis, counted or not; it is a person's dispute if `finding` is
+    None.
+    """
 
     decibans: int
     group: str
@@ -353,10 +373,12 @@ class Against:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A column of the board. `cells` holds what counts, per evidence group; `rests_on` the groups without which another would lead.
+    """A column of the board.
 
-    `said` is what people's words add to `score`. `machine` and `people` are the scores that the findings alone and
-    people's words alone would give by the same rules; held to -40..40 each, they need not add up to `score`.
+    `cells` holds the counted decibans per evidence group; `rests_on` names the groups without which another hypothesis
+    would lead. `said` is what people's opinions add to `score`. `machine` is the score that the findings alone would
+    give and `people` the one that people's opinions alone would give, by the same rules; each is clamped to -40..40, so
+    they need not add up to `score`.
     """
 
     code: str
@@ -377,7 +399,9 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Without:
-    """What the board would say without one evidence group. `kept` is the score that the present leader would keep."""
+    """The verdict of the board without one evidence group. `kept` is the score that the present leader would still
+    have.
+    """
 
     state: State
     leader: str | None
@@ -389,7 +413,9 @@ class Without:
 
 @dataclass(frozen=True)
 class WithoutArtifact:
-    """What the board would say without one file: findings that it only confirmed keep their base weight, others of it go."""
+    """The verdict of the board without one artifact: findings that it only confirmed drop to their base weight, its
+    other findings are removed.
+    """
 
     artifact: int
     file: str
@@ -399,9 +425,10 @@ class WithoutArtifact:
 
 @dataclass(frozen=True)
 class EvidenceGroup:
-    """A row of the board: all that its findings say, counted or not, the largest entry per hypothesis.
+    """A row of the board: everything its findings contribute, counted or not; per hypothesis the largest entry.
 
-    `spread`: largest minus smallest cell, where a hypothesis without an entry is 0. `said_by` and `reason`: of a person's row.
+    `spread` is the largest minus the smallest cell, where a hypothesis without an entry counts as 0. `said_by` and
+    `reason` are set for a row that a person entered.
     """
 
     name: str
@@ -417,7 +444,7 @@ class EvidenceGroup:
 
 @dataclass(frozen=True)
 class Chain:
-    """Groups that speak of the same seconds of one wait chain: `cells` is what counts of all of them together, once."""
+    """Evidence groups that explain the same seconds of one wait chain: `cells` is what they count together, once."""
 
     groups: tuple[str, ...]
     cells: Mapping[str, int]
@@ -425,10 +452,11 @@ class Chain:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Evidence that is not there and could turn the board: `shift` is by how much the leader's margin could shrink at most.
+    """Missing evidence that could change the board: `shift` is the most by which the leader's margin could shrink.
 
-    `towards`: the rival who would gain; empty where it would only speak against the leader. `finding`: whose confirmation it
-    is; empty for a rule that could not run. `overturns`: enough for the leader to lose or to share its place.
+    `towards` is the rival that would gain, None if the evidence would only count against the leader. `finding` is the
+    finding it would confirm, None for a rule that could not run. `overturns` is true if it is enough for the leader to
+    lose or share its place.
     """
 
     rule: str
@@ -447,7 +475,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Board:
-    """The evidence behind the hypotheses: groups (those that tell most apart first), chains, and what could overturn the leader."""
+    """The evidence behind the hypotheses: evidence groups (most discriminating first), chains, and what could overturn
+    the leader.
+    """
 
     groups: tuple[EvidenceGroup, ...] = ()
     chains: tuple[Chain, ...] = ()
@@ -470,7 +500,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Piece:
-    """One stretch of the traced request. `at_most`: the seconds are an upper bound of what the label names."""
+    """One stretch of the traced request. `at_most` is true if the seconds are an upper bound of what the label names."""
 
     label: str
     seconds: float
@@ -482,7 +512,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class WhoseSeconds:
-    """The pieces of one traced request; their seconds add up to `total_s`."""
+    """The pieces that one traced request divides into; their seconds add up to `total_s`."""
 
     title: str
     total_s: float
@@ -493,7 +523,9 @@ class WhoseSeconds:
 
 @dataclass(frozen=True)
 class ClockPair:
-    """Two places that bound an offset together: line ranges on either side, and the offsets (s) that they leave."""
+    """Two places that together bound a clock offset: the line range on either side and the offsets (s) that they leave
+    possible.
+    """
 
     clock_lines: tuple[int, int]
     ref_lines: tuple[int, int]
@@ -503,7 +535,7 @@ class ClockPair:
 
 @dataclass(frozen=True)
 class ClockRow:
-    """One line of the clock map as reported. `off_lo..off_hi`: how much more `clock` shows than `ref`.
+    """One row of the clock map in the report. `off_lo..off_hi` is how much more `clock` shows than `ref`, in seconds.
 
     `pairs` are the first twenty of the `n_pairs` that bound the offset; drift is in seconds per second.
     """
@@ -523,7 +555,9 @@ class ClockRow:
 
 @dataclass(frozen=True)
 class ClockCheck:
-    """A `step` of the offset at `t_at` (reading of `ref`, s), or a `zone` that seems to be meant, `size_s` apart."""
+    """A `step` of the offset at `t_at` (reading of `ref`, s), or a `zone` error: another zone, `size_s` apart, fits
+    better.
+    """
 
     clock: str
     ref: str
@@ -535,7 +569,9 @@ class ClockCheck:
 
 @dataclass(frozen=True)
 class Clock:
-    """A clock domain. `add` (s) puts its `t_local` on the axis of its frame, give or take `err` (s)."""
+    """A clock domain. Adding `add` (s) to its `t_local` gives the time on the axis of its `frame`, with an error of at
+    most `err` (s).
+    """
 
     clock: str
     artifact: int
@@ -585,7 +621,9 @@ class ReportArtifact:
 
 @dataclass(frozen=True)
 class Report:
-    """The answer about a case. Every rule stands, per host, in exactly one of findings/cleared, quiet, not_evaluable, failed."""
+    """The result of judging a case. Per host, every rule is in exactly one of findings/cleared, quiet, not_evaluable
+    and failed.
+    """
 
     artifacts: tuple[ReportArtifact, ...]
     clock_map: tuple[ClockRow, ...]

@@ -1,4 +1,4 @@
-"""Finds what the folders hold: derived tables and rules. Nothing registers itself, no list is kept by hand."""
+"""Find the derived tables by scanning their folder. Nothing registers itself, and no list is maintained by hand."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ LIBRARY = Path(__file__).parent / "library"
 
 
 class Derived(Protocol):
-    """What a module of `rules/derived` offers.
+    """Interface of a module of `rules/derived`.
 
-    NEEDS: tables (evidence or derived) it is built of; SCOPE: artifact, host or room; VERSION: raised when results change. One whose
-    rows may be millions also has `stream(case)`, which yields the same rows in frames, in order.
+    `NEEDS` names the tables (evidence or derived) it is built from; `SCOPE` is artifact, host or room; `VERSION` is
+    raised when results change. A module whose table may have millions of rows also has `stream(case)`, which yields the
+    same rows as data frames, in order.
     """
 
     TABLE: DerivedTable
@@ -37,7 +38,7 @@ class Derived(Protocol):
 
 @functools.cache
 def derived() -> Mapping[str, Derived]:
-    """Return all modules of `rules/derived` by the name of their table (modules that have none are shared code)."""
+    """Return all modules of `rules/derived` by table name; modules without a `TABLE` are shared code and left out."""
     found: dict[str, Derived] = {}
     for entry in sorted(pkgutil.iter_modules(derived_package.__path__), key=lambda e: e.name):
         module: Any = importlib.import_module(f"{derived_package.__name__}.{entry.name}")

@@ -1,7 +1,8 @@
-"""One incident's tables, hosts and markers, read only: what derived tables are built from.
+"""One incident's tables, hosts and markers, read only: the input of derived tables.
 
-Facts lie in the Parquet files of the readings; what a person may correct (host, phase, clock) is joined here from the CaseSpec, by
-*stretches*: runs of lines of a part that share all of it. The same stretches make the SQL views of the engine, so that both agree.
+Facts are in the Parquet files of each artifact. What a person may correct (host, phase, clock) is joined to them here
+from the CaseSpec, by *stretches*: runs of lines of a part that share all of these. The engine makes its SQL views from
+the same stretches, so that both agree.
 """
 
 from __future__ import annotations
@@ -46,31 +47,31 @@ COMMON: Mapping[str, pl.DataType] = {
     "t": pl.Float64(),
     "t_err": pl.Float64(),
 }
-"""Columns in front of every evidence table."""
+"""Columns that come first in every evidence table."""
 
 STORED = ("part", "line_no", "line_end", "t_local")
-"""Those of them that the files themselves hold."""
+"""The common columns that the Parquet files themselves hold."""
 
 ORDER = ("artifact_id", "part", "line_no", "line_end")
-"""The order of rows of a table."""
+"""Sort order of the rows of a table."""
 
 FROM_CASE = ("artifacts", "hosts", "statements", "markers")
-"""Tables that are made of the case description (hosts: also of what parsers saw)."""
+"""Tables made from the case description (`hosts` also from what parsers saw)."""
 
-SAID = ("statements", "markers", "hosts")
-"""Those of them that hold what people say of the whole case."""
+FROM_PEOPLE = ("statements", "markers", "hosts")
+"""The tables of `FROM_CASE` that hold what people state about the whole case."""
 
 RESTART = re.compile(
     r"memory_(max_)?target|sga_max_size|\bsga\b|processes|use_large_pages|_enable_numa|_db_block_numa|cluster_database"
     r"|kernel\.(sem|shm)|\bsem(msl|mns|mni)\b|\bshm(max|all|mni)\b|max-(shm|sem)-|nr_hugepages|huge ?pages|\boradism\b",
     re.I,
 )
-"""Changes of an instance, or of what it asks of the kernel when it starts, that take effect at its next start only."""
+"""Changes that take effect only at the next start: of an instance, or of what it requests from the kernel at start."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Lines of a part that share host, phase, role and clock. Rows belong to the stretch that holds their `line_no`."""
+    """Lines of a part that share host, phase, role and clock. A row belongs to the stretch that holds its `line_no`."""
 
     artifact: int
     part: int
@@ -84,7 +85,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Where a clock stands on the axis of its frame: t = t_local + add, give or take `err` seconds."""
+    """Position of a clock on the time axis of its frame: t = t_local + add, with an error of at most `err` seconds."""
 
     frame: str
     add: float
@@ -92,11 +93,12 @@ class Alignment:
 
 
 class Case:
-    """The tables of one case. Frames are new objects over shared columns; nobody can change another's.
+    """The tables of one case. Data frames are new objects over shared columns, so no caller can change another's.
 
-    `table` gives an evidence table with the common columns in front, rows by artifact, part and line; a table that nothing filled is
-    an empty frame of its schema. `derived` builds a derived table once. `t` and `t_err` are NULL until `align` was called, since the
-    clock map is itself derived from these tables: derived tables work on `t_local` and `clock`.
+    `table` returns an evidence table with the common columns first and rows ordered by artifact, part and line; a table
+    without rows is an empty data frame with its schema. `derived` builds a derived table once. `t` and `t_err` are NULL
+    until `align` is called, because the clock map is itself derived from these tables: derived tables work on `t_local`
+    and `clock`.
     """
 
     def __init__(
@@ -117,9 +119,10 @@ class Case:
     def of_tables(
         cls, tables: Mapping[str, Iterable[Mapping[str, Any]] | pl.DataFrame], spec: CaseSpec | None = None
     ) -> Case:
-        """Make a case of rows in memory, for tests: any subset of columns, also common ones; `artifact_id` and `part` default to 1.
+        """Make a case from rows in memory, for tests.
 
-        Names of derived tables are taken too and then not built. KeyError for a table or column that does not exist.
+        Rows may have any subset of the columns, the common ones too; `artifact_id` and `part` default to 1. A derived
+        table given here is used as it is and not built. Raises KeyError for a table or column that does not exist.
         """
         frames = {}
         for name, rows in tables.items():
@@ -141,7 +144,7 @@ class Case:
 
     @cached_property
     def manifests(self) -> Mapping[int, dict[str, Any]]:
-        """The manifest of each artifact that was read, by artifact number."""
+        """Return the manifest of each artifact that was read, by artifact number."""
         found = {}
         for artifact in self.spec.artifacts:
             path = Path(artifact.reading) / "manifest.json" if artifact.reading else None
@@ -155,7 +158,7 @@ class Case:
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
-        """All stretches, by artifact, part and line; together they cover every part exactly once."""
+        """Return all stretches, by artifact, part and line; together they cover every part exactly once."""
         found: list[Stretch] = []
         for artifact in self.spec.artifacts:
             manifest = self.manifests.get(artifact.id, {})
@@ -192,7 +195,10 @@ class Case:
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
-        """All clock domains of all parts; a part without one has none. `frame` is the clock itself until `align` was called."""
+        """Return all clock domains of all parts.
+
+        A part without a clock domain contributes none. `frame` is the clock itself until `align` is called.
+        """
         found = []
         for artifact in self.spec.artifacts:
             for part in self.manifests.get(artifact.id, {}).get("parts", []):
@@ -209,7 +215,7 @@ class Case:
         return tuple(found)
 
     def _clock(self, artifact: int, part: int, domain: int) -> str:
-        """The id of a clock domain: its own, or that of an earlier part which shows the same trace."""
+        """Return the id of a clock domain: its own, or that of an earlier part which shows the same trace."""
         name = f"{artifact}.{part}:{domain}"
         return self._shared.get(name, name)
 
@@ -232,11 +238,14 @@ class Case:
         return host.tz if host else None
 
     def at(self, artifact: int, line_no: int) -> Stretch | None:
-        """Return the stretch that holds a line, None for a line of no part."""
+        """Return the stretch that holds a line, or None for a line outside every part."""
         return next((s for s in self.stretches if s.artifact == artifact and s.line_from <= line_no <= s.line_to), None)
 
     def align(self, alignments: Mapping[str, Alignment]) -> None:
-        """Take over where clocks stand; tables given from now on have `t` and `t_err`, derived tables keep what they were built of."""
+        """Set the positions of the clocks.
+
+        Tables returned from now on have `t` and `t_err`; derived tables keep the values they were built from.
+        """
         self.alignments = dict(alignments)
         self._tables.clear()
         self._lazy.clear()
@@ -244,11 +253,11 @@ class Case:
 
     @property
     def findings(self) -> pl.DataFrame:
-        """What stage-1 rules found; empty until `take_findings`, or the rows given to `of_tables`."""
+        """Return the findings of stage-1 rules; empty until `take_findings`, unless rows were passed to `of_tables`."""
         return (self._frames or {}).get(findings_table.TABLE.name, self._findings)
 
     def take_findings(self, frame: pl.DataFrame) -> None:
-        """Take over what stage 1 found; rows given to `of_tables` stay."""
+        """Set the findings of stage 1; rows passed to `of_tables` take precedence."""
         self._findings = frame
         for placed in (True, False):
             self._input_hashes.pop((findings_table.TABLE.name, placed), None)
@@ -256,11 +265,12 @@ class Case:
     # --- tables ------------------------------------------------------------------------------------------------------
 
     def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame:
-        """Open an evidence or derived table lazily: some columns (all if not given) of the rows for which `where` holds.
+        """Open an evidence or derived table lazily: some columns (default: all) of the rows for which `where` holds.
 
-        Rows come by artifact in file order, which is that of `table` but for lines that a format put back into place; `where` may
-        name columns that are not asked for. KeyError for a name that is no table. Collect it with
-        `collect(engine="streaming")`: only those columns are read, and memory holds what is kept.
+        Rows come by artifact in file order, which equals the order of `table` except for lines that a format moved back
+        into place. `where` may use columns that are not selected. Raises KeyError for a name that is not a table.
+        Collect with `collect(engine="streaming")`: then only those columns are read, and memory holds only the rows
+        that pass.
         """
         types = columns_of(name)
         if name in schema.TABLES:
@@ -269,14 +279,15 @@ class Case:
             rows = self.derived(name).lazy()
         else:
             rows = pl.scan_parquet(self.files(name))
-        kept = rows if where is None else rows.filter(where)
-        return kept.select(list(types) if columns is None else list(dict.fromkeys(columns)))
+        filtered = rows if where is None else rows.filter(where)
+        return filtered.select(list(types) if columns is None else list(dict.fromkeys(columns)))
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.DataFrame:
-        """Return an evidence table, or some columns of some of its rows; KeyError for a name that is none. See the class for order,
-        empty tables and `t`.
+        """Return an evidence table, or some columns of some of its rows.
 
-        A trace may have ten million rows: name what is needed. Only whole tables are kept for the next caller.
+        See the class for order, empty tables and `t`. Raises KeyError for a name that is not an evidence table. A trace
+        may have ten million rows, so name the columns and rows that are needed; only whole tables are cached for the
+        next caller.
         """
         if columns is None and where is None:
             if name not in self._tables:
@@ -285,13 +296,13 @@ class Case:
         return self._load(name, columns, where)
 
     def has(self, name: str) -> bool:
-        """Tell whether an evidence or derived table has any row."""
+        """Return whether an evidence or derived table has any row."""
         if name in schema.TABLES:
             return not self.scan(name, ["line_no"]).head(1).collect().is_empty()
         return not self.derived(name).is_empty() if self.in_memory else bool(self.files(name))
 
     def may_have(self, name: str) -> bool:
-        """Tell whether a table may have rows, as far as can be said without reading or building anything."""
+        """Return whether a table may have rows, as far as can be decided without reading or building anything."""
         if name not in schema.TABLES:
             return True
         if self._frames is not None:
@@ -300,8 +311,10 @@ class Case:
         return name in FROM_CASE or any(self._counted(a.id, name) for a in self.spec.artifacts)
 
     def derived(self, name: str) -> pl.DataFrame:
-        """Return a whole derived table, built once; KeyError for a name that is none. What may have millions of rows is asked for by
-        `scan` instead."""
+        """Return a whole derived table, built once.
+
+        Raises KeyError for a name that is not a derived table. Use `scan` for a table that may have millions of rows.
+        """
         if name not in self._derived:
             if self._frames is not None and name in self._frames:
                 self._derived[name] = self._frames[name]
@@ -313,10 +326,12 @@ class Case:
         return self._derived[name]
 
     def files(self, name: str) -> list[Path]:
-        """Return the files that hold the rows of a derived table of a case on disk, in order, built where nobody did so before.
+        """Return the files that hold the rows of a derived table of a case on disk, in order; build those that do not
+        exist.
 
-        They lie in the cache folder by what they depend on (without one in a folder that goes with this object); a table of scope
-        `artifact` has one for each artifact, so that a further artifact costs only its own.
+        File names contain the hash of all inputs. They are in the cache folder or, if there is none, in a folder that
+        is removed together with this object. A table of scope `artifact` has one file per artifact, so that adding an
+        artifact costs only its own.
         """
         if name not in self._files:
             module = registry.derived()[name]
@@ -337,7 +352,9 @@ class Case:
         return self._files[name]
 
     def kept(self, name: str) -> list[Path] | None:
-        """Return the files in which the cache holds a derived table as it is now; None where nobody has built it yet."""
+        """Return the files in which the cache holds the current version of a derived table, or None if it is not built
+        yet.
+        """
         if self.cache is None or self.in_memory:
             return None
         if not self._by_artifact(name):
@@ -353,7 +370,7 @@ class Case:
 
     @cached_property
     def _store(self) -> Path:
-        """Where derived tables are kept."""
+        """Return the folder of the derived tables."""
         if self.cache is not None:
             return self.cache / "derived"
         folder = tempfile.mkdtemp(prefix="exhibit-derived-")
@@ -364,16 +381,20 @@ class Case:
         return self._store / f"{name}-{self.hash_of(name)}.parquet"
 
     def _by_artifact(self, name: str) -> bool:
-        """Tell whether a derived table says of each artifact only what that artifact holds, so that others need not be read again."""
+        """Return whether a derived table depends, for each artifact, on that artifact alone, so that others need not be
+        read again.
+        """
         return not self.in_memory and separable(name) and len(self.spec.artifacts) > 1
 
     def _parts_with(self, name: str) -> Iterator[Case]:
-        """The same case with one artifact alone, for each that has what a derived table is made of."""
+        """Yield the case reduced to one artifact, for each artifact that has rows the table is made from."""
         return iter(self.apart([name]).values())
 
     def apart(self, names: Iterable[str]) -> dict[int, Case]:
-        """Return, for each artifact that has what these tables are made of, the same case with that artifact alone; its clocks
-        are not aligned."""
+        """Return the case reduced to one artifact, for each artifact that has rows these tables are made from.
+
+        Clocks of the reduced cases are not aligned.
+        """
         base = frozenset().union(*(_base(name) for name in names))
         found: dict[int, Case] = {}
         for artifact in self.spec.artifacts:
@@ -384,7 +405,7 @@ class Case:
         return found
 
     def rows_of(self, artifact: int, names: Iterable[str]) -> int:
-        """Return how many rows of evidence of an artifact these tables are made of."""
+        """Return the number of evidence rows of an artifact that these tables are made from."""
         base = frozenset().union(*(_base(name) for name in names))
         return sum(rows for name in base for _, rows in self._counted(artifact, name))
 
@@ -402,7 +423,7 @@ class Case:
         return part
 
     def _counted(self, artifact: int, name: str) -> list[tuple[Any, int]]:
-        """Batches of an artifact that have rows of an evidence table, with how many."""
+        """Return the batches of an artifact that have rows of an evidence table, each with its number of rows."""
         batches = self.manifests.get(artifact, {}).get("batches", [])
         return [(b["batch"], b["tables"][name]) for b in batches if b["tables"].get(name)]
 
@@ -414,7 +435,7 @@ class Case:
         return rows.sort(*ORDER, maintain_order=True, nulls_last=True).select(wanted)
 
     def _open(self, name: str, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-        """All rows of an evidence table, common columns in front."""
+        """Open all rows of an evidence table, common columns first."""
         frames: list[pl.LazyFrame] = []
         if self._frames is not None:
             frames = [self._frames[name].lazy()] if name in self._frames else []
@@ -481,9 +502,10 @@ class Case:
         ]  # fmt: skip
 
     def _statement_rows(self) -> list[dict[str, Any]]:
-        """One row each; a subject that is a host or a phase of the case also stands in that column, so that rules can join.
+        """Return one row per statement. A subject that is a host or phase of the case is also put into that column, for
+        joins.
 
-        A symptom in seconds is what people say too: `symptom_bad` and `symptom_normal`.
+        A symptom in seconds is a statement by people too: `symptom_bad` and `symptom_normal`.
         """
         symptom = self.spec.symptom
         felt = (
@@ -523,10 +545,11 @@ class Case:
         return {}
 
     def hash_of(self, name: str, placed: bool = True) -> str:
-        """Return a hash of everything a table's rows depend on: files, joined hosts, phases and clocks; for a derived one its inputs.
+        """Return a hash of everything a table's rows depend on.
 
-        Without `placed` where the clocks stand on the common axis is left out: it concerns only who reads `t` and `t_err`, which
-        derived tables never do.
+        That is files and the joined hosts, phases and clocks; for a derived table, its inputs. With `placed` false, the
+        positions of the clocks on the common axis are left out: they affect only readers of `t` and `t_err`, and
+        derived tables never read these.
         """
         if (name, placed) not in self._input_hashes:
             self._input_hashes[name, placed] = self._hash(name, placed)
@@ -542,13 +565,13 @@ class Case:
             needs = sorted(self.hash_of(n, placed=False) for n in module.NEEDS)
             base = _base(name)
             concerned = {a.id for a in self.spec.artifacts if any(self._counted(a.id, n) for n in base)}
-            said: tuple[object, ...] = tuple(
+            stated: tuple[object, ...] = tuple(
                 replace(c, frame="", add=0, err=0) for c in self.clocks if c.artifact in concerned
             )
-            if module.SCOPE != "artifact" or any(n in SAID for n in base):
-                said += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
-                said += (sorted(self.spec.hosts.items()),)
-            made.update(repr((module.VERSION, needs, said)).encode())
+            if module.SCOPE != "artifact" or any(n in FROM_PEOPLE for n in base):
+                stated += (self.spec.statements, self.spec.symptom, self.spec.markers, self.spec.offsets)
+                stated += (sorted(self.spec.hosts.items()),)
+            made.update(repr((module.VERSION, needs, stated)).encode())
             return made.hexdigest()[:32]
         if self._frames is not None:
             made.update(self.table(name).write_json().encode())
@@ -571,7 +594,10 @@ class Case:
 
 
 def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | None], kind: pl.DataType) -> pl.Expr:
-    """What holds at a row's part and line; a literal where it is the same everywhere, so that filters on it cost nothing."""
+    """Return the expression for the value that holds at a row's part and line.
+
+    It is a literal where the value is the same everywhere, so that filters on it cost nothing.
+    """
     if len(set(values)) <= 1:
         return pl.lit(values[0] if values else None, kind)
     found: pl.Expr = pl.lit(None, kind)
@@ -582,22 +608,24 @@ def _by_stretch(stretches: Sequence[Stretch], values: Sequence[str | float | Non
 
 
 def separable(name: str) -> bool:
-    """Tell whether a table says of each artifact only what that artifact holds, whatever else the room has. KeyError for no table."""
+    """Return whether a table depends, for each artifact, on that artifact alone. KeyError if there is no such table."""
     if name in schema.TABLES or name == findings_table.TABLE.name:
         return name in schema.TABLES and name not in FROM_CASE
-    return registry.derived()[name].SCOPE == "artifact" and not any(n in SAID for n in _base(name))
+    return registry.derived()[name].SCOPE == "artifact" and not any(n in FROM_PEOPLE for n in _base(name))
 
 
 @functools.cache
 def _base(name: str) -> frozenset[str]:
-    """All evidence tables that a derived table is made of, directly or through others."""
+    """Return all evidence tables that a derived table is made from, directly or through other derived tables."""
     if name in schema.TABLES:
         return frozenset({name})
     return frozenset(b for n in registry.derived()[name].NEEDS for b in _base(n))
 
 
 def columns_of(name: str) -> dict[str, pl.DataType]:
-    """Return the columns of an evidence or derived table or of `findings` with their types; KeyError for an unknown name."""
+    """Return the columns of an evidence table, a derived table or `findings` with their types; KeyError for an unknown
+    name.
+    """
     if name in schema.TABLES:
         return {**COMMON, **{c.name: c.dtype for c in schema.TABLES[name].columns}}
     if name == findings_table.TABLE.name:
@@ -606,7 +634,7 @@ def columns_of(name: str) -> dict[str, pl.DataType]:
 
 
 def with_restart(marker: Marker) -> list[str]:
-    """Return all that changed at a marker; `restart` is added where the change needs one and nobody named it."""
+    """Return everything that changed at a marker, plus `restart` if a change needs a restart and none is listed."""
     changed = list(marker.changed)
     if any(RESTART.search(c) for c in changed) and not any("restart" in c.lower() for c in changed):
         changed.append("restart")
@@ -614,7 +642,7 @@ def with_restart(marker: Marker) -> list[str]:
 
 
 def instant(text: str, where: str) -> datetime:
-    """Return an aware datetime of an ISO text; without a zone it is UTC. CaseInvalid if it is none."""
+    """Parse an ISO time into an aware datetime, UTC if it has no zone; raise CaseInvalid if it is not a time."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

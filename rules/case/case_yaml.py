@@ -1,7 +1,7 @@
-"""case.yaml both ways: what a person writes beside the files, and what a room exports.
+"""Read and write case.yaml: what a person writes beside the files, and what a room exports.
 
-A case.yaml names files, a CaseSpec numbers artifacts: `CaseFile` is the text's own content, `CaseFile.spec` joins it with what was
-read, `dump_case_yaml` writes a CaseSpec back. An unknown key is an error that names its line.
+A case.yaml names files, a CaseSpec numbers artifacts: `CaseFile` holds the content of the text, `CaseFile.spec` joins
+it with what was read, and `dump_case_yaml` writes a CaseSpec back. An unknown key is an error that names its line.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ LINES = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One artifact, or with `lines` one part of a longer text; a file may be named several times with different lines.
+    """An artifact or, with `lines`, one part of a longer text. A file may be named several times with different lines.
 
-    `id` keeps the number that an exported room gave it.
+    `id` preserves the number that the artifact had in an exported room.
     """
 
     file: str
@@ -60,7 +60,7 @@ class FileEntry:
 
     @property
     def span(self) -> tuple[int, int] | None:
-        """First and last line, or None for the whole file."""
+        """Return the first and last line, or None for the whole file."""
         return _span(self.lines, f"artifacts.{self.file}.lines") if self.lines else None
 
 
@@ -73,7 +73,7 @@ class FilePhase:
 
 @dataclass(frozen=True)
 class CaseFile:
-    """The content of a case.yaml, checked; files are still names."""
+    """The checked content of a case.yaml; files are still names."""
 
     schema: Literal[1] = 1
     title: str | None = None
@@ -89,12 +89,12 @@ class CaseFile:
     hypotheses: tuple[FreeHypothesis, ...] = ()
 
     def entries(self, file: str) -> tuple[FileEntry, ...]:
-        """Return what is said of a file: its parts in line order, or the one entry without lines, or nothing."""
+        """Return the entries of a file: its parts in line order, or the one entry without lines, or nothing."""
         found = [e for e in self.artifacts if e.file == file]
         return tuple(sorted(found, key=lambda e: e.span or (0, 0)))
 
     def absent(self, files: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield where and why for each entry about a file that is not there."""
+        """Yield place and reason for each entry about a file that does not exist."""
         for n, entry in enumerate(self.artifacts):
             if entry.file not in files:
                 yield f"artifacts[{n}].file", f"{entry.file} is not among the files given{_near(entry.file, files)}"
@@ -103,7 +103,7 @@ class CaseFile:
                 yield f"phases[{n}].file", f"{phase.file} is not among the files given{_near(phase.file, files)}"
 
     def within(self, files: Collection[str]) -> CaseFile:
-        """Return the case without the entries about files that are not there."""
+        """Return the case without the entries about files that do not exist."""
         return replace(
             self,
             artifacts=tuple(e for e in self.artifacts if e.file in files),
@@ -111,7 +111,7 @@ class CaseFile:
         )
 
     def problems(self) -> Iterator[str]:
-        """Yield key and why of what cannot hold, as far as the case file alone tells: unknown hosts and phases, contradictions."""
+        """Yield messages about contradictions and unknown hosts and phases, as far as the case file alone shows them."""
         files = dict.fromkeys([*(entry.file for entry in self.artifacts), *(phase.file for phase in self.phases)])
         parts = {f: [PartSpec(n, *(e.span or (1, 1))) for n, e in enumerate(self.entries(f), start=1)] for f in files}
         read = (ArtifactSpec(n, file, parts=tuple(parts[file])) for n, file in enumerate(files, start=1))
@@ -119,8 +119,11 @@ class CaseFile:
         yield from statements.problems(self.statements, None)
 
     def spec(self, artifacts: Iterable[ArtifactSpec]) -> CaseSpec:
-        """Join with the artifacts as read. A part takes host, phase, role and clock of the entry whose lines hold its first line."""
-        read = tuple(replace(a, parts=tuple(self._told(a.file, p) for p in a.parts)) for a in artifacts)
+        """Join the case file with the artifacts that were read.
+
+        A part takes host, phase, role and clock from the entry whose lines hold the part's first line.
+        """
+        read = tuple(replace(a, parts=tuple(self._with_entry(a.file, p) for p in a.parts)) for a in artifacts)
         ids = {a.file: a.id for a in read}
         phases = []
         for phase in self.phases:
@@ -133,7 +136,7 @@ class CaseFile:
             self.hypotheses,
         )  # fmt: skip
 
-    def _told(self, file: str, part: PartSpec) -> PartSpec:
+    def _with_entry(self, file: str, part: PartSpec) -> PartSpec:
         for entry in self.entries(file):
             first, last = entry.span or (1, part.line_to)
             if first <= part.line_from <= last:
@@ -148,7 +151,7 @@ class CaseFile:
 
 
 def load_case_yaml(text: str) -> CaseFile:
-    """Read a case.yaml; raise CaseInvalid with line and key of what is wrong."""
+    """Parse a case.yaml; raise CaseInvalid with line and key of what is wrong."""
     raw = load_yaml(text, lambda where, why: CaseInvalid(where, why), limit=1024 * 1024)
     if raw is None:
         return CaseFile()
@@ -166,7 +169,10 @@ def load_case_yaml(text: str) -> CaseFile:
 
 
 def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None = None) -> str:
-    """Write a CaseSpec as case.yaml. `kinds` gives the kind (or kind/variant) of (artifact, part) where a person has set it."""
+    """Return a CaseSpec as the text of a case.yaml.
+
+    `kinds` maps (artifact, part) to the kind (or kind/variant) where a person has set it.
+    """
     names = [a.file for a in spec.artifacts]
     twice = {n for n in names if names.count(n) > 1}
     if twice:
@@ -207,8 +213,9 @@ def dump_case_yaml(spec: CaseSpec, kinds: Mapping[tuple[int, int], str] | None =
 
 
 def unknown_names(spec: CaseSpec) -> Iterator[str]:
-    """Yield what and why for each host of a file that `hosts` does not have (nothing where none is listed), and for each phase that a
-    marker names and no evidence has.
+    """Yield a message for each unknown host of a file and each unknown phase of a marker.
+
+    A host is unknown if `hosts` lists some and not this one; a phase is unknown if no evidence belongs to it.
     """
     for artifact in spec.artifacts:
         for host in dict.fromkeys(p.host for p in artifact.parts if p.host is not None):
@@ -229,7 +236,7 @@ def _near(name: str, known: Collection[str]) -> str:
 
 
 def _bare(value: Any) -> dict[str, Any]:
-    """The mapping of a dataclass without what is unknown or empty."""
+    """Return the fields of a dataclass as a mapping without those that are unknown or empty."""
     return {k: v for k, v in encode(value).items() if v is not None and v != [] and v != {}}
 
 

@@ -1,7 +1,8 @@
-"""The phases of a case in order, and what lies at the border between two of them, in words.
+"""The phases of a case in order, and a description of what changed at the border between two of them.
 
-A marker lists all that changed; where a change takes effect at a start only, the restart is added and said to be. Several
-things that changed at once cannot be told apart; a change that was taken back, the metric with it, can.
+A marker lists everything that changed; where a change takes effect only at a start, the restart is added and marked as
+added. The effects of several simultaneous changes cannot be told apart; a change that was reverted together with its
+effect on the metric can be.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from rules.model import CaseSpec, Marker
 
 @dataclass(frozen=True)
 class Border:
-    """What the markers between two phases say. `changed` is empty where no marker lies there: nothing is known then."""
+    """What the markers between two phases state. `changed` is empty if no marker is there: then the change is unknown."""
 
     first: str
     second: str
@@ -28,8 +29,8 @@ class Border:
     changed: tuple[str, ...] = ()
     restart_added: bool = False
     hypotheses: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()  # of the markers in the case
-    taken_back_by: str | None = None  # label of the marker right after that says so
+    places: tuple[int, ...] = ()  # indices of the markers in the case
+    taken_back_by: str | None = None  # label of the next marker if it reverts the change
 
     @property
     def n_changes(self) -> int | None:
@@ -37,7 +38,7 @@ class Border:
 
     @property
     def listed(self) -> str:
-        """List what changed, the restart that was added marked as such."""
+        """List what changed; an added restart is marked as added."""
         if not self.places:
             return "no marker says what changed here"
         return ", ".join(self.changed) + (
@@ -46,7 +47,7 @@ class Border:
 
     @property
     def words(self) -> str:
-        """Say what may have made a difference here, and what may not be concluded from it."""
+        """Describe what may explain a difference at this border, and what may not be concluded from it."""
         if not self.places:
             return "No marker says what changed here: a difference has no known reason."
         if len(self.changed) == 1:
@@ -57,7 +58,7 @@ class Border:
 
 
 def rows_of(markers: Iterable[Marker]) -> list[dict[str, Any]]:
-    """Return markers as rows of the table `markers`, the restart added; no times."""
+    """Return markers as rows of the table `markers`, with the restart added and without times."""
     return [
         {
             "kind": m.kind,
@@ -77,13 +78,15 @@ def table_of(markers: Iterable[Marker]) -> pl.DataFrame:
 
 
 def in_order(spec: CaseSpec, seen: Sequence[str]) -> list[str]:
-    """Return the phases that evidence has (`seen`, as they appear) and those that markers name, in time."""
+    """Return the phases of the evidence (`seen`, in order of appearance) and those that markers name, in order of time."""
     named = [phase for m in spec.markers if m.between for phase in m.between]
     return phase_order(list(dict.fromkeys([*seen, *named])), table_of(spec.markers))
 
 
 def between(spec: CaseSpec, ordered: Sequence[str], first: str, second: str) -> Border:
-    """Return what lies between two phases, the earlier one first whatever order is asked for. ValueError for an unknown phase."""
+    """Return the border between two phases, earlier phase first whatever the argument order. ValueError for an unknown
+    phase.
+    """
     if first not in ordered or second not in ordered:
         raise ValueError("no such phase")
     if ordered.index(first) > ordered.index(second):
@@ -113,16 +116,18 @@ def between(spec: CaseSpec, ordered: Sequence[str], first: str, second: str) -> 
 
 
 def neighbours(spec: CaseSpec, ordered: Sequence[str]) -> list[Border]:
-    """Return the borders between phases that follow each other."""
+    """Return the borders between consecutive phases."""
     return [between(spec, ordered, first, second) for first, second in pairwise(ordered)]
 
 
 def reversal(
     spec: CaseSpec, ordered: Sequence[str], first: str, second: str, values: Mapping[str, Sequence[float]]
 ) -> bool:
-    """Tell whether what changed between two neighbouring phases was taken back by the next, the metric with it (A-B-A).
+    """Return whether the change between two neighbouring phases was reverted in the next phase, and the metric with it
+    (A-B-A).
 
-    `values` of the three phases; the interval of the way back must exclude zero and cover half of the way there.
+    `values` holds the metric's values in the three phases. The confidence interval of the shift back must exclude zero
+    and the shift back must cover half of the shift there.
     """
     place = ordered.index(second) + 1
     if place >= len(ordered) or ordered[place] not in values:

@@ -1,4 +1,4 @@
-"""Files and folders to a CaseSpec: each file is read by the parsers into a directory of its own, then the case file is laid over."""
+"""Turn files and folders into a CaseSpec: parse each file into a directory of its own, then apply the case file."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ UNKNOWN, LIMIT = 3, 5
 def open_paths(
     paths: Sequence[Path], case_path: Path | None, out: Path, problems: list[Failed] | None = None
 ) -> tuple[CaseSpec, int]:
-    """Read all files into `out` and return the case and the exit status so far (0, 3 or 5). What failed stays in the case, unread.
+    """Read all files into `out` and return the case and the exit status so far (0, 3 or 5).
 
-    Without `case_path` the case.yaml of a folder is taken. Files come in the order of the case file, the rest by name.
-    An archive counts as the files in it, named `archive!inside`. `problems` takes the files that the case file names and
-    nobody gave: the rest of it holds. Without that list the first of them is CaseInvalid.
+    A file that could not be read stays in the case without tables. Without `case_path` the case.yaml of a folder is
+    used. Files are ordered as in the case file, the rest by name. An archive counts as the files in it, named
+    `archive!inside`. Files that the case file names but that do not exist are appended to `problems`, and the rest of
+    the case file applies; without that list the first of them raises CaseInvalid.
     """
     folders = [p for p in paths if p.is_dir()]
     if case_path is None:
         case_path = next((f / "case.yaml" for f in folders if (f / "case.yaml").is_file()), None)
-    told = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
-    given = dict(_files(paths))
-    files = {inner: path for name, path in given.items() for inner, path in _unpacked(name, path, out)}
-    faults = list(told.absent(files))
-    told = told.within(files)
-    order = list(dict.fromkeys([e.file for e in told.artifacts] + sorted(files)))
-    ids = _ids(told, order)
+    case_file = load_case_yaml(case_path.read_text(encoding="utf-8")) if case_path else CaseFile()
+    files_by_name = dict(_files(paths))
+    files = {inner: path for name, path in files_by_name.items() for inner, path in _unpacked(name, path, out)}
+    faults = list(case_file.absent(files))
+    case_file = case_file.within(files)
+    order = list(dict.fromkeys([e.file for e in case_file.artifacts] + sorted(files)))
+    ids = _ids(case_file, order)
     status = 0
     artifacts = []
     for name in order:
-        artifact, failed = _read(ids[name], name, files[name], told, out / str(ids[name]))
+        artifact, failed = _read(ids[name], name, files[name], case_file, out / str(ids[name]))
         artifacts.append(artifact)
         status = max(status, failed)
-    spec = told.spec(sorted(artifacts, key=lambda a: a.id))
+    spec = case_file.spec(sorted(artifacts, key=lambda a: a.id))
     for where, why in faults:
         if problems is None:
             raise CaseInvalid(where, why)
@@ -54,11 +55,14 @@ def open_paths(
 
 
 def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
-    """A file, or all files that an archive holds: they lie in `out` under numbers, and are named `archive!inside`."""
+    """Yield a file, or all files that an archive holds.
+
+    Unpacked files are in `out` under numbers and are named `archive!inside`.
+    """
     try:
         with path.open("rb") as stream:
             container = container_of(stream.read(HEAD_BYTES), path.stat().st_size)
-    except (NotText, OSError):  # reading it says what is wrong
+    except (NotText, OSError):  # the reading that follows reports the error
         container = None
     if container is None:
         yield name, path
@@ -81,9 +85,9 @@ def _unpacked(name: str, path: Path, out: Path) -> Iterable[tuple[str, Path]]:
         print(f"rules: {name}: {error}; the files before it are judged", file=sys.stderr)
 
 
-def _ids(told: CaseFile, order: Sequence[str]) -> dict[str, int]:
-    """Number the artifacts: as the case file says, the others from the lowest free number."""
-    ids = {e.file: e.id for e in told.artifacts if e.id is not None}
+def _ids(case_file: CaseFile, order: Sequence[str]) -> dict[str, int]:
+    """Number the artifacts: as in the case file, the others from the lowest free number."""
+    ids = {e.file: e.id for e in case_file.artifacts if e.id is not None}
     if len(set(ids.values())) < len(ids):
         raise CaseInvalid("artifacts", "two files have the same id")
     free = iter(n for n in range(1, len(order) + len(ids) + 1) if n not in ids.values())
@@ -91,7 +95,10 @@ def _ids(told: CaseFile, order: Sequence[str]) -> dict[str, int]:
 
 
 def _files(paths: Iterable[Path]) -> Iterable[tuple[str, Path]]:
-    """Name and path of every evidence file; names are relative to the folder given. Hidden files and YAML files are no evidence."""
+    """Yield name and path of every evidence file.
+
+    Names are relative to the folder. Hidden files and YAML files are not evidence.
+    """
     for path in paths:
         if path.is_dir():
             for file in sorted(f for f in path.rglob("*") if f.is_file()):
@@ -102,11 +109,11 @@ def _files(paths: Iterable[Path]) -> Iterable[tuple[str, Path]]:
             yield path.name, path
 
 
-def _hints(entry: FileEntry | None, told: CaseFile) -> Hints:
+def _hints(entry: FileEntry | None, case_file: CaseFile) -> Hints:
     if entry is None:
         return Hints()
     kind, _, variant = (entry.kind or "").partition("/")
-    host = told.hosts.get(entry.host) if entry.host else None
+    host = case_file.hosts.get(entry.host) if entry.host else None
     return Hints(
         kind=kind or None,
         variant=variant or None,
@@ -121,13 +128,13 @@ def _hints(entry: FileEntry | None, told: CaseFile) -> Hints:
     )
 
 
-def _read(number: int, name: str, path: Path, told: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:
-    entries = told.entries(name)
-    known = [PartHint(*e.span, _hints(e, told)) for e in entries if e.span]
+def _read(number: int, name: str, path: Path, case_file: CaseFile, out: Path) -> tuple[ArtifactSpec, int]:
+    entries = case_file.entries(name)
+    known = [PartHint(*e.span, _hints(e, case_file)) for e in entries if e.span]
     whole = next((e for e in entries if not e.span), None)
     status = 0
     try:
-        account = read(path, _hints(whole, told), out, known=known, name=name)
+        account = read(path, _hints(whole, case_file), out, known=known, name=name)
     except ParserError as error:
         status = UNKNOWN if isinstance(error, (UnknownFormat, AmbiguousFormat, WrongFormat, NotText)) else LIMIT
         print(f"rules: {name}: {error}", file=sys.stderr)

@@ -1,8 +1,9 @@
-"""Bounds on the offset of two clocks from messages between them: theta(t) = a + b t, exact, as small linear programs.
+"""Bounds on the offset of two clocks from the messages between them: theta(t) = a + b t, solved exactly by small linear
+programs.
 
-theta is clock L minus clock C. A message C -> L sent at c_s, received at l_r says theta(c_s) <= l_r - c_s; a message
-L -> C sent at l_s, received at c_r says theta(c_r) >= l_s - c_r. Each bound stands at a time of clock C. All
-feasible (a, b) form a polygon; the interval at any t is the minimum and maximum of a + b t over it. This is the
+theta is clock L minus clock C. A message C -> L sent at c_s, received at l_r gives theta(c_s) <= l_r - c_s; a message L
+-> C sent at l_s, received at c_r gives theta(c_r) >= l_s - c_r. Each bound belongs to a time of clock C. All feasible
+(a, b) form a polygon; the interval at any t is the minimum and maximum of a + b t over it. This is the
 exact form of the convex-hull and linear-programming skew estimators (Paxson 1998; Moon, Skelly, Towsley 1999; Zhang,
 Liu, Xia 2002).
 """
@@ -27,8 +28,9 @@ FITS = 1e-7  # s, tolerance of the solver
 
 @dataclass(frozen=True)
 class Bounds:
-    """Pairs (t, theta): upper bounds at times of sending, lower bounds at times of receiving, both of clock C, n
-    rows of 2."""
+    """Pairs (t, theta), n rows of 2: upper bounds at times of sending and lower bounds at times of receiving, both of
+    clock C.
+    """
 
     uppers: Array
     lowers: Array
@@ -42,11 +44,11 @@ class Bounds:
         return np.unique(np.concatenate([self.uppers[:, 0], self.lowers[:, 0]]))
 
     def between(self, first: float, last: float) -> Bounds:
-        """Keep the bounds at times first <= t < last."""
+        """Return the bounds at times first <= t < last."""
         return Bounds(*(b[(b[:, 0] >= first) & (b[:, 0] < last)] for b in (self.uppers, self.lowers)))
 
     def without(self, upper: int | None, lower: int | None) -> Bounds:
-        """Leave out one bound of either kind, by its row."""
+        """Return the bounds without one of either kind, by its row."""
         return Bounds(
             self.uppers if upper is None else np.delete(self.uppers, upper, axis=0),
             self.lowers if lower is None else np.delete(self.lowers, lower, axis=0),
@@ -63,8 +65,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Fit:
-    """Offset interval at `at`, slope interval (s per s), times of the first and last bound, bounds left out, or the
-    step that was found."""
+    """Offset interval at `at`, slope interval (s per s), times of the first and last bound, number of dropped bounds,
+    or the step found.
+    """
 
     at: float
     offset: Interval
@@ -78,8 +81,10 @@ class Fit:
 def _solve(
     bounds: Bounds, goal: tuple[float, float], origin: float, drift: float | None, slack: bool
 ) -> tuple[float, Array] | None:
-    """Minimise goal . (a, b in ppm), or with `slack` the sum of violations; None if infeasible; -inf where
-    unbounded."""
+    """Minimise goal . (a, b in ppm), or with `slack` the sum of violations.
+
+    Returns None if infeasible and -inf if unbounded.
+    """
     n, m = len(bounds.uppers), len(bounds.lowers)
     upper = np.column_stack([np.ones(n), (bounds.uppers[:, 0] - origin) * 1e-6])
     lower = np.column_stack([-np.ones(m), -(bounds.lowers[:, 0] - origin) * 1e-6])
@@ -92,7 +97,7 @@ def _solve(
         limits = np.hstack([limits, -np.eye(n + m)])
         free += [(0, None)] * (n + m)
         cost = np.concatenate([[0.0, 0.0], np.ones(n + m)])
-    from scipy.optimize import linprog  # half a second to import: only where it is needed
+    from scipy.optimize import linprog  # takes half a second to import, so only where needed
 
     answer = linprog(cost, A_ub=limits, b_ub=values, bounds=free, method="highs")
     if answer.status == 2:
@@ -104,7 +109,8 @@ def _solve(
 
 def offset_at(bounds: Bounds, t: float, drift: float | None = MAX_DRIFT) -> Interval | None:
     """Return the interval of theta at time `t` (s, clock C); None if no line satisfies the bounds. Ends may be
-    infinite."""
+    infinite.
+    """
     low, high = _solve(bounds, (1.0, 0.0), t, drift, False), _solve(bounds, (-1.0, 0.0), t, drift, False)
     return None if low is None or high is None else Interval(low[0], -high[0])
 
@@ -124,9 +130,11 @@ def violation(bounds: Bounds, drift: float | None = MAX_DRIFT) -> tuple[float, A
 
 
 def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
-    """Return the one split that makes both sides feasible, each with two bounds of each kind; of several the middle one.
+    """Return the single split that makes both sides feasible, each with two bounds of each kind; if several exist, the
+    middle one.
 
-    More bounds never make a side feasible again, so the last good left side and the first good right one are bisected.
+    Adding bounds never makes a side feasible again, so the last good left side and the first good right one are found
+    by bisection.
     """
     times = bounds.times
     middles = (times[1:] + times[:-1]) / 2
@@ -150,24 +158,24 @@ def find_step(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Step | None:
     chosen = good[len(good) // 2]
     at = float(middles[chosen])
     before, after = offset_at(side(chosen, True), at, drift), offset_at(side(chosen, False), at, drift)
-    assert before is not None  # both sides were found feasible above
+    assert before is not None  # both sides were feasible above
     assert after is not None
     return Step(at, (after.lo + after.hi - before.lo - before.hi) / 2)
 
 
 def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
-    """Fit all bounds; where they contradict each other, look for one step, else leave out the worst, 5 % at most.
+    """Fit all bounds; if they contradict each other, look for one step, else drop the worst bounds, 5 % at most.
 
-    None if they still contradict, or bounds of one kind are missing. The offset is that at the middle of the bounds'
-    times.
+    Returns None if they still contradict each other, or if bounds of one kind are missing. The offset is that at the
+    middle of the bounds' times.
     """
     if not len(bounds.uppers) or not len(bounds.lowers):
         return None
     times = bounds.times
     middle = float((times[0] + times[-1]) / 2)
     most = math.floor(MOST_DROPPED * (len(bounds.uppers) + len(bounds.lowers)))
-    kept, dropped = bounds, 0
-    total, shares = violation(kept, drift)
+    remaining, dropped = bounds, 0
+    total, shares = violation(remaining, drift)
     if total > FITS:
         step = find_step(bounds, drift)
         if step is not None:
@@ -175,11 +183,11 @@ def fit(bounds: Bounds, drift: float | None = MAX_DRIFT) -> Fit | None:
             return Fit(middle, unknown, unknown, float(times[0]), float(times[-1]), 0, step)
     while total > FITS and dropped < most:
         worst = int(np.argmax(shares))
-        n = len(kept.uppers)
-        kept = kept.without(worst, None) if worst < n else kept.without(None, worst - n)
+        n = len(remaining.uppers)
+        remaining = remaining.without(worst, None) if worst < n else remaining.without(None, worst - n)
         dropped += 1
-        total, shares = violation(kept, drift)
-    offset, b = offset_at(kept, middle, drift), slope(kept, drift)
+        total, shares = violation(remaining, drift)
+    offset, b = offset_at(remaining, middle, drift), slope(remaining, drift)
     if total > FITS or offset is None or b is None:
         return None
     return Fit(middle, offset, b, float(times[0]), float(times[-1]), dropped)

@@ -1,11 +1,10 @@
-"""Which clocks of a case may be drawn on one axis, how far they are apart, and why others may not. Nothing is moved
-silently.
+"""Clock map of a case: which clocks may be drawn on one axis, how far apart they are, and why others may not.
 
-An offset is always an interval: `clock` shows off_lo to off_hi seconds more than `ref` at the same instant
-(differences between readings, see `rules.clocks.readings`). A tie comes from request/response pairs (`wait_cover`),
-shared identifiers (`anchors`), start intervals of server processes, one host's own clock, or a person's word; what
-was tried and refused stays in the map with its reason in plain words. A tie that contradicts a stronger one is
-refused.
+Nothing is moved silently. An offset is always an interval: `clock` shows off_lo to off_hi seconds more than `ref` at
+the same instant (differences between readings, see `rules.clocks.readings`). A tie comes from request/response pairs
+(`wait_cover`), shared identifiers (`anchors`), start intervals of server processes, the common clock of one host, or a
+person's statement; refused ties stay in the map with their reason in plain words. A tie that contradicts a stronger one
+is refused.
 """
 
 from __future__ import annotations
@@ -53,9 +52,10 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Place:
-    """Where a clock stands: t_local + add is the `t_local` of its frame's reference, give or take `err` seconds.
+    """Position of a clock: t_local + add is the `t_local` of its frame's reference clock, with an error of at most
+    `err` seconds.
 
-    `since` is what to add to that for seconds since the incident's zero: 0 where the frame's own reference is the zero.
+    Adding `since` to that gives seconds since the incident's zero; it is 0 if the frame's own reference is the zero.
     """
 
     frame: str
@@ -67,8 +67,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ClockMap:
-    """All ties, all checks and the place of every clock; `aligned` are the places that stand on the incident's own
-    axis."""
+    """All ties, all checks and the place of every clock; `aligned` holds the places on the incident's own axis."""
 
     ties: tuple[Tie, ...]
     checks: tuple[ClockCheck, ...]
@@ -77,12 +76,15 @@ class ClockMap:
 
     @property
     def aligned(self) -> dict[str, Alignment]:
-        """What `Case.align` takes: clocks outside the main frame are not in it, so their rows keep `t` NULL."""
+        """Return the argument of `Case.align`.
+
+        Clocks outside the main frame are left out, so their rows keep `t` NULL.
+        """
         return {c: Alignment(p.frame, p.add + p.since, p.err) for c, p in self.places.items() if p.frame == self.main}
 
     @property
     def frames(self) -> dict[str, str]:
-        """Frame letter by clock id."""
+        """Return the frame letter by clock id."""
         return {clock: place.frame for clock, place in self.places.items()}
 
     def rows(self) -> pl.DataFrame:
@@ -97,7 +99,7 @@ class ClockMap:
         )
 
     def reported(self) -> tuple[ClockRow, ...]:
-        """Return the map as a report holds it: with the lines that bound each offset."""
+        """Return the map as it stands in a report: with the lines that bound each offset."""
         return tuple(
             ClockRow(
                 t.clock,
@@ -130,23 +132,26 @@ def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
 
 
 def settled(ties: Sequence[Tie]) -> list[Tie]:
-    """Refuse ties that contradict a stronger one (earlier in the list) between the same two clocks."""
-    kept: list[Tie] = []
+    """Return the ties, with those refused that contradict a stronger one (earlier in the list) between the same two
+    clocks.
+    """
+    checked: list[Tie] = []
     for tie in ties:
         rival = next(
-            (k for k in kept if tie.accepted and k.accepted and {k.clock, k.ref} == {tie.clock, tie.ref}), None
+            (k for k in checked if tie.accepted and k.accepted and {k.clock, k.ref} == {tie.clock, tie.ref}), None
         )
         if rival is not None and tie.off is not None and rival.off is not None:
             mine = tie.off if tie.ref == rival.ref else Interval(-tie.off.hi, -tie.off.lo)
             if mine.hi < rival.off.lo or mine.lo > rival.off.hi:
                 ends = f"{rival.off.lo:.3f} to {rival.off.hi:.3f} s"
                 tie = replace(tie, accepted=False, reason=f"{tie.reason}; contradicts {rival.method} ({ends})")
-        kept.append(tie)
-    return kept
+        checked.append(tie)
+    return checked
 
 
 def tightest(ref: str, ties: Sequence[Tie]) -> dict[str, list[tuple[Tie, bool]]]:
-    """Return, for every clock that accepted ties connect to `ref`, the path of least total width from it to `ref`.
+    """Return, for every clock that accepted ties connect to `ref`, the path with the smallest total width from it to
+    `ref`.
 
     A step is (tie, forward): forward leads from the tie's clock to its ref.
     """
@@ -173,14 +178,14 @@ def along(path: Sequence[tuple[Tie, bool]]) -> Interval:
     """Add the offsets along a path (Minkowski sum): the first clock minus the last."""
     lo = hi = 0.0
     for tie, forward in path:
-        assert tie.off is not None  # only accepted ties make paths
+        assert tie.off is not None  # only accepted ties form paths
         lo += tie.off.lo if forward else -tie.off.hi
         hi += tie.off.hi if forward else -tie.off.lo
     return Interval(lo, hi)
 
 
 def _far(path: Sequence[tuple[Tie, bool]], first: float, last: float) -> float:
-    """Return the widening (s) for drift: 500 ppm of how far a span of readings reaches beyond each tie's evidence."""
+    """Return the widening (s) for drift: 500 ppm of how far a span of readings extends beyond each tie's evidence."""
     beyond = 0.0
     for tie, forward in path:
         assert tie.off is not None
@@ -199,9 +204,9 @@ def place(
 ) -> tuple[dict[str, Place], list[Tie], str | None]:
     """Group clocks into frames; return their places, the chained rows of the map and the main frame's letter.
 
-    A frame's reference is an absolute clock if it has one, else the one most ties name, else the first. The main
-    frame holds the incident's axis: with `t_zero` the largest absolute one, else the largest of several clocks, else
-    the only clock there is.
+    A frame's reference is an absolute clock if it has one, else the clock that most ties name, else the first. The main
+    frame is the incident's axis: with `t_zero` the largest absolute frame, else the largest frame of several clocks,
+    else the only clock.
     """
     by_id: dict[str, Clock] = {}
     for clock in clocks:
@@ -249,7 +254,7 @@ def _main(
 
 
 def _letters(number: int) -> str:
-    """Count A, B ... Z, AA, AB ... from 0."""
+    """Return the letters for a number counted from 0: A, B ... Z, AA, AB ..."""
     rest, last = divmod(number, 26)
     return (_letters(rest - 1) if rest else "") + string.ascii_uppercase[last]
 
@@ -292,7 +297,10 @@ _MADE: WeakKeyDictionary[Case, ClockMap] = WeakKeyDictionary()
 
 
 def align(case: Case) -> ClockMap:
-    """Return the clock map of a case, made once. It reads `t_local` only, so it may run before `Case.align`."""
+    """Return the clock map of a case, computed once.
+
+    It reads `t_local` only, so it may run before `Case.align`.
+    """
     if case not in _MADE:
         _MADE[case] = _aligned(case)
     return _MADE[case]

@@ -1,8 +1,7 @@
-"""What a clock shows: from `t_local` to the reading of a clock, and which readings are instants in UTC.
+"""Convert `t_local` to the reading of a clock, and determine which readings are instants in UTC.
 
-`t_local` counts from the domain's `base` where that is known (a truss base line, the date of a log), else it stands
-as it is: zero of the trace, or a wall time as if it were UTC. Offsets of the clock map are differences between
-readings.
+`t_local` counts from the domain's `base` if that is known (a truss base line, the date of a log); else it stands for
+itself: zero of the trace, or a wall time as if it were UTC. Offsets of the clock map are differences between readings.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ WALL = ("wall-utc", "wall-local")
 
 
 def epoch(text: str) -> float | None:
-    """Return the seconds since 1970 of an ISO time; without a zone as if it were UTC; None if it is no time.
+    """Return the seconds since 1970 of an ISO time, as UTC if it has no zone; None if it is not a time.
 
     >>> epoch("1970-01-01T00:01:00")
     60.0
@@ -31,8 +30,9 @@ def epoch(text: str) -> float | None:
 
 
 def zone_shift(zone: str | None, reading: float) -> float | None:
-    """Return how many seconds a local reading is ahead of UTC in a named zone; None if the zone is unknown or does
-    not exist."""
+    """Return how many seconds a local reading is ahead of UTC in a named zone; None if the zone is unknown or does not
+    exist.
+    """
     if zone is None:
         return None
     try:
@@ -44,7 +44,7 @@ def zone_shift(zone: str | None, reading: float) -> float | None:
 
 
 def base_of(clock: Clock) -> float:
-    """Return what to add to `t_local` for the clock's reading, UTC where the zone is known."""
+    """Return what to add to `t_local` to get the clock's reading, in UTC if the zone is known."""
     base = epoch(clock.base) if clock.base else None
     zero = 0.0 if base is None else base
     if clock.kind == "wall-local":
@@ -54,7 +54,7 @@ def base_of(clock: Clock) -> float:
 
 
 def absolute(clock: Clock) -> bool:
-    """Tell whether readings are instants in UTC; times of day without a date, or days without a year, are none."""
+    """Return whether readings are instants in UTC; times of day without a date, or days without a year, are not."""
     if clock.kind == "wall-utc":
         return True
     if clock.kind == "wall-local":

@@ -1,8 +1,8 @@
-"""Parts of one file that show one trace: they share a clock when a process born in one of them is at work in another.
+"""Find parts of one file that show one trace, and so share a clock: a process born in one part is at work in another.
 
-Three `grep`s of one truss file, quoted with prose between them, are three parts with one clock. What ties them: a fork in one part and
-the child's own "returning as child" in another, or a message that names its writer, written in one and read in another; both within
-1 ms, which two traces of different runs do not do by accident with the same pids.
+Three `grep`s of one truss file, quoted with prose between them, are three parts with one clock. Parts are tied by a
+fork in one part and the child's own "returning as child" in another, or by a message that names its writer, written in
+one and read in another; both within 1 ms, which traces of two runs do not show by accident with the same pids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ TRACED = ["part", "line_no", "t_local", "pid", "name", "child_pid", "state", "da
 
 
 def shared(names: Mapping[tuple[int, int], str], parts: Iterable[Mapping[str, Any]], reading: Path) -> dict[str, str]:
-    """Return clock -> clock for the domains of one artifact that are another's; `names` gives the clock of (part, domain)."""
+    """Return clock -> clock for those domains of one artifact that equal another's.
+
+    `names` gives the clock of (part, domain).
+    """
     domains = [
         (part["part"], first, last, names[part["part"], d["domain"]])
         for part in parts
@@ -33,10 +36,10 @@ def shared(names: Mapping[tuple[int, int], str], parts: Iterable[Mapping[str, An
     if len({part for part, *_ in domains}) < 2 or "syscalls" not in parquet.tables(reading):
         return {}
     fork = pl.col("name").str.contains(FORK_NAME)
-    spoken = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES]) & pl.col("data").str.contains(r"\d")
+    messages = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES]) & pl.col("data").str.contains(r"\d")
     rows = (
         parquet.scan(reading, "syscalls")
-        .filter((fork | spoken) & pl.col("t_local").is_not_null())
+        .filter((fork | messages) & pl.col("t_local").is_not_null())
         .select(TRACED)
         .collect()
     )
@@ -48,10 +51,10 @@ def shared(names: Mapping[tuple[int, int], str], parts: Iterable[Mapping[str, An
     born = rows.filter(pl.col("state") == "child_start").select(pl.col("pid").alias("key"), "t_local", "clock")
     writes = pl.col("name").is_in(WRITE_NAMES)
     named = pl.col("data").str.contains(pl.col("pid").cast(pl.String), literal=True)
-    said = rows.filter(writes & named).select(pl.col("data").alias("key"), "t_local", "clock")
+    sent = rows.filter(writes & named).select(pl.col("data").alias("key"), "t_local", "clock")
     heard = rows.filter(~writes & ~fork).select(pl.col("data").alias("key"), "t_local", "clock")
     found: dict[str, str] = {}
-    for one, other in ((begun, born), (said, heard)):
+    for one, other in ((begun, born), (sent, heard)):
         ties = one.join(other, on="key", suffix="_b").filter(
             (pl.col("clock") != pl.col("clock_b")) & ((pl.col("t_local") - pl.col("t_local_b")).abs() <= SAME_S)
         )

@@ -1,8 +1,8 @@
-"""From evidence to ties between clocks: pairs of waits, shared identifiers, one host's clock, process starts, a
-person's word.
+"""Derive ties between clocks from evidence: pairs of waits, shared identifiers, one host's clock, process starts,
+statements.
 
-A tie's offset is an interval: `clock` shows off.lo to off.hi seconds more than `ref` at the same instant. What was
-tried and refused is a tie too, with its reason in plain words.
+A tie's offset is an interval: `clock` shows off.lo to off.hi seconds more than `ref` at the same instant. A refused tie
+is a Tie too, with its reason in plain words.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rules.model import Clock, ClockCheck, ClockPair, Offset
 from rules.statistics.robust import Interval
 
 SAME_EVENT_S = 0.020  # one event, printed by two programs of one host
-TOLERANCE = 0.02  # share of an interval by which two readings of it may differ
+TOLERANCE = 0.02  # share of an interval by which two measurements of it may differ
 LEAST_ANCHORS = 3
 MOST_ACCIDENTS = 0.01
 ZONE_STEP_S, ZONE_SLACK_S = 900.0, 90.0
@@ -32,8 +32,11 @@ MOST_PAIRS = 20
 
 @dataclass(frozen=True)
 class Tie:
-    """One row of the clock map. `first`, `last`: readings of `ref` between which the evidence lies; None: it holds
-    for ever. `pairs`: the first of what bounds it."""
+    """One row of the clock map.
+
+    `first`, `last` are the readings of `ref` between which the evidence lies; None: valid at any time. `pairs` are the
+    first of the pairs that bound it.
+    """
 
     clock: str
     ref: str
@@ -53,7 +56,7 @@ class Tie:
 
 
 def of_statements(offsets: Iterable[Offset]) -> list[Tie]:
-    """Take over offsets that people stated."""
+    """Return the offsets that people stated as ties."""
     return [
         Tie(
             o.clock,
@@ -72,7 +75,7 @@ def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[ClockCheck]]:
     """Tie server clocks to client clocks by their covered waits: one pair gives its interval, several a line with
     drift.
 
-    Only pairs whose identity something ties and whose server wait is residence time bound anything.
+    Only pairs whose connection is identified and whose server wait is residence time give bounds.
     """
     ties: list[Tie] = []
     checks: list[ClockCheck] = []
@@ -93,12 +96,12 @@ def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[ClockCheck]]:
             .head(MOST_PAIRS)
             .iter_rows()
         )
-        said = " (same connection by statement)" if (pairs["same_conn"] == "statement").any() else ""
+        by_statement = " (same connection by statement)" if (pairs["same_conn"] == "statement").any() else ""
         first, last = _number(pairs["c0"].min()), _number(pairs["c1"].max())
         method = "request/response"
         if n == 1:
             off = Interval(_number(pairs["off_lo"][0]), _number(pairs["off_hi"][0]))
-            reason = f"from 1 request/response pair{said}"
+            reason = f"from 1 request/response pair{by_statement}"
             ties.append(Tie(clock, ref, off, method, True, 1, reason, None, first, last, cited))
             continue
         bounds = Bounds.of(pairs.select("c0", "off_hi").rows(), pairs.select("c1", "off_lo").rows())
@@ -112,7 +115,7 @@ def of_covers(covers: pl.DataFrame) -> tuple[list[Tie], list[ClockCheck]]:
             ties.append(Tie(clock, ref, None, method, False, n, reason, pairs=cited))
         else:
             left = f", {line.dropped} bounds left out" if line.dropped else ""
-            reason = f"from {n} request/response pairs{said}{left}"
+            reason = f"from {n} request/response pairs{by_statement}{left}"
             ties.append(Tie(clock, ref, line.offset, method, True, n, reason, line.slope, line.first, line.last, cited))
     return ties, checks
 
@@ -122,8 +125,10 @@ def _step(clock: str, ref: str, step: Step, n: int) -> ClockCheck:
 
 
 def of_anchors(anchors: pl.DataFrame) -> list[Tie]:
-    """Tie clocks by events both printed with an identifier: pids and addresses in an Oracle Net trace, one host's
-    event within 20 ms."""
+    """Tie clocks by events that both print with an identifier.
+
+    These are pids and addresses in an Oracle Net trace; two prints of one host's event lie within 20 ms.
+    """
     ties = []
     usable = anchors.filter(
         (pl.col("clock_a") != pl.col("clock_b"))
@@ -153,8 +158,10 @@ def of_anchors(anchors: pl.DataFrame) -> list[Tie]:
 
 
 def of_hosts(clocks: Sequence[Clock]) -> list[Tie]:
-    """Tie wall clocks of one known host: it has one clock. Local times without zone go with local times without zone
-    only."""
+    """Tie wall clocks of one known host, which has one clock.
+
+    Local times without a zone are tied only to each other.
+    """
     kinds: dict[tuple[str, bool], list[Clock]] = defaultdict(list)
     for clock in clocks:
         if clock.host is not None and (clock.kind in WALL or absolute(clock)):
@@ -169,7 +176,7 @@ def of_hosts(clocks: Sequence[Clock]) -> list[Tie]:
 
 
 def tolerance(interval_s: float) -> float:
-    """Return by how much two readings of one interval may differ: 20 ms or 2 %.
+    """Return by how much two measurements of one interval may differ: 20 ms or 2 %.
 
     >>> round(tolerance(3.3326), 3)
     0.067
@@ -179,7 +186,7 @@ def tolerance(interval_s: float) -> float:
 
 @dataclass(frozen=True)
 class Start:
-    """The start of a server process as one clock saw it: `length` s, ended at reading `end`, on these lines."""
+    """The start of a server process as one clock saw it: it took `length` s, ended at reading `end`, on these lines."""
 
     clock: str
     host: str | None
@@ -189,11 +196,10 @@ class Start:
 
 
 def of_starts(traced: Sequence[Start], awaited: Sequence[Start], tied: set[frozenset[str]]) -> list[Tie]:
-    """Compare starts of server processes in system call traces with the listener's waits for them in Oracle Net
-    traces.
+    """Compare starts of server processes in system call traces with the listener's waits for them in Oracle Net traces.
 
-    Nothing but their length says that two are the same, so one alone is never accepted: three of one offset are, and
-    where none has the same length the two saw different connections. Pairs of clocks in `tied` are left alone.
+    Only their length shows that two are the same, so a single match is never accepted: three with one offset are, and
+    if none has the same length, the two saw different connections. Pairs of clocks in `tied` are skipped.
     """
     ties = []
     by_trace, by_wait = _by_clock(traced), _by_clock(awaited)
@@ -260,7 +266,7 @@ def _by_clock(starts: Sequence[Start]) -> dict[str, list[Start]]:
 
 
 def _one_offset(fitting: list[tuple[Start, Start]]) -> list[tuple[Start, Start]]:
-    """Return the largest set of pairs, each start used once, whose offsets lie within 20 ms."""
+    """Return the largest set of pairs, each start used once, whose offsets are within 20 ms."""
     ordered = sorted(fitting, key=lambda pair: pair[0].end - pair[1].end)
     best: list[tuple[Start, Start]] = []
     for i, (x0, y0) in enumerate(ordered):
@@ -278,10 +284,10 @@ def _one_offset(fitting: list[tuple[Start, Start]]) -> list[tuple[Start, Start]]
 
 
 def zone_guess(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return the zone shift (s, a multiple of 15 minutes) that matched readings (a, b) of two wall clocks suggest,
-    else None.
+    """Return the zone shift (s, a multiple of 15 minutes) that matched readings (a, b) of two wall clocks suggest, else
+    None.
 
-    Needs three pairs, all within 90 s of the same multiple, which must not be 0. A proposal for people: it is never
+    Needs three pairs, all within 90 s of the same multiple, which must not be 0. It is a proposal for people and never
     applied.
 
     >>> zone_guess([(7200.4, 0.0), (7300.4, 100.0), (7400.4, 200.0)])
@@ -296,7 +302,7 @@ def zone_guess(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def zone_checks(anchors: pl.DataFrame, clocks: Sequence[Clock]) -> list[ClockCheck]:
-    """Propose zone shifts between wall clocks that share anchors."""
+    """Return proposed zone shifts between wall clocks that share anchors."""
     wall = {c.clock for c in clocks if c.kind in WALL or absolute(c)}
     found = []
     rows = anchors.filter((pl.col("clock_a") != pl.col("clock_b")) & (pl.col("p_accident") <= MOST_ACCIDENTS))

@@ -1,8 +1,9 @@
-"""Copy-paste blocks for the shell: what to collect for a symptom on a system, made of the tables of `collect`.
+"""Copy-paste blocks for the shell: what to collect for a symptom on a system, made from the tables of `commands`.
 
-Plain POSIX sh, for ksh88 and dash alike: no bashisms, nothing installed, nothing filtered. Each tool stands between two
-marks with the UTC time, which `parsers/provenance/collect_marks.py` reads as borders; a tool that is not there is said and passed
-over; one that hangs is stopped; time and size of the whole are bounded and printed before it begins.
+Plain POSIX sh that ksh88 and dash accept: no bashisms, nothing installed, nothing filtered. Each tool's output is
+between two marks with the UTC time, which `parsers/provenance/collect_marks.py` reads as borders; a missing tool is
+reported and skipped, and one that hangs is stopped; time and size of the whole are limited and printed before it
+begins.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SYSTEMS: dict[str, str] = {
     "aix": "AIX",
     "hpux": "HP-UX",
 }
-"""System -> its name, as people choose it."""
+"""System -> the name that people choose."""
 
 SYMPTOMS: dict[str, str] = {
     "connects": "connecting is slow",
@@ -44,7 +45,7 @@ _OF_SYMPTOM: dict[str, tuple[str, ...]] = {
 }
 _NARROW = {"fork": ("counters", "fork"), "iface": ("counters", "iface")}
 _SH = {"solaris-10": "/usr/xpg4/bin/sh"}
-"""Where the shell of the system is not POSIX."""
+"""Shell to use on systems whose default shell is not POSIX."""
 
 _FILE_MIB = 32
 _APART_S = 20
@@ -65,7 +66,7 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class Step:
-    """One tool: its command line, how long it may take before it is stopped, and whether it is run twice."""
+    """One tool: its command line, the time limit after which it is stopped, and whether it is run twice."""
 
     command: str
     limit_s: int
@@ -79,7 +80,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Block:
-    """A script, with what it costs in words and figures: usual and longest time, most output."""
+    """A script, with its cost in words and figures: usual and maximum time, maximum output."""
 
     text: str
     steps: tuple[Step, ...]
@@ -91,7 +92,7 @@ class Block:
 
 
 def block(system: str, symptom: str) -> Block:
-    """Make the block for a system and a symptom (keys of SYSTEMS and SYMPTOMS); KeyError for others."""
+    """Return the block for a system and a symptom (keys of SYSTEMS and SYMPTOMS); KeyError for others."""
     name, why = SYSTEMS[system], SYMPTOMS[symptom]
     steps = tuple(_steps(system, symptom))
     usual, most = sum(s.usual_s for s in steps), sum(s.limit_s for s in steps)
@@ -144,7 +145,7 @@ def block(system: str, symptom: str) -> Block:
 
 
 def system_of(os: str | None, release: str | None) -> str:
-    """Name the block's system for a host; Linux where nobody knows.
+    """Return the block's system for a host; Linux if unknown.
 
     >>> system_of("solaris", "5.10"), system_of("illumos", None), system_of("HP-UX", "B.11.31"), system_of(None, None)
     ('solaris-10', 'solaris-11', 'hpux', 'linux')
@@ -155,13 +156,13 @@ def system_of(os: str | None, release: str | None) -> str:
 
 
 def symptom_of(*texts: str | None) -> str:
-    """Guess the symptom from what people wrote about the case; slow connecting where nothing says more.
+    """Guess the symptom from what people wrote about the case; slow connects if the text shows nothing else.
 
     >>> symptom_of("Logins take 3.9 s"), symptom_of(None, "The host pages"), symptom_of("retransmits on the LAN")
     ('connects', 'memory', 'network')
     """
-    said = " ".join(text for text in texts if text).lower()
-    return next((symptom for symptom, words in _WORDS if re.search(words, said)), "connects")
+    written = " ".join(text for text in texts if text).lower()
+    return next((symptom for symptom, words in _WORDS if re.search(words, written)), "connects")
 
 
 def _line(step: Step) -> str:
@@ -180,7 +181,9 @@ def _steps(system: str, symptom: str) -> Iterator[Step]:
 
 
 def _of_text(text: str) -> Iterator[Step]:
-    """Make steps of one request: what is to be filled in or said is none, and a pipe would be a filter."""
+    """Yield the steps of one evidence request; skip parts that need values or statements from a person, and pipes,
+    which would filter.
+    """
     whole = bool(_REPEATED.search(text))
     for part in text.split(";"):
         command = _REPEATED.sub("", part).strip()

@@ -1,8 +1,8 @@
 """How to collect what a rule lacks: for each table the exact command by system, and who usually may run it.
 
-Names in capitals are to be filled in. Every command ends by itself, in a time and with an amount of output that
-`collect_costs` tells together with what it does to a production host. A system may have a variant by its version
-(`variant_of`): where none is listed, the system's own command holds, then that of every system.
+Names in capitals are placeholders. Every command ends by itself; `rules.collecting.costs` tells its time, amount of
+output and effect on a production host. A system may have a variant by its version (`variant_of`): if none is listed,
+the system's own command applies, then that of every system.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VMSTAT = {
     "solaris-10": "vmstat 5 12",
     "aix": "vmstat -t 5 12",
 }
-# Anonymous pages have columns of their own in this listing alone.
+# Only this listing has separate columns for anonymous pages.
 _BY_PAGES = {"solaris": "vmstat -p 5 12", "solaris-10": "vmstat -p 5 12", "illumos": "vmstat -p 5 12"}
 
 COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
@@ -201,31 +201,33 @@ COMMANDS: Mapping[str, tuple[Mapping[str, str], str]] = {
     ),
     "notes": ({_EVERY: "the whole file instead of an excerpt"}, TEAM),
 }
-"""Table -> (system or * -> command, who). A derived table is asked for by what it is made of."""
+"""Table -> (system or * -> command, who runs it). A derived table is requested through the tables it is made from."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a person may say that no file shows: the unit of the number (None: a count, a word or nothing), and how to ask for it."""
+class StatementPrompt:
+    """What a person may state that no file shows: the unit of the number (None: a count, a word or nothing), and how to
+    ask for it.
+    """
 
     unit: str | None
     ask: str
 
 
-STATEMENTS: Mapping[str, Said] = {
-    "work_rate": Said("per minute", "say how many items are finished per minute"),
-    "workers": Said(None, "say how many workers do the work"),
-    "connects_per_item": Said(None, "say how many connections one item opens"),
-    "same_connection": Said(None, "say whether both traces show the same connection, and how you know"),
-    "client_start": Said("s", "say when the client started, in the clock of the trace"),
-    "rss_kb": Said("kB", "say how large (RSS) the process is, with its pid as subject"),
-    "same_host": Said(None, "say whether the client ran on the database host"),
-    "sessions": Said(None, "say how many sessions end together"),
-    "oradism_mode": Said(None, "ls -l $ORACLE_HOME/bin/oradism, and say its first line"),
-    "defunct": Said(None, "say how many defunct processes ps shows at one time"),
-    "exiting": Said(None, "say how many exiting processes ps shows at one time"),
-    "hist_unit_s": Said("s", "say what one unit of the printed values is, in seconds"),
-    "sga_kb": Said("kB", "say how large the instance's shared memory is, in kB"),
+STATEMENTS: Mapping[str, StatementPrompt] = {
+    "work_rate": StatementPrompt("per minute", "say how many items are finished per minute"),
+    "workers": StatementPrompt(None, "say how many workers do the work"),
+    "connects_per_item": StatementPrompt(None, "say how many connections one item opens"),
+    "same_connection": StatementPrompt(None, "say whether both traces show the same connection, and how you know"),
+    "client_start": StatementPrompt("s", "say when the client started, in the clock of the trace"),
+    "rss_kb": StatementPrompt("kB", "say how large (RSS) the process is, with its pid as subject"),
+    "same_host": StatementPrompt(None, "say whether the client ran on the database host"),
+    "sessions": StatementPrompt(None, "say how many sessions end together"),
+    "oradism_mode": StatementPrompt(None, "ls -l $ORACLE_HOME/bin/oradism, and say its first line"),
+    "defunct": StatementPrompt(None, "say how many defunct processes ps shows at one time"),
+    "exiting": StatementPrompt(None, "say how many exiting processes ps shows at one time"),
+    "hist_unit_s": StatementPrompt("s", "say what one unit of the printed values is, in seconds"),
+    "sga_kb": StatementPrompt("kB", "say how large the instance's shared memory is, in kB"),
 }
 """Every statement that rules read, by name; the room's form lists them."""
 
@@ -291,11 +293,13 @@ NARROWER: Mapping[tuple[str, str], tuple[Mapping[str, str], str]] = {
     ),
     ("counters", "compact_stall"): ({_EVERY: "grep compact_ /proc/vmstat, twice, 60 s apart"}, SYSADMIN),
 }
-"""(table, value in a condition) -> (system or * -> command, who): narrower than the table's own."""
+"""(table, value in a condition) -> (system or * -> command, who runs it); takes precedence over the table's own
+command.
+"""
 
 
 def command(need: Need, os: str | None) -> tuple[str, str]:
-    """Return the command that brings what is needed on a system, and who runs it."""
+    """Return the command that provides what is needed on a system, and who runs it."""
     if need.statement:
         known = STATEMENTS.get(need.statement)
         return known.ask if known else f"say in the room: {need.statement}", TEAM
@@ -323,7 +327,7 @@ def of_system(commands: Mapping[str, str], system: str | None) -> str | None:
 
 
 def variant_of(os: str | None, release: str | None) -> str | None:
-    """Name the variant of a system by its version, for those whose tools differ; a version that is unknown has none.
+    """Return the variant of a system by its version, for systems whose tools differ; an unknown version has none.
 
     >>> variant_of("solaris", "5.10"), variant_of("solaris", "11.4"), variant_of("linux", "2.6.18-398.el5")
     ('solaris-10', 'solaris-11', 'linux-old')
@@ -339,7 +343,7 @@ def variant_of(os: str | None, release: str | None) -> str | None:
 
 
 def for_version(text: str, os: str | None, release: str | None) -> str:
-    """Put the commands of a host's own version where those of its system stand in a request's text.
+    """Replace, in an evidence request's text, the commands of a host's system by those of its version.
 
     >>> for_version("vmstat -t 5 12; pmap -x PID", "linux", "2.6.18-398.el5")
     'vmstat 5 12; pmap -x PID'
@@ -355,7 +359,9 @@ def for_version(text: str, os: str | None, release: str | None) -> str:
 
 
 def request(needs: Iterable[Need], os: str | None, worth: int) -> Request:
-    """Return one collection request for several needs; commands that repeat are named once, the first need names who."""
+    """Return one evidence request for several needs; repeated commands are named once, the first need decides who runs
+    them.
+    """
     listed = tuple(needs)
     commands = [command(n, os) for n in listed]
     return Request(

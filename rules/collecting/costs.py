@@ -1,7 +1,7 @@
-"""What running a command of `collect` costs a production host: slowing, risk, time, output, privileges.
+"""What running a command of `commands` costs a production host: slowdown, risk, time, output, privileges.
 
-Every command that is asked for has an entry here, and none runs without end (`tests/rules/collecting/test_collect_costs.py`). The
-figures are upper bounds for a busy database host, in the words that a person reads before running it.
+Every requested command has an entry here, and none runs forever (`tests/rules/collecting/test_collect_costs.py`). The
+figures are upper bounds for a busy database host, in words that a person reads before running the command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _PRIVILEGES = (NOBODY, USER, DBA, OWNER, ROOT)
 
 @dataclass(frozen=True)
 class Cost:
-    """`seconds` and `mib` are the most it takes; 0 seconds is a moment. `words`: what the host feels of it."""
+    """Cost of a command. `seconds` and `mib` are upper bounds; 0 seconds means a moment. `words` describe the effect on
+    the host.
+    """
 
     words: tuple[str, ...]
     risk: str
@@ -35,7 +37,7 @@ class Cost:
 
     @property
     def sentence(self) -> str:
-        """Say it in words.
+        """Return the cost as sentences.
 
         >>> cost_of("vmstat 5 12").sentence
         'Reads counters of the kernel; not noticeable. Risk: low. Takes 60 s, writes at most 1 MiB. Needs any user.'
@@ -49,7 +51,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class _Kind:
-    """A tool: its name in a command, what it costs, and whether it ends by itself without a bound in its text."""
+    """A tool: its name in a command, what it costs, and whether it ends by itself without a limit in its text."""
 
     name: str
     words: str
@@ -105,14 +107,14 @@ _COMPILED = tuple((re.compile(rf"(?<![\w/.-])(?:{kind.name})(?![\w-])"), kind) f
 
 
 class NoCost(ValueError):
-    """A command whose cost nobody wrote down, or that never ends."""
+    """Raised for a command whose cost is unknown, or that never ends."""
 
 
 def cost_of(command: str) -> Cost:
-    """Say what a command of `collect` costs, or several joined by semicolons.
+    """Return the cost of a command of `commands`, or of several joined by semicolons.
 
-    Raises `NoCost` for one that is not known here or that runs until somebody stops it: what a person typed may be
-    either, and then the page says that nobody knows.
+    Raises `NoCost` for a command that is unknown here or that runs until somebody stops it. A command that a person
+    typed may be either; then the page says that the cost is unknown.
     """
     found = [cost for part in _parts(command) if (cost := _one(part)) is not None]
     if not found:
@@ -128,7 +130,7 @@ def cost_of(command: str) -> Cost:
 
 
 def seconds_of(command: str) -> int | None:
-    """Give the bound that a command's own text sets on its time, in seconds; None if it sets none.
+    """Return the limit that a command's own text sets on its time, in seconds; None if it sets none.
 
     >>> [seconds_of(c) for c in ("vmstat 5 12", "truss -p 1 & sleep 60; kill -INT $!", "netstat -s, twice, 60 s apart")]
     [60, 60, 60]
@@ -161,7 +163,7 @@ def _times(command: str) -> int:
 
 
 def _parts(command: str) -> Sequence[str]:
-    """Cut at semicolons that part commands: a script, a loop, a trace with its end and its way back stay whole."""
+    """Split at semicolons that separate commands: a script, a loop, and a trace with its stop and reset stay whole."""
     whole = _WHOLE.sub(lambda found: found[0].replace(";", ","), command)
     return [part.strip() for part in whole.split(";") if part.strip()]
 

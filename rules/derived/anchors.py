@@ -1,8 +1,9 @@
-"""One row per event that two clocks both saw, tied by an identifier that both printed.
+"""One row per event that two clocks recorded, tied by an identifier that both printed.
 
 Inputs: `syscalls`, `pipe_pairs`, `sqlnet`, `logs`.
 Columns: clock_a, clock_b; t_a, t_b (s, readings of the two clocks, see `rules.clocks.readings`); `direction`
-a_before_b: the event of clock a cannot lie after that of clock b; `method`: pipe payload (both ends on one clock: it
+a_before_b: the event of clock a cannot be later than that of clock b; `method`: pipe payload (both ends on one clock:
+it
 gives a latency, no offset), pid (a new process's hello in a trace and in an Oracle Net trace), address (an accepted
 peer in a trace and in an Oracle Net trace), log address (the same in a listener log, which is written whole cycles
 later: good for zones only); `token` the identifier; `p_accident` expected number of other events with the same
@@ -94,18 +95,20 @@ def build(case: CaseTables) -> pl.DataFrame:
     started = _events(case.table("sqlnet", [*EVENT, "child_pid"], STARTED), stamp, pl.col("child_pid"))
     peer = pl.format("{}:{}", "peer_ip", "peer_port")
     address = [*EVENT, "peer_ip", "peer_port"]
-    # only where an address is first printed: the peer of a connection stands on every later row of it
+    # Use only the first line that prints an address: every later row of a connection repeats its peer.
     traced = (
         _events(case.table("sqlnet", address, KNOWN & (pl.col("side") != "client")), stamp, peer)
         .sort("at", maintain_order=True)
         .unique(["clock", "token"], keep="first", maintain_order=True)
     )
     logged = _events(case.table("logs", address, KNOWN & (pl.col("source") == "listener")), stamp, peer)
-    # Traces are the large ones: they are looked through only where something could match.
+    # Traces are large: they are searched only if something could match.
     found = []
     if started.height:
-        said = case.table("syscalls", [*EVENT, "stamp", "dur_hi_s", "data"], IS_HELLO)
-        found += [match(_events(said, DONE_S + zero, pl.col("data").str.extract(HELLO)), started, "pid", PID_SPACE)]
+        hello_calls = case.table("syscalls", [*EVENT, "stamp", "dur_hi_s", "data"], IS_HELLO)
+        found += [
+            match(_events(hello_calls, DONE_S + zero, pl.col("data").str.extract(HELLO)), started, "pid", PID_SPACE)
+        ]
     if traced.height or logged.height:
         calls = case.table("syscalls", [*address, "stamp", "dur_hi_s"], KNOWN & ACCEPTED & SUCCEEDED)
         accepted = _events(calls, DONE_S + zero, peer)

@@ -1,14 +1,17 @@
-"""The longest requests that waited for an answer from another trace, cut again: the server's own parts in place of the client's waits.
+"""Parts of the longest requests that waited for an answer from another trace, with the server's own parts in place of
+the client's waits.
 
-Inputs: `request_parts`, `requests`, `answered_by`, `syscalls`, `proc_tree`, `pipe_pairs`. Only requests of `request_parts` of which a wait
-was followed have rows here, and then all of them: the rows that are not `followed` add up to `requests.wall_s` exactly.
-Columns as in `request_parts`; artifact_id, host, phase, clock and request are the client's throughout. `in_artifact`, `in_clock`, `in_host`:
-where the part passed, and where its lines stand; `to_artifact`, `to_clock`, `to_host`: who was waited for. A part of kind socket, name service or poll
-that names to_artifact, but is not `followed`, is everything else of a wait that was: both ways through the network, what waited unread, and
-what the server's trace does not show; an upper bound for each of them.
+Inputs: `request_parts`, `requests`, `answered_by`, `syscalls`, `proc_tree`, `pipe_pairs`. Only requests of
+`request_parts` with a followed wait have rows here, and then all of their parts: the rows that are not `followed` add
+up to `requests.wall_s` exactly.
+Columns as in `request_parts`; artifact_id, host, phase, clock and request are always the client's. `in_artifact`,
+`in_clock`, `in_host`: where the part took place and its lines are; `to_artifact`, `to_clock`, `to_host`: the side
+waited for. A part of kind socket, name service or poll that names to_artifact but is not `followed` is the rest of a
+followed wait: both ways through the network, the time unread, and what the server's trace does not show; it is an upper
+bound for each of them.
 Worked example: a client of 0.200 s waits 0.130 s for an answer that the server had 0.120 s, 0.110 s of them in fsync: own code 0.070,
 on the server sync 0.110 and own code 0.010, and 0.010 of everything else.
-Cost: the rows of those requests and of the answers. Source: as `request_parts` and `answered_by`.
+Cost: reading the rows of those requests and of the answers. Source: as `request_parts` and `answered_by`.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ VERSION = "1"
 
 
 def answers_of(rows: pl.DataFrame) -> dict[Line, Answer]:
-    """Return the answers that can be followed, by the line of the wait; `rows` as in `answered_by`."""
+    """Return the answers that can be followed, by the line of the wait; `rows` are of `answered_by`."""
     return {
         (r["artifact_id"], r["clock"], r["line_no"]): Answer(
             r["asked_ns"], r["got_ns"], r["peer"],

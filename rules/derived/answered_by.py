@@ -1,20 +1,25 @@
-"""One row per wait for an answer on a connection whose other end is traced, too: who answered, how long he had the question, and what is left.
+"""One row per wait for an answer on a connection whose other end is traced too: who answered, how long it held the
+question, and the rest.
 
-Inputs: `socket_ends`, `syscalls`, `fdmap`, `sockets`, `clock_map`. Two ends are tied by evidence only: the address of each is the peer of the
-other (of unix sockets the inodes, on one host; loopback addresses too only on one host), and accept, connect or a listening socket says
-who serves. Which exchange of one is which of the other: see `rules/walking/exchanges.py`. Where a second end or a second order fits as well nobody
-is named (`state` undecided).
-Columns: pid, lwp, line_no (the wait: the longest read or poll of the exchange), `line_asked`, `line_got` (last calls of question and answer),
-`wait_s`; `away_s`: from the question's last write to the answer's last read (s, earliest begin and end); `net`, `local`, `peer`; `state`:
-followed, threads (one thread of the server read the question, another one answered: nothing to walk along), undecided; `fits`: answers
-that fit. Of the server (NULL if undecided): to_artifact, to_host, to_clock, to_pid, to_lwp, `to_asked`, `to_answered` (lines), `server_s`
-(it had the question so long), `rest_s` = away_s - server_s, at least 0: everything else, both ways through the network and what waited
-unread included; `off_lo`, `off_hi` (s, reading of the server's clock minus the client's). In nanoseconds of the client's clock `asked_ns`,
-`got_ns` (ends of away_s), of the server's `to_asked_ns`, `to_answered_ns` (ends of server_s), `to_until_ns` (end of the last write).
+Inputs: `socket_ends`, `syscalls`, `fdmap`, `sockets`, `clock_map`. Two ends are tied only by evidence: the address of
+each is the peer of the other (for unix sockets the inodes, on one host; loopback addresses too only on one host), and
+accept, connect or a listening socket shows which side serves. `rules/walking/exchanges.py` decides which exchange of
+one end is which of the other. If a second end or a second alignment fits as well, no server is named (`state`
+undecided).
+Columns: pid, lwp, line_no (the wait: the longest read or poll of the exchange), `line_asked`, `line_got` (last calls of
+question and answer), `wait_s`; `away_s`: from the question's last write to the answer's last read (s, from the earliest
+begin to the latest end); `net`, `local`, `peer`; `state`: followed, threads (one thread of the server read the question
+and another one answered, so the walk cannot go on there), undecided; `fits`: number of answers that fit. Of the server
+(NULL if undecided): to_artifact, to_host, to_clock, to_pid, to_lwp, `to_asked`, `to_answered` (lines), `server_s` (how
+long it held the question), `rest_s` = away_s - server_s, at least 0: everything else, including both ways through the
+network and the time unread; `off_lo`, `off_hi` (s, reading of the server's clock minus the client's). In nanoseconds of
+the client's clock `asked_ns`, `got_ns` (ends of away_s); of the server's clock `to_asked_ns`, `to_answered_ns` (ends of
+server_s), `to_until_ns` (end of the last write).
 Worked example: a question leaves at 1.0000, its answer is read at 1.1300; the server reads it at 7.0002 and writes the answer at 7.1202:
 away_s 0.130, server_s 0.120, rest_s 0.010, offsets [5.9902, 6.0002].
-The LONGEST_WAITS longest of each end of 1 ms or more. Stamps in whole seconds tie nothing.
-Cost: the calls with data of ends that have a partner. Source: interval form of Cristian's and NTP's bounds; correlation by residence.
+Only the LONGEST_WAITS longest waits of each end, of 1 ms or more. Stamps in whole seconds tie nothing.
+Cost: reading the calls with data of ends that have a partner. Source: interval form of Cristian's and NTP's bounds;
+correlation by residence.
 """
 
 from __future__ import annotations
@@ -74,17 +79,17 @@ SCOPE: Scope = "room"
 VERSION = "1"
 
 LONGEST_WAITS = 200
-SHORTEST_S = 0.001  # practice: the switch to another process and a tracer's stop cost tenths of it
+SHORTEST_S = 0.001  # practice: a process switch and a tracer's stop cost tenths of a millisecond
 STEPS_NS = (1_000_000_000, 1_000_000, 1_000)
-"""Stamps are whole seconds, milliseconds or microseconds."""
+"""Possible steps of the stamps in nanoseconds: whole seconds, milliseconds or microseconds."""
 
 Wait = tuple[int, int, int, Thread]
-"""End and begin (ns), line, thread."""
+"""End and begin (ns), line and thread of a wait."""
 
 
 @dataclass(frozen=True)
 class End:
-    """One end of a connection in one trace."""
+    """One end of a connection in one trace, with its exchanges and waits."""
 
     row: Mapping[str, Any]
     talk: tuple[Exchange, ...]
@@ -97,7 +102,7 @@ class End:
 
 
 def build(case: CaseTables) -> pl.DataFrame:
-    """Return `answered_by` for the case, by client, in the order of its lines."""
+    """Return `answered_by` for the case, by client, in line order."""
     sockets = case.table("sockets", ["host", "pid", "state", "local_ip", "local_port", "peer_ip", "peer_port"])
     described = case.table("fdmap", ["host", "pid", "fd", "local_ip", "local_port", "peer_ip", "peer_port"])
     rows = completed(case.derived("socket_ends"), described, sockets).with_columns(DOMAIN)
@@ -132,7 +137,7 @@ def build(case: CaseTables) -> pl.DataFrame:
 
 
 def _calls(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the calls with data of the ends, by end and time."""
+    """Return the calls with data of the ends, sorted by end and time."""
     columns = list(dict.fromkeys([*CALL, *TIMED, "bytes"]))
     mine = pl.col("pid").is_in(rows["pid"].unique(), nulls_equal=True) & pl.col("fd").is_in(rows["fd"].unique())
     calls = addressed(case.scan("syscalls", columns, TALKS & MOVED & NAMED & mine)).collect(engine="streaming")
@@ -151,13 +156,13 @@ def _calls(case: CaseTables, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _step(calls: pl.DataFrame) -> int:
-    """Return in what steps the stamps count (ns)."""
+    """Return the step (ns) in which the stamps count."""
     stamps = calls.select((pl.col("t_local") * 1e6).round().cast(pl.Int64) * 1000).to_series()
     return next((s for s in STEPS_NS if (stamps % s == 0).all()), STEPS_NS[-1])
 
 
 def _tied(clock_map: pl.DataFrame) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return by clock what it shows more than others (s, at least and at most), as far as accepted."""
+    """Return, per clock, the accepted bounds (s, lowest and highest) of how much more it shows than each other clock."""
     tied: dict[str, dict[str, tuple[float, float]]] = {}
     rows = clock_map.filter(pl.col("accepted") & pl.col("off_lo").is_not_null())
     for clock, ref, low, high in rows.select("clock", "ref_clock", "off_lo", "off_hi").iter_rows():
@@ -190,7 +195,9 @@ def _shifts(
 
 
 def _polls(case: CaseTables, calls: pl.DataFrame) -> pl.DataFrame:
-    """Return polls of SHORTEST_S or more by the processes that read, shaped as `calls`, with `fd` if there is one only."""
+    """Return polls of at least SHORTEST_S by the processes that read, shaped as `calls`, with `fd` if the poll has only
+    one.
+    """
     pids = calls.filter(~pl.col("out"))["pid"].unique()
     long = pl.col("name").is_in(POLLS) & (pl.col("dur_hi_s") >= SHORTEST_S) & pl.col("t_local").is_not_null()
     one = pl.col("args").str.extract_groups(ONE_FD).struct
@@ -205,8 +212,11 @@ def _polls(case: CaseTables, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _waits(row: Mapping[str, Any], calls: pl.DataFrame, polls: pl.DataFrame) -> tuple[Wait, ...]:
-    """Return reads and polls at a client's end by their ends. Of polls on several descriptors only those whose answer is read next are
-    waits for it; who walks the thread sees that, by address."""
+    """Return reads and polls at a client's end, sorted by their end.
+
+    A poll on several descriptors is a wait for this answer only if the answer is read next; the walk along the thread
+    checks that by address.
+    """
     here = (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("domain") == row["domain"])
     mine = pl.col("fd").is_in(calls["fd"].unique()) | (pl.col("fd").is_null() & pl.lit(row["net"] == "tcp"))
     columns = ["done_ns", "own_ns", "line_no", "pid", "lwp"]
@@ -218,7 +228,7 @@ def _waits(row: Mapping[str, Any], calls: pl.DataFrame, polls: pl.DataFrame) -> 
 
 
 def _wait(end: End, exchange: Exchange) -> Wait | None:
-    """Return the longest wait for the answer of one exchange."""
+    """Return the longest wait for the answer of one exchange, None if there is no wait."""
     first = bisect.bisect_right(end.waits, exchange.asked_end, key=lambda w: w[0])
     last = bisect.bisect_right(end.waits, exchange.answer_end, key=lambda w: w[0])
     held_back = [w for w in end.waits[first:last] if w[3] == exchange.answerer and w[1] >= (exchange.asked_begin or 0)]
@@ -228,10 +238,10 @@ def _wait(end: End, exchange: Exchange) -> Wait | None:
 def _answers(
     client: End, fits: list[tuple[End, list[int] | None]], zero: Mapping[str, float]
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for each of the longest waits of a client's end that somebody answered, as far as can be told."""
-    told = sum(len(found) for _, found in fits if found is not None)
+    """Yield a row for each of the longest waits of a client's end that a server answered, if it can be identified."""
+    n_fits = sum(len(found) for _, found in fits if found is not None)
     tried = all(found is not None for _, found in fits)
-    if tried and told == 0:
+    if tried and n_fits == 0:
         return
     longest = sorted(range(len(client.talk)), key=lambda k: (-(away(client.talk[k]) or 0), k))[:LONGEST_WAITS]
     for k in longest:
@@ -243,28 +253,28 @@ def _answers(
         row = {
             **place, "pid": wait[3][0], "lwp": wait[3][1], "line_no": wait[2], "line_asked": mine.asked_line, "line_got": mine.answer_line,
             "wait_s": _s(wait[0] - wait[1]), "away_s": _s(lost), "asked_ns": mine.asked_begin, "got_ns": mine.answer_end,
-            "state": "undecided", "fits": told if tried else None,
+            "state": "undecided", "fits": n_fits if tried else None,
         }  # fmt: skip
         partners = [
             (server, server.talk[k + d]) for server, found in fits for d in found or () if 0 <= k + d < len(server.talk)
         ]
-        if not tried or told > 1:
+        if not tried or n_fits > 1:
             yield row
         elif partners and (server := _of_server(client, mine, *partners[0], zero)):
             yield row | server
 
 
 def _of_server(client: End, mine: Exchange, server: End, theirs: Exchange, zero: Mapping[str, float]) -> dict[str, Any]:
-    """Return the server's columns; none where his trace does not tell how long he had the question."""
-    kept, lost, bounds = held(theirs), away(mine), offset(mine, theirs)
-    if kept is None or lost is None or bounds is None:
+    """Return the server's columns; none if its trace does not show how long it held the question."""
+    held_ns, away_ns, bounds = held(theirs), away(mine), offset(mine, theirs)
+    if held_ns is None or away_ns is None or bounds is None:
         return {}
     apart = zero.get(server.clock or "", 0.0) - zero.get(client.clock or "", 0.0)
     return {
         "state": "followed" if theirs.asker == theirs.answerer else "threads",
         "to_artifact": server.row["artifact_id"], "to_host": server.row["host"], "to_clock": server.row["clock"],
         "to_pid": theirs.asker[0], "to_lwp": theirs.asker[1], "to_asked": theirs.asked_line, "to_answered": theirs.answer_line,
-        "server_s": _s(kept), "rest_s": _s(max(lost - kept, 0)),
+        "server_s": _s(held_ns), "rest_s": _s(max(away_ns - held_ns, 0)),
         "off_lo": _s(bounds[0]) + apart, "off_hi": _s(bounds[1]) + apart,
         "to_asked_ns": theirs.asked_end, "to_answered_ns": theirs.answer_begin, "to_until_ns": theirs.answer_end,
     }  # fmt: skip

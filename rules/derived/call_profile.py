@@ -1,16 +1,17 @@
-"""Where the time of a thread went, call by call: the whole trace of each thread, and each complete listener cycle.
+"""Where the time of a thread went, call by call: for the whole trace of each thread, and for each complete listener
+cycle.
 
 Inputs: `syscalls`, `listener_cycles`. R is the time from the first completion to the last (of a cycle: from the
-accept's return to its end). The intervals between completions split into: the call's own time (`dur_s`, upper bound),
-user time where the tool measures the call itself (name `user`), and time with lines missing in it (name `not
-traced`). They add up to R exactly.
+accept's return to its end). The intervals between completions divide into: the call's own time (`dur_s`, upper bound),
+user time if the tool measures the call itself (name `user`), and time over which lines are missing (name `not traced`).
+They add up to R exactly.
 Columns: pid, lwp, cycle (NULL: the whole thread; never add the two), name, n, dur_s, mean_s, max_s (s), cpu_s (s,
 NULL if not printed), share of R (0 to 1), verdict: blocked (CPU at most a tenth), burning (at least 80 %), mixed, not
 traced; NULL without CPU times; line_no, line_end: first and last line of these calls.
 Worked example (a listener cycle of 0.2962 s): read 4 calls 0.1995, waitid 0.0542, fork1 0.0300 with 0.0299 CPU
 (burning), lwp_sigmask 0.0055, lseek 0.0024, 26 others 0.0046: together 0.2962.
-A difference printed by the tool holds over missing lines: an execve of 0.0139 after a cut of 0.0318 leaves 0.0179 not
-traced.
+A duration printed by the tool is valid even across missing lines: an execve of 0.0139 after a cut of 0.0318 leaves
+0.0179 not traced.
 Cost: n log n in the rows, no loop. Source: Method R (Millsap, Holt), truss(1).
 """
 
@@ -52,16 +53,16 @@ PER = ["thread", "cycle"]
 
 
 def intervals(syscalls: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
-    """Return one row per interval between completions of a thread, split into call, user and lost nanoseconds.
+    """Return one row per interval between completions of a thread, divided into call, user and lost nanoseconds.
 
-    `more` names further columns of `syscalls` to keep.
+    `more` names further columns of `syscalls` to include.
     """
     rows = by_thread(syscalls, ["name", "cpu_s", "elapsed_s", *more])
     gap = pl.col("done_ns") - pl.col("done_ns").shift(1).over("thread")
     first = gap.is_null()
-    # A first call counts with its own time where that is measured; else nothing is known of it.
+    # A first call counts with its own time if that is measured; otherwise its time is unknown.
     whole = pl.when(first).then(pl.col("own_ns")).otherwise(gap)
-    # A bound that is a gap is the interval itself; only a measured or printed one can be shorter.
+    # A bound derived from the gap equals the interval; only a measured or printed duration can be shorter.
     shorter = pl.col("broken") | pl.col("elapsed_s").is_not_null()
     part = pl.when(shorter).then(pl.min_horizontal("own_ns", whole).clip(lower_bound=0)).otherwise(whole)
     call = pl.when(pl.col("own_ns").is_not_null()).then(part)
@@ -73,7 +74,10 @@ def intervals(syscalls: pl.DataFrame, more: Sequence[str] = ()) -> pl.DataFrame:
 
 
 def total(parts: pl.DataFrame) -> pl.DataFrame:
-    """Sum intervals by thread, cycle and call; `parts` has both numbers, the result no other place of a thread."""
+    """Sum intervals by thread, cycle and call.
+
+    `parts` needs the columns `thread` and `cycle`; the result has no other identification of the thread.
+    """
     calls = parts.filter(pl.col("call_ns").is_not_null()).select(*PER, "line_no", "name", "cpu_s", ns="call_ns")
     others = parts.filter(pl.col("rest_ns") > 0).select(
         *PER,
@@ -120,7 +124,7 @@ def total(parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def profile(syscalls: pl.DataFrame, listener: pl.DataFrame) -> pl.DataFrame:
-    """Return `call_profile` for frames of system calls and of `listener_cycles`."""
+    """Return `call_profile` for data frames of system calls and of `listener_cycles`."""
     parts = intervals(syscalls)
     threads = parts.group_by("thread", maintain_order=True).agg(pl.col(*PLACE_COLUMNS, "pid", "lwp").first())
     parts = parts.select("thread", "done_ns", "line_no", "name", "cpu_s", "call_ns", "rest_ns", "lost")

@@ -1,27 +1,28 @@
-"""Where the level of a metric changes, proposed; and how two phases that people named compare.
+"""Proposed level changes of a metric, and comparisons between phases that people named.
 
-Inputs: `conn_times` (successful ones), `vmstat`, `counters`, `markers`. Two kinds of rows:
-`proposed` TRUE: a boundary found in a series in file order; phases and numbers are NULL; a proposal for people, never
-a verdict. Method: `rules.statistics.robust.change_points`. `at_seq` counts the values before it: of connect times over all
-artifacts of a host and series, else within the artifact's part; `part`, `line_no`: where the new level begins.
+Inputs: `conn_times` (successful ones), `vmstat`, `counters`, `markers`. There are two kinds of rows.
+`proposed` TRUE: a boundary found in a series in file order; phases and numbers are NULL; a proposal for people, never a
+verdict. Method: `rules.statistics.robust.change_points`. `at_seq` counts the values before it: for connect times over
+all artifacts of a host and series, else within the artifact's part; `part`, `line_no`: where the new level begins.
 `proposed` FALSE: one row per metric and ordered pair of phases, of connect times and of columns of vmstat.
 `metric` is conn_times.elapsed_s, vmstat.<column> or counters.<group>.<name> (with the item as `series`); totals count
-by what they grew, since-boot rows not at all. Of counters the 40 series of an artifact whose level moves most.
-`n_changes` counts all that the markers between the two phases name, the restart that a change needs included; NULL if
-no marker says what changed. `reversal` TRUE: a later marker takes back what the one between these phases changed (it
-says so, or names the same settings) and the metric goes back with it (the shift back excludes zero, and at least half
-of the way is gone): the A-B-A that no drift of the day explains.
+by their growth, since-boot rows not at all. Of counters, the 40 series of an artifact whose level moves most are used.
+`n_changes` counts everything that the markers between the two phases name, including a restart that a change needs;
+NULL if no marker says what changed. `reversal` TRUE: a later marker reverts what the one between these phases changed
+(it says so, or names the same settings) and the metric reverts with it (the interval of the shift back excludes zero,
+and it covers at least half of the way): an A-B-A pattern that no drift over the day explains.
 n1, n2 values; medians, means, `shift` (Hodges-Lehmann, second minus first) with `ci_lo`, `ci_hi` (95 %) in the
 metric's unit; `ratio` second over first; `cliff` -1 to 1; `p` Mann-Whitney; `tail1`, `tail2` values above Q3 + 3 IQR of
 the first phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
+the first phase; `wilson_lo`, `wilson_hi` (0 to 1) of the first phase's tail rate and `wilson2_lo`, `wilson2_hi` of the
 second's; `p_zero` chance of no tail value in n2 at the old rate; `fisher_p`; `n_needed` values without a tail that
-would prove it gone (95 %). `hypothesis` is the markers', when they agree on one.
+would prove it gone (95 %). `hypothesis` is that of the markers if they agree on one.
 Worked example (21 and 20 connects): medians 0.31 and 0.13 s, means 0.6438 and 0.1385, shift -0.17 [-0.19, -0.15],
 ratio 0.433, cliff -1, p 4.0e-8; tail 2 of 21 (0.027 to 0.289), 0 of 20: p_zero 0.135, fisher_p 0.488, n_needed 30.
-Fewer than 8 values in a phase prove nothing: the numbers stand, the rules judge by n1 and n2.
-Of tables above 500,000 rows every n-th sample is looked at, and `at_seq` counts those.
-Cost: n log n a metric; quadratic up to 5,000 values for boundaries; of a column of vmstat at most 300 values a phase,
-taken at equal distances, are compared (n1 and n2 are then all of them, the interval is that of the 300). Source: see
+Fewer than 8 values in a phase prove nothing: the numbers are given, and rules check n1 and n2.
+Of tables above 500,000 rows every n-th sample is used, and `at_seq` counts those.
+Cost: n log n per metric; quadratic up to 5,000 values for boundaries; of a column of vmstat at most 300 values per
+phase, taken at equal distances, are compared (n1 and n2 still count all, the interval is that of the 300). Source: see
 `rules.statistics.robust`.
 """
 
@@ -88,7 +89,7 @@ VMSTAT = ["r", "b", "load1", "cs", "scall", "intr", "usr", "sys", "idle", "wa", 
 VMSTAT += ["si_kbps", "so_kbps", "pi_kbps", "po_kbps", "api_kbps", "apo_kbps"]
 MOST_COMPARED = 300
 MOST_COUNTERS = 40
-MOST_ROWS = 500_000  # of a longer table every n-th sample is taken: all columns and a sort are held at once
+MOST_ROWS = 500_000  # of a longer table every n-th sample is used: all columns and a sort are in memory at once
 MIN_N = 8
 DIGITS = 9
 
@@ -101,8 +102,9 @@ SWITCHED = frozenset({"enabled", "disabled", "true", "false", "restart", "unset"
 
 
 def phase_order(phases: Sequence[str], markers: pl.DataFrame) -> list[str]:
-    """Sort phases in time: `before`, then `after-1`, `after-2` ...; others as their markers lead from one to the
-    next, else as given."""
+    """Sort phases by time: `before`, then `after-1`, `after-2` ...; others by the order of their markers, else as
+    passed.
+    """
     place = {phase: i for i, phase in enumerate(phases)}
 
     def key(phase: str) -> tuple[int, int, int]:
@@ -122,7 +124,7 @@ def phase_order(phases: Sequence[str], markers: pl.DataFrame) -> list[str]:
 def made_between(
     ordered: Sequence[str], first: str, second: str, markers: pl.DataFrame
 ) -> tuple[int | None, str | None]:
-    """Count what the markers between two phases changed, and name the hypothesis they test if it is one."""
+    """Count what the markers between two phases changed, and return the hypothesis they test if there is only one."""
     count: int | None = None
     hypotheses: set[str] = set()
     rows = list(markers.iter_rows(named=True))
@@ -136,7 +138,9 @@ def made_between(
 def lying_between(
     ordered: Sequence[str], first: str, second: str, markers: Sequence[Mapping[str, Any]]
 ) -> Iterator[int]:
-    """Yield the places of those change markers that lie between two phases; a bare instant does where there are only two."""
+    """Yield the indices of the change markers between two phases; a marker with only a time counts if there are just
+    two phases.
+    """
     span = range(ordered.index(first), ordered.index(second) + 1)
     for place, marker in enumerate(markers):
         ends = marker["from_phase"], marker["to_phase"]
@@ -147,7 +151,7 @@ def lying_between(
 
 
 def takes_back(made: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
-    """Tell whether a later change marker undoes an earlier one: its words say so, or it sets the same things again."""
+    """Return whether a later change marker reverts an earlier one: its words say so, or it sets the same things again."""
     words = " ".join([later["label"] or "", *(later["changed"] or [])])
     if UNDONE.search(words):
         return True
@@ -158,8 +162,11 @@ def takes_back(made: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
 
 
 def went_back(first: Sequence[float], second: Sequence[float], third: Sequence[float]) -> bool:
-    """Tell whether a level that moved from `first` to `second` moved back in `third`: at least half of the way, and the
-    interval of that shift excludes zero. Fewer than 8 values prove nothing."""
+    """Return whether a level that moved from `first` to `second` moved back in `third`.
+
+    It must move back at least half of the way, and the interval of that shift must exclude zero. Fewer than 8 values
+    prove nothing.
+    """
     if min(len(first), len(second), len(third)) < MIN_N:
         return False
     there, back = (
@@ -174,7 +181,7 @@ def went_back(first: Sequence[float], second: Sequence[float], third: Sequence[f
 def reversed_after(
     ordered: Sequence[str], first: str, second: str, values: Mapping[str, Sequence[float]], markers: pl.DataFrame
 ) -> bool:
-    """Tell whether the change between two neighbouring phases was taken back by the next one, the metric with it."""
+    """Return whether the change between two neighbouring phases was reverted in the next one, and the metric with it."""
     at = ordered.index(second)
     if ordered.index(first) != at - 1 or at + 1 >= len(ordered):
         return False
@@ -196,7 +203,10 @@ def compared(
     metric: str = METRIC,
     most: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Compare every earlier phase with every later one; `values` by phase in order of appearance, `most` of each."""
+    """Compare every earlier phase with every later one.
+
+    `values` are by phase in order of appearance; at most `most` of each are compared.
+    """
     ordered = phase_order(list(values), markers)
     counts = {phase: len(v) for phase, v in values.items()}
     if most:
@@ -260,7 +270,7 @@ def thinned(values: list[float], most: int) -> list[float]:
 def proposals(
     rows: pl.DataFrame, series: str | None, host: str | None, column: str = "elapsed_s", metric: str = METRIC
 ) -> list[dict[str, Any]]:
-    """Propose boundaries in one series of measured values in file order."""
+    """Return proposed boundaries in one series of measured values in file order."""
     found = []
     for at in statistics.change_points(rows[column].to_numpy()):
         after = rows.row(at, named=True)
@@ -283,8 +293,10 @@ def proposals(
 
 
 def measured(conn_times: pl.DataFrame) -> pl.DataFrame:
-    """Keep what succeeded, in file order. A series name counts only where it returns in another phase; else values
-    are pooled."""
+    """Return the successful connects in file order.
+
+    A series name is kept only if the series occurs in several phases; otherwise values are pooled.
+    """
     rows = conn_times.filter(pl.col("elapsed_s").is_not_null() & pl.col("ok").fill_null(True)).sort(
         "artifact_id", "part", "line_no", "seq", nulls_last=True
     )
@@ -296,10 +308,10 @@ def measured(conn_times: pl.DataFrame) -> pl.DataFrame:
         .agg(phases.alias("phases"))
         .filter((pl.col("phases") > 1) & pl.col("series").is_not_null())
     )
-    kept = shared.join(several, on="host", nulls_equal=True).select("host", "series", pl.lit(True).alias("kept"))
-    return rows.join(kept, on=["host", "series"], how="left", nulls_equal=True, maintain_order="left").with_columns(
-        pl.when(pl.col("kept")).then(pl.col("series")).alias("series")
-    )
+    recurring = shared.join(several, on="host", nulls_equal=True).select("host", "series", pl.lit(True).alias("kept"))
+    return rows.join(
+        recurring, on=["host", "series"], how="left", nulls_equal=True, maintain_order="left"
+    ).with_columns(pl.when(pl.col("kept")).then(pl.col("series")).alias("series"))
 
 
 def by_phase(rows: pl.DataFrame, column: str) -> dict[str, list[float]]:
@@ -317,7 +329,7 @@ def of_connects(conn_times: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dic
 
 
 def of_host(vmstat: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield proposals for each column of vmstat within a part, and comparisons of a host's phases over its parts."""
+    """Yield proposals for each column of vmstat within a part, and comparisons of a host's phases across its parts."""
     rows = vmstat.filter(~pl.col("first").fill_null(False)).sort("artifact_id", "part", "line_no", maintain_order=True)
     for (host,), of_one in rows.group_by("host", maintain_order=True):
         of = None if host is None else str(host)
@@ -330,7 +342,7 @@ def of_host(vmstat: pl.DataFrame, markers: pl.DataFrame) -> Iterator[dict[str, A
 
 
 def of_counters(counters: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield proposals for those counters of each part whose level moves most."""
+    """Yield proposals for the counters of each part whose level moves most."""
     value = pl.when(pl.col("mode") == "total").then(pl.col("delta")).otherwise(pl.col("value"))
     key = ["artifact_id", "part", "host", "grp", "item", "name"]
     rows = (
@@ -352,14 +364,14 @@ def of_counters(counters: pl.DataFrame) -> Iterator[dict[str, Any]]:
         .sort("moves", *key, descending=[True, *[False] * len(key)], nulls_last=True)
     )
     chosen = levels.group_by("artifact_id", "part", maintain_order=True).head(MOST_COUNTERS).select(key)
-    kept = rows.join(chosen, on=key, how="semi", nulls_equal=True, maintain_order="left")
-    for (_, _, host, group, item, name), series in kept.group_by(key, maintain_order=True):
+    chosen_rows = rows.join(chosen, on=key, how="semi", nulls_equal=True, maintain_order="left")
+    for (_, _, host, group, item, name), series in chosen_rows.group_by(key, maintain_order=True):
         of = None if host is None else str(host)
         yield from proposals(series, None if item is None else str(item), of, "y", f"counters.{group}.{name}")
 
 
 def sampled(case: CaseTables, name: str, columns: list[str]) -> pl.DataFrame:
-    """Return some columns of a sampled table; of a very long one only every so many samples."""
+    """Return some columns of a sampled table; of a very long one only every n-th sample."""
     rows = case.scan(name, ["line_no"]).select(pl.len()).collect(engine="streaming").item()
     every = -(-rows // MOST_ROWS)
     where = pl.col("sample").fill_null(0) % every == 0 if every > 1 else None

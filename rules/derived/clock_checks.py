@@ -1,7 +1,7 @@
-"""One row per doubt about a clock: its offset to another one steps, or looks like a zone shift. Proposals, never
-applied.
+"""One row per doubt about a clock: its offset to another clock steps, or looks like a zone shift. Doubts are proposals
+and are never applied.
 
-Inputs: as `clock_map`, and `anchors`; made by `rules.clocks.clock_map`.
+Inputs: as `clock_map`, and `anchors`; computed by `rules.clocks.clock_map`.
 Columns: clock, ref_clock; `test` step or zone; `t_at` (s, reading of ref_clock at the step, NULL for a zone);
 `size_s`; n_anchors (pairs or anchors behind it).
 Worked example: three anchors that differ by 7200.4 s give a zone row of 7200 s.

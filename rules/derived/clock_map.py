@@ -1,8 +1,9 @@
-"""One row per pair of clocks that something ties, or that was tried and refused: the offset as an interval.
+"""One row per pair of clocks that evidence ties, or whose tie was refused: the offset as an interval.
 
-Inputs: `wait_cover`, `anchors`, `pipe_pairs`, `sqlnet_waits`, clock domains, stated offsets; made by `rules.clocks.clock_map`.
-Columns: clock, ref_clock; `off_lo`, `off_hi` (s, reading of clock minus reading of ref_clock; of a refused row the
-offset it would have meant, or NULL); `drift_lo`, `drift_hi` (s per s, NULL where one pair says nothing about it);
+Inputs: `wait_cover`, `anchors`, `pipe_pairs`, `sqlnet_waits`, clock domains, stated offsets; computed by
+`rules.clocks.clock_map`.
+Columns: clock, ref_clock; `off_lo`, `off_hi` (s, reading of clock minus reading of ref_clock; for a refused row the
+offset that the tie would have given, or NULL); `drift_lo`, `drift_hi` (s per s, NULL if one pair cannot determine it);
 n_pairs; method; accepted; reason.
 Worked example: listener over client from one pair, [0.157, 0.237], accepted; truss over listener refused: 3.3326 s
 against 1.792 s.

@@ -1,16 +1,20 @@
-"""By how much each counter grew: between two samples of one file, and between two files of one host.
+"""Growth of each counter: between two samples of one file, and between two files of one host.
 
-Inputs: `counters` (totals, and what nstat prints without saying whether it is one), clock domains. One row per counter and later sample:
-artifact_id, line_no, line_end and sample are the later one's. Columns: grp, item, name, mode as printed; value (the later one); `delta`
-(growth, at least 0); `span_s` (s between the two; NULL if their times are unknown); t_from, t_to (in the later one's clock; t_from only
-within one file); before_artifact, before_line (the earlier one); `across` (true: the two stand in two files or two parts of one document).
-Two files are compared if they are of one known host and phase. Which is earlier is said by their clocks where both are instants, else by
-their order in the case. If any counter that both hold fell, the host was started again, a counter wrapped or the order is wrong: nothing
-on the lines says which, so the whole pair says nothing. Numbers of unknown mode (nstat) count as totals only if none fell and some that
-are not zero stand still, as the growth since a call before hardly ever does.
-Worked example: file 1 has tcpListenDrop 11 and tcpInErrs 5, file 2 of the same host 14 and 5: delta 3 and 0, across. With 2 instead of 5
+Inputs: `counters` (totals, and numbers of nstat, which prints no mode), clock domains. One row per counter and later
+sample.
+Columns: artifact_id, line_no, line_end and sample of the later sample; grp, item, name, mode as printed; value (of the
+later sample); `delta` (growth, at least 0); `span_s` (s between the two; NULL if their times are unknown); t_from, t_to
+(in the later sample's clock; t_from only within one file); before_artifact, before_line (of the earlier sample);
+`across` (true: the two samples are in two files or two parts of one document).
+Two files are compared if both are of the same known host and phase. They are ordered by their clocks if both have
+absolute times, else by their order in the case. If any counter that both hold fell, then the host was restarted, a
+counter wrapped or the order is wrong; the lines do not show which, so the whole pair gives no rows. Numbers of unknown
+mode (nstat) count as totals only if none fell and some that are not zero stayed equal: the growth since an earlier call
+hardly ever does.
+Worked example: file 1 has tcpListenDrop 11 and tcpInErrs 5, file 2 of the same host 14 and 5: delta 3 and 0, across.
+With 2 instead of 5
 in file 2 there is no row.
-Cost: that of reading the counters that count up, and a sort. Source: practice; netstat(1), nstat(8) on what is since boot.
+Cost: reading the cumulative counters, and a sort. Source: practice; netstat(1), nstat(8) on what is since boot.
 """
 
 from __future__ import annotations
@@ -47,8 +51,8 @@ NEEDS = ("counters",)
 SCOPE: Scope = "host"
 VERSION = "1"
 
-UNTOLD = ("tcp", "udp", "udp6", "udplite", "udplite6", "ip", "ip6", "icmp", "icmp6", "mptcp", "nstat", "iface")
-"""Groups whose numbers may be totals although nobody said so."""
+MODE_UNKNOWN = ("tcp", "udp", "udp6", "udplite", "udplite6", "ip", "ip6", "icmp", "icmp6", "mptcp", "nstat", "iface")
+"""Groups whose numbers may be totals although the tool prints no mode."""
 
 COLUMNS = [
     "artifact_id",
@@ -70,8 +74,8 @@ FILE = ["artifact_id", "part"]
 
 def build(case: CaseTables) -> pl.DataFrame:
     """Return `counter_growth` for all counters of the case, by artifact and line."""
-    untold = pl.col("mode").is_null() & pl.col("grp").is_in(UNTOLD)
-    counting = (pl.col("mode") == "total") | pl.col("delta").is_not_null() | untold
+    mode_unknown = pl.col("mode").is_null() & pl.col("grp").is_in(MODE_UNKNOWN)
+    counting = (pl.col("mode") == "total") | pl.col("delta").is_not_null() | mode_unknown
     rows = case.table("counters", COLUMNS, counting & ~pl.col("first").fill_null(False))
     if rows.is_empty():
         return TABLE.rows([])
@@ -84,7 +88,7 @@ def build(case: CaseTables) -> pl.DataFrame:
 
 
 def _instants(bases: Mapping[str, float]) -> pl.Expr:
-    """Seconds since 1970 in UTC, where the row's clock is one that says so."""
+    """Return the time of a row in seconds since 1970 UTC, NULL if the row's clock is not absolute."""
     base = (
         pl.col("clock").replace_strict(bases, default=None, return_dtype=pl.Float64)
         if bases
@@ -94,7 +98,7 @@ def _instants(bases: Mapping[str, float]) -> pl.Expr:
 
 
 def _within(rows: pl.DataFrame) -> pl.DataFrame:
-    """Growth since the sample before in the same file: what the format gave, else the difference."""
+    """Return the growth since the previous sample of the same file: as the format computed it, else the difference."""
     before = {name: pl.col(name).shift().over([*FILE, *COUNTER]) for name in ("value", "line_no", "t_local")}
     rows = rows.with_columns(
         grown=pl.coalesce("delta", pl.when(pl.col("mode").is_null()).then(pl.col("value") - before["value"])),
@@ -111,7 +115,7 @@ def _within(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _between(rows: pl.DataFrame) -> pl.DataFrame:
-    """Growth from a file's last sample to the next file's first one."""
+    """Return the growth from a file's last sample to the next file's first one."""
     rows = rows.filter(pl.col("host").is_not_null() & pl.col("value").is_not_null())
     counter = [*FILE, *COUNTER]
     ends = rows.unique(counter, keep="last", maintain_order=True).select(
@@ -121,7 +125,7 @@ def _between(rows: pl.DataFrame) -> pl.DataFrame:
         ends, on=counter, how="left", nulls_equal=True, maintain_order="left"
     )
     place = ["host", "phase"]
-    # Instants order the files only where all of a host and phase have one.
+    # Times order the files only if every file of a host and phase has one.
     known = pl.col("instant").is_not_null().all().over(place)
     order = pl.when(known).then(pl.col("instant").min().over([*place, *FILE])).otherwise(0.0)
     heads = heads.with_columns(order=order).sort("order", *FILE, "line_no", maintain_order=True)
@@ -134,8 +138,8 @@ def _between(rows: pl.DataFrame) -> pl.DataFrame:
     pairs = pairs.with_columns(grown=pl.col("value") - pl.col("before_value"))
     pair = [*place, *FILE, "before_artifact", "before_part"]
     stands = ((pl.col("grown") == 0) & (pl.col("value") != 0)).any().over(pair)
-    told = pl.col("mode").eq_missing(pl.lit("total")).all().over(pair)
-    whole = (pl.col("grown") >= 0).all().over(pair) & (told | stands)
+    totals = pl.col("mode").eq_missing(pl.lit("total")).all().over(pair)
+    whole = (pl.col("grown") >= 0).all().over(pair) & (totals | stands)
     return pairs.filter(whole).with_columns(
         delta="grown",
         span_s=pl.col("instant") - pl.col("before_instant"),

@@ -1,4 +1,4 @@
-"""What every derived table declares, and what it may ask of a case.
+"""What every derived table declares, and how it reads a case.
 
 A module in `rules/derived/` holds `TABLE` (a `DerivedTable`), `NEEDS` (names of tables, derived ones included),
 `SCOPE`, `VERSION` and `build(case)`. Nothing is registered: the folder is scanned.
@@ -27,9 +27,10 @@ PLACE_COLUMNS = list(PLACE)
 
 
 class CaseTables(Protocol):
-    """The part of `rules.case.case.Case` that a derived table sees: frames in the order of the lines, missing tables empty.
+    """The part of `rules.case.case.Case` that a derived table uses.
 
-    A trace may have ten million rows: `columns` and `where` say which of it are needed, and nothing else is read.
+    Data frames are in line order; missing tables are empty. A trace may have ten million rows: `columns` and `where`
+    say which of it is needed, and nothing else is read.
     """
 
     def scan(self, name: str, columns: Sequence[str] | None = None, where: pl.Expr | None = None) -> pl.LazyFrame: ...
@@ -46,21 +47,21 @@ class CaseTables(Protocol):
 
 @dataclass(frozen=True)
 class DerivedTable:
-    """Name and columns in order; the types are those that `build` returns."""
+    """Name and ordered columns of a derived table; the types are those that `build` returns."""
 
     name: str
     columns: Mapping[str, pl.DataType]
 
     def shape(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return exactly the declared columns in their order and types; columns that the frame lacks are NULL."""
+        """Return exactly the declared columns in their order and types; columns that the data frame lacks are NULL."""
         return frame.select(
             (pl.col(column) if column in frame.columns else pl.lit(None)).cast(kind).alias(column)
             for column, kind in self.columns.items()
         )
 
     def write(self, file: Path, frames: Iterable[pl.DataFrame]) -> None:
-        """Write frames of this table one after the other into one Parquet file: memory holds one at a time."""
-        import pyarrow.parquet as pq  # only the largest tables are written so
+        """Write data frames of this table one after the other into one Parquet file, with one at a time in memory."""
+        import pyarrow.parquet as pq  # only the largest tables are written this way
 
         nothing = self.rows(())
         with pq.ParquetWriter(file, nothing.to_arrow().schema, compression="zstd", compression_level=1) as out:
@@ -69,23 +70,26 @@ class DerivedTable:
                     out.write_table(frame.to_arrow().cast(out.schema))
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-        """Return a frame of the declared columns from row mappings; keys left out are NULL."""
+        """Return a data frame of the declared columns from row mappings; missing keys become NULL."""
         found = [{column: row.get(column) for column in self.columns} for row in rows]
         return pl.DataFrame(found, schema=dict(self.columns), orient="row")
 
 
 def number(frame: pl.DataFrame, keys: list[str], name: str) -> pl.DataFrame:
     """Add a dense UInt32 number per combination of `keys` (NULL counts as a value), so that later joins need one
-    column."""
+    column.
+    """
     groups = frame.select(keys).unique(maintain_order=True).with_row_index(name)
     return frame.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def seconds(ns: pl.Expr) -> pl.Expr:
-    """Turn whole nanoseconds into the seconds that are printed so (a division alone may be off in the last bit)."""
+    """Convert whole nanoseconds to seconds, rounded so that they print exactly (a division alone may be off in the last
+    bit).
+    """
     return (ns.cast(pl.Float64) / 1e9).round(9)
 
 
 def nanoseconds(s: pl.Expr) -> pl.Expr:
-    """Turn seconds into whole nanoseconds, in which sums and differences are exact."""
+    """Convert seconds to whole nanoseconds, in which sums and differences are exact."""
     return (s * 1e9).round().cast(pl.Int64)

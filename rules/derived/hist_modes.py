@@ -1,12 +1,14 @@
-"""One row per distribution of times: how many lie beyond its first gap, their mean and sum with the bounds of the buckets.
+"""One row per distribution of times: how many values lie beyond its first gap, and their mean and sum with bounds from
+the bucket edges.
 
-Inputs: `hist`, `statements` (`hist_unit_s`: seconds that one unit of the values stands for, where the tool prints no unit;
-its subject, if any, is the aggregation, or a key as printed: `tnslsnr 15697`).
-Columns: agg, key1, key2, `pid` (the key that is a number); `tick_s` (s, NULL if unknown), `unit_s` and `said` (true: a
-person's word); n_all; n_busy, mean_lo_s, mean_s, mean_hi_s, sum_lo_s, sum_s, sum_hi_s of the buckets beyond the first
-empty one (of all where no bucket is empty between two filled ones): a loop that mostly finds nothing to do fills the
-first bucket, the work lies beyond; `gap` (true: there was one); complete; line_no, line_end. The middle of a bucket
-stands for its values in mean_s and sum_s, its edges bound them. NULL where the unit is unknown or an edge is open.
+Inputs: `hist`, `statements` (`hist_unit_s`: seconds per unit of the values, for tools that print no unit; the
+statement's subject, if any, is the aggregation, or a key as printed: `tnslsnr 15697`).
+Columns: agg, key1, key2, `pid` (the key that is a number); `tick_s` (s, NULL if unknown), `unit_s` and `said` (true:
+unit_s comes from a person's statement); n_all; n_busy, mean_lo_s, mean_s, mean_hi_s, sum_lo_s, sum_s, sum_hi_s of the
+buckets beyond the first empty one (of all buckets if none is empty between two filled ones): a loop that mostly finds
+nothing to do fills the first bucket, and the work lies beyond; `gap` (true: there was an empty bucket); complete;
+line_no, line_end. mean_s and sum_s use the middle of each bucket, the bounds its edges. NULL where the unit is unknown
+or an edge is open.
 Worked example: 206 at 0 to 1, none to 8, then 1, 10, 67, 90, 41, 3, 1 at 8 to 15, unit 10 ms: 213 loops, mean 0.1131 s
 (0.1081 to 0.1181), sum 24.095 s (23.03 to 25.16).
 Cost: n log n in the buckets. Source: arithmetic of grouped data.
@@ -53,18 +55,20 @@ STATEMENT = "hist_unit_s"
 
 
 def modes(hist: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
-    """Return `hist_modes` for rows of `hist`; cumulative distributions are left out, their buckets hold no counts."""
+    """Return `hist_modes` for rows of `hist`; cumulative distributions are left out because their buckets hold no
+    counts.
+    """
     rows = hist.filter(
         ~pl.col("cumulative").fill_null(False)
         & pl.col("n").is_not_null()
         & (pl.col("lo").is_not_null() | pl.col("hi").is_not_null())
     ).sort(*KEYS, pl.col("lo").fill_null(float("-inf")), nulls_last=True)
     filled = pl.col("n") > 0
-    # an empty bucket with filled ones on both sides parts the distribution
+    # An empty bucket with filled ones on both sides divides the distribution.
     before = filled.cast(pl.Int64).cum_sum().over(KEYS) > 0
     after = filled.cast(pl.Int64).cum_sum(reverse=True).over(KEYS) > 0
     rows = rows.with_columns(
-        # DTrace leaves out no bucket between; tools that print filled ones only show the gap by their edges
+        # DTrace prints every bucket between; tools that print only filled ones show the gap by their edges.
         ((~filled & before & after) | (pl.col("lo") > pl.col("hi").shift(1).over(KEYS)).fill_null(False)).alias("parts")
     )
     rows = rows.with_columns((pl.col("parts").cast(pl.Int64).cum_sum().over(KEYS) > 0).alias("beyond"))
@@ -90,13 +94,13 @@ def modes(hist: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
         pl.col("line_no").min(),
         pl.col("line_end").max(),
     )
-    told = _told(statements)
+    stated_units = _stated_units(statements)
     by_unit = pl.col("unit").replace_strict(UNITS, default=None, return_dtype=pl.Float64)
     key = pl.concat_str("key1", "key2", separator=" ", ignore_nulls=True)
     stated = pl.coalesce(
-        key.replace_strict(told, default=None, return_dtype=pl.Float64),
-        pl.col("agg").replace_strict(told, default=None, return_dtype=pl.Float64),
-        pl.lit(told.get(None), pl.Float64),
+        key.replace_strict(stated_units, default=None, return_dtype=pl.Float64),
+        pl.col("agg").replace_strict(stated_units, default=None, return_dtype=pl.Float64),
+        pl.lit(stated_units.get(None), pl.Float64),
     )
     made = made.with_columns(
         pl.coalesce(by_unit, stated).alias("unit_s"), (by_unit.is_null() & stated.is_not_null()).alias("said")
@@ -122,10 +126,10 @@ def modes(hist: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _told(statements: pl.DataFrame) -> dict[str | None, float]:
-    """Seconds per unit by subject; the key None holds for all. Ambiguous words were left out before."""
-    said = statements.filter((pl.col("name") == STATEMENT) & (pl.col("num") > 0))
-    return dict(said.select("subject", "num").iter_rows())
+def _stated_units(statements: pl.DataFrame) -> dict[str | None, float]:
+    """Return seconds per unit by subject; the key None applies to all. Contradictory statements were removed before."""
+    units = statements.filter((pl.col("name") == STATEMENT) & (pl.col("num") > 0))
+    return dict(units.select("subject", "num").iter_rows())
 
 
 def build(case: CaseTables) -> pl.DataFrame:

@@ -1,12 +1,13 @@
-"""One row per name or address that two parts of one moment (same host and phase) show with identities that do not agree.
+"""One row per name or address that two parts of one moment (same host and phase) show with contradicting identities.
 
-Inputs: `syscalls` (attaches, semaphore calls), `pmap`, `ipcs_sem`, `ps`. Another identity under the same name means that
-the parts are of different starts of an instance, or that somebody changed a figure by hand: joins by id would lie.
+Inputs: `syscalls` (attaches, semaphore calls), `pmap`, `ipcs_sem`, `ps`. Another identity under the same name means
+that the parts come from different starts of an instance, or that somebody edited a figure by hand: joins by id would be
+wrong.
 Columns: `kind` segment (one base address, two shmids), semaphore (a set that a trace uses and no listing of the same
 moment holds), listing (an id that breaks the steps of its own listing), program (a program that runs once per instance,
 under two pids); `name` (the address as 0x..., the set, the program); `id_a`, `id_b` as printed (for a listing: the
-expected and the printed one); artifact_a, line_a, artifact_b, line_b; `cut` (true: a listing has lines left out, so
-that an absent id proves nothing); n (rows behind it: attaches, calls, ids).
+expected and the printed one); artifact_a, line_a, artifact_b, line_b; `cut` (true: a listing has omitted lines, so that
+an absent id proves nothing); n (rows behind it: attaches, calls, ids).
 Worked example: a trace attaches shmid 16777280 at 0x380000000, a map of the same host and phase has shmid 16777246
 there: kind segment. Ids 12941057, 12973826, 12006595 of consecutive keys step by 32769, then 13006595 was expected and
 one digit differs: kind listing.
@@ -47,15 +48,16 @@ VERSION = "1"
 MOMENT = ["host", "phase"]
 SEM_CALLS = ["semctl", "semop", "semtimedop", "semsys", "ipc"]
 SINGLETON = r"^(ora_[a-z0-9]{4}_\S+|asm_[a-z0-9]{4}_\S+|mdb_[a-z0-9]{4}_\S+|apx_[a-z0-9]{4}_\S+)$"
-"""Background processes of an Oracle instance: one of each name per start."""
+"""Names of background processes of an Oracle instance, of which each start has one."""
 STEPS = 2
-"""So many equal steps make a rule of a listing; one exception from it is worth a question."""
+"""Minimum number of equal steps that make a step the rule of a listing; a single exception from it is worth a question.
+"""
 DIGITS = 6
-"""Ids shorter than this differ in one digit by chance."""
+"""Minimum number of digits of an id; shorter ones differ in one digit by chance."""
 
 
 def segments(attaches: pl.DataFrame, maps: pl.DataFrame) -> list[dict[str, Any]]:
-    """Compare the shmid of each attach with that of the map's segment at the same base address."""
+    """Return the attaches whose shmid differs from that of the map's segment at the same base address."""
     base = (
         maps.filter(pl.col("shmid").is_not_null() & pl.col("host").is_not_null())
         .sort("artifact_id", "line_no")
@@ -84,7 +86,10 @@ def segments(attaches: pl.DataFrame, maps: pl.DataFrame) -> list[dict[str, Any]]
 
 
 def absent_sets(calls: pl.DataFrame, sets: pl.DataFrame, cut: set[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Name the sets that a trace uses and no listing of the same moment holds; `cut` are the (artifact, part) with lines left out."""
+    """Return the sets that a trace uses and no listing of the same moment holds.
+
+    `cut` holds the (artifact, part) whose listings have omitted lines.
+    """
     found = []
     used = calls.filter(pl.col("arg_id").is_not_null() & pl.col("host").is_not_null() & pl.col("name").is_in(SEM_CALLS))
     used = used.sort("artifact_id", "line_no")
@@ -105,10 +110,10 @@ def absent_sets(calls: pl.DataFrame, sets: pl.DataFrame, cut: set[tuple[int, int
 
 
 def broken_steps(sets: pl.DataFrame) -> list[dict[str, Any]]:
-    """Name an id that breaks the constant step of its listing and differs from the expected one in a single digit.
+    """Return the ids that break the constant step of their listing and differ from the expected id in a single digit.
 
-    A listing of three has two steps, of which only one can be right; the step is then that of consecutive sets, sequence and
-    index both one further (32769), if it occurs, else the commonest one that occurs twice.
+    A listing of three has two steps, of which only one can be right. The expected step is 32769 (consecutive sets:
+    sequence and index both one higher) if it occurs, else the commonest one that occurs twice.
     """
     found = []
     for (artifact, _, host, phase), rows in sets.group_by("artifact_id", "part", "host", "phase", maintain_order=True):
@@ -137,7 +142,7 @@ def _one_digit(a: int, b: int) -> bool:
 
 
 def moved_programs(ps: pl.DataFrame, maps: pl.DataFrame) -> list[dict[str, Any]]:
-    """Name programs that run once per instance and have another pid in another part of the same moment."""
+    """Return programs that run once per instance and have different pids in different parts of the same moment."""
     name = pl.coalesce("args", "comm").str.split(" ").list.first()
     listed = ps.filter(pl.col("lwp").is_null()).select(
         "artifact_id", "part", *MOMENT, "line_no", "pid", name.alias("name")
@@ -171,7 +176,7 @@ def build(case: CaseTables) -> pl.DataFrame:
     """Return `identities` of the whole case."""
     maps = case.table("pmap")
     sets = case.table("ipcs_sem").filter(pl.col("semid").is_not_null())
-    # Traces are the large ones: they are looked through only where a listing could contradict them.
+    # Traces are large: they are searched only if a listing could contradict them.
     names = [*(["shmat"] if maps.height else []), *(SEM_CALLS if sets.height else [])]
     asked = ["artifact_id", "part", *MOMENT, "line_no", "name", "arg_id", "arg_addr"]
     using = pl.col("name").is_in(names) & pl.col("arg_id").is_not_null()

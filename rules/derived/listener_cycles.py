@@ -1,20 +1,21 @@
-"""One row per connection that a listener's thread served, from its accept to the line in its log.
+"""One row per connection that a listener's thread served, from its accept to the line in the listener's log.
 
 Inputs: `syscalls` of a process that accepts, `proc_tree`. State machine per thread: poll returns -> accept on the
-listen fd gives fd n -> reads on n -> pipes, fork, wait, pipe reads -> close of n -> write to the log -> next poll. A
-poll inside the cycle (on n) does not end it: only one after the close of n, or one whose printed fds hold the listen
-fd and not n.
+listen fd returns fd n -> reads on n -> pipes, fork, wait, pipe reads -> close of n -> write to the log -> next poll. A
+poll inside the cycle (on n) does not end it: only a poll after the close of n ends it, or one whose printed fds include
+the listen fd and not n.
 Columns: pid, lwp, cycle (1.. per artifact and pid); `kind` dedicated (it forked) or handoff; line_poll (the poll that
 reported the connection), line_accept, line_end; t_accept, t_end (s, own clock); `cycle_s` accept's return -> end of
 the log write, else -> close of n; to_close_s, from_poll_s variants; `wait_child_s` = fork + wait calls + pipe reads
 that begin an answer (a read right after another pipe read continues one and counts only from 1 % of the cycle on);
 fork_s, fork_cpu_s the listener's own forks; exec_s exec of its descendants; adapter_s probes for libraries; log_s
-seek and write of the log; child_pid of its first fork; `complete`: close of n seen and no line missing between.
-Without it cycle_s is NULL. All durations are upper bounds, s.
+seek and write of the log; child_pid of its first fork; `complete`: close of n was seen and no line is missing before
+it. Without it cycle_s is NULL. All durations are upper bounds, s.
 Worked example: accept returns 1.5463, close(13) 1.8400, log write 1.8425: cycle 0.2962, to close 0.2937; poll
 returned at 1.5426: 0.2999. Fork 0.0300 + waitid 0.0542 + reads 0.0666 and 0.1298 = wait_child 0.2806 of it, 94.7 %; a
 third read of 0.0020 continues the second.
-Cost: n log n in the rows of accepting threads, no loop over rows; of a long trace a slice is held at a time. Source:
+Cost: n log n in the rows of accepting threads, no loop over rows; of a long trace one slice is in memory at a time.
+Source:
 truss of a dedicated-server Oracle listener.
 """
 
@@ -88,19 +89,20 @@ PROBE = [
     "stat64",
 ]
 LIBRARY = r"/[^/]+\.(so|sl|a|dylib|dll)(\.[0-9.]+)?$"
-CONTINUES = 0.01  # share of the cycle from which a further read of the same answer is a wait of its own
+CONTINUES = 0.01  # share of the cycle from which a further read of the same answer counts as a wait of its own
 
 NAME, ROW, FD = pl.col("name"), pl.col("row"), pl.col("fd")
 FORK = pl.col("child_pid").is_not_null() & NAME.str.contains(FORK_NAME)
 ACCEPTED = NAME.is_in(ACCEPT) & SUCCEEDED & (pl.col("ret") >= 0)
 EXEC = NAME.is_in(EXEC_NAMES) & pl.col("err").is_null()
-SLICE_ROWS = 250_000  # held at a time, some 2 kB each
+SLICE_ROWS = 250_000  # maximum rows in memory at a time, some 2 kB each
 CALL = ["name", "args", "fd", "fd2", "path", "peer_ip", "ret", "err", "state", "cpu_s", "child_pid"]
 
 
 def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return the calls of accepting threads with `segment` (dense number of the accept they follow), fds and the
-    accept's row."""
+    """Return the calls of accepting threads with `segment` (row of the accept they follow), its fds and the last poll's
+    row.
+    """
     rows = by_thread(syscalls, CALL).with_row_index("row")
     last_poll = pl.when(NAME.is_in(POLL)).then(ROW).forward_fill().over("thread")
     return rows.with_columns(
@@ -112,13 +114,16 @@ def segments(syscalls: pl.DataFrame) -> pl.DataFrame:
 
 
 def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> pl.DataFrame:
-    """Return `listener_cycles`, not numbered yet, for calls of accepting threads, the descriptors that each of these
-    threads ever reads (THREAD and fd) and `exec_times` of all processes."""
+    """Return `listener_cycles` without numbers for calls of accepting threads.
+
+    `heard` holds the descriptors that each of these threads ever reads (THREAD and fd), `execs` the `exec_times` of all
+    processes.
+    """
     rows = segments(syscalls)
     inside = rows.filter(pl.col("segment").is_not_null())
     after = pl.col("segment") < ROW
 
-    # where n is closed, and the poll that ends the cycle
+    # Find where n is closed, and the poll that ends the cycle.
     closed = (
         inside.filter(after & (NAME == "close") & (pl.col("conn_fd") == FD) & pl.col("err").is_null())
         .group_by("segment")
@@ -134,7 +139,7 @@ def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> 
         .group_by("segment")
         .agg(ROW.min().alias("idle_row"))
     )
-    # a close behind that poll is another story: this cycle has no end
+    # A close after that poll does not belong to this cycle, which then has no end.
     seen = pl.when((pl.col("close_row") < pl.col("idle_row")).fill_null(True)).then(pl.col("close_row"))
     inside = (
         inside.join(idle, on="segment", how="left", maintain_order="left")
@@ -142,7 +147,7 @@ def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> 
         .filter((pl.col("idle_row") > ROW).fill_null(True))
     )
 
-    # descriptors: pipes made in the cycle, and the log: written, never read, neither pipe nor socket
+    # Descriptors: pipes made in the cycle, and the log, which is written, never read, and neither pipe nor socket.
     made = inside.filter(NAME.is_in(PIPE) & pl.col("err").is_null())
     pipes = (
         pl.concat([made.select("segment", "fd"), made.select("segment", pl.col("fd2").alias("fd"))])
@@ -168,7 +173,7 @@ def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> 
     )
     inside = inside.join(log, on="segment", how="left", maintain_order="left")
 
-    # the cycle ends at the log write, where that follows the close of n
+    # The cycle ends at the log write if that follows the close of n.
     end_row = pl.when(pl.col("close_row").is_not_null()).then(pl.max_horizontal("close_row", "log_row"))
     cycle = inside.with_columns(end_row.alias("end_row")).filter((pl.col("end_row") >= ROW).fill_null(True))
     answer = NAME.is_in(READ_NAMES) & pl.col("on_pipe")
@@ -207,7 +212,7 @@ def cycles(syscalls: pl.DataFrame, heard: pl.DataFrame, execs: pl.DataFrame) -> 
 
 
 def exec_times(syscalls: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
-    """Own time of the exec calls of every descendant, summed per ancestor's fork line."""
+    """Return the own time of the exec calls of every descendant, summed per fork line of the ancestor."""
     execs = syscalls.filter(EXEC).select(
         "artifact_id", "clock", "pid", pl.col("line_no").alias("line_exec"), nanoseconds(OWN_S).alias("exec_ns")
     )
@@ -237,7 +242,7 @@ def _finish(totals: pl.DataFrame, rows: pl.DataFrame, execs: pl.DataFrame) -> pl
     )
     forked = pl.col("child_pid").is_not_null()
     length = pl.col("end_ns") - pl.col("accept_ns")
-    # a poll before the close of the connection served just before belongs to that one
+    # A poll before the close of the previously served connection belongs to that one.
     before = pl.col("close_row").shift(1).over("thread", order_by="segment")
     continued = pl.col("continued_ns").list.eval(pl.element().filter(pl.element() > 0))
     found = totals.with_columns(

@@ -1,16 +1,18 @@
-"""How busy a thread that accepts was, by its own polls, how long it serves one caller, and what both mean for a queue.
+"""Load of an accepting thread: how busy its polls show it, how long it serves one caller, and the queueing delay that
+follows.
 
 Inputs: `syscalls` of accepting threads, `listener_cycles`, `logs` of a listener of the same host and phase.
-Columns: pid, lwp; line_from, line_to, t_from, t_to (s, own clock) of the stretch looked at; `span_s` from a return of
-the thread's poll to the return of its last idle poll, `idle_s` in idle polls of it, `busy_s` the rest, `busy` their
-share; `accepts` in it; `n_cycles`, `service_s` (median), `mean_s`, `cs2` (squared variation) of its complete cycles,
-`capacity_ps` = 1 / service_s; `in_poll_s` time in polls with a connection open (an event loop, not one at a time);
+Columns: pid, lwp; line_from, line_to, t_from, t_to (s, own clock) of the stretch examined; `span_s` from a return of
+the thread's poll to the return of its last idle poll, `idle_s` its time in idle polls, `busy_s` the rest, `busy` =
+busy_s / span_s; `accepts` in it; `n_cycles`, `service_s` (median), `mean_s`, `cs2` (squared variation) of its complete
+cycles, `capacity_ps` = 1 / service_s; `in_poll_s` time in polls with a connection open (an event loop rather than one
+caller at a time);
 `alone`: no other thread of the trace accepts; `n_arrivals`, `arrivals_ps` from a listener's log of the same host and
 phase (log_artifact, log_from, log_to), `rho` = arrivals_ps * service_s, and the mean waits of `rules/statistics/queueing.py` in
 seconds (NULL from rho 1 on).
-An idle poll is one with no accepted connection open, or whose printed descriptors hold the listening one and not the
-accepted one; of a thread that never polls the accepts themselves count as idle. Time over which lines are missing is
-in no span. All is time under tracing.
+An idle poll is one with no accepted connection open, or whose printed descriptors include the listening one but not the
+accepted one; for a thread that never polls, the accepts themselves count as idle. Time over which lines are missing is
+in no span. All times are under tracing.
 Worked example: polls return at 1.5426 and 2.6446, the second took 0.8021: span 1.1020, idle 0.8021, busy 0.2999, 27 %;
 one cycle of 0.2962 s: capacity 3.38 a second.
 Cost: n log n in the polls, accepts and closes of threads that accept. Source: truss(1), poll(2); utilisation law.
@@ -70,8 +72,10 @@ CALL = ["name", "args", "data", "fd", "ret", "err", "state"]
 
 
 def utilisation(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return the stretch of each accepting thread: span, idle and busy seconds. Needs its polls, accepts, closes and
-    every row before which lines may be missing."""
+    """Return the examined stretch of each accepting thread: span, idle and busy seconds.
+
+    Needs the thread's polls, accepts, closes and every row before which lines may be missing.
+    """
     rows = by_thread(syscalls, CALL).with_columns(
         ACCEPTED.alias("accepted"),
         pl.col("broken").cum_sum().over("thread").alias("stretch"),
@@ -134,7 +138,7 @@ def utilisation(syscalls: pl.DataFrame) -> pl.DataFrame:
 
 
 def services(cycles: pl.DataFrame) -> pl.DataFrame:
-    """Return median, mean and variation of the complete cycles of each thread, with the lines of all of them."""
+    """Return median, mean and variation of the complete cycles of each thread, with their first and last line."""
     known = cycles.filter(pl.col("complete") & (pl.col("cycle_s") > 0))
     length = pl.col("cycle_s")
     return known.group_by(*PLACE_COLUMNS, "pid", "lwp", maintain_order=True).agg(
@@ -148,7 +152,9 @@ def services(cycles: pl.DataFrame) -> pl.DataFrame:
 
 
 def arrivals(logs: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean rate of connections that listener logs report, one row per host and phase: the longest log's."""
+    """Return the mean connection rate from listener logs, one row per host and phase: that of the log with the most
+    connections.
+    """
     asked = logs.filter(
         (pl.col("source") == "listener") & (pl.col("op") == "establish") & pl.col("t_local").is_not_null()
     )

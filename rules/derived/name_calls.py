@@ -1,15 +1,17 @@
 """One row per traced call on a name service: a DNS or LDAP server, a local daemon behind a socket, a door.
 
-Inputs: `syscalls` (calls on descriptors whose target `rules/walking/targets.py` knows as a name service, and door calls), `proc_tree`.
+Inputs: `syscalls` (calls on descriptors whose target `rules/walking/targets.py` identifies as a name service, and door
+calls), `proc_tree`.
 Columns: pid, lwp; line_no, line_end; `t_done` (s, completion, own clock), name; `via` (dns, ldap, daemon, door); `target`
-(address or path, NULL for a door whose making is not in the trace); `own_s` (upper bound of the call's own time, NULL
-where lines are missing), `contiguous` of that time (proven where the tool printed it); `sent` (true: the call puts a
+(address or path, NULL for a door whose opening is not in the trace); `own_s` (upper bound of the call's own time, NULL
+where lines are missing), `contiguous` of that time (proven where the tool printed it); `sent` (true: the call sends a
 question), `reverse` (true: the question is for the name of an address), `timed_out` (a wait that ended by its own
-timer), `timer_s` (that timer where it is printed); `burst`: number within the artifact of a run of such calls of one
-thread that follow each other within a second: the look-ups of one errand.
+timer), `timer_s` (that timer where it is printed); `burst`: number, within the artifact, of a run of such calls of one
+thread that follow each other within a second: the look-ups of one task.
 Worked example: connect to 10.0.0.53:53, sendto, poll of 5.0051 s = 0 (timer 5.0), sendto to 10.0.0.54:53, poll of 0.0004 s, recvfrom:
 one burst, two questions, one timed out.
-Cost: n log n in the calls on descriptors of processes that ask a name service. Source: resolver(5), nscd(8), sssd(8), door_call(3C).
+Cost: n log n in the calls on descriptors of processes that use a name service. Source: resolver(5), nscd(8), sssd(8),
+door_call(3C).
 """
 
 from __future__ import annotations
@@ -50,10 +52,10 @@ WRITES = [*WRITE_NAMES, "sendmmsg"]
 TALK = pl.col("name").is_in(["connect", *READS, *WRITES, *POLLS, *DOORS])
 MORE = [*TIMED, *CALL, "line_end", "data"]
 TOGETHER_NS = 1_000_000_000
-"""Look-ups of one errand follow each other within a second: practice."""
+"""Maximum gap in nanoseconds between look-ups of one task (from practice)."""
 
 PORTMAP = 111
-"""Asked for the ports of programs, not for names."""
+"""Port of the port mapper, which is asked for the ports of programs, not for names."""
 
 REVERSE = r"(?i)\\x07in-|\\x03ip6\\x04arp|in-addr\.arpa|ip6\.arpa"
 TIMER_MS = r"^\[\{[^\]]*\}\], \d+, (\d+)$"
@@ -61,7 +63,7 @@ TIMER_S = r"\{tv_sec=(\d+), tv_(usec|nsec)=(\d+)\}"
 
 
 def asking(made: pl.DataFrame) -> pl.DataFrame:
-    """Return the processes of a frame of `makers` that ever connect to a name service."""
+    """Return the rows of `makers` for connects to a name service; their pids are the processes that use one."""
     ports = "|".join(map(str, NAME_SERVICE_PORTS))
     known = pl.col("of").str.contains(NAME_SERVICE_PATH) | pl.col("of").str.contains(rf":({ports})$")
     return made.filter(known.fill_null(value=False) & (pl.col("side").fill_null("client") != "server"))
@@ -98,7 +100,7 @@ def calls(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def bursts(found: pl.DataFrame) -> pl.DataFrame:
-    """Add `burst`: a new one where a thread did something else for more than a second."""
+    """Add `burst`: a new one begins where a thread did something else for more than a second."""
     if found.is_empty():
         return found.with_columns(pl.lit(None, pl.Int64).alias("burst"))
     found = number(found, ["artifact_id", "clock", "pid", "lwp"], "thread").sort("thread", "done_ns", "line_no")

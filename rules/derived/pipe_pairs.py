@@ -1,10 +1,10 @@
-"""One row per message that one traced process wrote and another read: an equal payload on both ends, close in time.
+"""One row per message that one traced process wrote and another read: equal payloads on both ends, close in time.
 
 Inputs: `syscalls` (writes and reads with `data` and their byte counts), `proc_tree`.
 Columns: `token` (payload without blanks at its ends), writer_pid, reader_pid, `latency_s` (read's completion minus
 write's, s; may be slightly negative), `line_write`, `line_read`; `line_fork` and `spawn_s` (s from the reader's own
-fork, through which the writer descends, to its read) on the *first* message from that writer only: later ones are not
-a start; `p_accident` (expected number of other writes of the same payload in that time; at most 0.01, and 0 where the
+fork, through which the writer descends, to its read) on the *first* message from that writer only: later ones do not
+mark a start; `p_accident` (expected number of other writes of the same payload in that time; at most 0.01, and 0 if the
 payload names the writer's pid).
 Worked example: listener 22626 forks 3728 at 8.6926, which forks 3731 at 8.7229; 3731 writes "NTP0 3731" at 12.0249
 and 22626 reads it at 12.0252: latency 0.0003 s, spawn 12.0252 - 8.6926 = 3.3326 s. One clock domain at a time: both
@@ -45,7 +45,7 @@ SLACK_NS = 1_000_000  # the reader may be stamped before the writer's call retur
 MOST_ACCIDENTS = 0.01
 
 
-SPOKEN = (
+HAS_PAYLOAD = (
     pl.col("name").is_in([*WRITE_NAMES, *READ_NAMES])
     & (pl.col("data").str.len_bytes() > 0)
     & (pl.col("bytes") > 0)
@@ -55,18 +55,19 @@ CLOCK = ["artifact_id", "clock"]
 PAYLOAD = [*CLOCK, "data", "bytes"]
 
 
-def exchanged(spoken: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return payloads that were both written and read, their reads and their writes, which name them by number.
+def exchanged(messages: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return the payloads that were both written and read, their reads, and their writes; both refer to payloads by
+    number.
 
-    Only what may become a pair is held: most reads of a trace are of files and meet no write.
+    Only rows that may become a pair are held: most reads of a trace are of files and match no write.
     """
-    said = spoken.filter(pl.col("name").is_in(WRITE_NAMES))
-    heard = spoken.filter(pl.col("name").is_in(READ_NAMES))
-    payloads = said.select(PAYLOAD).unique().collect(engine="streaming").with_row_index("payload")
+    written = messages.filter(pl.col("name").is_in(WRITE_NAMES))
+    heard = messages.filter(pl.col("name").is_in(READ_NAMES))
+    payloads = written.select(PAYLOAD).unique().collect(engine="streaming").with_row_index("payload")
     reads = _of(heard, payloads, "host", "phase", reader_pid="pid", line_read="line_no", read_ns="at_ns")
     payloads = payloads.filter(pl.col("payload").is_in(reads["payload"].unique().implode()))
-    writes = _of(said, payloads, writer_pid="pid", line_write="line_no", write_ns="at_ns")
-    length = spoken.group_by(CLOCK).agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
+    writes = _of(written, payloads, writer_pid="pid", line_write="line_no", write_ns="at_ns")
+    length = messages.group_by(CLOCK).agg((pl.col("at_ns").max() - pl.col("at_ns").min()).alias("length_ns"))
     repeats = writes.group_by("payload").agg(
         (pl.len() - 1).alias("others"),
         pl.col("writer_pid").min().alias("first"),
@@ -83,8 +84,8 @@ def exchanged(spoken: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.Data
         )
         .select("payload", *PAYLOAD, "others", "length_ns")
     )
-    kept = pl.col("payload").is_in(payloads["payload"].implode())
-    return payloads, reads.filter(kept), writes.filter(kept)
+    paired = pl.col("payload").is_in(payloads["payload"].implode())
+    return payloads, reads.filter(paired), writes.filter(paired)
 
 
 def _of(rows: pl.LazyFrame, payloads: pl.DataFrame, *columns: str, **named: str) -> pl.DataFrame:
@@ -95,14 +96,14 @@ def _of(rows: pl.LazyFrame, payloads: pl.DataFrame, *columns: str, **named: str)
 
 
 def _accidents(apart_ns: pl.Expr | int) -> pl.Expr:
-    """The expected number of other writes of the payload in that time."""
+    """Return the expected number of other writes of the payload in that time."""
     return pl.col("others") * apart_ns / pl.max_horizontal(pl.col("length_ns"), pl.lit(SLACK_NS))
 
 
 def pair(syscalls: pl.LazyFrame, processes: pl.DataFrame) -> pl.DataFrame:
-    """Return `pipe_pairs` for system calls and a frame of `proc_tree`."""
+    """Return `pipe_pairs` for system calls and a data frame of `proc_tree`."""
     payloads, reads, writes = exchanged(
-        syscalls.filter(SPOKEN).select(
+        syscalls.filter(HAS_PAYLOAD).select(
             *PLACE_COLUMNS, "pid", "name", "data", "bytes", "line_no", nanoseconds(DONE_S).alias("at_ns")
         )
     )

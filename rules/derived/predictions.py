@@ -1,13 +1,13 @@
-"""What the shorter connect time alone should have gained in finished work, beside what people say was gained.
+"""Throughput that the shorter connect time alone should have gained, compared with what people state was gained.
 
-Inputs: `conn_times`, `statements` (work_rate in items a minute, one per phase by `subject`; workers and
-connects_per_item, 1 each unless stated), `markers` (order of phases). One row per later phase for which a rate is
-stated, against the baseline: the earliest phase with connect times and a rate. A rate without `subject` is that of the
+Inputs: `conn_times`, `statements` (work_rate in items per minute, one per phase by `subject`; workers and
+connects_per_item, 1 each unless stated), `markers` (order of phases). One row per later phase with a stated rate,
+against the baseline: the earliest phase with connect times and a rate. A rate without `subject` belongs to the
 baseline.
 An item takes T = 60 * workers / rate seconds; if only its connects got shorter, T falls by connects_per_item times the
 difference of the *means* (throughput follows means, the tail included), and the predicted rate is 60 * workers / T.
 Columns: metric (work_rate, per minute); from_phase, to_phase; predicted, and lo, hi from the 95 % bootstrap interval of
-the difference of means (fixed seed; hi is NULL where the interval would take all of T: no bound);
+difference of means (fixed seed; hi is NULL if the interval would take all of T: no bound);
 observed (the stated rate of the later phase); rest_s (T as observed minus T as predicted: negative where more was gained
 than the connects explain); item_s (T of the baseline), before_mean, after_mean (s), n1, n2, workers, per_item; n_said
 (how many of workers and connects_per_item were stated); basis.
@@ -54,14 +54,14 @@ MINUTE = 60.0
 SMALL, MOST = 200, 2_000
 
 
-def said(statements: pl.DataFrame, name: str) -> dict[str | None, float]:
-    """Return what was said under a name, by subject (None: of nobody in particular)."""
+def stated_values(statements: pl.DataFrame, name: str) -> dict[str | None, float]:
+    """Return the stated values of a name by subject (None: stated without a subject)."""
     rows = statements.filter((pl.col("name") == name) & pl.col("num").is_not_null() & (pl.col("num") > 0))
     return dict(rows.select("subject", "num").iter_rows())
 
 
 def rate_after(item_s: float, gain_s: float, workers: float) -> float | None:
-    """Return items a minute once an item takes `gain_s` less; None where that leaves no time at all.
+    """Return items per minute once an item takes `gain_s` less, or None if no time is left.
 
     >>> round(rate_after(1.5, 0.5053, 1), 1)
     60.3
@@ -73,7 +73,7 @@ def rate_after(item_s: float, gain_s: float, workers: float) -> float | None:
 def predicted(
     before: Sequence[float], after: Sequence[float], item_s: float, per_item: float, workers: float
 ) -> Mapping[str, float | None]:
-    """Return the predicted rate with its interval; a larger fall of the mean gives a higher rate."""
+    """Return the predicted rate with its interval; a larger drop of the mean gives a higher rate."""
     x, y = np.array(before, dtype=np.float64), np.array(after, dtype=np.float64)
     resamples = 100_000 if max(x.size, y.size) <= SMALL else 10_000
     of_x, of_y = (values if values.size <= MOST else statistics.spread(values, MOST) for values in (x, y))
@@ -92,7 +92,7 @@ def against_baseline(
     workers: float,
     per_item: float,
 ) -> list[dict[str, Any]]:
-    """Return a row for each later phase with a stated rate; `values` are connect times by phase."""
+    """Return a row for each later phase with a stated rate; `values` holds connect times by phase."""
     of = dict(rates)
     if ordered and None in of:
         of.setdefault(ordered[0], of[None])
@@ -126,14 +126,14 @@ def against_baseline(
 def build(case: CaseTables) -> pl.DataFrame:
     """Return predictions for every host and series of connect times."""
     statements, markers = case.table("statements"), case.table("markers")
-    rates = said(statements, "work_rate")
-    workers, per_item = (said(statements, name).get(None) for name in ("workers", "connects_per_item"))
-    given = {"n_said": sum(v is not None for v in (workers, per_item)), "basis": "means of the connect times"}
+    rates = stated_values(statements, "work_rate")
+    workers, per_item = (stated_values(statements, name).get(None) for name in ("workers", "connects_per_item"))
+    basis_columns = {"n_said": sum(v is not None for v in (workers, per_item)), "basis": "means of the connect times"}
     found: list[dict[str, Any]] = []
     if rates:
         for (host, series), rows in measured(case.table("conn_times")).group_by("host", "series", maintain_order=True):
             values = by_phase(rows, "elapsed_s")
             ordered = phase_order(list(values), markers)
             made = against_baseline(values, ordered, rates, workers or 1.0, per_item or 1.0)
-            found += [{**r, **given, "host": host, "series": series} for r in made]
+            found += [{**r, **basis_columns, "host": host, "series": series} for r in made]
     return TABLE.rows(found)

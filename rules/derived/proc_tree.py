@@ -1,12 +1,13 @@
-"""One row per process whose birth a system call trace shows: parent, fork, exec and exit.
+"""One row per process whose creation a system call trace shows: parent, fork, exec and exit.
 
 Inputs: `syscalls` (fork family with `child_pid`, "returning as child" rows, exec family, exits).
-Columns: pid, ppid; `line_fork`, `t_fork` (s, the parent's line, else the child's own first line); `fork_cpu_s` (s,
-system CPU of that fork, NULL if only the child's line is there); `line_exec` and `path` of the first exec that
-succeeded after the birth (NULL: not seen, which says nothing); `line_exit`, `t_exit`.
+Columns: pid, ppid; `line_fork`, `t_fork` (s, from the parent's line, else the child's own first line); `fork_cpu_s` (s,
+system CPU of that fork, NULL if only the child's line exists); `line_exec` and `path` of the first exec that succeeded
+after the birth (NULL: not seen, which proves nothing); `line_exit`, `t_exit`.
 Worked example (a listener's double fork): 22626 forks 3728 at 8.6926, 3728 forks 3731 at 8.7229. Two rows: (3728,
 parent 22626) and (3731, parent 3728); 22626 was born before the trace and has none.
-Pids may be reused: an exec or exit belongs to the latest birth before it, 1 ms of slack for stamps of two processors.
+Pids may be reused: an exec or exit belongs to the latest birth before it, with 1 ms of slack for stamps of two
+processors.
 Cost: n log n in the fork, exec and exit rows. Source: truss(1), strace(1).
 """
 
@@ -57,7 +58,7 @@ LATER = pl.col("name").is_in([*EXEC_NAMES, *EXIT_NAMES]) & pl.col("err").is_null
 
 
 def births(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per birth, sorted by `fork_ns`; of a fork seen from both sides the parent's line is kept."""
+    """Return one row per birth, sorted by `fork_ns`; if both sides of a fork were seen, the parent's line is used."""
     rows = syscalls.with_columns(nanoseconds(DONE_S).alias("fork_ns"))
     keep = [*PLACE_COLUMNS, "fork_ns"]
     forks = rows.filter(BIRTH).select(
@@ -79,7 +80,7 @@ def births(syscalls: pl.DataFrame) -> pl.DataFrame:
 
 
 def tree(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return `proc_tree` for the frame of system calls."""
+    """Return `proc_tree` for a data frame of system calls."""
     born = births(syscalls)
     rows = syscalls.filter(LATER).select(
         *PLACE_COLUMNS, "pid", "name", "path", "line_no", nanoseconds(DONE_S).alias("at_ns")

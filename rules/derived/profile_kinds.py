@@ -1,13 +1,15 @@
-"""What kinds of work a profile shows: one row per artifact, event, kind of leaf and side (kernel or user).
+"""Kinds of work in a profile: one row per artifact, event, kind of leaf and side (kernel or user).
 
 Inputs: `profile_symbols` (perf top, perf report flat), `profile_stacks` (call graphs, scripts, collapsed stacks; used where an artifact
 and event has no symbols), `profile_meta`.
 Columns: event, kind (lock, copy, page fault, memory, syscall entry, scheduler, interrupt, idle, file system, network, crypto, garbage
 collection, other kernel, other user), `kernel` (true, false, NULL if unknown), `pct` (of all samples; 0 to 100), n (symbols), `symbol`
 (the largest), `symbol_pct`, line_no (the largest symbol's line), line_end, `listed_pct` (how much of the samples the listing covers).
-A kind says what the leaf does, not who made it: follow the callers for that. Names are matched, so an unknown name is "other".
+A kind says what the leaf function does, not who called it: see the callers for that. Names are matched, so an unknown
+name is "other".
 Worked example: __ticket_spin_lock 67.8 %, ktime_get 1.0 %, find_busiest_group 0.8 %, all kernel: lock 67.8, other kernel 1.0, scheduler 0.8.
-Cost: n in the symbols. Source: names of the kernels' own functions (Linux kernel/locking, mm, sched; illumos usr/src/uts).
+Cost: linear in the symbols. Source: names of the kernels' own functions (Linux kernel/locking, mm, sched; illumos
+usr/src/uts).
 """
 
 from __future__ import annotations
@@ -88,11 +90,11 @@ LEAVES: Final = {
         aes sha1 sha256 sha512 chacha poly1305 rsa_ ecp_ bn_mul gcm_ EVP_ gost
     """,
 }
-"""Kinds of leaves with patterns of their names, in any case; the first kind that matches holds."""
+"""Kinds of leaf functions with case-insensitive patterns of their names; the first kind that matches wins."""
 
 
 def kind_of(name: pl.Expr, kernel: pl.Expr) -> pl.Expr:
-    """Return the kind of a leaf by its name."""
+    """Return the kind of a leaf function from its name."""
     bare = name.str.replace(r"^.*`", "").str.replace(r"\+0x[0-9a-f]+$", "")
     found: pl.Expr = pl.when(kernel.fill_null(value=False)).then(pl.lit("other kernel")).otherwise(pl.lit("other user"))
     for kind, words in reversed(LEAVES.items()):
@@ -109,8 +111,8 @@ def build(case: CaseTables) -> pl.DataFrame:
     stacks = case.table("profile_stacks", [*group, "leaf", "weight", "unit", "kernel", "line_no"]).filter(
         pl.col("leaf").is_not_null() & (pl.col("weight") > 0)
     )
-    # A single stack is an example that somebody printed, no profile: its share of everything is not known.
-    # Time off the CPU (ns) is no sample of one.
+    # A single stack is an example that somebody printed, not a profile: its share of the whole is unknown. Time off the
+    # CPU (ns) is not a CPU sample.
     whole = stacks.filter((pl.len().over(group) >= 2) & ~pl.col("unit").is_in(["pct", "ns"]))
     whole = whole.join(symbols.select(group).unique(), on=group, how="anti", nulls_equal=True)
     leaves = whole.with_columns((100 * pl.col("weight") / pl.col("weight").sum().over(group)).alias("pct"))

@@ -1,11 +1,14 @@
-"""Where the time of the longest requests went: one row per part, to 100 %, waits followed into whoever was waited for.
+"""Where the time of the longest requests went: one row per part, adding up to 100 %, with waits followed into the
+process waited for.
 
-Inputs: `requests`, `syscalls`, `proc_tree`, `pipe_pairs`. The five longest requests of each kind and clock are cut.
+Inputs: `requests`, `syscalls`, `proc_tree`, `pipe_pairs`. The five longest requests of each kind and clock are
+analysed.
 Columns: request (as in `requests`), `level` (0: the request's own thread; one more for each wait followed), pid, lwp, kind (of
 `rules/walking/targets.py`, or own code, not traced, idle), name (the call with the longest time), `target`, n, `dur_s` (upper bound), `share`
-of the request, `mean_s`, `max_s`, `cpu_s` (NULL if not printed), `timeouts` and `errors` (calls that ended so), line_no, line_end,
-`line_max` (the longest one's line), contiguous (the worst in the group), `followed` (true: a wait whose parts are below, not to be
-added), `to_pid`, `to_lwp` (who was waited for). The rows that are not followed add up to `requests.wall_s` exactly.
+of the request, `mean_s`, `max_s`, `cpu_s` (NULL if not printed), `timeouts` and `errors` (calls that ended with one),
+line_no, line_end, `line_max` (line of the longest call), contiguous (the worst in the group), `followed` (true: a wait
+whose parts have rows of the next level; do not add it to them), `to_pid`, `to_lwp` (the process waited for). The rows
+that are not followed add up to `requests.wall_s` exactly.
 Worked example: a command of 1.0 s that computes 0.2 s, asks sssd 44 times for 0.7 s and waits 0.1 s for a child that sleeps 0.09 s:
 own code 0.2, name service 0.7 (n 44), child 0.1 (followed), and at level 1 sleep 0.09, and child 0.01 not covered by it.
 Cost: the rows of five requests a kind. Source: Method R (Millsap, Holt); wait-for graphs as in deadlock detection.
@@ -55,16 +58,19 @@ LONGEST = 5
 
 
 def _longest(requests: pl.LazyFrame) -> pl.DataFrame:
-    """Return the LONGEST requests of each kind and clock, of equal ones the first. Thousands may be equally long: they are not held."""
+    """Return the LONGEST requests of each kind and clock, the first ones among equals.
+
+    Thousands may be equally long, so they are not all held in memory.
+    """
     alike = ["artifact_id", "clock", "kind"]
     wall, line = pl.col("wall_s"), pl.col("line_from")
     least = requests.group_by(alike).agg(wall.top_k(LONGEST).min().alias("least")).collect(engine="streaming").lazy()
     known = requests.join(least, on=alike, nulls_equal=True)
     equal = known.filter(wall == pl.col("least")).group_by(alike).agg(line.bottom_k(LONGEST).max().alias("last"))
     among = known.join(equal.collect(engine="streaming").lazy(), on=alike, nulls_equal=True)
-    kept = among.filter((wall > pl.col("least")) | ((wall == pl.col("least")) & (line <= pl.col("last"))))
+    longest = among.filter((wall > pl.col("least")) | ((wall == pl.col("least")) & (line <= pl.col("last"))))
     return (
-        kept.select(list(REQUESTS.columns)).collect(engine="streaming")
+        longest.select(list(REQUESTS.columns)).collect(engine="streaming")
         .sort("wall_s", "line_from", "request", descending=[True, False, False])
         .group_by(alike, maintain_order=True).head(LONGEST)
     )  # fmt: skip

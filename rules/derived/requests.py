@@ -1,15 +1,15 @@
-"""One row per piece of work that a system call trace shows from its beginning to its end.
+"""One row per traced request: a piece of work that a system call trace shows from beginning to end.
 
-Inputs: `syscalls`, `proc_tree`, `listener_cycles`. Kinds: `command` (a program from its exec to its exit; only the topmost of a family, what
-it starts is followed inside it), `service` (a server's request: from the read that brought it to the last write of the answer on the
-same descriptor), `exchange` (a client's question: from the last write to the read that ends the answer), `cycle` (a listener's complete
-cycle), `thread` (from the first to the last completion of a thread, only of a process that was there before the trace and
-shows none of the others: idle time is in it).
-Columns: request (number in the artifact, by beginning), kind, pid, lwp, `fd`, `peer` (who asked or was asked, NULL if unknown),
-`line_from`, `line_to`, `t_from`, `t_to` (s, completions in the artifact's clock), `wall_s`, `idle` (true where waiting for work may be in
-it, so that its waits blame nobody).
+Inputs: `syscalls`, `proc_tree`, `listener_cycles`. Kinds: `command` (a program from its exec to its exit; only the
+topmost of a family, its children are followed inside it), `service` (a server's request: from the read that brought it
+to the last write of the answer on the same descriptor), `exchange` (a client's question: from the last write to the
+read that ends the answer), `cycle` (a listener's complete cycle), `thread` (from the first to the last completion of a
+thread; only of a process that existed before the trace and shows none of the other kinds: it includes idle time).
+Columns: request (number in the artifact, by beginning), kind, pid, lwp, `fd`, `peer` (the other side of the
+conversation, NULL if unknown), `line_from`, `line_to`, `t_from`, `t_to` (s, completions in the artifact's clock),
+`wall_s`, `idle` (true if it may include waiting for work, so that its waits blame nobody).
 Worked example: 7 reads of fd 5 bring a question at 1.0, 1.1; the answer is written at 1.4: one service of 0.3 s (1.1 to 1.4). The time
-until the next read on that descriptor belongs to nobody.
+until the next read on that descriptor belongs to no request.
 Cost: n log n in the reads and writes on sockets. Source: response time as residence, Millsap and Holt, Optimizing Oracle Performance.
 """
 
@@ -58,7 +58,7 @@ VERSION = "1"
 READS = [*READ_NAMES, "recvmmsg"]
 WRITES = [*WRITE_NAMES, "sendmmsg"]
 STANDARD = (0, 1, 2)
-"""Descriptors of a terminal or a log: what passes there is no conversation."""
+"""Descriptors of a terminal or a log; data on them is no conversation."""
 
 PROCESS = [*PLACE_COLUMNS, "pid"]
 OF_THREAD = [*PROCESS, "lwp"]
@@ -75,8 +75,8 @@ SPILLED = {
 }
 
 
-def spoken(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return of targeted reads and writes those that may belong to a conversation, with what tells to which."""
+def conversing_calls(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the targeted reads and writes that may belong to a conversation, with the columns that identify it."""
     inward = pl.col("name").is_in(READS)
     return rows.filter(
         (inward | pl.col("name").is_in(WRITES))
@@ -90,15 +90,16 @@ def spoken(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def conversations(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return `service` and `exchange` rows from what was `spoken` by whole processes.
+    """Return `service` and `exchange` rows from the `conversing_calls` of whole processes.
 
-    A conversation is one descriptor between two makings of it; turns are runs of reads and of writes in it, whatever thread does them.
+    A conversation is the use of one descriptor between two openings of it; turns are runs of reads and of writes in it,
+    by whichever thread.
     """
     calls = number(calls, PLACE_COLUMNS, "place")
     places = calls.select("place", *PLACE_COLUMNS).unique("place")
     talk = ["place", "pid", "fd", "conv"]
     calls = calls.drop(PLACE_COLUMNS).sort(*talk, "done_ns", "line_no")
-    # Whole numbers that rise from conversation to conversation and from turn to turn group faster than what they stand for.
+    # Whole numbers that rise with each conversation and each turn group faster than the columns that they replace.
     calls = calls.with_columns(_changes(talk).cum_sum().alias("talk"))
     begins = (pl.col("in") != pl.col("in").shift(1)).fill_null(value=True) | _changes(["talk"])
     calls = calls.with_columns(begins.cum_sum().alias("turn"))
@@ -121,7 +122,8 @@ def conversations(calls: pl.DataFrame) -> pl.DataFrame:
         pl.when(same).then(pl.col("lwp").shift(1)).alias("asked_lwp"),
         pl.len().over("talk").alias("turns"),
     )
-    # A descriptor nobody saw made must at least alternate, or a file that is read and then written would be a request.
+    # A descriptor whose opening was not seen must at least alternate, or a file that is read and then written would be
+    # a request.
     sure = (pl.col("about") != "other") | (pl.col("turns") >= 4)
     service = (pl.col("side") == "server") & ~pl.col("in")
     exchange = (pl.col("side") == "client") & pl.col("in")
@@ -137,14 +139,16 @@ def conversations(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _changes(columns: list[str]) -> pl.Expr:
-    """True where any of the columns differs from the row above (NULL equals NULL), and on the first row."""
+    """Return true where any of the columns differs from the row above (NULL equals NULL), and on the first row."""
     return pl.any_horizontal([pl.col(c).ne_missing(pl.col(c).shift(1)) for c in columns]) | (
         pl.int_range(pl.len()) == 0
     )
 
 
 def commands(marks: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Return `command` rows: processes whose exec and exit were both seen and whose parent is no such process."""
+    """Return `command` rows: processes whose exec and exit were both seen, without those whose parent is such a
+    process.
+    """
     runs = marks.sort("done_ns", "line_no").group_by(PROCESS, maintain_order=True).agg(
         pl.col("line_no").filter(pl.col("name").is_in(EXEC_NAMES)).first().alias("line_from"),
         pl.col("done_ns").filter(pl.col("name").is_in(EXEC_NAMES)).first().alias("from_ns"),
@@ -159,9 +163,10 @@ def commands(marks: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
 
 
 def threads(case: CaseTables, busy: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield a `thread` row for every thread of a process that is not `busy`: its first to its last completion.
+    """Yield a `thread` row for every thread of a process that is not `busy`: from its first to its last completion.
 
-    Two looks at the rows, neither of which holds them: when each thread begins and ends, then on which lines.
+    Makes two passes over the rows, neither of which holds them: first when each thread begins and ends, then on which
+    lines.
     """
     others = case.scan("syscalls", [*OF_THREAD, *STAMPS], STAMPED).join(
         busy.lazy(), on=PROCESS, how="anti", nulls_equal=True
@@ -185,28 +190,30 @@ def threads(case: CaseTables, busy: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 
 def turns(case: CaseTables, births: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yield `service` and `exchange` rows, some processes (of one very talkative process some descriptors) at a time."""
+    """Yield `service` and `exchange` rows, a batch of processes (of one very talkative process a batch of descriptors)
+    at a time.
+    """
     made = makers(case)
     talking = STAMPED & pl.col("name").is_in([*READS, *WRITES]) & pl.col("fd").is_not_null()
     for where in batches(case, talking, BATCH_ROWS, split="fd"):
         found = case.scan("syscalls", [*CALL, "bytes"], where & talking).with_columns(
             ENDED,
-            # Of the arguments only the path of a socket matters here, and no number in them.
+            # Of the arguments only the path of a socket matters here; numbers in them do not.
             pl.when(pl.col("args").str.contains("sun_path|AF_UNIX")).then("args").alias("args"),
             pl.lit(None, pl.Int64).alias("arg_id"),
             pl.lit(None, pl.UInt64).alias("arg_addr"),
         )
         rows = found.collect(engine="streaming")
-        # One descriptor may have millions of them: what each was about is found for some at a time.
+        # One descriptor may have millions of rows: their targets are found for one piece at a time.
         pieces = (rows.slice(at, PIECE_ROWS) for at in range(0, rows.height, PIECE_ROWS))
-        said = [spoken(with_targets(piece, made, births)) for piece in pieces]
+        conversing = [conversing_calls(with_targets(piece, made, births)) for piece in pieces]
         del rows
-        if said:
-            yield conversations(pl.concat(said, how="vertical_relaxed"))
+        if conversing:
+            yield conversations(pl.concat(conversing, how="vertical_relaxed"))
 
 
 def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
-    """Yield `requests` for all system call traces of the case, in order; memory holds a part of them at a time."""
+    """Yield `requests` for all system call traces of the case, in order, with only a part of them in memory at a time."""
     births = case.derived("proc_tree")
     cycles = case.derived("listener_cycles").filter(pl.col("complete")).select(
         *PLACE_COLUMNS, "pid", "lwp", pl.lit("cycle").alias("kind"), pl.col("line_accept").alias("line_from"), pl.col("line_end").alias("line_to"),
@@ -223,10 +230,10 @@ def stream(case: CaseTables) -> Iterator[pl.DataFrame]:
         for talk in turns(case, births):
             # A listener's conversation with one client is inside its cycle.
             served = pl.col("kind") == "service"
-            kept = talk.filter(served).join(cycled, on=PROCESS, how="anti", nulls_equal=True)
+            outside_cycles = talk.filter(served).join(cycled, on=PROCESS, how="anti", nulls_equal=True)
             better.append(talk.filter(served).select(PROCESS).unique())
-            spill.add(pl.concat([talk.filter(~served), kept]))
-        # A thread is shown only if its process shows nothing better.
+            spill.add(pl.concat([talk.filter(~served), outside_cycles]))
+        # A thread gets a row only if its process has no other kind of request.
         for spans in threads(case, pl.concat(better).unique()):
             spill.add(spans)
         numbers: dict[int, int] = {}

@@ -1,14 +1,14 @@
-"""The shared memory segments of one instance: how many there are, how large, and how their addresses step.
+"""The shared memory segments of one instance: their number, sizes and address steps.
 
-Inputs: `pmap` (segments a process has mapped), `ipcs_shm` (segments by who made them), `syscalls` (shmat, or shmdt
-where a process only lets go). One row per segment; the rows of one group share `source` (pmap, ipcs, syscalls),
+Inputs: `pmap` (segments a process has mapped), `ipcs_shm` (segments by their creator), `syscalls` (shmat, or shmdt for
+a process that only detaches). One row per segment; the rows of one group share `source` (pmap, ipcs, syscalls),
 `subject` and `n_seg`. `subject` is `pid 2767` (for ipcs the creating process), `owner oracle` where ipcs names no
 process, `one process` where a trace names none. Groups of one `artifact_id` and `clock` never mix.
-Columns: seg_no from 1 by address (ipcs: by line); shmid (NULL if not printed); base_addr; size_kb; rss_kb and
-locked_kb (NULL where the tool printed none of them, never 0 for unknown); shm_kind; stride_kb (from the base address
+Columns: seg_no from 1 by address (ipcs: by line); shmid (NULL if not printed); base_addr; size_kb; rss_kb and locked_kb
+(NULL where the tool did not print them, never 0 for unknown); shm_kind; stride_kb (from the base address
 of the segment before, NULL for the first and where addresses are unknown); n_seg; n_equal_strides (how many strides
-have the commonest size; 0 without addresses); n_packed (strides that are just the size of the segment below, rounded
-up to 4 MiB: the allocator's habit and no design; NULL without sizes); line_no, line_end (rows of the segment).
+have the commonest size; 0 without addresses); n_packed (strides that equal the size of the segment below, rounded up to
+4 MiB: these come from the allocator, not from a design; NULL without sizes); line_no, line_end (rows of the segment).
 Worked example: ten detaches from 0x380000000, 0x440000000 and on in steps of 0x200000000: n_seg 10, stride_kb
 3,145,728 once and 8,388,608 eight times, n_equal_strides 8. A map of 0x380000000 (131,072 kB in three rows) and
 0x3C0000000 (18,743,296 kB in two): n_seg 2, stride_kb 1,048,576.
@@ -48,17 +48,17 @@ SCOPE: Scope = "artifact"
 VERSION = "1"
 
 GROUP = [*PLACE_COLUMNS, "source", "subject"]
-ROUNDED_KB = 4096  # largest page or alignment to which an allocator rounds a segment up, on the systems read here
+ROUNDED_KB = 4096  # largest page size or alignment to which an allocator rounds a segment up, on the supported systems
 KB = 1024
 
 
 def known_sum(column: str) -> pl.Expr:
-    """Add what is known; NULL where nothing is, for a sum of nothing is no zero."""
+    """Sum the known values; NULL if none is known, because a sum of nothing is not zero."""
     return pl.when(pl.col(column).is_not_null().any()).then(pl.col(column).sum()).alias(column)
 
 
 def mapped(pmap: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per process and segment of address maps; a segment in several rows is one."""
+    """Return one row per process and segment of address maps; a segment that spans several rows is merged."""
     rows = pmap.filter(pl.col("shm_kind").is_not_null()).with_columns(
         pl.coalesce(pl.format("pid {}", "pid"), pl.lit("one process")).alias("subject"),
         pl.when(pl.col("shmid").is_null()).then(pl.col("addr")).alias("_apart"),
@@ -79,7 +79,7 @@ def mapped(pmap: pl.DataFrame) -> pl.DataFrame:
 
 
 def listed(ipcs: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per segment of listings, grouped by the process that made it, else by its owner."""
+    """Return one row per segment of ipcs listings, grouped by the process that created it, else by its owner."""
     owner = pl.coalesce("creator", "owner")
     return ipcs.select(
         *PLACE_COLUMNS,
@@ -93,8 +93,8 @@ def listed(ipcs: pl.DataFrame) -> pl.DataFrame:
 
 
 def attached(syscalls: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per address that a process attached; of a process that attached none, those that it detached."""
-    # Where the caller leaves the address to the kernel, only the answer tells it.
+    """Return one row per address that a process attached, or, if it attached none, that it detached."""
+    # Where the caller leaves the address to the kernel, only the return value shows it.
     answered = pl.when((pl.col("name") == "shmat") & (pl.col("ret") > 0)).then(pl.col("ret").cast(pl.UInt64))
     rows = (
         syscalls.filter(pl.col("err").is_null())
@@ -120,7 +120,7 @@ def attached(syscalls: pl.DataFrame) -> pl.DataFrame:
 
 
 def grouped(segments: pl.DataFrame) -> pl.DataFrame:
-    """Number the segments of each group by address (then by line) and tell how the addresses step."""
+    """Number the segments of each group by address (then by line) and count equal and packed strides."""
     rows = segments.sort(*GROUP, "base_addr", "line_no", nulls_last=True)
     below = pl.col("base_addr").shift(1).over(GROUP)
     rows = rows.with_columns(

@@ -1,16 +1,20 @@
-"""One row per end of a connection that a trace of system calls shows: whose descriptor, its own address and the other one.
+"""One row per end of a connection in a system call trace: the process's descriptor, its own address and the peer's
+address.
 
-Inputs: `syscalls`, `proc_tree`. Two rows are ends of one connection if the address of each is the peer of the other; who else may be meant
-is not asked here (see `answered_by`).
-Columns: pid, fd; `net` (tcp, unix); `local`, `peer` ("ip:port", of unix sockets "inode N"; `local` NULL where the trace names the peer only:
-a list of descriptors or sockets may know it); `side` (server after accept, client after connect, NULL if neither was seen); `made` (true: the
-trace shows how the connection was made, so its first bytes are seen too); line_no, line_end (first and last data); n (calls with data).
-Sources of addresses: strace -yy annotates descriptors with both ends; accept, connect and truss's detail lines give the peer.
+Inputs: `syscalls`, `proc_tree`. Two rows are ends of one connection if the address of each is the peer of the other;
+whether other rows fit as well is decided in `answered_by`.
+Columns: pid, fd; `net` (tcp, unix); `local`, `peer` ("ip:port", of unix sockets "inode N"; `local` is NULL if the trace
+shows the peer only: a list of descriptors or sockets may have it); `side` (server after accept, client after connect,
+NULL if neither was seen); `made` (true: the trace shows how the connection was made, so its first bytes are seen too);
+line_no, line_end (first and last data); n (calls with data).
+Sources of addresses: strace -yy annotates descriptors with both ends; accept, connect and truss's detail lines give the
+peer.
 Worked example: `sendto(4<TCP:[192.0.2.1:48740->192.0.2.2:15210]>, ...)` after a connect on 4: local 192.0.2.1:48740, peer 192.0.2.2:15210,
 client, made.
-An IPv4 address in IPv6 notation (::ffff:192.0.2.1) is that IPv4 address. A descriptor that was made several times for one peer, and whose own
-address is not shown, is left out: which of its connections is meant cannot be told.
-Cost: one look at the reads and writes with an address. Source: strace(1) -yy, unix(7), proc_pid_fd(5).
+An IPv4 address in IPv6 notation (::ffff:192.0.2.1) is treated as that IPv4 address. A descriptor that was opened
+several times for the same peer, and whose own address is not shown, is left out: it is unclear which of its connections
+is meant.
+Cost: one scan of the reads and writes with an address. Source: strace(1) -yy, unix(7), proc_pid_fd(5).
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ NO_PID = -1
 
 
 def plain(ip: pl.Expr) -> pl.Expr:
-    """Write an IPv4 address in IPv6 notation as what it is."""
+    """Convert an IPv4 address in IPv6 notation to IPv4 notation."""
     return ip.str.replace(r"^(?i)::ffff:(\d+\.\d+\.\d+\.\d+)", "${1}")
 
 
@@ -57,12 +61,14 @@ PLAIN = plain(pl.col("target")).alias("target")
 
 
 def address(ip: pl.Expr, port: pl.Expr) -> pl.Expr:
-    """Write an address as `local` and `peer` do; NULL if either is unknown."""
+    """Format an address as in `local` and `peer`; NULL if either part is unknown."""
     return pl.format("{}:{}", plain(ip), port)
 
 
 def addressed(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Add `net`, `local` and `peer` to calls with `args`, `peer_ip`, `peer_port`; rows of which no peer is known are dropped."""
+    """Add `net`, `local` and `peer` to calls with `args`, `peer_ip`, `peer_port`; rows without a known peer are
+    dropped.
+    """
     shown = rows.with_columns(
         pl.col("args").str.extract_groups(TCP).alias("_tcp"), pl.col("args").str.extract_groups(UNIX).alias("_unix")
     )
@@ -107,11 +113,11 @@ def build(case: CaseTables) -> pl.DataFrame:
     )
     if ends.is_empty():
         return TABLE.rows([])
-    # A trace of one process may print no pid, and what is not known equals nothing: here it is that one process.
+    # A trace of one process may print no pid, and NULL joins with nothing: here NO_PID stands for that one process.
     one = pl.col("pid").fill_null(NO_PID)
     made = makers(case).with_columns(one)
     ends = ends.with_columns(one)
-    # A call of which nothing is known but its descriptor: its target is what that was made for.
+    # A row as of a read call that has only its descriptor: its target is whatever that descriptor was opened for.
     known = {name: kind for name, kind in case.scan("syscalls", CALL).collect_schema().items() if name not in held}
     bare = ends.with_columns(
         pl.lit(None, kind).alias(name) if name != "name" else pl.lit("read").alias(name)

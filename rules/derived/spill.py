@@ -1,4 +1,4 @@
-"""Frames put aside on the disk, for tables whose rows memory should not hold at once."""
+"""Data frames written to disk, for tables whose rows should not all be in memory at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from types import TracebackType
 import polars as pl
 
 SORTED_ROWS = 400_000
-"""About so many rows are sorted at a time."""
+"""Approximate number of rows sorted at a time."""
 
 
 class Spill:
-    """Frames of one schema, kept in a folder of its own until the `with` block ends. `empty` has the columns where no frame is added."""
+    """Data frames of one schema, stored in a folder of their own until the `with` block ends.
+
+    `empty` supplies the columns if no data frame is added.
+    """
 
     def __init__(self, empty: pl.DataFrame) -> None:
         self._empty = empty
@@ -30,7 +33,7 @@ class Spill:
         self._folder.cleanup()
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Put a frame aside; columns it lacks are NULL."""
+        """Store a data frame; columns it lacks are NULL."""
         if frame.height:
             file = Path(self._folder.name) / f"{len(self._files):06}.parquet"
             pl.concat([self._empty, frame], how="diagonal_relaxed").select(self._empty.columns).write_parquet(
@@ -39,13 +42,14 @@ class Spill:
             self._files.append(file)
 
     def scan(self) -> pl.LazyFrame:
-        """Open all frames together, in the order in which they came."""
+        """Open all data frames together, in the order in which they were added."""
         return pl.scan_parquet(self._files) if self._files else self._empty.lazy()
 
     def sorted(self, groups: Sequence[str], number: str, ties: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield all rows in frames, sorted by `groups` (NULL last), within a group by the whole number `number` (never NULL), then `ties`.
+        """Yield all rows in data frames, sorted by `groups` (NULL last), then `number` (whole, never NULL), then
+        `ties`.
 
-        Few groups: each is looked through once, then once for each SORTED_ROWS of its rows.
+        Meant for few groups: each is scanned once, then once more for each SORTED_ROWS of its rows.
         """
         for group in self.scan().select(groups).unique().collect(engine="streaming").sort(groups, nulls_last=True).iter_rows():  # fmt: skip
             here = pl.all_horizontal(

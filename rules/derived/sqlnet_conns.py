@@ -1,16 +1,17 @@
-"""One row per connection that an Oracle Net trace shows: whom it was for, what became of it.
+"""One row per connection in an Oracle Net trace: the service asked for, and the result.
 
 Inputs: `sqlnet`. A listener's connection runs from `nsglhc: Allocating cxd` to its refusal, redirection or hand-off and
-up to `Deallocating cxd`; the listener uses an address again, so `conn_key` does not identify a connection, lines do.
+up to `Deallocating cxd`; the listener reuses addresses, so `conn_key` does not identify a connection, lines do.
 A client's runs from `nscall: connecting...` to the next one; conn_key is then NULL.
-Columns: line_from, line_to (first and last record known to belong to it), `service` (as asked for), peer_ip, peer_port,
+Columns: line_from, line_to (first and last record known to belong to it), `service` (the one requested), peer_ip,
+peer_port,
 child_pid, `spawn_s` (s from the listener's `sntpcall: entry` to the answer of the process that it started, NULL without
 both stamps or across missing lines), `result`: accepted, refused TNS-n, redirected ADDRESS, timed out, failed TNS-n,
 open (its end is not in the trace).
 Worked example: healthy listener trace, cxd 0xf0bb20: service js03, peer 127.0.0.1, sntpcall entered at 28.306667, NTP0
 4165 at 28.320771: spawn_s 0.014104, child_pid 4165, accepted.
-A child's answer names another address than the connection (a few bytes behind its context, which `ctx=` lines tell);
-where that is not printed the answer goes to the only connection that waits for one.
+A child's answer carries an address that differs from the connection's (a few bytes above its context, which `ctx=`
+lines print); where that is not printed, the answer goes to the only connection that waits for one.
 Cost: linear in the records that name a connection, a packet, a descriptor or a child. Source: the same traces as
 `sqlnet_waits`.
 """
@@ -47,7 +48,7 @@ VERSION = "1"
 
 DIGITS = 6
 REACH = 0x100
-"""An event's address lies so many bytes at most behind the context of its connection."""
+"""Maximum distance in bytes of an event's address above the context of its connection."""
 
 TEXT, FUNC = pl.col("text"), pl.col("func")
 TELLING = (
@@ -62,7 +63,7 @@ TELLING = (
     | ((FUNC == "nsevwait") & TEXT.str.starts_with("waiting for"))
     | TEXT.str.contains("ctx=", literal=True)
 )
-"""Records that say something of a connection."""
+"""Records that hold a fact about a connection."""
 
 _CONTEXT = re.compile(r"ctx=(?:0x)*([0-9a-f]+)")
 _ADDRESS = re.compile(r"\(HOST *= *([^()]+)\) *\(PORT *= *([0-9]+)\)|\(KEY *= *([^()]+)\)", re.IGNORECASE)
@@ -104,7 +105,7 @@ def connections(sqlnet: pl.DataFrame) -> pl.DataFrame:
     found: list[_Connection] = []
     for (_artifact, _part), rows in telling.group_by("artifact_id", "part", maintain_order=True):
         listens = bool((rows["side"] == "listener").any())
-        found += _listened(rows.iter_rows(named=True)) if listens else _called(rows.iter_rows(named=True))
+        found += _of_listener(rows.iter_rows(named=True)) if listens else _of_client(rows.iter_rows(named=True))
     return TABLE.rows(c.as_row() for c in sorted(found, key=lambda c: (c.place["artifact_id"], c.line_from)))
 
 
@@ -112,8 +113,8 @@ def _place(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in PLACE_COLUMNS}
 
 
-def _listened(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
-    """Follow a listener: each record belongs to the connection whose event its thread is working on."""
+def _of_listener(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
+    """Follow a listener: each record belongs to the connection whose event its thread is handling."""
     found: list[_Connection] = []
     alive: dict[str, _Connection] = {}
     now: dict[str | None, _Connection | None] = {}
@@ -149,7 +150,7 @@ def _of_context(address: int, alive: dict[str, _Connection]) -> _Connection | No
 
 
 def _judge(connection: _Connection, row: dict[str, Any]) -> None:
-    """Take the outcome from what the listener starts, hears and sends."""
+    """Set the result from what the listener starts, receives and sends."""
     if row["func"] == "sntpcall" and row["event"] == "entry":
         connection.started, connection.waiting = row["t_local"], True
     if row["child_pid"] is not None:
@@ -173,8 +174,8 @@ def _address(text: str | None) -> str | None:
     return None if not found else found[3] or f"{found[1]}:{found[2]}"
 
 
-def _called(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
-    """Follow a caller: `nscall: connecting...` begins a connection, the answer's packet or an error ends it."""
+def _of_client(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
+    """Follow a client: `nscall: connecting...` begins a connection, the answer's packet or an error ends it."""
     found: list[_Connection] = []
     now: dict[str | None, _Connection | None] = {}
     for row in rows:
@@ -185,7 +186,8 @@ def _called(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
             now[thread] = connection = _Connection(_place(row), None, row["line_no"], row["line_end"] or row["line_no"])
             found.append(connection)
         elif connection is not None and begins and connection.result is not None:
-            # After a failure the word comes once more without a call behind it: a connection begins with its address.
+            # After a failure the message appears once more without a call behind it: then a connection begins with its
+            # address.
             now[thread] = None
             continue
         if connection is None:
@@ -193,7 +195,7 @@ def _called(rows: Iterator[dict[str, Any]]) -> list[_Connection]:
         connection.learn(row)
         _conclude(connection, row)
         if row["func"] == "nsc2addr" and len(found) > 1 and found[-2].result == "redirected":
-            # The packet was not printed: where the call goes next is where it was sent.
+            # The packet was not printed: the address of the next call is the one that it was redirected to.
             found[-2].result = f"redirected {_address(text) or ''}".rstrip()
     return found
 

@@ -1,17 +1,16 @@
-"""One row per wait that an Oracle Net trace shows: from the record that says what a thread does next to the record
-that ends it.
+"""One row per wait in an Oracle Net trace: from the record that names a thread's next step to the record that ends it.
 
-Inputs: `sqlnet`. A gap was spent after what the earlier record says, so `func` and `kind` come from that record (line
+Inputs: `sqlnet`. A gap was spent on what the earlier record names, so `func` and `kind` come from that record (line
 `line_from`) and `ended_by` from the later one (`line_to`), for a listener from the events listed below it.
 Columns: side, thread, func, line_from, line_to, `wait_s` (s), `contiguous` as in `sqlnet` (broken: lines are missing,
 the seconds are a difference of times and no wait), and
-`kind`: peer (a client waits for the other side's bytes, a listener for further words of the server process that has
-said hello, any side for room to send), idle (a listener or server waits
-for whoever asks next), spawn (a listener waits for the server process it started), tcp_connect, name_lookup, unknown
-(what it waits for is not told; such gaps below 10 ms are left out).
+`kind`: peer (a client waits for the other side's bytes, a listener for further messages of the server process that has
+said hello, any side for room to send), idle (a listener or server waits for the next caller), spawn (a listener waits
+for the server process it started), tcp_connect, name_lookup, unknown (the trace does not show what it waits for; such
+gaps below 10 ms are left out).
 Events of a listener's wait: CONNECTION REQUEST or INCOMING CALL is a request; READ with a printed and empty list of
-NS events is a child's answer; READ with another NS event is bytes that a client sent. Different ones at one waking:
-unknown, nobody can tell which came first.
+NS events is a child's answer; READ with another NS event is bytes that a client sent. Different events at one waking:
+unknown, because the trace does not show which came first.
 Worked example: listener 39.566 waiting, 41.358 "1 newly-posted event(s)", NT READ, NS list empty: wait_s 1.792, spawn,
 ended by a child's answer. The same listener 24.1 s waiting and then CONNECTION REQUEST: idle.
 Cost: one sort and a few shifts, n log n. Source: functions and events of the traces in tests/corpus/sqlnet.
@@ -58,7 +57,7 @@ REQUEST, ANSWER, BYTES, ROOM = "a connection request", "a child's answer", "the 
 
 
 def waits(sqlnet: pl.DataFrame) -> pl.DataFrame:
-    """Return `sqlnet_waits` for a frame of `sqlnet`."""
+    """Return `sqlnet_waits` for a data frame of `sqlnet`."""
     if sqlnet.is_empty():
         return TABLE.rows([])
     rows = sqlnet.select(RECORD).sort("artifact_id", "part", "line_no", "seq")
@@ -104,7 +103,7 @@ def waits(sqlnet: pl.DataFrame) -> pl.DataFrame:
 
 
 def _wakings(rows: pl.DataFrame, thread: list[str]) -> pl.DataFrame:
-    """Tell per waking of a listener what was reported before it waits again: `woken` is a list of words."""
+    """Return, per waking of a listener, what was reported before it waits again, as the list column `woken`."""
     nt, ns = pl.col("nt_events"), pl.col("ns_events")
     reported = rows.filter(nt.is_not_null() | ns.is_not_null()).with_columns(
         before=nt.shift(1).over([*thread, "waking"])

@@ -1,13 +1,14 @@
-"""One row per wait in which a whole traced program stands still while one of its threads works: a stop of the world.
+"""One row per wait during which a whole traced program stops while one of its threads works: a stop-the-world pause.
 
-Inputs: `syscalls` (waits and wakes with `arg_addr`). A thread wakes another of its process and parks without
-a time limit; the other works outside of calls for most of the wait, then wakes it; all further threads are parked as well.
+Inputs: `syscalls` (waits and wakes with `arg_addr`). A thread wakes another thread of its process and parks without a
+time limit; the other one works outside of calls for most of the wait, then wakes it; all further threads are parked
+too.
 Columns: pid, `waiter_lwp`, `helper_lwp`, `helper_comm`, `wait_s` (the parked call, s), `silent_s` (the helper's time outside
 of calls in it), `n_parked` (further threads parked for at least 0.9 of it), line_wait, line_wake, t_from, t_to (s).
 Worked example: thread 1 wakes thread 2 at 1.00 and parks until 1.30; 2 ends its own wait at 1.00 and computes until it
-wakes 1 at 1.30; 3 and 4 are parked from 0.5 to 2.0: one row, wait_s 0.30, silent_s 0.30, n_parked 2. Waits below 0.05 s and
-after the 200 longest of a process are not looked at. A wait with a time limit (an idle thread's), or of an idle pool
-whose waker it did not wake itself, is none.
+wakes 1 at 1.30; 3 and 4 are parked from 0.5 to 2.0: one row, wait_s 0.30, silent_s 0.30, n_parked 2. Waits below 0.05 s
+and beyond the 200 longest of a process are not examined. Waits with a time limit (idle threads) and waits of an idle
+pool that did not wake its own waker do not count.
 Cost: n log n in the waits; 200 scans of a process's calls at most. Source: safepoints of the HotSpot virtual machine (a
 requesting thread, the VM thread, all others blocked), as system calls show them; thresholds of 0.8 and 0.9 are practice.
 """
@@ -44,17 +45,17 @@ SCOPE: Scope = "artifact"
 VERSION = "1"
 
 LEAST_NS: Final = 50_000_000
-"""Shorter waits are the work of any program with locks."""
+"""Minimum length of a wait in nanoseconds; shorter ones are normal in any program with locks."""
 
 MOST: Final = 200
 SLACK_NS: Final = 2_000_000
-"""Both ends of a hand-over are stamped within so much of each other."""
+"""Maximum distance in nanoseconds between the stamps of both ends of a hand-over."""
 
 LATE: Final = 10
-"""The helper may have been woken a tenth of the wait before it: a loaded host runs the asking thread late."""
+"""The helper may have been woken up to 1/LATE of the wait before it: a loaded host runs the asking thread late."""
 
 SHORT_S: Final = 0.001
-"""Shorter calls are no part of a wait worth naming."""
+"""Minimum length of a call in seconds; shorter calls are not worth naming as part of a wait."""
 
 SILENT, PARKED = 0.8, 0.9
 PROCESS = [*PLACE_COLUMNS, "pid"]
@@ -64,7 +65,11 @@ COLUMNS = [*PLACE, "name", "pid", "lwp", "comm", "line_no", "t_local", "stamp", 
 
 
 def stops(calls: pl.DataFrame, spans: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of one process from its calls (begin_ns, done_ns; bool `waits`, `wakes`, `limited`) and its threads' `first`, `last` (ns)."""
+    """Return the rows of one process.
+
+    `calls` are its calls (begin_ns, done_ns; bool `waits`, `wakes`, `limited`), `spans` its threads' `first` and `last`
+    times (ns).
+    """
     parked = calls.filter(
         pl.col("waits")
         & ~pl.col("limited")
@@ -150,11 +155,11 @@ def build(case: CaseTables) -> pl.DataFrame:
         .collect(engine="streaming")
     )
     # Of the many short calls only waits and wakes matter here.
-    told = timed & (lock | (pl.col("dur_hi_s") >= SHORT_S))
+    relevant = timed & (lock | (pl.col("dur_hi_s") >= SHORT_S))
     rows: list[dict[str, Any]] = []
-    for where in batches(case, told):
+    for where in batches(case, relevant):
         calls = (
-            case.scan("syscalls", COLUMNS, where & told)
+            case.scan("syscalls", COLUMNS, where & relevant)
             .with_columns(
                 done.alias("done_ns"),
                 begin.alias("begin_ns"),

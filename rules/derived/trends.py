@@ -1,18 +1,18 @@
-"""How a process's size moves over the samples of one listing: a straight line that outliers do not bend.
+"""Trend of a process's size over the samples of one listing: a straight line that is robust against outliers.
 
-Inputs: `ps` (samples of one part), `artifacts` (the interval where samples carry no time). One row per metric and
+Inputs: `ps` (samples of one part), `artifacts` (the interval if samples carry no time). One row per metric and
 process that was sampled at least three times: `metric` is ps.rss_kb, ps.vsz_kb or ps.nlwp, `subject` is `pid 4711`.
 Columns: comm; n (samples used); slope_ps (units of the metric per second, Theil-Sen) with ci_lo, ci_hi (95 %, from
 Kendall's rank correlation) and p (Kendall, two-sided, for "no trend"); late_slope_ps (Theil-Sen of the second half
 of the samples: a cache that fills flattens, a leak does not); span_s (first sample to last); first_value, last_value
 (medians of the first and last quarter); growth_pct (of first_value, over the span, as the line gives it); doubling_s
 (first_value over the slope; NULL unless growing); line_no, line_end (first and last sample).
-A pid that returns under another program, or smaller start time, is another process; threads are left out (their size
-is the process's). Times: `t_local`, else sample number times the part's interval; with neither no row.
+A pid that returns with another program or an earlier start time is another process; threads are left out (their size is
+the process's). Times: `t_local`, else sample number times the part's interval; without either there is no row.
 Worked example: 100, 110, 120 ... 200 MB every hour: slope 10 MB/h = 2.844 kB/s, late slope the same, first_value 105
 MB, growth 95 %, doubling 37,800 s; a cache that fills to 150 MB and stays has a late slope of 0.
-Cost: n log n in the rows; n squared per process in its samples, at most 200 taken at equal distances; of
-listings above a million rows every n-th sample is looked at. Source: Theil
+Cost: n log n in the rows; n squared per process in its samples, of which at most 200 at equal distances are used; of
+listings above a million rows every n-th sample is used. Source: Theil
 (1950), Sen (1968) by `scipy.stats.theilslopes`, Kendall (1938) by `scipy.stats.kendalltau`.
 """
 
@@ -48,20 +48,20 @@ VERSION = "1"
 METRICS = ("rss_kb", "vsz_kb", "nlwp")
 LEAST = 3
 MOST = 200
-MOST_ROWS = 1_000_000  # of longer listings every n-th sample is taken
+MOST_ROWS = 1_000_000  # of longer listings every n-th sample is used
 SERIES = [*PLACE_COLUMNS, "part", "pid", "comm", "start_text"]
 
 Array = npt.NDArray[np.float64]
 
 
 def line(t: Array, y: Array) -> dict[str, float | None]:
-    """Return the robust line through at least three points at distinct times, `t` ascending in seconds.
+    """Return the robust line through at least three points at distinct times, with `t` ascending in seconds.
 
     >>> made = line(np.array([0.0, 1, 2, 3, 4, 5, 6, 7]), np.array([10.0, 20, 30, 40, 50, 60, 70, 80]))
     >>> made["slope_ps"], made["late_slope_ps"], made["first_value"], made["doubling_s"]
     (10.0, 10.0, 15.0, 1.5)
     """
-    from scipy import stats  # half a second to import: only where it is needed
+    from scipy import stats  # takes half a second to import, so only where needed
 
     if t.size > MOST:
         keep = np.linspace(0, t.size - 1, MOST).round().astype(np.int64)
@@ -88,7 +88,7 @@ def line(t: Array, y: Array) -> dict[str, float | None]:
 
 
 def timed(ps: pl.DataFrame, artifacts: pl.DataFrame) -> pl.DataFrame:
-    """Return samples of processes with their time `x` in seconds; rows that have none are left out."""
+    """Return samples of processes with their time `x` in seconds; rows without a time are left out."""
     intervals = artifacts.select("artifact_id", "part", "interval_s").unique(["artifact_id", "part"])
     return (
         ps.filter(~pl.col("first").fill_null(False) & pl.col("lwp").is_null() & pl.col("pid").is_not_null())
@@ -99,7 +99,7 @@ def timed(ps: pl.DataFrame, artifacts: pl.DataFrame) -> pl.DataFrame:
 
 
 def series(samples: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Return one row per process whose metric was sampled often enough, with its times and values in order."""
+    """Return one row per process with enough samples of the metric, with its times and values in order."""
     known = samples.filter(pl.col(metric).is_not_null())
     return (
         known.sort(*SERIES, "x", "line_no", nulls_last=True)

@@ -1,23 +1,23 @@
-"""One row per client wait and the server wait that may explain it: how much of it passed on the server, and what
-ties the two.
+"""One row per client wait and the server wait that may explain it: how much of it the server covers, and the evidence
+that ties the two.
 
-Inputs: `sqlnet_waits`, `sqlnet`, `statements`, `fdmap`, `sockets`. A client's wait for its peer [c0, c1] can be
-caused by a server wait [l0, l1] only if that is not longer (2 ms of slack for millisecond stamps); no clocks are
-compared for this.
+Inputs: `sqlnet_waits`, `sqlnet`, `statements`, `fdmap`, `sockets`. A client's wait for its peer [c0, c1] can be caused
+by a server wait [l0, l1] only if that one is not longer (2 ms of slack for millisecond stamps); this compares no
+clocks.
 Columns: client_artifact, client_from, client_to, server_artifact, server_from, server_to (lines); client_s, server_s
 (s); `cover` = server_s / client_s, at most 1; `off_lo`, `off_hi` (s): the offsets (server clock minus client clock)
 for which the server wait lies inside the client's, [l1 - c1, l0 - c0]. If the request left before the client's read
 began, off_hi grows by as much.
 `same_conn`: id (a connection id on both sides), address (the listener's peer is a socket of the client's host),
-statement (a person's word, where only one client and one server trace of the phase can be meant), none.
+statement (a person states it, and only one client trace and one server trace of the phase can be meant), none.
 `residence`: proven (the request is seen to arrive before the wait, and an answer sent or a child's answer ends it),
-partly (one of the two), none. A server wait that a connection request or the client's own bytes end is idle:
+partly (one of the two), none. A server wait that ends with a connection request or the client's own bytes is idle:
 residence none, it explains nothing and clears nobody. `client_clock`, `server_clock`; `ended_by` as in
 `sqlnet_waits`.
 Worked example: client 39.329 -> 41.201, listener 39.566 -> 41.358, ended by a child's answer, arrival not in the
 excerpt: client_s 1.872, server_s 1.792, cover 0.9573, offsets [0.157, 0.237], same_conn statement, residence partly.
-Of several server waits the best (identity, residence, cover) is taken, each at most once per client trace; only the
-300 longest waits of 10 ms or more of each side are looked at.
+Of several server waits the best one (by identity, residence, cover) is taken, each at most once per client trace; only
+the 300 longest waits of 10 ms or more of each side are compared.
 Cost: quadratic in those. Source: interval form of Cristian's and NTP's bounds.
 """
 
@@ -83,8 +83,10 @@ RESIDENCE = ("proven", "partly", "none")
 
 
 def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> pl.DataFrame:
-    """Add begin and end (s, reading of the clock) and the connection of the row that ends the wait; waits without
-    both stamps are dropped."""
+    """Add begin and end (s, reading of the clock) and the connection of the row that ends the wait.
+
+    Waits without both stamps are dropped.
+    """
     at = sqlnet.select("artifact_id", "line_no", "t_local").unique(["artifact_id", "line_no"], keep="first")
     zero = pl.col("clock").replace_strict(base, default=0.0, return_dtype=pl.Float64) if base else pl.lit(0.0)
     ends = sqlnet.select("artifact_id", pl.col("line_no").alias("line_to"), "conn_key", "peer_ip", "peer_port").unique(
@@ -106,9 +108,8 @@ def timed(waits: pl.DataFrame, sqlnet: pl.DataFrame, base: dict[str, float]) -> 
 
 
 def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
-    """Add `residence` to server waits: was the request seen to arrive before, and did an answer end the wait or
-    follow it."""
-    place = ["artifact_id", "domain"]  # one document may hold both sides
+    """Add `residence` to server waits: whether the request arrived before the wait, and an answer ended or followed it."""
+    place = ["artifact_id", "domain"]  # one document may hold both sides of a connection
     server = server.with_columns(DOMAIN)
     lines = sqlnet.select(
         "artifact_id",
@@ -147,19 +148,19 @@ def with_residence(server: pl.DataFrame, sqlnet: pl.DataFrame) -> pl.DataFrame:
 
 
 def local_sockets(fdmap: pl.DataFrame, sockets: pl.DataFrame) -> set[tuple[str, str, int]]:
-    """Return (host, ip, port) of every local end that a descriptor or socket list shows."""
+    """Return (host, ip, port) of every local end in the lists of descriptors and sockets."""
     both = pl.concat([f.select("host", "local_ip", "local_port") for f in (fdmap, sockets)]).drop_nulls().unique()
     return set(both.iter_rows())
 
 
 Pair = tuple[int, str | None, int, str | None]
-"""A client's trace and a server's, each by artifact and clock."""
+"""A client trace and a server trace, each by artifact and clock."""
 
 PAIR = ["client_artifact", "client_clock", "server_artifact", "server_clock"]
 
 
 def meant(candidates: pl.DataFrame) -> set[Pair]:
-    """Return the pairs of traces that a statement can mean: those whose phase has no second trace of either side."""
+    """Return the pairs of traces that a statement can mean: those of a phase with no second trace of either side."""
     sides = candidates.select(*PAIR, "phase", "side").unique()
     found: set[Pair] = set()
     for (_phase, _side), rows in sides.group_by("phase", "side"):
@@ -169,8 +170,10 @@ def meant(candidates: pl.DataFrame) -> set[Pair]:
 
 
 def identify(row: dict[str, Any], ends: set[tuple[str, str, int]]) -> str:
-    """Tell by what evidence the two waits are of one connection: id, address or none. Addresses in memory (0x...)
-    identify nothing."""
+    """Return the evidence that the two waits are of one connection: id, address or none.
+
+    Memory addresses (0x...) identify nothing.
+    """
     key = row["client_key"]
     if key is not None and key == row["server_key"] and not key.lower().startswith("0x"):
         return "id"
@@ -186,8 +189,10 @@ def cover(
     ends: set[tuple[str, str, int]],
     base: dict[str, float],
 ) -> pl.DataFrame:
-    """Return `wait_cover` for frames of waits, trace records and statements; `base` is the reading of each clock's
-    zero (s)."""
+    """Return `wait_cover` for data frames of waits, trace records and statements.
+
+    `base` is the reading of each clock's zero (s).
+    """
     spans = timed(waits, sqlnet, base)
     client = _longest(spans.filter((pl.col("side") == "client") & (pl.col("kind") == "peer"))).select(
         "phase",
@@ -259,8 +264,10 @@ def _preference(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _matched(rows: list[dict[str, Any]], stated: set[Pair]) -> list[dict[str, Any]]:
-    """Take the best partner of each client wait per server trace, longest waits first; a statement holds for pairs
-    of one offset."""
+    """Take the best partner of each client wait per server trace, longest waits first.
+
+    A statement holds only for pairs that agree on one clock offset.
+    """
     taken: set[tuple[Any, ...]] = set()
     offsets: dict[Pair, tuple[float, float]] = {}
     found = []

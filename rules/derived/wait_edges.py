@@ -1,11 +1,14 @@
-"""One row per wait of a traced request that was followed to whoever was waited for: the edges of the wait-for graph.
+"""One row per wait of a traced request that was followed to the process waited for: the edges of the wait-for graph.
 
-Inputs: `request_parts` (waits for children, pipes and locks inside one trace), `answer_parts` and `answered_by` (waits for an answer on a
-connection whose other end is traced, too), `wait_cover` (a client's read and the server's wait that covers it). Columns: from_host,
-from_pid, from_lwp waits for to_host, to_pid, to_lwp (pids NULL where the evidence is no trace of calls); kind (child, pipe, futex, socket),
-line_from, line_to (the wait, in the waiting artifact), `wait_s`, `share` (of its request, NULL where that is in another artifact; for
-`wait_cover` of the client's wait). `artifact_id` is the waiting side's, `to_artifact`, `to_clock` the other's (NULL for `wait_cover`);
-`to_t0`, `to_t1`: when he had the question (s, in to_clock; NULL inside one trace, where both have one clock). Shares of different requests
+Inputs: `request_parts` (waits for children, pipes and locks inside one trace), `answer_parts` and `answered_by` (waits
+for an answer on a connection whose other end is traced too), `wait_cover` (a client's read and the server's wait that
+covers it).
+Columns: from_host, from_pid, from_lwp waits for to_host, to_pid, to_lwp (pids are NULL if the evidence is not a trace
+of calls); kind (child, pipe, futex, socket), line_from, line_to (the wait, in the waiting artifact), `wait_s`, `share`
+(of its request, NULL if that is in another artifact; for `wait_cover` of the client's wait). `artifact_id` is that of
+the waiting side, `to_artifact`, `to_clock` those of the other side (NULL for `wait_cover`); `to_t0`, `to_t1`: when the
+other side held the question (s, in to_clock; NULL inside one trace, where both have one clock). Shares of different
+requests
 must not be multiplied.
 Worked example: a listener's cycle of 0.2962 s reads 0.1298 s from a pipe that 8197 writes: (15697 -> 8197, pipe, 0.1298, share 0.438).
 Cost: that of its inputs. Source: wait-for graphs, correlation by residence (see `wait_cover`, `answered_by`).
@@ -65,7 +68,7 @@ def build(case: CaseTables) -> pl.DataFrame:
 
 
 def _answered(case: CaseTables) -> pl.DataFrame:
-    """Return waits that left their trace, and those of the server that were met on the way."""
+    """Return waits that were followed into another trace, and waits of the server met on the way."""
     own = (pl.col("in_artifact") == pl.col("artifact_id")) & pl.col("in_clock").eq_missing(pl.col("clock"))
     met = case.derived("answer_parts").filter(pl.col("followed") & (pl.col("kind").is_in(ASKED) | ~own))
     at = ["in_artifact", "in_clock", "line_no"]

@@ -1,7 +1,8 @@
-"""The parent's side of a person's question: start a child, ask it, wait with a limit, kill it. No DuckDB and no Polars here.
+"""The parent's side of a person's question: start a child process, send requests, wait with a limit, kill it. Imports
+neither DuckDB nor Polars.
 
-A question has a child of its own, which knows only the tables and columns that the checked statement names, in memory and locked
-(`rules.engine.asked`). What comes back as an error is `NotAnswered`, in words for the person who asked.
+Each question has its own child, which has only the tables and columns that the checked statement names, in memory and
+locked (`rules.engine.asked`). Errors are raised as `NotAnswered`, in words for the person who asked.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from rules.engine.sandbox import DRAFT, MAX_DRAFT_ROWS, ROOT, START_S
 Kind = Literal["refused", "slow", "large", "failed", "stopped"]
 PARSER = "the parser says: "
 LOOK_S = 0.1
-"""So often a waiting parent looks whether the question was taken back."""
+"""Interval in seconds at which a waiting parent checks whether the question was stopped."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one question may cost. `load_s` is for reading the tables, `limit_s` for the query itself; the kill comes a second later."""
+    """Limits of one question. `load_s` is for reading the tables, `limit_s` for the query itself; the kill comes a
+    second later.
+    """
 
     memory_mb: int = DRAFT.memory_mb
     address_mb: int = DRAFT.address_mb
@@ -41,7 +44,10 @@ class Limits:
 
 
 class NotAnswered(Exception):
-    """Why a question has no answer. `words` and `hint` are for the page; `line` and `column` of the text, from 1, or None."""
+    """Raised when a question has no answer.
+
+    `words` and `hint` are for the page; `line` and `column` of the text count from 1, or are None.
+    """
 
     def __init__(
         self, kind: Kind, words: str, line: int | None = None, column: int | None = None, hint: str = ""
@@ -55,7 +61,7 @@ class NotAnswered(Exception):
 
     @property
     def where(self) -> str:
-        """Say where in the text, as far as known."""
+        """Return the place in the text, as far as known."""
         if self.line is None:
             return ""
         return f"line {self.line}" + (f", column {self.column}" if self.column else "")
@@ -63,7 +69,7 @@ class NotAnswered(Exception):
 
 @dataclass(frozen=True)
 class Used:
-    """Tables and columns that a statement names; columns None: all of them, by a star."""
+    """Tables and columns that a statement names; `columns` is None if it names all of them through a star."""
 
     tables: tuple[str, ...]
     columns: tuple[str, ...] | None
@@ -71,8 +77,11 @@ class Used:
 
 @dataclass(frozen=True)
 class Answer:
-    """Columns in order (a name may come twice), their types, rows as lists. `more` rows were not fetched, counted up to a million;
-    `full` says that not their number but their size was the limit."""
+    """Columns in order (a name may occur twice), their types, and rows as lists.
+
+    `more` rows were not fetched, counted up to a million; `full` is true if the size of the rows was the limit, not
+    their number.
+    """
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -83,7 +92,9 @@ class Answer:
 
 
 class Asker:
-    """A child for one question. Use as a context manager. `stop` is asked while waiting: true takes the question back."""
+    """A child process for one question. Use as a context manager. `stop` is called while waiting; if it returns true,
+    the question is stopped.
+    """
 
     def __init__(self, limits: Limits | None = None, stop: Callable[[], bool] = lambda: False) -> None:
         self.limits = limits or Limits()
@@ -99,7 +110,7 @@ class Asker:
         self.close()
 
     def close(self) -> None:
-        """End the child; a second call does nothing."""
+        """Kill the child; a second call does nothing."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -107,21 +118,24 @@ class Asker:
 
     def fences(self) -> dict[str, bool]:
         """Return which fences hold around such a child on this machine."""
-        held: dict[str, bool] = self._told({"op": "fences"}, START_S)["fences"]
+        held: dict[str, bool] = self._request({"op": "fences"}, START_S)["fences"]
         return held
 
     def check(self, sql: str, tables: Collection[str]) -> Used:
-        """Return what a statement names, or say why it is not allowed. Its text is parsed in the child, too: a parser may break."""
+        """Return what a statement names, or raise NotAnswered if it is not allowed.
+
+        The text is parsed in the child too, because a parser may crash.
+        """
         request = {"op": "check", "sql": sql, "tables": sorted(tables)}
-        made = self._told(request, START_S, sql, tables)
+        made = self._request(request, START_S, sql, tables)
         if made["params"]:
             raise NotAnswered("refused", f"“${made['params'][0]}” has no value here: write the value itself.")
-        # The engine does not tell capitals in names of columns apart; files of tables have none.
+        # The engine ignores case in column names; files of tables have lower case only.
         named = None if made["columns"] is None else tuple(sorted({name.lower() for name in made["columns"]}))
         return Used(tuple(made["tables"]), named)
 
     def load(self, views: Mapping[str, str], used: Used) -> dict[str, int]:
-        """Take the named columns of the named tables into the child's memory and lock it; rows by table."""
+        """Load the named columns of the named tables into the child's memory and lock it; return rows by table."""
         load = {name: list(used.columns) if used.columns is not None else None for name in used.tables}
         request = {
             "op": "load",
@@ -131,7 +145,7 @@ class Asker:
             "memory_mb": self.limits.memory_mb,
         }
         try:
-            rows: dict[str, int] = self._told(request, self.limits.load_s)["rows"]
+            rows: dict[str, int] = self._request(request, self.limits.load_s)["rows"]
         except NotAnswered as error:
             raise _while_loading(error, self.limits) from None
         return rows
@@ -139,7 +153,7 @@ class Asker:
     def ask(
         self, sql: str, names: Collection[str] = (), max_rows: int | None = None, max_bytes: int | None = None
     ) -> Answer:
-        """Run the statement. `names`: columns there are, for "did you mean"."""
+        """Run the statement. `names` holds the existing columns, for "did you mean"."""
         request = {
             "op": "ask",
             "sql": sql,
@@ -148,12 +162,12 @@ class Asker:
             "max_bytes": max_bytes or self.limits.max_bytes,
         }
         began = time.monotonic()
-        made = self._told(request, self.limits.limit_s + 1.0, sql, names)
+        made = self._request(request, self.limits.limit_s + 1.0, sql, names)
         took = time.monotonic() - began
         rows = tuple(tuple(row) for row in made["rows"])
         return Answer(tuple(made["columns"]), tuple(made["types"]), rows, made["more"], made["full"], took)
 
-    def _told(
+    def _request(
         self, request: Mapping[str, Any], wait_s: float, sql: str = "", names: Iterable[str] = ()
     ) -> dict[str, Any]:
         if self._process is None:
@@ -179,7 +193,10 @@ class Asker:
         return made
 
     def _line(self, descriptor: int, until: float) -> bytes:
-        """Read one line without waiting past `until`; b"" when the child has ended. TimeoutError, or NotAnswered when taken back."""
+        """Read one line until time `until`; return b"" if the child has ended.
+
+        Raises TimeoutError, or NotAnswered if the question was stopped.
+        """
         pieces: list[bytes] = []
         with selectors.DefaultSelector() as ready:
             ready.register(descriptor, selectors.EVENT_READ)
@@ -204,12 +221,12 @@ class Asker:
             return NotAnswered("slow", _slow(self.limits))
         if kind == "large":
             return NotAnswered("large", _large(self.limits))
-        said = complaint(text, names)
+        reworded = complaint(text, names)
         if kind == "failed":
-            return NotAnswered("failed", said.words, said.line, said.column, said.hint)
+            return NotAnswered("failed", reworded.words, reworded.line, reworded.column, reworded.hint)
         if text.startswith(PARSER):
             line, column = place_of(sql, error["at"] or 0)
-            return NotAnswered("refused", said.words, line, column)
+            return NotAnswered("refused", reworded.words, line, column)
         return NotAnswered("refused", text[:1].upper() + text[1:].rstrip(".") + ".", hint=_near(text, names))
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -266,7 +283,7 @@ def _near(text: str, names: Collection[str]) -> str:
 
 
 def unique(columns: Sequence[str]) -> tuple[str, ...]:
-    """Return names of columns that differ, as files and charts need them.
+    """Return distinct column names, as files and charts need them.
 
     >>> unique(["pid", "n", "pid"])
     ('pid', 'n', 'pid_2')

@@ -1,7 +1,7 @@
-"""What the engine says of a person's SQL, in words for that person: known complaints only, with line and column of the text.
+"""Translate the engine's error messages about a person's SQL into our own words, with line and column of the text.
 
-Messages of the engine may hold paths, settings and names of files. So nothing is passed on: each complaint that is known here is
-said anew from the names in it, and all others become one sentence.
+Messages of the engine may contain paths, settings and names of files. So none is passed on: each known message is
+reworded using the names in it, and all others become one general sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 NAME = r"[\w$. ]{1,80}"
-#: Complaint of the engine -> our words; {0}, {1} are the names in it.
+# Pattern of an engine message -> our words; {0}, {1} are the names in it.
 _KNOWN = (
     (rf'Referenced column "({NAME})" not found', "There is no column “{0}” in these tables."),
     (rf'Table "({NAME})" does not have a column named "({NAME})"', "“{0}” has no column “{1}”."),
@@ -51,7 +51,7 @@ OTHER = "The engine could not run this. Look at types, brackets and names."
 
 @dataclass(frozen=True)
 class Complaint:
-    """`words` are ours; `line` and `column` count from 1 and are None where nobody said where."""
+    """An error in our own `words`; `line` and `column` count from 1 and are None if the engine reports no place."""
 
     words: str
     line: int | None = None
@@ -64,12 +64,15 @@ class Complaint:
 
 
 def complaint(text: str, names: Collection[str] = ()) -> Complaint:
-    """Say an engine's message in our own words. `names`: columns and tables there are, for "did you mean"."""
+    """Return our own words for an engine's message.
+
+    `names` holds the existing columns and tables, for "did you mean".
+    """
     words, missing = OTHER, ""
-    for pattern, said in _KNOWN:
+    for pattern, wording in _KNOWN:
         found = re.search(pattern, text)
         if found:
-            words = said.format(*found.groups())
+            words = wording.format(*found.groups())
             missing = found.groups()[-1] if "There is no column" in words or "has no column" in words else ""
             break
     near = difflib.get_close_matches(missing.lower(), sorted(names), 1) if missing else []
@@ -78,7 +81,7 @@ def complaint(text: str, names: Collection[str] = ()) -> Complaint:
 
 
 def _place(text: str) -> tuple[int | None, int | None]:
-    """Line and column that the engine points at; it cuts long lines short with dots, and then says the line alone."""
+    """Return line and column that the engine points at; only the line if the engine abbreviated it with dots."""
     found = LINE.search(text)
     if found is None:
         return None, None
@@ -89,7 +92,7 @@ def _place(text: str) -> tuple[int | None, int | None]:
 
 
 def place_of(sql: str, offset: int) -> tuple[int, int]:
-    """Return line and column, both from 1, of a place in a text.
+    """Return line and column, both from 1, of an offset in a text.
 
     >>> place_of("select a\\nfrom", 11)
     (2, 3)

@@ -1,9 +1,11 @@
-"""The child in which a person's SQL runs: `python -m rules.engine.asked`. One child for one question, and it may be killed.
+"""The child process that runs a person's SQL: `python -m rules.engine.asked`. Each question has its own child, which
+may be killed.
 
-It fences itself in before it loads the engine, then answers JSON lines: {"op": "check", "sql", "tables"} says what a statement uses,
-{"op": "load", "views", "load", "rows", "memory_mb"} takes these columns into memory and locks everything, {"op": "ask", "sql",
-"limit_s", "max_rows", "max_bytes"} answers, {"op": "fences"} says which fences hold. Errors are {"error": {"kind", "text", "at"}}:
-the text is the engine's own and is never shown as it is (`rules.engine.ask_words`).
+It restricts itself before it loads the engine, then answers JSON lines: {"op": "check", "sql", "tables"} returns what a
+statement uses, {"op": "load", "views", "load", "rows", "memory_mb"} loads these columns into memory and locks
+everything, {"op": "ask", "sql", "limit_s", "max_rows", "max_bytes"} returns the rows, {"op": "fences"} returns which
+fences hold. Errors are {"error": {"kind", "text", "at"}}: the text is the engine's own and is never shown as it is
+(`rules.engine.ask_words`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 NICENESS = 10
-"""Enough to give the pages nine tenths of a processor that both want, and not so much that a busy machine starves a question."""
+"""Nice value of the child: it leaves the web pages nine tenths of a contended processor, yet a busy machine does not
+starve a question.
+"""
 
 MOST_FILES = 256
 _PDEATHSIG, _NO_NEW_PRIVS = 1, 38
@@ -31,13 +35,16 @@ _NEWUSER, _NEWNET, _NEWIPC = 0x10000000, 0x40000000, 0x08000000
 
 
 def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
-    """Give up what a question does not need, and say of each fence whether it holds. Call it before any thread exists."""
+    """Give up the rights that a question does not need, and return for each fence whether it holds.
+
+    Call it before any thread exists.
+    """
     held: dict[str, bool] = {}
     libc = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "linux":
         held["dies_with_its_parent"] = libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0
         held["no_new_privileges"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-        # Often refused in containers; the limits below hold all the same.
+        # Often refused in containers; the limits below hold anyway.
         held["no_network"] = libc.unshare(_NEWUSER | _NEWNET | _NEWIPC) == 0
     limits: dict[str, tuple[int, int]] = {
         "memory_limited": (resource.RLIMIT_AS, address_mb * 1024 * 1024),
@@ -55,18 +62,19 @@ def fence(address_mb: int, cpu_s: int) -> dict[str, bool]:
 
 
 def step_back() -> bool:
-    """Let everything else on this machine go first from now on; tell whether that holds."""
+    """Lower this process's priority below everything else on the machine; return whether that worked."""
     try:
-        # The scheduler groups processes by session: without this line the niceness would count within our own group alone.
+        # The scheduler groups processes by session: without this write the nice value would count only within our own
+        # group.
         with open("/proc/self/autogroup", "w") as group:
             group.write(str(NICENESS))
-    except OSError:  # no such grouping here, then the niceness is enough
+    except OSError:  # this kernel does not group by session, so the nice value is enough
         pass
     return os.nice(max(0, NICENESS - os.nice(0))) >= NICENESS
 
 
 class Answerer:
-    """One question: check, load, ask, in this order. `held`: the fences."""
+    """Handles one question: check, load, ask, in this order. `held` tells which fences hold."""
 
     def __init__(self, held: Mapping[str, bool]) -> None:
         from rules.engine.child import Engine
@@ -75,7 +83,7 @@ class Answerer:
         self.held = dict(held)
 
     def answer(self, request: Mapping[str, Any]) -> Json:
-        """Do what a request asks; every failure of the engine becomes an answer."""
+        """Handle a request; turn every failure of the engine into an answer."""
         import duckdb
 
         from rules.engine.check import Refused
@@ -164,7 +172,7 @@ def serve(requests: IO[str], answers: IO[str], held: Mapping[str, bool]) -> None
 
 
 def main(arguments: list[str]) -> None:
-    """Fence the process in with `address space in MB` and `CPU seconds`, then serve."""
+    """Restrict the process to `address space in MB` and `CPU seconds`, then serve."""
     address_mb, cpu_s = (int(a) for a in arguments)
     serve(sys.stdin, sys.stdout, fence(address_mb, cpu_s))
 

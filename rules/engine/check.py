@@ -1,8 +1,9 @@
-"""The static check of a statement: one SELECT over evidence tables, built of known parts only.
+"""Static check of a statement: a single SELECT over evidence tables that uses only listed constructs.
 
-DuckDB's own parser gives the tree (`json_serialize_sql`), so checker and executor cannot disagree about what was written. Everything not
-listed here is refused: node kinds, expressions, functions, table functions. Settings of the engine stop files and network; this stops
-what settings do not: hidden SQL (`query`), the catalogue, statements that write, and functions that build gigabytes from one row.
+DuckDB's own parser produces the tree (`json_serialize_sql`), so checker and executor cannot disagree about what was
+written. Everything that is not listed here is refused: node kinds, expressions, functions, table functions. Settings of
+the engine block files and network; this check blocks what settings do not: hidden SQL (`query`), the catalogue,
+statements that write, and functions that build gigabytes from one row.
 """
 
 from __future__ import annotations
@@ -49,23 +50,28 @@ row_number rank dense_rank rank_dense percent_rank cume_dist ntile lag lead firs
 extract epoch date_part
 """
 FUNCTIONS = frozenset(_FUNCTIONS.split()) | frozenset(MACROS)
-"""Nothing that builds large values of one row (repeat, lpad, format, levenshtein), reads settings or runs hidden SQL."""
+"""Allowed functions. None of them builds large values from one row (repeat, lpad, format, levenshtein), reads settings
+or runs hidden SQL.
+"""
 
 TYPES = frozenset(
     """varchar text string char bool boolean tinyint smallint integer int bigint hugeint utinyint usmallint uinteger uint ubigint
     double float real decimal numeric date time timestamp interval list struct map""".split()
 )
-"""Types a value may be cast to: nothing that looks into the catalogue (regclass), and no array of a length that a word gives."""
+"""Types that a value may be cast to.
+
+None reads the catalogue (regclass), and none is an array whose length the type name sets.
+"""
 
 MOMENTS = frozenset(
     "current_date current_time current_timestamp localtime localtimestamp current_user session_user current_role user "
     "current_catalog current_schema".split()
 )
-"""Names that are functions in disguise: what they say changes from run to run."""
+"""Names that act as functions; their values differ from run to run."""
 
 MAX_PUT = 80
 MAX_SETS = 16
-"""Grouping sets of one SELECT; a cube of twenty columns has a million."""
+"""Maximum number of grouping sets of one SELECT; a cube of twenty columns has a million."""
 
 NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "CTE_NODE"})
 SOURCES = frozenset({"BASE_TABLE", "SUBQUERY", "JOIN", "TABLE_FUNCTION", "EMPTY", "EXPRESSION_LIST"})
@@ -76,7 +82,9 @@ EXPRESSIONS = frozenset({
 
 
 class Refused(ValueError):
-    """The statement is not allowed; the message says why in words for its author. `at`: the place in the text, if the parser knows."""
+    """Raised when a statement is not allowed; the message tells its author why. `at` is the offset in the text, if the
+    parser reports it.
+    """
 
     def __init__(self, message: str, at: int | None = None) -> None:
         super().__init__(message)
@@ -85,7 +93,7 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Checked:
-    """What an allowed statement uses: evidence tables, the column names it mentions (None: all, by a star), bound parameters."""
+    """What an allowed statement uses: evidence tables, column names (None: all, through a star) and bound parameters."""
 
     tables: frozenset[str]
     columns: frozenset[str] | None
@@ -93,7 +101,10 @@ class Checked:
 
 
 def check(sql: str, tables: frozenset[str] | set[str]) -> Checked:
-    """Return what a statement uses, or raise Refused or MemoryError. `tables` are the names it may read; nothing is executed."""
+    """Return what a statement uses, or raise Refused or MemoryError.
+
+    `tables` are the names it may read; nothing is executed.
+    """
     if len(sql) > MAX_CHARS:
         raise Refused("the statement is longer than 64 KiB")
     if "\0" in sql:
@@ -117,7 +128,7 @@ _of_thread = threading.local()
 
 
 def _parser() -> duckdb.DuckDBPyConnection:
-    """A connection that only ever parses, one for each thread: to open one takes ten times as long as to parse."""
+    """Return a connection that only parses, one per thread: opening one takes ten times as long as parsing."""
     if not hasattr(_of_thread, "connection"):
         _of_thread.connection = duckdb.connect(config={"python_enable_replacements": "false", "threads": "1"})
         atexit.register(_of_thread.connection.close)
@@ -217,7 +228,7 @@ class _Walk:
 
 
 def _dicts(tree: object) -> Iterator[Mapping[str, Any]]:
-    """All mappings of a tree, without recursion: a statement may be nested deeply."""
+    """Yield all mappings of a tree without recursion, because a statement may be nested deeply."""
     waiting = [tree]
     while waiting:
         here = waiting.pop()
@@ -240,7 +251,10 @@ def _bounded(part: Mapping[str, Any]) -> None:
 
 
 def _shrinking(part: Mapping[str, Any]) -> None:
-    """Let `replace` only put in short plain text, and none longer than what it takes out if nested: that would build gigabytes."""
+    """Refuse a `replace` that could build gigabytes.
+
+    It may insert only short plain text, and, if nested, no more characters than it removes.
+    """
     taken, put = (a["expression"].get("literal") or {} for a in (part.get("arguments") or [])[1:3])
     texts = [x.get("text") if x.get("kind") == "STRING" else None for x in (taken, put)]
     longer = len(texts[1] or "") > max(len(texts[0] or ""), 1)
@@ -269,7 +283,9 @@ def _qualifiers(expression: object) -> set[str]:
 
 
 def _links(expression: object) -> bool:
-    """Tell whether a condition compares columns of one side with columns of another, and no alternative to it holds always."""
+    """Return whether a condition compares columns of one side with columns of another, and no OR branch makes it always
+    true.
+    """
     if isinstance(expression, dict) and expression.get("class") == "CONJUNCTION":
         parts = [_links(child) for child in expression["children"]]
         always = expression.get("type") == "CONJUNCTION_OR" and not all(_qualifiers(c) for c in expression["children"])
@@ -281,7 +297,7 @@ def _links(expression: object) -> bool:
 
 
 def _compares(expression: object) -> bool:
-    """Tell whether anything in an expression compares columns with columns."""
+    """Return whether any part of an expression compares columns with columns."""
     for part in _dicts(expression):
         if part.get("class") == "COMPARISON":
             sides = [any(d.get("class") == "COLUMN_REF" for d in _dicts(part[side])) for side in ("left", "right")]
@@ -296,7 +312,7 @@ def _compares(expression: object) -> bool:
 
 
 def _linked(select: Mapping[str, Any]) -> None:
-    """Refuse a join of two tables that nothing links: its rows would be the product."""
+    """Refuse a join of two tables without a linking condition: its rows would be the product."""
     waiting = [select.get("from_table")]
     while waiting:
         source = waiting.pop()

@@ -1,10 +1,11 @@
-"""The child process in which queries run: `python -m rules.engine.child`. It reads JSON lines, answers JSON lines, and may be killed.
+"""The child process that runs queries of rules: `python -m rules.engine.child`. It reads and answers JSON lines, and
+may be killed.
 
-Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them;
-{"op": "draft", "views", "load": {table: [columns]},
-"rows": N} loads the named columns into memory, drops everything else and locks the configuration; {"op": "query", "sql", "params",
-"limit_s", "max_rows"}; {"op": "apart", "views", "file", ...} is a query over these views alone, its rows written to a Parquet file
-if one is named. Answers: {"rows": [...], "columns": [...], "more": n} or {"error": {"kind", "text"}}.
+Requests: {"op": "open", "views": {name: SELECT}} for shipped rules, {"op": "add", "views"} for more of them; {"op":
+"draft", "views", "load": {table: [columns]}, "rows": N} loads the named columns into memory, drops everything else and
+locks the configuration; {"op": "query", "sql", "params", "limit_s", "max_rows"}; {"op": "apart", "views", "file", ...}
+is a query over these views alone, whose rows go to a Parquet file if one is named. Answers: {"rows": [...], "columns":
+[...], "more": n} or {"error": {"kind", "text"}}.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ SPILL_MB = 4096
 
 
 class Engine:
-    """One connection at a time; every `open` and `draft` starts a fresh one, so nothing of a person's SQL survives."""
+    """One connection at a time; every `open` and `draft` starts a fresh one, so that nothing of a person's SQL
+    survives.
+    """
 
     def __init__(self) -> None:
         self.connection: duckdb.DuckDBPyConnection | None = None
@@ -47,7 +50,7 @@ class Engine:
         self.memory_mb = 0
 
     def open(self, views: Mapping[str, str], memory_mb: int, spill: str = "") -> None:
-        """Start over with read-only views over the files of a case. `spill`: a folder for what memory cannot hold."""
+        """Start over with read-only views over the files of a case. `spill` is a folder for what exceeds memory."""
         self.memory_mb = int(memory_mb)
         if self.connection is not None:
             self.connection.close()
@@ -70,7 +73,7 @@ class Engine:
         self.names |= frozenset(views)
 
     def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int, memory_mb: int) -> None:
-        """Load the columns that a checked statement names into memory, at most `rows` a table; then lock everything."""
+        """Load the columns that a checked statement names into memory, at most `rows` per table; then lock everything."""
         self.open({}, memory_mb)
         assert self.connection is not None
         for name, columns in load.items():
@@ -86,7 +89,7 @@ class Engine:
         self.names = frozenset(load)
 
     def query(self, sql: str, params: Mapping[str, Any], limit_s: float, max_rows: int) -> dict[str, Any]:
-        """Check and run one statement. `more` counts rows beyond `max_rows`, at most 1,000,000 of them."""
+        """Check and run one statement. `more` counts rows beyond `max_rows`, up to 1,000,000."""
         assert self.connection is not None
         used = check(sql, self.names)
         stop = threading.Timer(limit_s, self.connection.interrupt)
@@ -105,7 +108,9 @@ class Engine:
     def apart(
         self, views: Mapping[str, str], sql: str, params: Mapping[str, Any], limit_s: float, max_rows: int, file: str
     ) -> dict[str, Any]:
-        """Run one statement over other views than those that are open. `file`: write all rows there and give none back."""
+        """Run one statement over other views than the open ones. If `file` is set, write all rows there and return
+        none.
+        """
         assert self.connection is not None
         used = check(sql, frozenset(views))
         opened, self.names = self.names, frozenset(views)
@@ -129,7 +134,7 @@ class Engine:
 
 
 def plain(value: Any) -> Any:
-    """Return a JSON value: NaN and infinities are unknown, exact decimals become numbers, times become ISO text."""
+    """Convert a value to JSON: NaN and infinities become None, decimals numbers, times ISO text."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):
@@ -148,7 +153,7 @@ def plain(value: Any) -> Any:
 
 
 def answer(engine: Engine, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what a request asks; every failure of the engine becomes an answer."""
+    """Handle a request; turn every failure of the engine into an answer."""
     try:
         if request["op"] == "open":
             engine.open(request["views"], request["memory_mb"], request.get("spill", ""))
@@ -186,14 +191,14 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
 
 
 def _limit(which: int, most: int) -> None:
-    """Set a process limit, or keep the one that whoever started us set lower."""
+    """Set a process limit, unless the parent set a lower one."""
     held = resource.getrlimit(which)[1]
     most = most if held == resource.RLIM_INFINITY else min(most, held)
     resource.setrlimit(which, (most, most))
 
 
 def main(arguments: list[str]) -> None:
-    """Set the process limits given as `address space in MB` and `CPU seconds` (0 = none), then serve."""
+    """Set the process limits passed as `address space in MB` and `CPU seconds` (0 = none), then serve."""
     address_mb, cpu_s = (int(a) for a in arguments)
     if address_mb:
         _limit(resource.RLIMIT_AS, address_mb * 1024 * 1024)

@@ -1,6 +1,7 @@
-"""Fixed queries of our own pages over the evidence tables of a case, in the web process. Never for SQL that people wrote.
+"""Fixed queries of our own pages over the evidence tables of a case, run in the web process. Never for SQL that people
+write.
 
-Views name files, so nothing is loaded that a query does not touch. One object serves one request.
+Views name files, so only what a query touches is loaded. One object serves one HTTP request.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ THREADS = 2
 
 
 class ReadOnly:
-    """The named tables of a case as views. Use as a context manager; KeyError for a name that is no table of files.
+    """The named tables of a case as views. Use as a context manager; KeyError for a name that is not a table stored in
+    files.
 
-    Derived tables are those that the last judgement left in `cache`; nothing is computed here, so one that is missing there has
-    no rows.
+    Derived tables are taken from `cache` as the last judgement left them; nothing is computed here, so a missing one
+    has no rows.
     """
 
     def __init__(self, spec: CaseSpec, tables: Iterable[str], cache: Path | None = None) -> None:
@@ -50,19 +52,19 @@ class ReadOnly:
             f"set memory_limit = '{MEMORY_MB}MB'; set threads = {THREADS}; set temp_directory = '';"
             "set autoinstall_known_extensions = false; set autoload_known_extensions = false"
         )
-        # None of these tables is made of the case description or derived, so nothing is ever written to a scratch folder.
+        # No table here comes from the case description or is computed, so nothing is written to the scratch folder.
         for name, select in views.build(self._case, wanted, Path()).items():
             self._connection.execute(f'create view "{name}" as {select}')
         for name in derived:
-            if (kept := self._case.kept(name)) is not None:
-                files = ", ".join(views.text(str(file)) for file in kept)
-                select = f"select * from read_parquet([{files}])" if kept else views.empty(name)
+            if (cached := self._case.kept(name)) is not None:
+                files = ", ".join(views.text(str(file)) for file in cached)
+                select = f"select * from read_parquet([{files}])" if cached else views.empty(name)
                 self._connection.execute(f'create view "{name}" as {select}')
-                self._filled |= {name} if kept else set()
+                self._filled |= {name} if cached else set()
 
     @property
     def case(self) -> Case:
-        """The case behind the views: its stretches, clocks and manifests."""
+        """Return the case behind the views: its stretches, clocks and manifests."""
         return self._case
 
     def __enter__(self) -> ReadOnly:
@@ -74,24 +76,27 @@ class ReadOnly:
         self._connection.close()
 
     def has(self, table: str) -> bool:
-        """Tell whether any reading has rows of a table; one that was not named has none."""
+        """Return whether any artifact has rows of a table; False for a table that was not named."""
         return table in self._filled
 
     def query(self, sql: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Run one SELECT of ours; `$name` in it stands for `params["name"]`. Rows as dicts, in the query's order."""
+        """Run one of our own SELECTs and return its rows as dicts, in the query's order.
+
+        `$name` in it stands for `params["name"]`.
+        """
         cursor = self._connection.execute(sql, dict(params) if params else None)
         names = [column[0] for column in cursor.description or []]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def copy(self, sql: str, file: Path, group_rows: int = 120_000, params: Mapping[str, Any] | None = None) -> None:
-        """Write the rows of one SELECT of ours as a Parquet file, in the query's order."""
+        """Write the rows of one of our own SELECTs as a Parquet file, in the query's order."""
         options = f"format parquet, compression zstd, row_group_size {int(group_rows)}"
         self._connection.execute(
             f"copy ({sql}) to {views.text(str(file))} ({options})", dict(params) if params else None
         )
 
     def rows(self, sql: str, size: int = 10_000) -> Iterator[tuple[list[str], list[tuple[Any, ...]]]]:
-        """Run one SELECT of ours and give its rows piece by piece, each with the names of the columns."""
+        """Run one of our own SELECTs and yield its rows in pieces, each with the column names."""
         cursor = self._connection.execute(sql)
         names = [column[0] for column in cursor.description or []]
         while piece := cursor.fetchmany(size):

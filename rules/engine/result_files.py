@@ -1,4 +1,7 @@
-"""An answer as a Parquet file. Kept apart, since it needs Polars."""
+"""Write the answer to a question as a Parquet file.
+
+This is a module of its own because it needs Polars.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def cell(value: Any) -> Any:
 
 
 def parquet(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
-    """Write rows as Parquet. Columns of types that have no plain counterpart become text."""
+    """Return rows as the bytes of a Parquet file. Columns of types without a plain counterpart become text."""
     series = []
     for place, (name, kind) in enumerate(zip(columns, types, strict=True)):
         values = [row[place] for row in rows]

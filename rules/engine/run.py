@@ -1,7 +1,8 @@
-"""Run rules over a case: requirements per host, the query in the child, the result contract, the cache.
+"""Run rules over a case: requirements per host, the query in the child process, the result contract, the cache.
 
-What comes out are *drafts*: rows that kept the contract, with weight and severity. Boards and sentences are `rules.judging.scoring`'s and
-`rules.judging.evaluate`'s business. A rule that breaks is an outcome of its own and concerns no other.
+The results are *drafts*: rows that meet the contract, with weight and severity. Boards and sentences are made by
+`rules.judging.scoring` and `rules.judging.evaluate`. A rule that fails has its own outcome and does not affect the
+others.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from rules.writing.packs import Pack
 from rules.writing.rule import Need, Rule
 
 FAULTS = (Exception, pl.exceptions.PanicException)
-"""What Polars calls a panic is no Exception; it is a fault of one step all the same."""
+"""Exceptions that count as the failure of a single step. A Polars panic is not an Exception, so it is listed too."""
 
 VERSION = "1"
-"""Raised when the engine judges differently; part of every cache key and of every finding."""
+"""Version of the engine: raised when it judges differently; part of every cache key and every finding."""
 
 _CONTRACT = """
 subject magnitude evidence tier layer host t_from t_to clock kind contiguous cap clears clear_s clear_n clear_scope bound
@@ -51,11 +52,14 @@ ASSUMED_CAP = CLASSES["mechanism"]
 CLEARS_FROM = 10
 CLEAR = "clear"
 AXIS = re.compile(r"\bt\b|\bt_err\b|\.\*|\bselect\s+\*|,\s*\*", re.I)
-"""What may read where clocks stand on the common axis: `t`, `t_err` or a star; a rule without runs again only for new rows."""
+"""Matches SQL that may read times on the common axis: `t`, `t_err` or a star.
+
+A rule without a match runs again only when it has new rows.
+"""
 
 WORD = re.compile(r"[a-z_][a-z0-9_]*")
 ROOM = "(room)"
-"""Key of requirements that no host owns."""
+"""Key for the row counts of tables that belong to no host."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Draft:
-    """A row of a rule that kept the contract. `decibans` is signed and capped; `facts` fill the templates."""
+    """A result row that meets the contract. `decibans` is signed and capped; `facts` fill the templates."""
 
     rule: Rule
     host: str | None
@@ -88,15 +92,19 @@ class Draft:
 
     @property
     def voice(self) -> str:
-        """Which texts and weight speak: those of `clear` for a clearing where the rule has them, else those of the tier."""
+        """Return which texts and weight apply: those of `clear` for a clearing if the rule has them, else those of the
+        tier.
+        """
         return CLEAR if self.kind == CLEAR and CLEAR in self.rule.file.confidence else self.tier
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one rule. Each considered host is in `fired`, `quiet` or `unmet` (or all, when `failed` says why).
+    """The result of one rule. Each considered host is in `fired`, `quiet` or `unmet` (or in none, if `failed` says
+    why).
 
-    `unmet`: host -> needs; `helps`: host -> confirming needs that are not there. A host None is unknown, or the whole room.
+    `unmet` maps host to missing needs; `helps` maps host to missing needs that would confirm. A host of None is
+    unknown, or the whole room.
     """
 
     rule: Rule
@@ -110,14 +118,17 @@ class Outcome:
 
 
 def template_values(draft: Draft) -> dict[str, Any]:
-    """Return what a message template may print."""
+    """Return the values that a message template may print."""
     row = draft.row
     return {**draft.facts, "subject": draft.subject, "magnitude": draft.magnitude, "host": draft.host, "n_more": draft.more,
             **{k: row.get(k) for k in ("clear_s", "clear_n", "clear_scope")}}  # fmt: skip
 
 
 def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None = None) -> dict[str, ParamUsed]:
-    """Return each parameter's value and origin: pack, site, team, room, last wins. CaseInvalid for a value out of its bounds."""
+    """Return each parameter's value and origin; of pack, site, team and room the last wins.
+
+    Raises CaseInvalid for a value outside its bounds.
+    """
     today = (now or datetime.now(UTC)).date().isoformat()
     used = {name: ParamUsed(p.default, p.unit, "rule") for name, p in rule.file.params.items()}
     for override in sorted(overrides, key=lambda o: SCOPES.index(o.scope)):
@@ -138,14 +149,17 @@ def parameters(rule: Rule, overrides: Sequence[Override], now: datetime | None =
 
 
 def tables_of(rule: Rule) -> list[str]:
-    """Return every table a rule may read, by its text, its parts and its requirements; sorted, never too few."""
+    """Return every table a rule may read, according to its text, parts and requirements.
+
+    The list is sorted and may hold too many tables, never too few.
+    """
     needed = {n.table for n in (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)}
     named = {table for sql in (rule.sql, *rule.file.parts.values()) for table in tables_in(sql, rule.file.stage)}
     return sorted(named | needed & views.names(rule.file.stage))
 
 
-def _apart(rule: Rule) -> tuple[str, Mapping[str, str]]:
-    """Return the statement of a rule and what it reads that is asked of each artifact alone."""
+def _per_artifact(rule: Rule) -> tuple[str, Mapping[str, str]]:
+    """Return a rule's statement and the parts of it that are run for each artifact separately."""
     if rule.file.scope == "room":
         return rule.sql, rule.file.parts
     name = f"{rule.file.slug.replace('-', '_')}_rows"
@@ -155,12 +169,15 @@ def _apart(rule: Rule) -> tuple[str, Mapping[str, str]]:
 
 
 def tables_in(sql: str, stage: int = 1) -> list[str]:
-    """Return every table a statement may read; sorted, never too few."""
+    """Return every table a statement may read, sorted; may hold too many tables, never too few."""
     return sorted(set(WORD.findall(sql)) & views.names(stage))
 
 
 class Runner:
-    """Runs rules over one case in one child. `cache` keeps results by what they depend on; `scratch` is for small Parquet files."""
+    """Runs rules over one case in one child process.
+
+    `cache` stores results by what they depend on; `scratch` is for small Parquet files.
+    """
 
     def __init__(self, case: Case, sandbox: Sandbox, scratch: Path, cache: Path | None = None) -> None:
         self.case = case
@@ -176,18 +193,23 @@ class Runner:
         self._first: dict[str, Outcome] | None = None
 
     def run(self, rules: Iterable[Rule], overrides: Sequence[Override] = ()) -> list[Outcome]:
-        """Return one outcome per rule, in the order given. Rules of stage 2 run last and read what the others found."""
+        """Return one outcome per rule, in the order of `rules`.
+
+        Rules of stage 2 run last and read the findings of the others.
+        """
         listed = list(rules)
         made = {r.id: self.run_one(r, parameters(r, overrides)) for r in listed if r.file.stage == 1}
         later = [r for r in listed if r.file.stage == 2]
         if later:
             self._first = dict(made)
-            self.case.take_findings(self._found(made.values()))
+            self.case.take_findings(self._findings_of(made.values()))
             made |= {r.id: self.run_one(r, parameters(r, overrides)) for r in later}
         return [made[r.id] for r in listed]
 
     def discovered(self, packs: Iterable[Pack], rules: Sequence[Rule]) -> tuple[list[Rule], list[Failed]]:
-        """Leave out the rules of packs whose discovery finds nothing in this case; a discovery that breaks leaves them out too."""
+        """Leave out the rules of packs whose discovery query finds nothing in this case or fails; return the rest and
+        the failures.
+        """
         out: set[str] = set()
         failed: list[Failed] = []
         for pack in packs:
@@ -203,8 +225,8 @@ class Runner:
                 failed.append(Failed(name, f"discovery: {error.cause}"))
         return [r for r in rules if r.id not in out], failed
 
-    def _found(self, outcomes: Iterable[Outcome]) -> pl.DataFrame:
-        """The table `findings` of what stage 1 made."""
+    def _findings_of(self, outcomes: Iterable[Outcome]) -> pl.DataFrame:
+        """Return the table `findings` of the stage-1 outcomes."""
         return findings_table.TABLE.rows(
             findings_table.plain(self._found_row(d)) for o in outcomes if not o.failed for d in o.drafts
         )
@@ -224,33 +246,33 @@ class Runner:
         }  # fmt: skip
 
     def run_one(self, rule: Rule, params: Mapping[str, ParamUsed]) -> Outcome:
-        """Return the outcome of one rule with these parameters; `failed` names its file and the key of it that broke."""
+        """Return the outcome of one rule with these parameters; `failed` names its file and the failing key of it."""
         key = "requires"
         try:
             counts = self._counted(rule, (*rule.requires.all, *rule.requires.any))
             met, unmet, applies = self._gate(rule, counts)
-            unmet, silent = self._unheard(unmet)
+            unmet, silent = self._without_findings(unmet)
             rows: list[dict[str, Any]] = []
             more = 0
-            if met:  # what would only confirm is not even built where the rule cannot run
+            if met:  # tables that would only confirm are not even built if the rule cannot run
                 counts |= self._counted(rule, rule.requires.confirms)
                 values = {n: p.value for n, p in params.items()}
                 key = "query" if rule.file.query else "when"
-                sql, apart = _apart(rule)
+                sql, apart = _per_artifact(rule)
                 parts = {n: self._part(rule, n, part, values) for n, part in apart.items()}
-                kept = self._kept(rule, sql, values, [digest for _, digest in parts.values()])
-                found = _read(kept)
+                file = self._cache_file(rule, sql, values, [digest for _, digest in parts.values()])
+                found = _read(file)
                 if found is None:
                     made = self._query(rule, sql, values, {n: select for n, (select, _) in parts.items()})
                     found = {"rows": list(made.rows), "more": made.more}
-                    _write(kept, found)
+                    _write(file, found)
                 rows = found["rows"]
                 more = max([found["more"], *((row.get("of_n") or 0) - len(rows) for row in rows[:1])])
             room = _room_scope(rule)
             drafts = [d for d in (self._draft(rule, row) for row in rows) if room or d.host in met]
         except RuleFailed as error:
             return Outcome(rule, params, failed=f"{rule.path}: {key}: {error.cause}")
-        except FAULTS as error:  # one rule's fault, or its derived table's, must not stop the others
+        except FAULTS as error:  # the fault of one rule or its derived table must not stop the others
             return Outcome(rule, params, failed=f"{rule.path}: {key}: {type(error).__name__}: {error}")
         fired = {None} if room and drafts else {d.host for d in drafts}
         helps = {h: tuple(n for n in rule.requires.confirms if not _met(n, h, counts, room)) for h in {*met, *fired}}
@@ -270,7 +292,9 @@ class Runner:
     def _gate(
         self, rule: Rule, counts: Mapping[str, Mapping[str | None, int]]
     ) -> tuple[list[str | None], dict[str | None, tuple[Need, ...]], bool]:
-        """Return hosts whose needs are met, hosts that lack something with what, and whether the rule applies anywhere."""
+        """Return the hosts whose needs are met, the other hosts with what they lack, and whether the rule applies
+        anywhere.
+        """
         room = _room_scope(rule)
         considered: list[str | None] = [None]
         if not room:
@@ -298,12 +322,12 @@ class Runner:
                 met.append(host)
         return met, unmet, True
 
-    def _unheard(
+    def _without_findings(
         self, unmet: Mapping[str | None, tuple[Need, ...]]
     ) -> tuple[dict[str | None, tuple[Need, ...]], tuple[str | None, ...]]:
-        """Say what a need for another rule's finding means: that rule's own needs where it could not run, else silence.
+        """Resolve needs for other rules' findings: to the needs of those rules if they could not run, else to silence.
 
-        Returns what is unmet now and the hosts on which the rules asked for looked and found nothing.
+        Returns the remaining unmet needs and the hosts on which those other rules ran and found nothing.
         """
         if self._first is None:
             return dict(unmet), ()
@@ -311,15 +335,15 @@ class Runner:
         silent: list[str | None] = []
         for host, needs in unmet.items():
             own = [n for n in needs if n.table != findings_table.TABLE.name]
-            theirs = [n for need in needs if need not in own for n in self._behind(need, host)]
+            theirs = [n for need in needs if need not in own for n in self._needs_behind(need, host)]
             if own or theirs:
                 left[host] = tuple({n.text: n for n in [*own, *theirs]}.values())
             else:
                 silent.append(host)
         return left, tuple(silent)
 
-    def _behind(self, need: Need, host: str | None) -> Iterable[Need]:
-        """What kept the rules from running whose findings are needed."""
+    def _needs_behind(self, need: Need, host: str | None) -> Iterable[Need]:
+        """Yield the needs that prevented the rules from running whose findings are needed."""
         named = [value for column, op, value in need.where if column == "rule" and op in ("=", "in")]
         ids = {i for value in named for i in ([value] if isinstance(value, str) else value)}
         for rule, outcome in (self._first or {}).items():
@@ -337,7 +361,7 @@ class Runner:
         )
 
     def host_os(self, host: str | None) -> str | None:
-        """Return the system of a host as far as known."""
+        """Return the operating system of a host, None if unknown."""
         return self._hosts.get(host, (None, None))[0] if host else None
 
     def _counted(self, rule: Rule, needs: Iterable[Need]) -> dict[str, dict[str | None, int]]:
@@ -346,7 +370,7 @@ class Runner:
     def _count(self, rule: Rule, need: Need) -> dict[str | None, int]:
         if need.text not in self._counts:
             table = views.WITHOUT_FIRST.get(need.table, need.table)
-            # Most tables of most cases are empty: those need neither a query nor a view.
+            # Most tables of most cases are empty; these need neither a query nor a view.
             self._counts[need.text] = self._rows_by_host(rule, need) if self.case.may_have(table) else {}
         return self._counts[need.text]
 
@@ -363,13 +387,13 @@ class Runner:
             each = f"select artifact_id, {key} as host, count(*) as n from {need.table} where {passing} group by 1, 2"
             return self.slices.counts(rule.id, each, need.table)
         sql = f"select {key} as host, count(*) as n from {need.table} where {' and '.join(f'({w})' for w in where) or 'true'} group by 1 order by 1"
-        kept = self._file("counts", "need", (sql, self._inputs([need.table])))
-        found = _read(kept)
+        file = self._file("counts", "need", (sql, self._inputs([need.table])))
+        found = _read(file)
         if found is None:
             self._view([need.table])
             empty = views.is_empty(self._views[need.table])
             found = [] if empty else [[row["host"], row["n"]] for row in self._ask(rule.id, sql, {}, [need.table]).rows]
-            _write(kept, found)
+            _write(file, found)
         return dict(map(tuple, found))
 
     # --- the query ---------------------------------------------------------------------------------------------------
@@ -395,7 +419,7 @@ class Runner:
         if missing:
             self._views.update(views.build(self.case, missing, self.scratch))
 
-    def _kept(self, rule: Rule, sql: str, params: Mapping[str, Any], parts: Sequence[str]) -> Path | None:
+    def _cache_file(self, rule: Rule, sql: str, params: Mapping[str, Any], parts: Sequence[str]) -> Path | None:
         placed = AXIS.search(rule.sql) is not None
         inputs = self._inputs(tables_in(sql, rule.file.stage), placed)
         return self._file("rules", rule.id, (rule.file.version, rule.query_hash, sorted(params.items()), inputs, parts))
@@ -406,7 +430,7 @@ class Runner:
         return [self.case.hash_of(views.WITHOUT_FIRST.get(t, t), placed) for t in tables]
 
     def _file(self, folder: str, name: str, whole: object) -> Path | None:
-        """Where something is kept by all that it depends on; None without a cache."""
+        """Return the cache file whose name depends on all inputs; None without a cache."""
         if self.cache is None or self.case.in_memory:
             return None
         return self.cache / folder / f"{name}-{hashlib.sha256(repr((VERSION, whole)).encode()).hexdigest()[:32]}.json"
@@ -465,13 +489,13 @@ class Runner:
         facts = {k: v for k, v in row.items() if k not in CONTRACT and not isinstance(v, (list, dict))}
         severity = "info" if kind == CLEAR else self._severity(rule, row, layer)
         if not evidence and severity != "info":
-            severity = "minor"  # what rests on words alone
+            severity = "minor"  # a finding that rests on statements alone
         return Draft(
             rule, host, subject, float(magnitude), kind, tier, layer, decibans, severity, contiguous, by_statement, evidence, facts, row,
         )  # fmt: skip
 
     def _spans(self, entry: Mapping[str, Any], fail: Any) -> list[Evidence]:
-        """One citation, or two where the lines do not ascend (blocks sorted by stamp)."""
+        """Return one citation, or two if the lines do not ascend (blocks sorted by stamp)."""
         artifact, first, last, role = (entry.get(k) for k in ("artifact_id", "line_from", "line_to", "role"))
         if not isinstance(artifact, int) or not isinstance(first, int) or not isinstance(last, int):
             raise fail(f"evidence {entry!r} is incomplete")
@@ -494,29 +518,32 @@ class Runner:
         return word  # type: ignore[return-value]  # both tables hold severities only
 
 
-def _read(kept: Path | None) -> Any:
-    """What a file keeps, None if there is none or it is no JSON (a disk that was full)."""
-    if kept is None or not kept.exists():
+def _read(file: Path | None) -> Any:
+    """Return the content of a cache file, None if it does not exist or is no valid JSON (the disk was full)."""
+    if file is None or not file.exists():
         return None
     try:
-        return json.loads(kept.read_text("utf-8"))
+        return json.loads(file.read_text("utf-8"))
     except ValueError:
         return None
 
 
-def _write(kept: Path | None, value: object) -> None:
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        beside = kept.with_suffix(f".{os.getpid()}.new")
+def _write(file: Path | None, value: object) -> None:
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(f".{os.getpid()}.new")
         beside.write_text(json.dumps(value), "utf-8")
-        beside.rename(kept)
+        beside.rename(file)
 
 
 def aligned(case: Case) -> tuple[clocks.ClockMap | None, str | None]:
-    """Align the case's clocks; where that breaks, the case stays without common times and the second value says why."""
+    """Align the case's clocks.
+
+    If that fails, the case has no common times and the second value gives the reason.
+    """
     try:
         made = clocks.align(case)
-    except FAULTS as error:  # rules that need no common time must run all the same
+    except FAULTS as error:  # rules that need no common time must still run
         return None, f"{type(error).__name__}: {error}"
     case.align(made.aligned)
     return made, None
@@ -534,12 +561,12 @@ def _of_room(table: str) -> bool:
 
 
 def _room_scope(rule: Rule) -> bool:
-    """A rule that needs a table of the whole room is judged once for the room, not per host."""
+    """Return whether a rule needs a table of the whole room; it is then judged once for the room, not per host."""
     return any(_of_room(n.table) and not n.statement for n in rule.requires.all)
 
 
 def _hosts(case: Case) -> dict[str, tuple[str | None, str | None]]:
-    """Host -> (system, role), from people first, then from what parsers saw."""
+    """Return host -> (system, role), from people's statements first, then from what parsers saw."""
     found: dict[str, tuple[str | None, str | None]] = {}
     for table in ("hosts", "artifacts"):
         for row in case.table(table).select("host", "os", "role").iter_rows(named=True):
@@ -553,7 +580,7 @@ def _hosts(case: Case) -> dict[str, tuple[str | None, str | None]]:
 
 
 def _fold(drafts: Sequence[Draft], most: int, unfetched: int) -> tuple[Draft, ...]:
-    """Keep `most` findings; the rest becomes one more that counts them."""
+    """Return the first `most` findings and one more that counts the rest."""
     rest = len(drafts) - most + unfetched
     if len(drafts) <= most and not unfetched:
         return tuple(drafts)

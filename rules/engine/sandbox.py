@@ -1,8 +1,9 @@
-"""The parent's side of the child process: start, ask, wait with a limit, kill. Nothing here imports DuckDB or Polars.
+"""The parent's side of the query process: start it, send requests, wait with a limit, kill it. Imports neither DuckDB
+nor Polars.
 
-A shipped rule runs over views of the files; a draft or a person's SQL runs over rows loaded into memory, in a child of its own whose
-address space is limited and whose configuration is locked. Texts of the engine are for logs; a page shows `RuleFailed.cause` only
-after `plain_cause`.
+A shipped rule runs over views of the files; a draft or a person's SQL runs over rows loaded into memory, in a child of
+its own whose address space is limited and whose configuration is locked. Messages of the engine are for logs; a page
+shows `RuleFailed.cause` only after `plain_cause`.
 """
 
 from __future__ import annotations
@@ -25,15 +26,19 @@ from rules.errors import RuleFailed, RuleTooLarge, RuleTooSlow
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = re.compile(r"(?:(?<=^)|(?<=[\s'\"(\[=:]))/[^\s'\",;)\]]*/[^\s'\",;)\]]*")
-"""A path in the engine's words: where this machine keeps its files concerns no reader of a report."""
+"""A path in a message of the engine; readers of a report must not see where this machine stores its files."""
 
 START_S = 20.0
-"""The time a child may take to start and open its views, on a loaded machine."""
+"""Maximum time in seconds for a child to start and open its views, on a loaded machine."""
 
 
 @dataclass(frozen=True)
 class Fence:
-    """Limits of a child. `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` the engine's own, `limit_s` per query."""
+    """Limits of a child process.
+
+    `address_mb` and `cpu_s` are process limits (0 = none), `memory_mb` is the engine's limit, `limit_s` applies per
+    query.
+    """
 
     memory_mb: int = 512
     address_mb: int = 4096
@@ -43,14 +48,16 @@ class Fence:
 
 
 DRAFT = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=2.0, max_rows=200)
-"""Limits for drafts and people's SQL, as measured: the memory limit alone does not stop a function that builds gigabytes."""
+"""Limits for drafts and people's SQL, from measurements: the memory limit alone does not stop a function that builds
+gigabytes.
+"""
 
 MAX_DRAFT_ROWS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A result: columns in order, rows as mappings; `more` rows beyond the limit were not fetched."""
+    """A result: columns in order, rows as mappings; `more` counts rows beyond the limit that were not fetched."""
 
     columns: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
@@ -58,7 +65,7 @@ class Rows:
 
 
 class Sandbox:
-    """A child process and what it has open. Use as a context manager; the child dies with it."""
+    """A child process and its open views. Use as a context manager; leaving it kills the child."""
 
     def __init__(self, fence: Fence | None = None) -> None:
         self.fence = fence or Fence()
@@ -75,34 +82,38 @@ class Sandbox:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether views were opened; those of a child that was killed count, the next query opens them again."""
+        """Return whether views were opened.
+
+        Views of a killed child count too, because the next query opens them again.
+        """
         return self._opened is not None
 
     def close(self) -> None:
-        """End the child; a second call does nothing."""
+        """Kill the child; a second call does nothing."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def open(self, views: Mapping[str, str], spill: Path | None = None) -> None:
-        """Give the child views (name -> SELECT) over the files of a case. Views it has already stay; others than these are gone.
+        """Give the child views (name -> SELECT) over the files of a case.
 
-        `spill`: a folder of the caller's in which sorting and grouping may put what the memory limit does not hold.
+        Views that it has already stay; views not in `views` are dropped. `spill` is a folder of the caller in which
+        sorting and grouping may put what exceeds the memory limit.
         """
         folder = str(spill) if spill else ""
         again = self._opened is not None and self._opened["op"] == "open" and self._opened["spill"] == folder
         had = self._opened["views"] if again and self._opened else None
         self._opened = {"op": "open", "views": dict(views), "memory_mb": self.fence.memory_mb, "spill": folder}
         if self._process is not None and had is not None and had.items() <= self._opened["views"].items():
-            self._told(
+            self._send(
                 "open", {"op": "add", "views": {name: select for name, select in views.items() if name not in had}}
             )
         else:
-            self._told("open", self._opened)
+            self._send("open", self._opened)
 
     def draft(self, views: Mapping[str, str], load: Mapping[str, list[str] | None], rows: int = MAX_DRAFT_ROWS) -> None:
-        """Let the child load columns of tables (None: all) into memory and lock itself."""
+        """Make the child load columns of tables (None: all) into memory and lock itself."""
         wanted = {name: views[name] for name in load}
         self._opened = {
             "op": "draft",
@@ -111,10 +122,13 @@ class Sandbox:
             "rows": rows,
             "memory_mb": self.fence.memory_mb,
         }
-        self._told("draft", self._opened)
+        self._send("draft", self._opened)
 
     def query(self, rule: str, sql: str, params: Mapping[str, Any] | None = None, max_rows: int | None = None) -> Rows:
-        """Run one statement; RuleFailed, RuleTooSlow or RuleTooLarge in the name of `rule`. After a kill the next query starts anew."""
+        """Run one statement; raise RuleFailed, RuleTooSlow or RuleTooLarge with `rule` as its name.
+
+        After a kill the next query starts a new child.
+        """
         return self._answered(rule, {"op": "query"}, sql, params, max_rows)
 
     def apart(
@@ -126,8 +140,10 @@ class Sandbox:
         file: Path | None = None,
         max_rows: int | None = None,
     ) -> Rows:
-        """Run one statement over these views instead of those that are open. With a `file` its rows, however many, go there as
-        Parquet and none come back."""
+        """Run one statement over these views instead of the open ones.
+
+        With a `file`, all its rows are written there as Parquet and none are returned.
+        """
         return self._answered(
             rule, {"op": "apart", "views": dict(views), "file": str(file or "")}, sql, params, max_rows
         )
@@ -136,7 +152,7 @@ class Sandbox:
         self, rule: str, head: Mapping[str, Any], sql: str, params: Mapping[str, Any] | None, max_rows: int | None
     ) -> Rows:
         if self._process is None and self._opened is not None:
-            self._told(rule, self._opened)
+            self._send(rule, self._opened)
         request = {
             **head,
             "sql": sql,
@@ -150,7 +166,7 @@ class Sandbox:
         columns = tuple(made["columns"])
         return Rows(columns, tuple(dict(zip(columns, row, strict=True)) for row in made["rows"]), made["more"])
 
-    def _told(self, rule: str, request: Mapping[str, Any]) -> None:
+    def _send(self, rule: str, request: Mapping[str, Any]) -> None:
         made = self._ask(rule, request, START_S)
         if "error" in made:
             raise _error(rule, made["error"])
@@ -190,7 +206,7 @@ class Sandbox:
 
 
 def _line(descriptor: int, until: float) -> bytes:
-    """Read one line without waiting past `until`; b"" when the other side closed. TimeoutError."""
+    """Read one line until time `until`; return b"" if the other side closed. Raise TimeoutError when time is up."""
     made = b""
     with selectors.DefaultSelector() as ready:
         ready.register(descriptor, selectors.EVENT_READ)
@@ -214,7 +230,7 @@ def _error(rule: str, error: Mapping[str, str]) -> RuleFailed:
 
 
 def plain_cause(error: RuleFailed) -> str:
-    """Return what a page may show: the kind of failure, not the engine's words, which may hold paths."""
+    """Return what a page may show: the kind of failure, not the engine's message, which may contain paths."""
     if isinstance(error, RuleTooSlow):
         return "took too long and was stopped"
     return "needed too much memory and was stopped" if isinstance(error, RuleTooLarge) else "failed while it ran"

@@ -1,7 +1,8 @@
-"""What of a case people can ask: which tables have rows, what they mean, and the SELECTs that a question's child loads from.
+"""The tables of a case that people can query: which have rows, what they mean, and the SELECTs that fill a question's
+child process.
 
-Derived tables are those that the last judgement left in the cache; nothing is computed for a question, so one that nobody built
-is empty. Cheap: manifests and footers of files are read, no rows.
+Derived tables are taken from the cache as the last judgement left them; nothing is computed for a question, so a table
+that is not built yet is empty. This is cheap: only manifests and file footers are read, no rows.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PLACES = {
     "t": "on the common axis, NULL if the clock stands alone",
     "t_err": "half-width of the doubt about t",
 }
-"""Columns that the case view puts in front of every table."""
+"""Meaning of the columns that the case puts in front of every table."""
 
 UNITS = {"s": "s", "ms": "ms", "ns": "ns", "kb": "kB", "kbps": "kB/s", "ps": "per s", "pct": "%", "hz": "Hz"}
 
@@ -42,7 +43,7 @@ class ColumnWords:
 
 @dataclass(frozen=True)
 class TableWords:
-    """A table as the browser of tables shows it. `rows` None: nobody has built this derived table yet."""
+    """A table as the browser of tables shows it. `rows` is None for a derived table that is not built yet."""
 
     name: str
     meaning: str
@@ -56,9 +57,9 @@ class Shelf:
 
     def __init__(self, spec: CaseSpec, cache: Path | None, clocks: Iterable[Mapping[str, object]] = ()) -> None:
         self._case = Case(spec, cache)
-        self._kept = {
+        self._cached = {
             name: self._case.kept(name) for name in registry.derived()
-        }  # before the clocks: files are named without them
+        }  # before `align`: file names do not depend on the clocks
         self._case.align(alignments(clocks))
 
     @property
@@ -67,47 +68,50 @@ class Shelf:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that a question may read; those without rows are empty tables."""
+        """Return every name that a question may read; tables without rows are empty."""
         return views.names()
 
     def rows(self, name: str) -> int | None:
-        """Return how many rows a table has, None for a derived one that nobody has built."""
+        """Return the number of rows of a table, None for a derived table that is not built yet."""
         if name in views.WITHOUT_FIRST:
             return self.rows(views.WITHOUT_FIRST[name])
-        if name in self._kept:
-            kept = self._kept[name]
-            return None if kept is None else sum(parquet.rows(file) for file in kept)
+        if name in self._cached:
+            files = self._cached[name]
+            return None if files is None else sum(parquet.rows(file) for file in files)
         if name in FROM_CASE:
             return self._case.table(name).height
         batches = (batch for manifest in self._case.manifests.values() for batch in manifest.get("batches", []))
         return sum(int(batch.get("tables", {}).get(name, 0)) for batch in batches)
 
     def described(self) -> list[TableWords]:
-        """Return all tables with their columns, those that have rows first, then by name."""
+        """Return all tables with their columns, those with rows first, then by name."""
         found = [
-            TableWords(name, meaning_of(name), name in self._kept, columns_words(name), self.rows(name))
+            TableWords(name, meaning_of(name), name in self._cached, columns_words(name), self.rows(name))
             for name in sorted(self.names - set(views.WITHOUT_FIRST))
         ]
         return sorted(found, key=lambda table: not table.rows)
 
     def views(self, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
-        """Return name -> SELECT for the child. Rows of the case itself are written to `scratch`, which must outlive the load."""
+        """Return name -> SELECT for the child.
+
+        Rows of the case itself are written to `scratch`, which must exist until they are loaded.
+        """
         made: dict[str, str] = {}
         for name in wanted:
-            if name in self._kept:
-                files = ", ".join(views.text(str(file)) for file in self._kept[name] or ())
+            if name in self._cached:
+                files = ", ".join(views.text(str(file)) for file in self._cached[name] or ())
                 made[name] = f"select * from read_parquet([{files}])" if files else views.empty(name)
             else:
                 made |= views.build(self._case, [name], scratch)
         return made
 
     def not_built(self, wanted: Iterable[str]) -> list[str]:
-        """Return which derived tables are empty only because nobody has judged the room since."""
-        return sorted(name for name in wanted if name in self._kept and self._kept[name] is None)
+        """Return the derived tables that are empty only because no judgement has built them since."""
+        return sorted(name for name in wanted if name in self._cached and self._cached[name] is None)
 
 
 def alignments(clocks: Iterable[Mapping[str, object]]) -> dict[str, Alignment]:
-    """Return the places of clocks on the common axis, which is that of the report's frame with the most clocks."""
+    """Return the positions of the clocks on the common axis, which is that of the report's frame with the most clocks."""
     rows = [c for c in clocks if c.get("frame") is not None]
     frames = [str(c["frame"]) for c in rows]
     if not frames:
@@ -126,17 +130,19 @@ def _number(value: object) -> float:
 
 @cache
 def columns_words(name: str) -> tuple[ColumnWords, ...]:
-    """Return the columns of a table as a question sees it, with type, unit and meaning. KeyError for no table."""
+    """Return the columns of a table as a question sees them, with type, unit and meaning. KeyError if there is no such
+    table.
+    """
     whole = views.WITHOUT_FIRST.get(name, name)
     known = {c.name: c for c in schema.TABLES[whole].columns} if whole in schema.TABLES else {}
     common = {c.name: c for c in schema.COMMON}
     made = []
     for column, kind in columns_of(whole).items():
-        said = known.get(column) or common.get(column)
-        meaning = said.meaning if said else PLACES.get(column, "")
+        declared = known.get(column) or common.get(column)
+        meaning = declared.meaning if declared else PLACES.get(column, "")
         if not meaning and (entry := glossary.column(whole, column)):
             meaning = entry.text
-        unit = said.unit if said else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
+        unit = declared.unit if declared else UNITS.get(column.rpartition("_")[2], "") if "_" in column else ""
         if column in ("t", "t_err"):
             unit = "s"
         made.append(ColumnWords(column, views.sql_type(kind), unit, meaning))
@@ -145,18 +151,18 @@ def columns_words(name: str) -> tuple[ColumnWords, ...]:
 
 @cache
 def meaning_of(name: str) -> str:
-    """Return one sentence on a table; of a derived one the first of its module."""
+    """Return one sentence about a table; for a derived table the first paragraph of its module."""
     if name in views.WITHOUT_FIRST:
         return f"{views.WITHOUT_FIRST[name]} without rows since boot"
     if name in schema.TABLES:
         return schema.TABLES[name].meaning
-    said = (registry.derived()[name].__doc__ or "").strip().split("\n\n")[0]
-    return re.sub(r"\s+", " ", said)
+    summary = (registry.derived()[name].__doc__ or "").strip().split("\n\n")[0]
+    return re.sub(r"\s+", " ", summary)
 
 
 @cache
 def story_of(name: str) -> str:
-    """Return how a derived table is made: inputs, columns, a worked example; nothing for an evidence table."""
+    """Return how a derived table is made (inputs, columns, a worked example); empty for an evidence table."""
     if name in schema.TABLES or name in views.WITHOUT_FIRST:
         return ""
     return (registry.derived()[name].__doc__ or "").strip().partition("\n\n")[2]

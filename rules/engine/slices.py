@@ -1,10 +1,12 @@
-"""What statements say of each artifact, kept by artifact: one more upload costs its own rows, not those of the whole room.
+"""Results of statements cached per artifact, so that one more upload costs only its own rows, not those of the whole
+room.
 
-A *slice* is what a statement gives for one artifact. The statement must say of an artifact only what that artifact holds (no join across
-artifacts, `artifact_id` in its result), so that asking many artifacts at once gives the slices of all of them: those that are new are
-asked together, the others are taken from where they were kept, by a hash of everything their rows depend on. Without a cache, and for
-rows in memory, all is asked each time. A statement is asked of `LOT` rows at once, so that its limits of time and memory hold for a room
-of any size, and what some lots gave stays where a later one fails.
+A *slice* is the result of a statement for one artifact. For each artifact the statement must depend on that artifact
+alone (no join across artifacts, `artifact_id` in its result), so that running it over many artifacts at once gives the
+slices of all of them: new ones are computed together, the others come from the cache, by a hash of everything their
+rows depend on. Without a cache, and for rows in memory, everything is computed each time. A statement is run over `LOT`
+rows at once, so that its time and memory limits suffice for a room of any size, and finished lots stay cached when a
+later one fails.
 """
 
 from __future__ import annotations
@@ -23,11 +25,15 @@ from rules.engine.sandbox import Sandbox
 Counts = dict[str | None, int]
 MOST_COUNTS = 1_000_000
 LOT = 10_000_000
-"""Rows of evidence that one statement is asked of, save where one artifact has more: as many as the whole library is measured with."""
+"""Maximum rows of evidence per run of a statement, unless one artifact has more; the whole library is measured with
+this many.
+"""
 
 
 class Slices:
-    """Slices of one case. `cache`: where they are kept; `scratch`: where they go without one. `version` is part of every key."""
+    """Slices of one case. `cache` is where they are stored, `scratch` where they go without a cache. `version` is part
+    of every key.
+    """
 
     def __init__(self, case: Case, sandbox: Sandbox, scratch: Path, cache: Path | None, version: str) -> None:
         self.case = case
@@ -37,9 +43,10 @@ class Slices:
         self.version = version
 
     def select(self, name: str, sql: str, params: Mapping[str, Any], tables: Iterable[str]) -> tuple[str, str]:
-        """Return a SELECT over the slices of all artifacts, and a hash of what it depends on. RuleFailed in the name of `name`.
+        """Return a SELECT over the slices of all artifacts, and a hash of what it depends on. RuleFailed carries
+        `name`.
 
-        `tables` are all that the statement reads; every one is `separable`.
+        `tables` are all tables that the statement reads; each must be `separable`.
         """
         if not self.sandbox.is_open:
             self.sandbox.open({}, self.scratch)
@@ -78,7 +85,10 @@ class Slices:
         return whole, self._hash(asked, sorted(owners.items()))
 
     def counts(self, name: str, sql: str, table: str) -> Counts:
-        """Return host -> rows: the sum over the artifacts of a statement with the columns artifact_id, host and n over one table."""
+        """Return host -> rows over all artifacts.
+
+        `sql` counts rows of one table with the columns artifact_id, host and n.
+        """
         assert self.cache is not None
         owners = self._owners([table])
         index = self.cache / "counts" / f"slices-{self._hash(sql)}.json"
@@ -101,11 +111,11 @@ class Slices:
         return summed
 
     def keeps(self, table: str) -> bool:
-        """Tell whether slices of a table are kept at all."""
+        """Return whether slices of a table are cached."""
         return self.cache is not None and separable(views.WITHOUT_FIRST.get(table, table))
 
     def _owners(self, tables: Iterable[str]) -> dict[int, str]:
-        """Artifacts that have rows of the tables, each with a hash of what its slice depends on."""
+        """Return the artifacts that have rows of the tables, each with a hash of what its slice depends on."""
         read = [views.WITHOUT_FIRST.get(t, t) for t in tables]
         return {
             artifact: self._hash(artifact, [part.hash_of(t, placed=False) for t in read])
@@ -113,14 +123,14 @@ class Slices:
         }
 
     def _all(self, tables: Sequence[str]) -> list[Case]:
-        """The case in lots; rows in memory are one."""
+        """Return the case divided into lots; rows in memory are a single lot."""
         if self.case.in_memory:
             return [self.case]
         lots = list(self._lots(self._parts(tables), tables))
         return [self.case.only(lot) for lot in lots] if len(lots) > 1 else [self.case]
 
     def _lots(self, artifacts: Iterable[int], tables: Sequence[str]) -> Iterator[list[int]]:
-        """Artifacts that are asked together, in their order."""
+        """Yield the artifacts that are computed together, in their order."""
         lot: list[int] = []
         rows = 0
         for artifact in artifacts:

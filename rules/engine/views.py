@@ -1,6 +1,7 @@
-"""Evidence and derived tables of a case as SELECT texts: what the child makes its views of. No DuckDB here.
+"""Evidence and derived tables of a case as texts of SELECTs, from which the child process makes its views. Imports no
+DuckDB.
 
-Rows get host, phase and clock from the same stretches as `Case.table`; a test holds both against each other.
+Rows get host, phase and clock from the same stretches as in `Case.table`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SQL: dict[object, str] = {
 
 
 def sql_type(kind: pl.DataType) -> str:
-    """Return DuckDB's name of a Polars type; KeyError for one that no table uses."""
+    """Return DuckDB's name of a Polars type; KeyError for a type that no table uses."""
     if kind == findings_table.FACTS:
         return "MAP(VARCHAR, DOUBLE)"
     if kind == findings_table.EVIDENCE:
@@ -39,20 +40,25 @@ def sql_type(kind: pl.DataType) -> str:
 
 
 def text(value: str | float | None) -> str:
-    """Return a SQL literal."""
+    """Return a value as a SQL literal."""
     if value is None:
         return "null"
     return repr(value) if isinstance(value, (int, float)) else "'" + value.replace("'", "''") + "'"
 
 
 def names(stage: int = 1) -> frozenset[str]:
-    """Return every name a query may read: evidence and derived tables, views without since-boot rows, in stage 2 `findings`."""
+    """Return every name a query may read: evidence and derived tables, views without since-boot rows, and in stage 2
+    `findings`.
+    """
     known = frozenset(schema.TABLES) | frozenset(registry.derived()) | frozenset(WITHOUT_FIRST)
     return known | {findings_table.TABLE.name} if stage == 2 else known
 
 
 def build(case: Case, wanted: Iterable[str], scratch: Path) -> dict[str, str]:
-    """Return name -> SELECT for the wanted tables. Derived tables and rows of the case itself are written to `scratch` as Parquet."""
+    """Return name -> SELECT for the wanted tables.
+
+    Derived tables and rows of the case itself are written to `scratch` as Parquet.
+    """
     made: dict[str, str] = {}
     for name in wanted:
         if name in WITHOUT_FIRST:
@@ -92,7 +98,9 @@ def _select(case: Case, name: str, scratch: Path) -> str:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files of an artifact, all of whose rows have one host, phase, clock and place on the axis: SQL texts by column."""
+    """The files of an artifact whose rows all have the same host, phase, clock and place on the axis, as SQL texts by
+    column.
+    """
 
     files: tuple[str, ...]
     have: tuple[str, ...]
@@ -100,7 +108,10 @@ class _Files:
 
 
 def _together(held: Sequence[_Files], columns: Mapping[str, pl.DataType]) -> str:
-    """One SELECT over the files of many artifacts: a scan for each would cost as much as its rows where they are few."""
+    """Return one SELECT over the files of many artifacts.
+
+    A scan for each would cost as much as reading its rows if they are few.
+    """
     places = [(file, h.placed) for h in held for file in h.files]
     names = list(held[0].placed)
     rows = ", ".join(f"({file}, {', '.join(placed[n] for n in names)})" for file, placed in places)
@@ -119,7 +130,10 @@ def _of_row(column: str, placed: Sequence[str], have: Sequence[str]) -> str:
 
 
 def _findings(case: Case, scratch: Path) -> str | None:
-    """The findings of stage 1; None where there are none. The file is named after its content, since stage 1 may run again."""
+    """Return a SELECT of the stage-1 findings, or None if there are none.
+
+    The file is named after its content, because stage 1 may run again.
+    """
     if case.findings.is_empty():
         return None
     file = scratch / f"{findings_table.TABLE.name}-{case.hash_of(findings_table.TABLE.name)}.parquet"
@@ -129,7 +143,9 @@ def _findings(case: Case, scratch: Path) -> str | None:
 
 
 def is_empty(select: str) -> bool:
-    """Tell whether a SELECT of `build` is that of a table which nothing filled; one over a file without rows does not count."""
+    """Return whether a SELECT made by `build` is that of a table without files; one over a file without rows does not
+    count.
+    """
     return select.endswith(NOTHING)
 
 
@@ -146,7 +162,9 @@ def _empty(columns: dict[str, pl.DataType]) -> str:
 def _artifact(
     case: Case, artifact: int, reading: Path, name: str, columns: Mapping[str, pl.DataType]
 ) -> _Files | str | None:
-    """The files of one artifact, or where host, phase, clock or time differ within it the SELECT over them, joined by stretch."""
+    """Return the files of one artifact, or a SELECT over them joined by stretch if host, phase, clock or time differ
+    within it.
+    """
     files = parquet.files(reading, name) if artifact in case.manifests else []
     if not files:
         return None
@@ -175,7 +193,7 @@ def _artifact(
 
 
 def _cases(values: list[tuple[int, int, int, str | float | None]]) -> str:
-    """A SQL expression for what holds at (part, line_no); a plain literal where it is the same everywhere."""
+    """Return a SQL expression for the value at (part, line_no); a plain literal if it is the same everywhere."""
     kinds = {v for *_, v in values}
     if len(kinds) <= 1:
         return text(next(iter(kinds), None))

@@ -1,6 +1,7 @@
-"""The evidence behind the board: every group with all its cells, what counts once, what would hold without it, what could turn it.
+"""The evidence behind the board: each evidence group with its cells, what counts once, the verdict without it, and what
+could change it.
 
-Nothing is weighed here that `rules/judging/scoring.py` does not weigh; these are the same entries, told so that people can argue with them.
+Only `rules/judging/scoring.py` weighs; this module presents the same entries so that people can argue with them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.case.statements import spoken
+from rules.case.statements import opinion_of
 from rules.judging import scoring
 from rules.judging.scoring import CAUSES, Entry
 from rules.model import (
@@ -26,11 +27,13 @@ from rules.model import (
 from rules.writing.rule import Rule
 
 DISCRIMINATES = 6
-"""Decibans between the largest and the smallest cell from which a group tells hypotheses apart."""
+"""Minimum difference in decibans between the largest and the smallest cell from which a group discriminates between
+hypotheses.
+"""
 
 
 class _Always(dict[str, object]):
-    """Facts of a finding that nobody has yet: whatever a cell asks for may turn out so."""
+    """Facts of a finding that does not exist yet: whatever a cell asks for counts as true."""
 
     def get(self, key: str, default: object = None) -> object:
         return True
@@ -45,13 +48,13 @@ def made_of(
     artifacts: tuple[WithoutArtifact, ...],
     wanted: Sequence[Wanted],
 ) -> Board:
-    """Return the board's evidence; `without` tells what would hold if one group were not there."""
+    """Return the board's evidence; `without` returns the verdict without one group."""
     speaking = [e for e in entries if e.cells]
     codes = [h.code for h in hypotheses]
-    said = {
+    opinions = {
         f"said by {s.author or 'unknown'}: {weight[1]}": (s.author or "unknown", weight[1])
         for s in statements
-        if (weight := spoken(s)) is not None
+        if (weight := opinion_of(s)) is not None
     }
     titles = {f.key: f.title for f in findings}
     groups: dict[str, EvidenceGroup] = {}
@@ -60,7 +63,7 @@ def made_of(
         cells = {code: value for code, (value, _) in scoring.counted(its).items()}
         column = [cells.get(code, 0) for code in codes]
         spread = max(column) - min(column)
-        author, reason = said.get(name, (None, None))
+        author, reason = opinions.get(name, (None, None))
         groups[name] = EvidenceGroup(
             name,
             reason or _title(its, titles) or name,
@@ -90,10 +93,10 @@ def made_of(
 
 
 def _title(entries: Sequence[Entry], titles: Mapping[str, str]) -> str:
-    """The title of the finding that weighs most in a group, with how many others there are."""
+    """Return the title of the finding with the largest weight in a group, and the number of others."""
     strongest = sorted(entries, key=lambda e: -max(abs(v) for v in e.cells.values()))
-    told = list(dict.fromkeys(titles[e.finding] for e in strongest if e.finding in titles))
-    return f"{told[0]} (and {len(told) - 1} more)" if len(told) > 1 else told[0] if told else ""
+    distinct = list(dict.fromkeys(titles[e.finding] for e in strongest if e.finding in titles))
+    return f"{distinct[0]} (and {len(distinct) - 1} more)" if len(distinct) > 1 else distinct[0] if distinct else ""
 
 
 # --- what could turn it -----------------------------------------------------------------------------------------------
@@ -107,9 +110,10 @@ def wanted(
     leader: str | None,
     rivals: Sequence[Hypothesis],
 ) -> list[Wanted]:
-    """Return the evidence that could bring the leader down or, where nobody leads, somebody up; most decibans first.
+    """Return the missing evidence that could overturn the leader or, if nobody leads, raise somebody; largest shift
+    first.
 
-    The weights are those that the rules would give in their best case, as if nothing else spoke of the same seconds: bounds.
+    The weights are upper bounds: those of the rules' best case, as if no other evidence explained the same seconds.
     """
     view = _View({h.code: h.score for h in hypotheses}, _able(hypotheses, leader, rivals), leader)
     made = []
@@ -126,7 +130,7 @@ def wanted(
 
 
 def _able(hypotheses: Sequence[Hypothesis], leader: str | None, rivals: Sequence[Hypothesis]) -> frozenset[str]:
-    """Codes that could take the leader's place, on the board or not yet."""
+    """Return the codes that could take the leader's place, on the board or not yet."""
     there = {h.code for h in hypotheses}
     mine = CAUSES.get(leader or "", scoring.Cause("", None))
     new = {
@@ -141,14 +145,16 @@ def _able(hypotheses: Sequence[Hypothesis], leader: str | None, rivals: Sequence
 
 @dataclass(frozen=True)
 class _View:
-    """The board as it stands, for the question what a rule's answer would change."""
+    """The present board, to compute what a rule's answer would change."""
 
     scores: Mapping[str, int]
     able: frozenset[str]
     leader: str | None
 
     def turn(self, rule: Rule, present: Mapping[str, int]) -> tuple[int, str | None, bool] | None:
-        """Return by how much the leader's margin could shrink, who would gain, whether the leader would lose its place; None: not at all."""
+        """Return how much the leader's margin could shrink, who would gain and whether the leader would lose; None if
+        not at all.
+        """
         before = self._margin({})[0]
         best: tuple[int, str | None, bool] | None = None
         for tier in rule.file.confidence:
@@ -161,7 +167,9 @@ class _View:
         return best
 
     def _margin(self, change: Mapping[str, int]) -> tuple[int, str | None]:
-        """The leader's margin over the best of those who could take its place, after a change; without a leader, over nothing."""
+        """Return the leader's margin after a change over the best code that could take its place; without a leader,
+        over nothing.
+        """
 
         def score(code: str) -> int:
             return max(-scoring.MOST, min(scoring.MOST, self.scores.get(code, 0) + change.get(code, 0)))

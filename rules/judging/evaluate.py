@@ -1,4 +1,4 @@
-"""A case in, a report out: the one function that both the command line and the web application call."""
+"""Judge a case and return a report: the one function that both the command line and the web application call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ from rules.writing.rule import Need, Rule
 
 T = TypeVar("T")
 QUOTED_LINES = 40
-"""A longer citation quotes its first and last lines, half each."""
+"""Maximum number of lines that a citation quotes in full; of a longer one, half as many first and last lines are
+quoted.
+"""
 
 ASSUMED = "The lines come from a paste without marks between them: that nothing is missing in between is assumed."
 RUNS = ("experimental", "stable")
@@ -72,10 +74,11 @@ def evaluate(
     rules: Sequence[Rule] | Library | None = None,
     fence: Fence | None = None,
 ) -> Report:
-    """Judge a case. `cache`: derived tables and rule results are kept there by what they depend on.
+    """Judge a case. `cache` stores derived tables and rule results by what they depend on.
 
-    `changed` names the artifacts' tables that are known to have changed; it is a hint and never changes the result. `rules`:
-    the shipped ones if not given. What is wrong with a rule file, a threshold or the case's own words stands in `failed`.
+    `changed` names the artifacts' tables that are known to have changed; it is a hint and never changes the result.
+    `rules` defaults to the shipped ones. Faults of a rule file, a threshold or the case's statements are listed in
+    `failed`.
     """
     return judge(Case(case, cache), rules, fence)
 
@@ -86,7 +89,7 @@ def judge(
     fence: Fence | None = None,
     problems: Sequence[Failed] = (),
 ) -> Report:
-    """Judge an opened case; see `evaluate`. `problems`: what the caller knows to be wrong with the case, for `failed`."""
+    """Judge an opened case; see `evaluate`. `problems` are faults of the case that the caller found, for `failed`."""
     began = time.perf_counter()
     library = (
         open_library()
@@ -108,9 +111,9 @@ def judge(
         judged = _Judged(case, outcomes, runner, suppressions)
     findings = judged.findings
     failed = judged.failed + ((Failed("CLOCKS", clock_error),) if clock_error else ())
-    said = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
-    said += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
-    failed += (*problems, *(Failed("CASE", why) for why in said), *library.broken, *refused, *too_long, *undiscovered)
+    faults = [*unknown_names(case.spec), *statements.problems(case.spec.statements, ids if library.complete else None)]
+    faults += statements.free_problems(case.spec.hypotheses, scoring.CAUSES)
+    failed += (*problems, *(Failed("CASE", why) for why in faults), *library.broken, *refused, *too_long, *undiscovered)
     places = clock_map.places if clock_map else {}
     clocks = tuple(
         replace(c, frame=places[c.clock].frame, add=places[c.clock].add, err=places[c.clock].err)
@@ -159,11 +162,11 @@ def _board(
     wanted = board.wanted(
         rules, judged.findings, not_evaluable, judged.hypotheses, leader.code if leader else None, rivals
     )
-    said = statements.usable(judged.case.spec.statements)
+    stated = statements.usable(judged.case.spec.statements)
     return board.made_of(
         judged.entries,
         judged.findings,
-        said,
+        stated,
         judged.hypotheses,
         lambda group: judged.without(group, judgement.leader),
         tuple(judged.without_artifacts(judgement.leader)),
@@ -172,7 +175,9 @@ def _board(
 
 
 def _attempt(name: str, make: Callable[[], T], otherwise: T) -> tuple[T, tuple[Failed, ...]]:
-    """Return what `make` gives; where it breaks, what stands instead, and who broke: one table's fault must not take the report."""
+    """Return the result of `make`; if it fails, `otherwise` and the failure, because one table's fault must not lose
+    the report.
+    """
     try:
         return make(), ()
     except FAULTS as error:
@@ -180,7 +185,7 @@ def _attempt(name: str, make: Callable[[], T], otherwise: T) -> tuple[T, tuple[F
 
 
 class Quotes:
-    """The original lines of a case's artifacts, for citations."""
+    """Reads the original lines of a case's artifacts, for citations."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -212,7 +217,7 @@ class Quotes:
 
 @dataclass(frozen=True)
 class _Made:
-    """A finding, the draft it was made of and what it puts on the board."""
+    """A finding, the draft it was made from and its entry on the board."""
 
     draft: Draft
     finding: Finding
@@ -220,7 +225,7 @@ class _Made:
 
 
 class _Judged:
-    """Findings, board and pieces of one run; each step uses the one before."""
+    """Findings, board and pieces of one run; each step uses the previous one."""
 
     def __init__(
         self, case: Case, outcomes: Sequence[Outcome], runner: Runner, suppressions: Sequence[Suppression]
@@ -245,9 +250,9 @@ class _Judged:
             for m, s in hidden
         )  # fmt: skip
         made = [m for m in made if all(m is not h for h, _ in hidden)]
-        self.heard = scoring.heard(statements.usable(case.spec.statements))
+        self.opinions = scoring.opinions(statements.usable(case.spec.statements))
         self.demand = scoring.is_rate(case.spec.symptom)
-        self.entries = [*(m.entry for m in made), *self.heard]
+        self.entries = [*(m.entry for m in made), *self.opinions]
         self.hypotheses = scoring.board(self.entries, case.spec.hypotheses, demand=self.demand)
         self.requests, broken_requests = _attempt("REQUESTS", lambda: requests_of(case), Requests())
         self.failed += broken_requests
@@ -272,7 +277,7 @@ class _Judged:
         self.failed += broken_pieces
 
     def _placed(self, made: Sequence[_Made], hypotheses: Sequence[Hypothesis]) -> list[_Made]:
-        """Give each finding its place on the page, by who leads."""
+        """Assign each finding its group on the page, depending on who leads."""
         before = Judgement(self.case, self.outcomes, [m.finding for m in made], hypotheses, None, self.requests)
         leaders = before.together or ((before.leader,) if before.leader else ())
         chain = {
@@ -284,13 +289,15 @@ class _Judged:
         return [replace(m, finding=replace(m.finding, group=self._group(m, leaders, chain))) for m in made]
 
     def without(self, group: str, present: str | None) -> Without:
-        """Judge once more as if an evidence group were not there; `present` is who leads now."""
+        """Judge again without an evidence group; `present` is the code of the current leader."""
         return self._imagined(
-            [m for m in self.made if m.entry.group != group], [e for e in self.heard if e.group != group], present
+            [m for m in self.made if m.entry.group != group], [e for e in self.opinions if e.group != group], present
         )
 
     def without_artifacts(self, present: str | None) -> Iterable[WithoutArtifact]:
-        """Judge once more without each artifact that findings lean on: what it only confirmed keeps its base weight."""
+        """Judge again without each artifact that findings rely on: findings that it only confirmed drop to their base
+        weight.
+        """
         cited = dict.fromkeys(c.artifact for m in self.made if m.entry.cells for c in m.finding.citations)
         for artifact in self.case.spec.artifacts:
             if artifact.id in cited:
@@ -299,17 +306,17 @@ class _Judged:
                 left = [lesser for m in self.made if (lesser := _lacking(m, artifact.id, tables)) is not None]
                 kinds = {p.get("kind") for p in manifest.get("parts", [])}
                 kind = next(iter(kinds)) if len(kinds) == 1 else None
-                yield WithoutArtifact(artifact.id, artifact.file, kind, self._imagined(left, self.heard, present))
+                yield WithoutArtifact(artifact.id, artifact.file, kind, self._imagined(left, self.opinions, present))
 
-    def _imagined(self, made: Sequence[_Made], heard: Sequence[scoring.Entry], present: str | None) -> Without:
-        """Judge other findings. Seconds that none of them blames any more are then blamed on nobody."""
-        entries = [*(m.entry for m in made), *heard]
+    def _imagined(self, made: Sequence[_Made], opinions: Sequence[scoring.Entry], present: str | None) -> Without:
+        """Judge a changed set of findings. Seconds that none of them blames any more are blamed on nobody."""
+        entries = [*(m.entry for m in made), *opinions]
         hypotheses = scoring.board(entries, self.case.spec.hypotheses, rests=False, demand=self.demand)
         findings = [m.finding for m in self._placed(made, hypotheses)]
         whose = self.whose and replace(self.whose, pieces=tuple(_unblamed(self.whose, findings)))
         judgement = Judgement(self.case, self.outcomes, findings, hypotheses, whose, self.requests)
         standing, state = judgement.stands()
-        kept = next((h.score for h in hypotheses if h.code == present), 0) if present else None
+        present_score = next((h.score for h in hypotheses if h.code == present), 0) if present else None
         leader = standing.leader
         return Without(
             state,
@@ -317,18 +324,18 @@ class _Judged:
             standing.support,
             leader.score if leader else 0,
             standing.margin,
-            kept,
+            present_score,
         )
 
     @staticmethod
     def _group(m: _Made, leaders: Sequence[str], chain: set[str]) -> Group:
         f = m.finding
         given = m.draft.rule.file.hypotheses
-        spoken = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
-        leader = next(iter(spoken or leaders), None)
-        # A row that looked and found a suspect harmless under 10 dB clears nobody, so it does not stand among the cleared.
+        own_causes = [c for c in leaders if f.cells.get(c, 0) > 0 and _own(given.get(c), m.draft.voice)]
+        leader = next(iter(own_causes or leaders), None)
+        # A row that found a suspect harmless with less than 10 dB clears nobody, so it is not in the cleared group.
         kind = "finding" if f.kind == "clear" and not f.clears else f.kind
-        return scoring.group_of(kind, f.layer, f.evidence_group, f.cells, bool(spoken), leader, f.key in chain)
+        return scoring.group_of(kind, f.layer, f.evidence_group, f.cells, bool(own_causes), leader, f.key in chain)
 
     def _finding(self, draft: Draft, outcome: Outcome, runner: Runner) -> _Made:
         rule, file, row = draft.rule, draft.rule.file, draft.row
@@ -367,7 +374,9 @@ class _Judged:
 
 
 def _lacking(m: _Made, artifact: int, tables: set[str]) -> _Made | None:
-    """Return what would be left of a finding without an artifact: all, its base weight where that only confirmed it, or nothing."""
+    """Return what is left of a finding without an artifact: all, its base weight if the artifact only confirmed it, or
+    nothing.
+    """
     f, rule = m.finding, m.draft.rule
     left = tuple(c for c in f.citations if c.artifact != artifact)
     if len(left) == len(f.citations):
@@ -383,7 +392,7 @@ def _lacking(m: _Made, artifact: int, tables: set[str]) -> _Made | None:
 
 
 def _unblamed(whose: WhoseSeconds, findings: Sequence[Finding]) -> Iterable[Piece]:
-    """The pieces of a request, each culprit only as long as a cause among `findings` cites its lines."""
+    """Yield the pieces of a request; a culprit remains one only if a cause among `findings` cites its lines."""
     cited = [(c.artifact, c.line_from, c.line_to) for f in findings if f.group == "cause" for c in f.citations]
     for piece in whose.pieces:
         blamed = any(
@@ -399,12 +408,12 @@ def _hidden_by(finding: Finding, suppressions: Sequence[Suppression]) -> Suppres
 
 
 def _own(cell: object, voice: str) -> bool:
-    """Tell whether a cell is the finding's own weight, not a hint."""
+    """Return whether a cell is the finding's own weight and not a hint."""
     return cell == "tier" or (isinstance(cell, Mapping) and cell.get(voice) == "tier")
 
 
 def _changed(rule: Rule, params: Mapping[str, ParamUsed]) -> Iterable[str]:
-    """A sentence for each threshold that is not the rule's own."""
+    """Yield a sentence for each threshold that was changed from the rule's default."""
     for name, used in params.items():
         if used.origin != "rule":
             unit = f" {used.unit}" if used.unit else ""
@@ -415,7 +424,7 @@ def _changed(rule: Rule, params: Mapping[str, ParamUsed]) -> Iterable[str]:
 
 
 def _clears(draft: Draft) -> tuple[Clear, ...]:
-    """Layers bounded out: by the rule's `exonerates` and by the row's own `clears`; nobody under 10 dB."""
+    """Return the layers that are ruled out: by the rule's `exonerates` and by the row's own `clears`; none under 10 dB."""
     row = draft.row
     if abs(draft.decibans) < 10:
         return ()
@@ -433,7 +442,9 @@ def _clears(draft: Draft) -> tuple[Clear, ...]:
 
 
 def _would_help(draft: Draft, outcome: Outcome, runner: Runner) -> Iterable[Request]:
-    """What would raise this finding's weight: confirming artifacts that are not there, and an unbroken trace where one is assumed."""
+    """Yield what would raise this finding's weight: missing confirming artifacts, and an unbroken trace if one is
+    assumed.
+    """
     worth = draft.rule.best() - abs(draft.decibans)
     if worth <= 0:
         return

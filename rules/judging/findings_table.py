@@ -1,4 +1,4 @@
-"""The table `findings`: what stage-1 rules found on this case, for rules of stage 2. No rule of stage 1 may read it."""
+"""The table `findings`: findings of stage-1 rules on this case, for rules of stage 2. No rule of stage 1 may read it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import polars as pl
 from rules.derived.derived_table import DerivedTable
 
 FACTS = pl.List(pl.Struct({"key": pl.String(), "value": pl.Float64()}))
-"""How the files hold `facts`; in SQL it is MAP(VARCHAR, DOUBLE), so `facts['cycle_s']`."""
+"""Type of `facts` in the files; in SQL it is MAP(VARCHAR, DOUBLE), so `facts['cycle_s']`."""
 
 EVIDENCE = pl.List(
     pl.Struct({"artifact_id": pl.Int64(), "line_from": pl.Int64(), "line_to": pl.Int64(), "role": pl.String()})
 )
-"""All citations of a finding, as `ev` makes them: a stage-2 rule may cite them again."""
+"""Type of the citations of a finding, as `ev` makes them; a stage-2 rule may cite them again."""
 
 TABLE = DerivedTable(
     "findings",
@@ -43,11 +43,16 @@ TABLE = DerivedTable(
         "evidence": EVIDENCE,
     },
 )
-"""Place and lines are those of the first citation; `host` is the finding's own. Times are in the clock's own seconds."""
+"""Place and lines are those of the first citation; `host` is the finding's own. Times are in seconds of the row's
+clock.
+"""
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as the files hold it; `facts` may be a mapping, and without `evidence` the row cites its own line."""
+    """Return a row as the files hold it.
+
+    `facts` may be a mapping; without `evidence` the row cites its own line.
+    """
     made = dict(row)
     facts = made.get("facts") or {}
     if isinstance(facts, Mapping):

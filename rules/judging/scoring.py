@@ -1,8 +1,9 @@
-"""From weighed findings to the board of hypotheses, the verdict and the groups of the page.
+"""Compute the board of hypotheses, the standing of its leader and the page groups from weighed findings.
 
-Weights are decibans: 10 times the logarithm of the likelihood ratio. A hypothesis's score is the sum over *units* of evidence of the
-entry with the largest absolute value; a unit is an evidence group, or several groups that speak of the same seconds of one wait chain
-(they count once). The sum is held to -40..40. The rules for rivals and states are one list each, in this order.
+Weights are decibans: 10 times the logarithm of the likelihood ratio. A hypothesis's score is the sum over *units* of
+evidence of the entry with the largest absolute value; a unit is an evidence group, or several groups that explain the
+same seconds of one wait chain (they count once). The sum is clamped to -40..40. The rules for rivals and states are one
+list each, in this order.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rules.case.statements import spoken
+from rules.case.statements import opinion_of
 from rules.model import Against, FreeHypothesis, Group, Hypothesis, State, Statement, Symptom, support_word
 from rules.writing.rule import weight
 
@@ -23,7 +24,9 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Cause:
-    """A column of the board. `part_of`: a part of that whole; `why_of`: a reason behind that mechanism."""
+    """A column of the board. `part_of` is the whole of which it is a part; `why_of` the mechanism behind which it is a
+    reason.
+    """
 
     text: str
     layer: str | None
@@ -55,19 +58,23 @@ CAUSES: Mapping[str, Cause] = {
     "H-SERVER-SLOW": Cause("the delay is on the database host, part unknown", None),
     "H-OTHER": Cause("something not listed", None, True),
 }
-"""All hypotheses; `starts` ones stand on every board. People may add others, which then have no relations."""
+"""All hypotheses of the library; those with `starts` are on every board. People may add others, which have no
+relations.
+"""
 
 UMBRELLA, DEMAND = "H-SERVER-SLOW", "H-CONN-CHURN"
 
 
 def is_rate(symptom: Symptom | None) -> bool:
-    """Tell whether the symptom is a rate (`40/min`): only then is a demand a rival."""
+    """Return whether the symptom is a rate (`40/min`): only then is a demand a rival."""
     return bool(symptom and symptom.unit and "/" in symptom.unit)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What one finding, or one person's word, puts on the board: cells per hypothesis, its evidence group, keys of its wait chain."""
+    """What one finding or one person's opinion contributes to the board: cells per hypothesis, evidence group, keys of
+    its wait chain.
+    """
 
     finding: str
     group: str
@@ -79,7 +86,10 @@ class Entry:
 def cells_of(
     hypotheses: Mapping[str, object], tier: str, decibans: int, facts: Mapping[str, object], tested: str | None
 ) -> dict[str, int]:
-    """Return the cells of a finding: `tier` is its own decibans, a class its weight; `only` names a column that must be true."""
+    """Return the cells of a finding.
+
+    The value `tier` gives the finding's own decibans, a class its weight; `only` names a column that must be true.
+    """
     cells: dict[str, int] = {}
     for code, given in hypotheses.items():
         value = given
@@ -94,18 +104,18 @@ def cells_of(
     return cells
 
 
-def heard(statements: Iterable[Statement]) -> list[Entry]:
-    """Return what people's words about causes put on the board: one group for each reason of each author."""
+def opinions(statements: Iterable[Statement]) -> list[Entry]:
+    """Return what people's opinions about causes contribute to the board: one group for each reason of each author."""
     made: dict[str, dict[str, int]] = {}
     for s in statements:
-        weight_ = spoken(s)
+        weight_ = opinion_of(s)
         if weight_ is not None:
             made.setdefault(f"said by {s.author or 'unknown'}: {weight_[1]}", {})[s.name] = weight_[0]
     return [Entry(group, group, cells, said=True) for group, cells in made.items()]
 
 
 def units(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Put together what counts once: entries of one evidence group, and those whose wait chains share a key."""
+    """Group the entries that count once: those of one evidence group, and those whose wait chains share a key."""
     whole = list(range(len(entries)))
 
     def first_of(n: int) -> int:
@@ -128,30 +138,31 @@ def units(entries: Sequence[Entry]) -> list[list[Entry]]:
 def board(
     entries: Sequence[Entry], free: Sequence[FreeHypothesis] = (), *, rests: bool = True, demand: bool = False
 ) -> tuple[Hypothesis, ...]:
-    """Return the board, best first; ties by the order of CAUSES. Only counted cells stand in it.
+    """Return the board, best first; ties by the order of CAUSES. It holds only counted cells.
 
-    `free`: causes of people's own, which stand on every board as the first ones do. `rests`: whether to try what the
-    leader rests on. `demand`: the symptom is a rate, so a demand is a rival like the others.
+    `free` are causes that people added, which are on every board like the `starts` ones. `rests` tells whether to
+    compute what the leader rests on. `demand` is true if the symptom is a rate, so that a demand is a rival like the
+    others.
     """
     starting = _starting(free)
     scores = _scores(units(entries), starting)
-    heard = {e.group for e in entries if e.said}
-    machine = _scores(units([e for e in entries if not e.said]), starting) if heard else scores
+    opinions = {e.group for e in entries if e.said}
+    machine = _scores(units([e for e in entries if not e.said]), starting) if opinions else scores
     people = _scores(units([e for e in entries if e.said]), starting)
     leader = _leader(scores) if rests else None
     resting: list[str] = []
     if leader is not None:
-        for group in sorted({e.group for e in entries}):  # people's words too: a verdict may rest on them
+        for group in sorted({e.group for e in entries}):  # opinions too: a verdict may rest on them
             without = _scores(units([e for e in entries if e.group != group]), starting)
             if without.get(leader, (0, {}))[0] < scores[leader][0] and (
                 _leader(without) != leader or any(without[leader][0] < x <= scores[leader][0] for x in (CAUSE, SUSPECT))
             ):
                 resting.append(group)
     order = [*CAUSES, *(f.code for f in free)]
-    told = {f.code: Cause(f.cause, f.layer) for f in reversed(free) if f.code not in CAUSES}
+    free_causes = {f.code: Cause(f.cause, f.layer) for f in reversed(free) if f.code not in CAUSES}
     made = []
     for code, (score, cells) in scores.items():
-        cause = CAUSES.get(code) or told.get(code) or Cause(code, None)
+        cause = CAUSES.get(code) or free_causes.get(code) or Cause(code, None)
         worst = min(((e.cells[code], e.group, e) for e in entries if e.cells.get(code, 0) < 0), key=lambda w: w[:2], default=None)  # fmt: skip
         made.append(
             Hypothesis(
@@ -160,7 +171,7 @@ def board(
                 score,
                 cells,
                 tuple(resting) if code == leader else (),
-                sum(value for group, value in cells.items() if group in heard),
+                sum(value for group, value in cells.items() if group in opinions),
                 cause.layer,
                 cause.part_of,
                 cause.why_of,
@@ -179,11 +190,11 @@ def _starting(free: Sequence[FreeHypothesis]) -> list[str]:
 
 
 def counted(unit: Sequence[Entry]) -> dict[str, tuple[int, str]]:
-    """Return code -> weight and group of the entry that counts of one unit: the largest; of equal ones the one against."""
+    """Return code -> weight and group of the entry of a unit that counts: the largest; among equals the one against."""
     made: dict[str, tuple[int, str]] = {}
     for code in dict.fromkeys(c for e in unit for c in e.cells):
         held = [(e.cells[code], e.group) for e in unit if code in e.cells]
-        # Of equal weights for and against the one against counts: nobody is blamed on a tie.
+        # Among equal weights for and against, the one against counts: nobody is blamed on a tie.
         made[code] = max(held, key=lambda h: (abs(h[0]), -h[0]))
     return made
 
@@ -198,7 +209,10 @@ def _scores(evidence: Sequence[Sequence[Entry]], starting: Sequence[str]) -> dic
 
 
 def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> str | None:
-    """The best hypothesis that may lead: no umbrella, no why, no demand (unless the symptom is a rate); a part before its whole."""
+    """Return the best hypothesis that may lead; a part comes before its whole.
+
+    No umbrella, no why and no demand (unless the symptom is a rate) may lead.
+    """
     able = [
         c
         for c in scores
@@ -214,7 +228,7 @@ def _leader(scores: Mapping[str, tuple[int, object]], demand: bool = False) -> s
 def rivals(
     leader: str, hypotheses: Iterable[Hypothesis], demand: bool = False, together: Sequence[str] = ()
 ) -> list[Hypothesis]:
-    """Return the hypotheses that compete with the leader. `together`: causes of other seconds of the same request."""
+    """Return the hypotheses that compete with the leader. `together` are causes of other seconds of the same request."""
     mine = CAUSES.get(leader, Cause("", None))
     out = {leader, UMBRELLA, mine.part_of, mine.why_of, *together} | (set() if demand else {DEMAND})
     return [
@@ -227,7 +241,7 @@ def rivals(
 
 @dataclass(frozen=True)
 class Standing:
-    """What the board alone says. `margin` is to the best rival."""
+    """The outcome of the board alone. `margin` is the distance to the best rival."""
 
     state: State | None
     leader: Hypothesis | None
@@ -238,9 +252,11 @@ class Standing:
 def standing(
     hypotheses: Sequence[Hypothesis], *, two_kinds: bool, demand: bool = False, together: Sequence[str] = ()
 ) -> Standing:
-    """Return cause, undecided, suspect, or no state where the board does not reach; `two_kinds`: two kinds of evidence agree.
+    """Return cause, undecided, suspect, or no state if the evidence is too weak; `two_kinds`: two kinds of evidence
+    agree.
 
-    `together`: causes of different seconds of one request, larger share first; the first of them leads and the others are no rivals.
+    `together` are causes of different seconds of one request, larger share first; the first of them leads and the
+    others are not rivals.
     """
     code = together[0] if together else _leader({h.code: (h.score, None) for h in hypotheses}, demand)
     leader = next((h for h in hypotheses if h.code == code), None)
@@ -260,7 +276,10 @@ def standing(
 def group_of(
     kind: str, layer: str, evidence_group: str, cells: Mapping[str, int], own: bool, leader: str | None, in_chain: bool
 ) -> Group:
-    """Return where a finding stands on the page. `own`: its own weight speaks for the leader; `in_chain`: its seconds are the leader's."""
+    """Return the page group of a finding.
+
+    `own`: its own weight is for the leader; `in_chain`: its seconds are the leader's.
+    """
     if kind == "clear":
         return "cleared"
     if evidence_group == "data-quality":

@@ -1,7 +1,8 @@
-"""Cases with a known answer, and how far the library agrees: `python -m rules --score DIR`.
+"""Compare the library's verdicts with cases whose answer is known: `python -m rules --score DIR`.
 
-A case is a folder with evidence, a case.yaml and a truth.yaml, which was written before the library saw the evidence. Two results say
-different things: *silent* is a library that does not reach, *wrong blame* one that accuses the innocent, which is the worst that can happen.
+A case is a folder with evidence, a case.yaml and a truth.yaml, which was written before the library saw the evidence.
+Two results differ in meaning: *silent* means that the library does not reach the answer, *wrong blame* that it accuses
+the innocent, which is the worst that can happen.
 """
 
 from __future__ import annotations
@@ -32,17 +33,20 @@ Result = Literal["right", "partly", "silent", "wrong blame"]
 RESULTS: tuple[Result, ...] = ("right", "partly", "silent", "wrong blame")
 BLAMES = ("cause", "suspect")
 FAIR = 10
-"""From here on (dB) a finding has fair support: what it says then is blame."""
+"""Minimum decibans from which a finding has fair support and counts as blame."""
 
 SEEDS = Path(__file__).resolve().parents[2].parent / "shared" / "seeds"
-"""Where published texts lie that are not in the repository, unless somebody names another folder."""
+"""Default folder of published texts that are not in the repository."""
 
 TRUTH, CASE, FIRST = "truth.yaml", "case.yaml", "first.yaml"
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a rule must find, as far as given; of several findings of the rule any may be meant. `facts` compare to 1e-9."""
+    """What a rule must find; fields that are None are not compared.
+
+    Any finding of the rule may match. `facts` are compared to 1e-9.
+    """
 
     subject: str | None = None
     severity: str | None = None
@@ -54,7 +58,7 @@ class Expected:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def differs(self, finding: Finding) -> tuple[str, ...]:
-        """Return the keys in which a finding is another than expected."""
+        """Return the keys in which a finding differs from what is expected."""
         named = ("subject", "severity", "tier", "decibans", "kind", "layer", "host")
         out = [n for n in named if getattr(self, n) is not None and getattr(self, n) != getattr(finding, n)]
         return (*out, *(k for k, want in self.facts.items() if not _same(want, finding.facts.get(k))))
@@ -62,7 +66,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Whole:
-    """The same incident as one published text outside the repository, with a case file of its own (beside truth.yaml)."""
+    """The same incident as one published text outside the repository, with its own case file (beside truth.yaml)."""
 
     evidence: str
     case: str
@@ -70,10 +74,12 @@ class Whole:
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a case. Without `state` and `layer` only the rules are compared; without `state` a suspect is as right as a cause.
+    """The known answer of a case.
 
-    `healthy`: nothing may be blamed. `layers`: further layers that may be blamed too, such as that of a true consequence.
-    `exception`: the reason why a result that is not right is admitted; it stays in the table and is counted.
+    Without `state` and `layer` only the rules are compared; without `state` a suspect is as right as a cause. `healthy`
+    means that nothing may be blamed. `layers` are further layers that may be blamed too, such as that of a true
+    consequence. `exception` is the reason why a result that is not right is admitted; it stays in the table and is
+    counted.
     """
 
     state: State | None = None
@@ -94,7 +100,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Compared:
-    """How one run agrees with the truth: the verdict alone, each rule, who was blamed wrongly, and all of it in one word."""
+    """How one run agrees with the truth: the verdict, each rule, wrong blames, and the overall result."""
 
     state: str
     hypothesis: str | None
@@ -105,7 +111,9 @@ class Compared:
 
     @property
     def result(self) -> Result:
-        """Wrong blame before all; then the verdict, where the truth has one; else what the rules together are."""
+        """Return wrong blame if there is any; else the result of the verdict if the truth has one; else that of all
+        rules together.
+        """
         if self.wrong:
             return "wrong blame"
         if self.verdict is not None:
@@ -116,7 +124,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Scored:
-    """One case: the run as it is, the run without what people stated (None where nobody stated anything), and its first result."""
+    """One case: the result of the run, that of the run without people's statements (None if there are none), and its
+    first result.
+    """
 
     name: str
     truth: Truth
@@ -126,7 +136,7 @@ class Scored:
 
 
 def load_truth(text: str, name: str = TRUTH) -> Truth:
-    """Read a truth.yaml; CaseInvalid with file, line and key of what is wrong."""
+    """Parse a truth.yaml; CaseInvalid names file, line and key of what is wrong."""
 
     def fail(where: str, why: str) -> CaseInvalid:
         return CaseInvalid(f"{name}: {where}" if where else name, why)
@@ -140,7 +150,7 @@ def load_truth(text: str, name: str = TRUTH) -> Truth:
 
 
 def compare(truth: Truth, report: Report) -> Compared:
-    """Hold a report against the truth."""
+    """Compare a report with the truth."""
     fired: dict[str, list[Finding]] = {}
     for finding in report.findings:
         fired.setdefault(finding.rule, []).append(finding)
@@ -186,7 +196,7 @@ def compare(truth: Truth, report: Report) -> Compared:
 
 
 def _innocent(truth: Truth, layer: str | None) -> bool:
-    """Tell whether the truth says that a layer is not to be blamed."""
+    """Return whether the truth forbids blaming a layer."""
     if truth.healthy or layer in truth.forbidden_layers:
         return True
     known = truth.layer is not None and truth.state in (None, *BLAMES)
@@ -207,7 +217,9 @@ def _blamed_by_verdict(truth: Truth, report: Report) -> Iterator[str]:
 
 
 def _verdict(truth: Truth, report: Report) -> Result | None:
-    """The verdict alone: right, partly where it leans the right way, silent where it says nothing of it."""
+    """Return the result of the verdict alone: right, partly if it leans the right way, silent if it does not reach the
+    answer.
+    """
     v = report.verdict
     if any(_blamed_by_verdict(truth, report)):
         return "wrong blame"
@@ -221,13 +233,13 @@ def _verdict(truth: Truth, report: Report) -> Result | None:
     there = truth.layer is None or v.layer == truth.layer
     if named and there and (v.state == truth.state if truth.state else v.state in BLAMES):
         return "right"
-    # Neither leader nor layer, or nobody at all: the library did not reach.
+    # Neither leader nor layer matches, or nobody is named: the library did not reach the answer.
     leans = v.hypothesis is not None and (named if truth.hypothesis else there)
     return "partly" if leans or (v.layer is not None and v.layer in (truth.layer, *truth.layers)) else "silent"
 
 
 def _whole(hypothesis: str | None) -> str | None:
-    """The hypothesis of which another is a part: who names the part has named the whole, and more exactly."""
+    """Return the hypothesis of which another is a part: naming the part names the whole, and more exactly."""
     cause = CAUSES.get(hypothesis or "")
     return cause.part_of if cause else None
 
@@ -248,8 +260,8 @@ def _same(want: Any, got: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Given:
-    """A case that can be judged here: its evidence, its case file, and the folder that keeps its first result."""
+class _Candidate:
+    """A case that can be judged here: its evidence, its case file, and the folder of its first result."""
 
     name: str
     truth: Truth
@@ -259,7 +271,7 @@ class _Given:
 
     @property
     def size(self) -> int:
-        """Bytes of evidence: about how long it takes."""
+        """Return the bytes of evidence, which indicate how long judging takes."""
         files = self.evidence.rglob("*") if self.evidence.is_dir() else (self.evidence,)
         return sum(f.stat().st_size for f in files if f.is_file())
 
@@ -267,97 +279,108 @@ class _Given:
 def score(
     folder: Path, rules: Sequence[Rule] | Library | None = None, texts: Path = SEEDS, jobs: int | None = None
 ) -> Iterator[Scored | str]:
-    """Yield each case under a folder, by name; a text instead for one that cannot be judged here, saying why.
+    """Yield the result of each case under a folder, by name; a text with the reason for one that cannot be judged here.
 
-    The first result of a case is kept in its first.yaml: written when a case is scored for the first time, never again. `jobs`:
-    processes that judge side by side, one per processor if not given; the result does not depend on it.
+    The first result of a case is stored in its first.yaml: written when a case is scored for the first time, never
+    again. `jobs` is the number of parallel processes, default one per processor; the result does not depend on it.
     """
     from rules.writing.packs import open_library
 
-    listed = [g for path in sorted(folder.rglob(TRUTH)) for g in _given(folder, path, texts)]
-    cases = [g for g in listed if isinstance(g, _Given)]
+    listed = [g for path in sorted(folder.rglob(TRUTH)) for g in _candidates(folder, path, texts)]
+    cases = [g for g in listed if isinstance(g, _Candidate)]
     several = min(jobs or len(os.sched_getaffinity(0)), len(cases))
     library = open_library() if rules is None else rules
     if several <= 1:
-        for given in listed:
-            yield given if isinstance(given, str) else _scored(given, *_judged(given, library))
+        for candidate in listed:
+            yield candidate if isinstance(candidate, str) else _scored(candidate, *_judged(candidate, library))
         return
-    # Not forked: Polars has threads, and a fork may keep their locks for ever.
-    with ProcessPoolExecutor(several, multiprocessing.get_context("spawn"), _take, (library,)) as pool:
+    # Do not fork: Polars has threads, and a forked process may inherit a lock that is never released.
+    with ProcessPoolExecutor(several, multiprocessing.get_context("spawn"), _set_library, (library,)) as pool:
         waiting = {g.name: pool.submit(_judged, g) for g in sorted(cases, key=lambda g: -g.size)}
-        for given in listed:
-            yield given if isinstance(given, str) else _scored(given, *waiting[given.name].result())
+        for candidate in listed:
+            yield candidate if isinstance(candidate, str) else _scored(candidate, *waiting[candidate.name].result())
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a short hash of all truths under a folder with their names: another one means that a page of accuracy is out of date."""
+    """Return a short hash of all truths under a folder with their names.
+
+    A different hash means that an accuracy page is out of date.
+    """
     made = hashlib.sha256()
     for path in sorted(folder.rglob(TRUTH)):
         made.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return made.hexdigest()[:16]
 
 
-def _given(folder: Path, path: Path, texts: Path) -> Iterator[_Given | str]:
-    """What a truth file speaks of: the case, and the same incident as one published text where it names one."""
+def _candidates(folder: Path, path: Path, texts: Path) -> Iterator[_Candidate | str]:
+    """Yield the cases of a truth file: the case itself and, if it names one, the same incident as one published text."""
     home = path.parent
     name = home.relative_to(folder).as_posix()
     truth = load_truth(path.read_text("utf-8"), f"{name}/{TRUTH}")
     if truth.evidence:
-        yield _outside(_Given(name, truth, Path(truth.evidence), home / CASE, home), texts)
+        yield _outside(_Candidate(name, truth, Path(truth.evidence), home / CASE, home), texts)
     elif any(p.is_file() and p.suffix not in (".yaml", ".yml") for p in home.rglob("*")):
-        yield _Given(name, truth, home, home / CASE, home)
+        yield _Candidate(name, truth, home, home / CASE, home)
     else:
         yield f"{name}: nothing has been recorded yet"
     if truth.whole:
-        told = home / truth.whole.case
-        yield _outside(_Given(f"{name} whole", truth, Path(truth.whole.evidence), told, home), texts)
+        case_file = home / truth.whole.case
+        yield _outside(_Candidate(f"{name} whole", truth, Path(truth.whole.evidence), case_file, home), texts)
 
 
-def _outside(given: _Given, texts: Path) -> _Given | str:
-    """The case with the published text that it names (a pattern is allowed), or why that cannot be read."""
-    pattern = given.evidence.as_posix()
+def _outside(candidate: _Candidate, texts: Path) -> _Candidate | str:
+    """Return the case with the published text that it names (patterns are allowed), or why that cannot be read."""
+    pattern = candidate.evidence.as_posix()
     found = sorted(texts.glob(pattern.removeprefix("seeds/"))) if texts.is_dir() else []
     return (
-        replace(given, evidence=found[0])
+        replace(candidate, evidence=found[0])
         if found
-        else f"{given.name}: {pattern} is not present (--texts names its folder)"
+        else f"{candidate.name}: {pattern} is not present (--texts names its folder)"
     )
 
 
 _library: Sequence[Rule] | Library = ()
-"""The rules of a process that judges beside others."""
+"""The rules of a process that judges in parallel with others."""
 
 
-def _take(library: Sequence[Rule] | Library) -> None:
+def _set_library(library: Sequence[Rule] | Library) -> None:
     global _library
     _library = library
 
 
-def _judged(given: _Given, library: Sequence[Rule] | Library | None = None) -> tuple[Compared, Compared | None]:
-    """Judge one case, and once more without what people stated."""
+def _judged(candidate: _Candidate, library: Sequence[Rule] | Library | None = None) -> tuple[Compared, Compared | None]:
+    """Judge one case, and again without people's statements."""
     from rules.case.reading import open_paths
     from rules.judging.evaluate import evaluate
 
     rules = _library if library is None else library
     with tempfile.TemporaryDirectory(prefix="exhibit-score-") as out, redirect_stderr(StringIO()):
         try:
-            spec: CaseSpec = open_paths([given.evidence], given.case if given.case.is_file() else None, Path(out))[0]
+            spec: CaseSpec = open_paths(
+                [candidate.evidence], candidate.case if candidate.case.is_file() else None, Path(out)
+            )[0]
         except CaseInvalid as error:
-            raise CaseInvalid(f"{given.name}: {error.where}", error.why) from None
-        now = compare(given.truth, evaluate(spec, Path(out), rules=rules))
+            raise CaseInvalid(f"{candidate.name}: {error.where}", error.why) from None
+        now = compare(candidate.truth, evaluate(spec, Path(out), rules=rules))
         unstated = None
         if spec.statements:
-            unstated = compare(given.truth, evaluate(replace(spec, statements=()), Path(out), rules=rules))
+            unstated = compare(candidate.truth, evaluate(replace(spec, statements=()), Path(out), rules=rules))
     return now, unstated
 
 
-def _scored(given: _Given, now: Compared, unstated: Compared | None) -> Scored:
-    which = "whole" if given.name.endswith(" whole") else "case"
-    return Scored(given.name, given.truth, now, unstated, given.truth.first or _first(given.home / FIRST, which, now))
+def _scored(candidate: _Candidate, now: Compared, unstated: Compared | None) -> Scored:
+    which = "whole" if candidate.name.endswith(" whole") else "case"
+    return Scored(
+        candidate.name,
+        candidate.truth,
+        now,
+        unstated,
+        candidate.truth.first or _first(candidate.home / FIRST, which, now),
+    )
 
 
 def _first(path: Path, which: str, now: Compared) -> Result | None:
-    """Return the first result of a case, which is this one if none is known yet; it is then written down."""
+    """Return the first result of a case; if none is stored, store the present one as the first."""
     known: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
     if which in known:
         found: Result = known[which]["result"]

@@ -1,7 +1,8 @@
-"""From the board and the findings to the verdict: the state, whom it names, its sentence, and what evidence would move it.
+"""Derive the verdict from the board and the findings: its state, the cause it names, its sentence, and the evidence
+that would change it.
 
-The conditions are those of the state table, first that holds. Nobody is blamed by counters alone: without one finding of fair support for
-the leader the board does not reach, whatever its sum.
+The conditions are those of the state table; the first that holds wins. Nobody is blamed by counters alone: without one
+finding of fair support for the leader there is no such state, whatever the leader's score.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdi
 from rules.walking import wait_path
 
 FAIR = 10
-"""Decibans from which a single finding carries a claim."""
+"""Minimum decibans of a finding that supports a claim on its own."""
 
 
 class Requests:
-    """The traced requests of a case: complete cycles of a listener, starts of its server processes, and any other.
+    """The traced requests of a case: complete cycles of a listener, starts of its server processes, and all others.
 
-    There may be millions, so they are looked up where they lie.
+    There may be millions, so they are looked up in their files.
     """
 
     def __init__(self, *spans: pl.LazyFrame) -> None:
-        """`spans`: frames of clock, first and last (s, of that clock)."""
+        """Store the spans: lazy data frames of clock, first and last (s, of that clock)."""
         self._spans = spans
         self._known: dict[tuple[str | None, float, float], bool] = {}
 
     def hold(self, clock: str | None, begin: float, end: float) -> bool:
-        """Tell whether one request of a clock spans these seconds, give or take SLACK_S."""
+        """Return whether one request of a clock spans these seconds, with a tolerance of SLACK_S."""
         asked = (clock, begin, end)
-        if asked not in self._known:  # the board asks again for each group that it leaves out
+        if asked not in self._known:  # the board asks again for each evidence group that it leaves out
             self._known[asked] = self._hold(*asked)
         return self._known[asked]
 
@@ -48,7 +49,7 @@ class Requests:
 
 
 def requests_of(case: Case) -> Requests:
-    """Return the traced requests of a case; the derived tables that hold them are built where nobody did so before."""
+    """Return the traced requests of a case; derived tables that hold them are built if they do not exist."""
     cycles = case.scan("listener_cycles", where=pl.col("complete"))
     starts = case.scan("pipe_pairs", where=pl.col("spawn_s").is_not_null())
     others = case.scan("requests", where=~pl.col("idle"))
@@ -60,7 +61,9 @@ def requests_of(case: Case) -> Requests:
 
 
 class Judgement:
-    """What the findings of one case say together; `verdict` is the answer, `leader` the code of the leading cause."""
+    """What the findings of one case mean together; `verdict` returns the answer, `leader` is the code of the leading
+    cause.
+    """
 
     def __init__(
         self,
@@ -84,23 +87,24 @@ class Judgement:
 
     @property
     def best(self) -> Finding | None:
-        """The strongest finding for the leader, if any."""
-        return next(iter(self._speaking(self.leader)), None)
+        """Return the strongest finding for the leader, if any."""
+        return next(iter(self._findings_for(self.leader)), None)
 
     def verdict(self, not_evaluable: Sequence[NotEvaluable], waits: tuple[wait_path.Wait, ...] = ()) -> Verdict:
-        """Return the verdict; `missing` has what would raise a finding and what rules lack, most decibans first.
+        """Return the verdict.
 
-        `waits` lead to the best finding and are told before it.
+        `missing` lists what would raise a finding and what rules lack, most decibans first. `waits` lead to the best
+        finding and are described before it.
         """
         missing = _missing(self.findings, not_evaluable)
-        speaking = self._speaking(self.leader)
+        speaking = self._findings_for(self.leader)
         share = self._share(speaking)
-        standing, state = self._stands(speaking, share)
+        standing, state = self._standing(speaking, share)
         if state in ("cannot tell", "nothing wrong seen"):
-            return Verdict(state, (), None, None, "none", self._nothing_said(state), missing)
+            return Verdict(state, (), None, None, "none", self._sentence_without_cause(state), missing)
         best = speaking[0]
         named = [f for f in speaking if f.group == "cause"] or speaking
-        beside = [f for code in self.together[1:] for f in self._speaking(code)[:1]]
+        beside = [f for code in self.together[1:] for f in self._findings_for(code)[:1]]
         layer = best.layer
         if layer == "measurement":
             layer = scoring.CAUSES.get(self.leader or "", scoring.Cause("", None)).layer or ""
@@ -118,10 +122,10 @@ class Judgement:
 
     def stands(self) -> tuple[scoring.Standing, State]:
         """Return the standing of the board and the state of the verdict, without its words."""
-        speaking = self._speaking(self.leader)
-        return self._stands(speaking, self._share(speaking))
+        speaking = self._findings_for(self.leader)
+        return self._standing(speaking, self._share(speaking))
 
-    def _stands(self, speaking: Sequence[Finding], share: float | None) -> tuple[scoring.Standing, State]:
+    def _standing(self, speaking: Sequence[Finding], share: float | None) -> tuple[scoring.Standing, State]:
         standing = scoring.standing(
             self.hypotheses,
             two_kinds=self._two_kinds(speaking, share),
@@ -135,15 +139,18 @@ class Judgement:
             return standing, "nothing wrong seen" if state is None and self._nothing_wrong() else "cannot tell"
         return standing, state
 
-    def _speaking(self, code: str | None) -> list[Finding]:
-        """Findings for a cause, strongest for it first; equal ones as they stand on the page."""
+    def _findings_for(self, code: str | None) -> list[Finding]:
+        """Return the findings for a cause, strongest first; equal ones in page order."""
         held = [f for f in self.findings if code and f.cells.get(code, 0) > 0 and f.kind == "finding"]
         return sorted(held, key=lambda f: -f.cells[code or ""])
 
     # --- causes of disjoint seconds of one profile -------------------------------------------------------------------
 
     def _together(self) -> tuple[str, ...]:
-        """Causes that own different seconds of one and the same request as the leader: no rivals, the larger share first."""
+        """Return the causes that explain different seconds of the same request as the leader, larger share first.
+
+        They are not rivals of each other.
+        """
         if self.first is None:
             return ()
         mine = self._own(self.first.code)
@@ -157,11 +164,14 @@ class Judgement:
         return tuple(sorted(found, key=lambda code: (-_seconds(found[code]), list(found).index(code))))
 
     def _own(self, code: str) -> list[Finding]:
-        """Findings of fair support for a cause whose seconds are known."""
-        return [f for f in self._speaking(code) if f.cells[code] >= FAIR and _seconds(f) > 0 and f.clock]
+        """Return the findings of fair support for a cause whose seconds are known."""
+        return [f for f in self._findings_for(code) if f.cells[code] >= FAIR and _seconds(f) > 0 and f.clock]
 
     def _disjoint(self, one: Finding, other: Finding) -> bool:
-        """Tell whether two findings speak of different seconds of one request of one clock; one that says only its end stands there."""
+        """Return whether two findings explain different seconds of one request of one clock.
+
+        A finding without a begin counts as an instant at its end.
+        """
         if one.clock != other.clock or one.t_to is None or other.t_to is None:
             return False
         begins = [a.t_from if a.t_from is not None else b for a, b in ((one, one.t_to), (other, other.t_to))]
@@ -172,7 +182,9 @@ class Judgement:
     # --- conditions --------------------------------------------------------------------------------------------------
 
     def _share(self, speaking: Sequence[Finding]) -> float | None:
-        """The leader's share of its own request: of the pieces, else what its finding accounts for itself. None if unknown."""
+        """Return the leader's share of its request: from the pieces, else from its finding's own figure; None if
+        unknown.
+        """
         known = [f.facts["request_share"] for f in speaking if isinstance(f.facts.get("request_share"), (int, float))]
         blamed = self._blamed_s()
         if self.whose is not None and blamed:
@@ -180,13 +192,18 @@ class Judgement:
         return round(max(known), 4) if known else None
 
     def _blamed_s(self) -> float:
-        """Seconds of the pieces that are the leader's; none where several causes are named together, since a piece says of no one."""
+        """Return the seconds of pieces blamed on the leader; 0 if several causes are named, because a piece names no
+        cause.
+        """
         if self.whose is None or self.together:
             return 0.0
         return sum(p.seconds for p in self.whose.pieces if p.kind == "culprit")
 
     def _two_kinds(self, speaking: Sequence[Finding], share: float | None) -> bool:
-        """Two artifacts of one incarnation, or half of its own request accounted for plus an intervention."""
+        """Return whether two kinds of evidence agree.
+
+        That is: two artifacts of one start of an instance, or half of the request accounted for plus an intervention.
+        """
         seen = [
             f for f in speaking if f.evidence_group != "before-after" and not f.facts.get("id_mismatch") and f.citations
         ]
@@ -217,15 +234,17 @@ class Judgement:
         return measured and self._covers()
 
     def _elsewhere(self) -> list[Finding]:
-        """Findings by which the seconds pass on the other side of a wait that the evidence does not follow."""
+        """Return the findings that place the seconds on the other side of a wait which the evidence does not follow."""
         return [
             f for f in self.findings if f.cells.get(scoring.UMBRELLA, 0) >= CLASSES["shape"] and f.kind == "finding"
         ]
 
     def _covers(self) -> bool:
-        """Tell whether a symptom was stated and the artifacts reach as far: a clock or a measured time as long as its seconds.
+        """Return whether a symptom was stated and the artifacts cover it: by a clock or a measured time as long as its
+        seconds.
 
-        A symptom without seconds is reached by any stretch of time; where nobody said what is slow, nothing can be said to be well.
+        A symptom without seconds is covered by any stretch of time; if nobody stated what is slow, nothing can be
+        called well.
         """
         symptom = self.case.spec.symptom
         if symptom is None or (symptom.bad is None and not symptom.text):
@@ -237,7 +256,7 @@ class Judgement:
 
     # --- words -------------------------------------------------------------------------------------------------------
 
-    def _nothing_said(self, state: str) -> str:
+    def _sentence_without_cause(self, state: str) -> str:
         if state == "cannot tell":
             ends = self._elsewhere()
             return (
@@ -262,25 +281,27 @@ class Judgement:
         share: float | None,
         waits: tuple[wait_path.Wait, ...],
     ) -> str:
-        told = best.headline
+        sentence = best.headline
         if share is not None and best.group == "cause" and self.whose is not None:
             blamed = self._blamed_s()
             if blamed:
-                told = f"{told}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
+                sentence = (
+                    f"{sentence}: {100 * share:.0f} % of its request ({blamed:.3f} of {self.whose.total_s:.3f} s)"
+                )
         if best.evidence_group == "before-after" and (tested := scoring.CAUSES.get(self.leader or "")):
-            told = f"{tested.text}, by a change that was aimed at it: {told}"
-        led = wait_path.told(waits, best.host)
+            sentence = f"{tested.text}, by a change that was aimed at it: {sentence}"
+        led = wait_path.described(waits, best.host)
         if led:
-            told = f"{led}, because {_within(told)}"
-        told += "".join(f"; in other seconds of the same request: {_within(f.headline)}" for f in beside)
+            sentence = f"{led}, because {_inside_sentence(sentence)}"
+        sentence += "".join(f"; in other seconds of the same request: {_inside_sentence(f.headline)}" for f in beside)
         if state == "undecided":
-            return f"Undecided between {' and '.join(self._tied())}: {told}."
+            return f"Undecided between {' and '.join(self._tied())}: {sentence}."
         if state == "suspect":
-            return f"Suspected: {told}."
-        return f"{told.replace('as the', 'As the', 1) if led.startswith('as the') else told}."
+            return f"Suspected: {sentence}."
+        return f"{sentence.replace('as the', 'As the', 1) if led.startswith('as the') else sentence}."
 
     def _tied(self) -> list[str]:
-        """The leader's words, then those of every rival within the margin that has anything for it."""
+        """Return the leader's text, then those of all rivals within the margin that have anything for them."""
         leader = next(h for h in self.hypotheses if h.code == self.leader)
         near = [
             h
@@ -291,7 +312,9 @@ class Judgement:
 
 
 SLACK_S = 0.001
-"""Stamps are printed to a tenth of a millisecond; sums of them may stand out of a request by so much."""
+"""Tolerance in seconds: stamps are printed to a tenth of a millisecond, so sums of them may exceed a request by this
+much.
+"""
 
 
 def _seconds(finding: Finding) -> float:
@@ -300,8 +323,10 @@ def _seconds(finding: Finding) -> float:
     return 0.0 if finding.t_from is None or finding.t_to is None else finding.t_to - finding.t_from
 
 
-def _within(headline: str) -> str:
-    """A headline inside a sentence: its first word in small letters, unless it is a name (`CPU`, `H2`, `__ticket_spin_lock`)."""
+def _inside_sentence(headline: str) -> str:
+    """Return a headline for use inside a sentence: first word in lower case, unless it is a name (`CPU`, `H2`,
+    `__ticket_spin_lock`).
+    """
     word = headline.split(" ", 1)[0]
     return f"{word.lower()}{headline[len(word) :]}" if word.istitle() and word.isalpha() else headline
 

@@ -1,4 +1,4 @@
-"""The documentation of the rules, made from the rule files: `python -m rules --docs docs/rules.md`."""
+"""Generate the documentation of the rules from the rule files: `python -m rules --docs docs/rules.md`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A report as one self-contained page: nothing is loaded, everything from evidence is escaped, no script."""
+"""Format a report as one self-contained HTML page: it loads nothing, escapes everything from evidence, and has no
+script.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ GROUPS = {
 
 
 def escape(value: object) -> str:
-    """Escape for HTML text and attributes; control characters, which a page would drop or act on, become visible."""
+    """Escape text for HTML text and attributes; control characters, which a page would drop or act on, become visible."""
     shown = "".join(
         c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 256 else f"\\u{ord(c):04x}"
         for c in str(value)
@@ -81,8 +83,8 @@ def _pieces(made: Report) -> Iterable[str]:
 
 
 def _finding(f: Finding) -> Iterable[str]:
-    said = ", by statement" if f.by_statement else ""
-    weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){said}"
+    by_statement = ", by statement" if f.by_statement else ""
+    weight = f"{f.severity}, {escape(f.tier)}, {f.decibans:+d} dB ({escape(f.support)}){by_statement}"
     yield f"<details open><summary><strong>{escape(f.headline)}</strong> <span class=meta>{escape(f.rule)} {escape(f.version)}, {weight}</span></summary>"
     yield f"<p>{escape(f.expert)}</p>"
     yield from (_citation(c) for c in f.citations)
@@ -108,8 +110,8 @@ def _citation(c: Citation) -> str:
 def _artifacts(made: Report) -> Iterable[str]:
     yield "<h2>Evidence</h2><table><tr><th>File<th>Kind<th>Host<th>Phase<th>Lines</tr>"
     for a in made.artifacts:
-        told = "".join(
+        cells = "".join(
             f"<td>{escape(x)}" for x in (a.file, a.kind or a.error or "unknown", a.host or "", a.phase or "")
         )
-        yield f"<tr>{told}<td class=num>{a.lines}</tr>"
+        yield f"<tr>{cells}<td class=num>{a.lines}</tr>"
     yield "</table>"

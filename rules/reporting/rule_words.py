@@ -1,4 +1,7 @@
-"""A rule in words for people: its condition, severity, weights and tests. Plain text; nothing here runs anything or loads Polars."""
+"""Describe a rule in words for people: its condition, severity, weights and tests.
+
+Plain text; nothing here runs a rule or loads Polars.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,17 @@ _VALUE = re.compile(r"\$([a-z_][a-z0-9_]*)")
 
 
 def condition(rule: Rule) -> list[str]:
-    """Say in sentences when a rule speaks. A level-1 form is put into words; of SQL the tables, and what it then says."""
+    """Return sentences on when a rule fires.
+
+    A level-1 form is put into words; of SQL, the tables it reads and its headlines are rows_given.
+    """
     f = rule.file
     if f.when is not None:
         return list(_form(f.when))
     read = tables(rule)
-    said = [f"It {'joins' if len(read) > 1 else 'reads'} {_and(read)}."] if read else []
-    said += [f"Where its condition holds, it says: {template(headline)}." for headline in _headlines(rule)]
-    return said
+    sentences = [f"It {'joins' if len(read) > 1 else 'reads'} {_and(read)}."] if read else []
+    sentences += [f"Where its condition holds, it says: {template(headline)}." for headline in _headlines(rule)]
+    return sentences
 
 
 def tables(rule: Rule) -> list[str]:
@@ -52,7 +58,7 @@ def tables(rule: Rule) -> list[str]:
 
 
 def template(text: str) -> str:
-    """Write a message's places as names: `{n} drops` becomes `‹n› drops`."""
+    """Return a message template with its fields shown as names: `{n} drops` becomes `‹n› drops`."""
     return _FIELD.sub(r"‹\1›", text)
 
 
@@ -75,7 +81,7 @@ def _form(when: When) -> Iterator[str]:
 
 
 def comparison(column: str, operator: str, value: Any) -> str:
-    """Put one comparison into words.
+    """Describe one comparison in words.
 
     >>> comparison("r", ">=", "$least")
     'r is at least ‹least›'
@@ -103,18 +109,18 @@ def _and(names: Sequence[str]) -> str:
 
 
 def severity(rule: Rule) -> str:
-    """Say from which value on each severity is reached.
+    """Return the value from which each severity is reached.
 
-    The unit is that of the rule's `severity` key; without steps everything is info.
+    The unit is that of the rule's `severity` key; without steps the severity is always info.
     """
     scale = rule.file.severity
     steps = [(word, getattr(scale, word)) for word in ("minor", "major", "critical")]
-    said = [f"{word} from {least:g} {scale.unit}" for word, least in steps if least is not None]
-    return f"{', '.join(said)}; below that info" if said else "always info"
+    sentences = [f"{word} from {least:g} {scale.unit}" for word, least in steps if least is not None]
+    return f"{', '.join(sentences)}; below that info" if sentences else "always info"
 
 
 def weights(rule: Rule) -> list[tuple[str, int, str]]:
-    """Return tier, decibans and strength class (or the reason of an own number) of each tier."""
+    """Return tier, decibans and strength class (or the reason for an own number) of each tier."""
     return [
         (tier, weight(value), value if isinstance(value, str) else value.reason)
         for tier, value in rule.file.confidence.items()
@@ -122,17 +128,17 @@ def weights(rule: Rule) -> list[tuple[str, int, str]]:
 
 
 def example(test: RuleTest) -> tuple[str, str]:
-    """Return what an inline test expects, as a word and in a sentence."""
+    """Return what an inline test expects, as one word and as a sentence."""
     rows = sum(len(some) for some in test.tables.values())
-    given = f"{rows} row{'' if rows == 1 else 's'} of {_and(list(test.tables))}" if test.tables else "no row"
+    rows_given = f"{rows} row{'' if rows == 1 else 's'} of {_and(list(test.tables))}" if test.tables else "no row"
     if test.params:
-        given += f" and {_and([f'{name} = {value}' for name, value in test.params.items()])}"
+        rows_given += f" and {_and([f'{name} = {value}' for name, value in test.params.items()])}"
     if test.expect_not_evaluable is not None:
-        return "cannot tell", f"Given {given}, it cannot tell: it lacks {_and(list(test.expect_not_evaluable))}."
+        return "cannot tell", f"Given {rows_given}, it cannot tell: it lacks {_and(list(test.expect_not_evaluable))}."
     if not test.expect:
-        return "quiet", f"Given {given}, it stays quiet."
+        return "quiet", f"Given {rows_given}, it stays quiet."
     claims = "; ".join(_claim(row) for row in test.expect)
-    return "fires", f"Given {given}, it claims {claims}."
+    return "fires", f"Given {rows_given}, it claims {claims}."
 
 
 def _claim(row: Mapping[str, Any]) -> str:
@@ -144,7 +150,7 @@ def _claim(row: Mapping[str, Any]) -> str:
 
 
 def filled_in(sql: str, values: Mapping[str, Any]) -> str:
-    """Return SQL with its parameters replaced by values, for reading only: it is never run.
+    """Return SQL with its parameters replaced by values, for reading only; it is never run.
 
     >>> filled_in("select 1 where r >= $least and c = $word", {"least": 3, "word": "it's"})
     "select 1 where r >= 3 and c = 'it''s'"

@@ -1,4 +1,7 @@
-"""The table of `python -m rules --score` for a terminal, and docs/accuracy.md of the same. The same results give the same text."""
+"""Format the results of `python -m rules --score` as a table for a terminal and as docs/accuracy.md.
+
+The same results give the same text.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from rules.judging.truth import RESULTS, Compared, Result, Scored
 
 FINGERPRINT = "Fingerprint of the truths: `"
-"""What stands before the fingerprint on the page."""
+"""Text before the fingerprint on the page."""
 
 
 def text(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
     """Return the table per case, the table per rule, and every wrong blame with its words."""
     rows = [("case", "result", "first", "without statements", "verdict", "rules: right, partly, silent, wrong")]
-    rows += [(c.name, c.now.result, c.first or "-", _unstated(c), _said(c.now), _counts(c.now)) for c in cases]
+    rows += [(c.name, c.now.result, c.first or "-", _unstated(c), _verdict_text(c.now), _counts(c.now)) for c in cases]
     lines = _aligned(rows)
     lines += ["", *_aligned([("rule", *RESULTS), *_by_rule(cases)])]
     for c in cases:
@@ -29,7 +32,10 @@ def text(cases: Sequence[Scored], left_out: Sequence[str]) -> str:
 
 
 def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = "") -> str:
-    """Return docs/accuracy.md. `fingerprint`: that of the truths, by which a page that is out of date is known without scoring."""
+    """Return docs/accuracy.md.
+
+    `fingerprint` is that of the truths; it shows without scoring whether a page is out of date.
+    """
     lines = [
         "# Accuracy",
         "",
@@ -52,7 +58,7 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
                     c.name,
                     c.truth.source or "-",
                     _true(c),
-                    _said(c.now),
+                    _verdict_text(c.now),
                     c.now.result,
                     c.first or "-",
                     _unstated(c),
@@ -91,15 +97,15 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
 
 
 def summary(cases: Sequence[Scored]) -> str:
-    """Return one line: how many cases of each result."""
+    """Return one line with the number of cases of each result."""
     found = Counter(c.now.result for c in cases)
     first = Counter(c.first for c in cases)
-    told = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
-    return f"{len(cases)} cases: {told}."
+    counts = ", ".join(f"{found[r]} {r} (first {first[r]})" for r in RESULTS)
+    return f"{len(cases)} cases: {counts}."
 
 
 def _sections(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
-    """Cases by the folder they lie in, incidents before healthy evidence, in the order of their names."""
+    """Yield the cases by folder, incidents before healthy evidence, in order of their names."""
     found: dict[tuple[bool, str], list[Scored]] = {}
     for c in cases:
         folder = c.name.partition("/")[0] if "/" in c.name else ""
@@ -109,7 +115,9 @@ def _sections(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
 
 
 def _total(title: str, cases: Sequence[Scored]) -> str:
-    """One row: how many of each result; without statements a case in which nobody stated anything counts as it is."""
+    """Return one row with the number of each result; in the column without statements, a case without statements counts
+    as it is.
+    """
     now = Counter(c.now.result for c in cases)
     cells = [
         title,
@@ -138,7 +146,7 @@ def _by_layer(cases: Iterable[Scored]) -> list[tuple[str, ...]]:
     return [(layer, *(str(found[layer][r]) for r in RESULTS)) for layer in sorted(found)]
 
 
-def _said(made: Compared) -> str:
+def _verdict_text(made: Compared) -> str:
     return made.state + (f" {made.hypothesis}" if made.hypothesis else "")
 
 
@@ -152,7 +160,7 @@ def _true(case: Scored) -> str:
 def _unstated(case: Scored) -> str:
     if case.unstated is None:
         return "-"
-    return case.unstated.result if case.unstated.state == case.now.state else f"{case.unstated.result}: {_said(case.unstated)}"  # fmt: skip
+    return case.unstated.result if case.unstated.state == case.now.state else f"{case.unstated.result}: {_verdict_text(case.unstated)}"  # fmt: skip
 
 
 def _only_unstated(case: Scored) -> list[str]:

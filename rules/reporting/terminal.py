@@ -1,4 +1,7 @@
-"""A report as text for a terminal: verdict, findings from strongest to weakest with their lines, what is cleared, what cannot be told."""
+"""Format a report as text for a terminal.
+
+Order: verdict, findings from strongest to weakest with their lines, what is cleared, what cannot be decided.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ MARK = {"critical": "!!!", "major": "!! ", "minor": "!  ", "info": "-  "}
 
 
 def report(made: Report) -> str:
-    """Return the whole report, lines ending in LF."""
+    """Return the whole report, with lines ending in LF."""
     lines: list[str] = []
     v = made.verdict
     lines += [f"Verdict: {v.state}" + (f", {v.support} support ({v.hypothesis}, {v.layer})" if v.hypothesis else "")]
@@ -68,10 +71,10 @@ def report(made: Report) -> str:
 
 
 def _finding(f: Finding) -> Iterable[str]:
-    said = ", by statement" if f.by_statement else ""
+    by_statement = ", by statement" if f.by_statement else ""
     yield ""
     yield f"{MARK[f.severity]} {f.rule} {f.headline}"
-    yield f"    {f.severity}, {f.tier}, {f.decibans:+d} dB ({f.support}){said}; layer {f.layer}" + (
+    yield f"    {f.severity}, {f.tier}, {f.decibans:+d} dB ({f.support}){by_statement}; layer {f.layer}" + (
         f"; host {f.host}" if f.host else ""
     )
     yield from _wrapped(f.expert, "    ")
@@ -100,7 +103,7 @@ def _where(citations: Sequence[Citation]) -> str:
 
 
 def _cannot_tell(made: Report) -> Iterable[str]:
-    """What is missing, grouped by the command that would bring it."""
+    """Yield what is missing, grouped by the command that would provide it."""
     if not made.not_evaluable:
         return
     yield ""
@@ -123,7 +126,7 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def explain(rule: Rule, made: Report, case: Case) -> str:
-    """Return what a rule needs, with which values it ran and what became of it, per host."""
+    """Return what a rule needs, the parameter values it ran with and its outcome, per host."""
     f = rule.file
     lines = [f"{f.id} {f.title} ({f.version}, {f.status})", "", "Needs"]
     lines += [f"  {n.text}" for n in rule.requires.all] + [f"  one of: {n.text}" for n in rule.requires.any]

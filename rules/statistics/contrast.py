@@ -1,8 +1,8 @@
-"""Everything that is said of two samples beside each other: numbers, tails, populations, and a verdict in words.
+"""Comparison of two samples: numbers, tails, populations, and a verdict in words.
 
-The compare page, its export and `python -m rules --json` all come here, so that they cannot disagree. The numbers are
-those of `rules.statistics.robust`; this module decides which of them may stand in a sentence: below 8 values a side nothing is
-claimed, and of a sample that is two populations no single average is.
+The compare page, its export and `python -m rules --json` all use this module, so that they cannot disagree. The numbers
+are those of `rules.statistics.robust`; this module decides which of them may appear in a sentence: below 8 values per
+side nothing is claimed, and for a sample of two populations no single average is given.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from rules.statistics import robust as statistics
 from rules.statistics.robust import Array, Interval
 
 MIN_N = 8
-#: Up to here intervals are resampled; above they come from order statistics and the normal law, which then agree.
+# Maximum sample size for resampled intervals; above it they come from order statistics and the normal law, which then
+# agree.
 RESAMPLED = 500
 SHORT = 200
-#: The smallest value of the tail over the largest of the base, from which on they are two populations.
+# Minimum ratio of the smallest tail value to the largest base value from which the sample counts as two populations.
 GAP = 2.0
-#: A shift below a tenth of the median is what hours of the day do (rule CMP-001).
+# Minimum shift as a share of the median; smaller ones also occur between hours of a day (rule CMP-001).
 LEAST_SHIFT = 0.1
 SURE = 0.05
 
-#: Codes of the verdict, from nothing at all to a difference.
+# Codes of the verdict, from no values at all to a difference.
 NOTHING, SINGLE, FEW, SAME, NO_SHIFT, SMALL, LOWER, HIGHER = (
     "nothing",
     "single",
@@ -50,7 +51,7 @@ TITLES = {
 
 
 def title(verdict: str, unit: str) -> str:
-    """Name a verdict in a word or two; seconds are shorter and longer, everything else lower and higher.
+    """Return a verdict in a word or two; seconds are shorter and longer, everything else lower and higher.
 
     >>> title("lower", "s"), title("lower", "%")
     ('Shorter', 'Lower')
@@ -60,7 +61,7 @@ def title(verdict: str, unit: str) -> str:
 
 @dataclass(frozen=True)
 class Sample:
-    """One side: its size, middle, mean, ends, and the values far above its own base (Q3 + 3 IQR)."""
+    """One side: its size, median, mean, extremes, and the values far above its own base (Q3 + 3 IQR)."""
 
     n: int
     median: float
@@ -76,7 +77,7 @@ class Sample:
     tail_median: float | None
     tail_least: float | None
     tail_share: float | None  # of the sum of all values, 0 to 1
-    gap: float | None  # smallest of the tail over largest of the base
+    gap: float | None  # smallest tail value over largest base value
 
     @property
     def two_populations(self) -> bool:
@@ -85,7 +86,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Contrast:
-    """Two samples compared; what needs both sides is None while one of them is empty."""
+    """Two samples compared; fields that need both sides are None if one of them is empty."""
 
     names: tuple[str, str]
     unit: str
@@ -99,7 +100,7 @@ class Contrast:
     ratio: float | None
     cliff: float | None
     p: float | None
-    median_change: float | None  # a share of the first median
+    median_change: float | None  # as a share of the first median
     mean_change: float | None
     median_diff: float | None
     median_diff_lo: float | None
@@ -118,7 +119,7 @@ class Contrast:
 
 
 def number(value: float) -> str:
-    """Write a number with four digits that count, and whole numbers whole.
+    """Format a number with four significant digits, and whole numbers without decimals.
 
     >>> [number(v) for v in (0.31, 0.64381, 129074.0, 12.3456, -0.17, 0.0)]
     ['0.31', '0.6438', '129\u2009074', '12.35', '-0.17', '0']
@@ -129,7 +130,8 @@ def number(value: float) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """
+    """Format a value with its unit.
+
     >>> amount(0.31, "s"), amount(12.0, "%"), amount(3.0, "")
     ('0.31 s', '12 %', '3')
     """
@@ -137,7 +139,8 @@ def amount(value: float, unit: str) -> str:
 
 
 def chance(p: float) -> str:
-    """
+    """Format a probability.
+
     >>> chance(4e-8), chance(0.1352), chance(1.0)
     ('< 0.0001', '0.135', '1')
     """
@@ -145,7 +148,7 @@ def chance(p: float) -> str:
 
 
 def sample(values: Sequence[float] | Array) -> Sample | None:
-    """Describe one side; None where there is no value at all."""
+    """Describe one side; return None if it has no values."""
     x = np.asarray(values, dtype=np.float64)
     if not x.size:
         return None
@@ -174,7 +177,7 @@ def sample(values: Sequence[float] | Array) -> Sample | None:
 
 
 def median_interval(values: Array) -> Interval:
-    """Return the 95 % interval of the median: resampled with a fixed seed, of long samples by order statistics."""
+    """Return the 95 % interval of the median: resampled with a fixed seed, for long samples from order statistics."""
     n = values.size
     if n > RESAMPLED:
         half = statistics.Z95 * math.sqrt(n) / 2
@@ -188,7 +191,7 @@ def median_interval(values: Array) -> Interval:
 def difference(x: Array, y: Array, statistic: Callable[..., Array]) -> Interval:
     """Return the 95 % interval of statistic(y) - statistic(x)."""
     if max(x.size, y.size) <= RESAMPLED:
-        # Of short samples the third digit of a mean's bound still moves with 10,000 resamples.
+        # For short samples the third digit of a mean's bound still moves with 10,000 resamples.
         many = statistic is np.mean and max(x.size, y.size) <= SHORT
         return statistics.bootstrap(x, y, statistic, 100_000 if many else 10_000)
     middle = float(statistic(y, axis=0) - statistic(x, axis=0))
@@ -206,7 +209,10 @@ def contrast(
     unit: str = "",
     names: tuple[str, str] = ("before", "after"),
 ) -> Contrast:
-    """Compare two samples of one metric, whatever their sizes: an empty side and a single value have words of their own."""
+    """Compare two samples of one metric, whatever their sizes.
+
+    An empty side and a single value have their own verdicts.
+    """
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     first, second = sample(x), sample(y)
     if first is None or second is None:
@@ -240,14 +246,14 @@ def contrast(
         verdict=verdict,
         headline=headline(first, second, unit, names),
         words=(
-            said(verdict, c, unit, names),
+            verdict_sentence(verdict, c, unit, names),
             *(() if verdict in (SINGLE, FEW) else tail_words(tail, first, second, unit, names)),
         ),
     )
 
 
 def _without(first: Sample | None, second: Sample | None, unit: str, names: tuple[str, str]) -> Contrast:
-    """A comparison one side of which has no value: the other is described all the same."""
+    """Return a comparison of which one side has no values; the other side is still described."""
     missing = [name for name, side in zip(names, (first, second), strict=True) if side is None]
     words = f"There is no value of this series in {' nor in '.join(missing)}: add evidence of it, or choose another."
     nothing = dict.fromkeys(
@@ -278,7 +284,7 @@ def _verdict(c: statistics.Comparison, x: Array, y: Array) -> str:
 
 
 def verdict_of(n1: int, n2: int, before_med: float, shift: float, lo: float, hi: float, *, same: bool = False) -> str:
-    """Judge a shift by its size, its interval and the numbers of values.
+    """Return the verdict on a shift from its size, its interval and the numbers of values.
 
     >>> verdict_of(21, 20, 0.31, -0.17, -0.19, -0.15), verdict_of(7, 20, 0.31, -0.17, -0.19, -0.15)
     ('lower', 'too few')
@@ -299,25 +305,25 @@ def verdict_of(n1: int, n2: int, before_med: float, shift: float, lo: float, hi:
 
 
 def headline(first: Sample, second: Sample, unit: str, names: tuple[str, str]) -> str:
-    """Say the middle of both sides in one line; of two populations both middles, and no average of them."""
+    """Describe the medians of both sides in one line; for two populations both medians and no average of them."""
     sides = (first, second)
     if first.n == second.n == 1:
         return f"One value each: {amount(first.median, unit)}, then {amount(second.median, unit)}"
     if not any(side.two_populations for side in sides):
         return f"Median {amount(first.median, unit)} → {amount(second.median, unit)}"
-    told = []
+    parts = []
     for name, side in zip(names, sides, strict=True):
         text = f"{name}: {side.base_n} around {amount(side.base_median, unit)}"
         if side.two_populations and side.tail_median is not None:
             text += f" and {side.tail_n} around {amount(side.tail_median, unit)}"
         elif side is not first or not side.two_populations:
             text = f"{name}: {side.n} around {amount(side.median, unit)}"
-        told.append(text)
-    return f"Two populations; {', '.join(told)}"
+        parts.append(text)
+    return f"Two populations; {', '.join(parts)}"
 
 
-def said(verdict: str, c: statistics.Comparison, unit: str, names: tuple[str, str]) -> str:
-    """Say a verdict on the shift in one sentence."""
+def verdict_sentence(verdict: str, c: statistics.Comparison, unit: str, names: tuple[str, str]) -> str:
+    """Describe the verdict on the shift in one sentence."""
     first, second = names
     low, high = sorted((abs(c.shift.lo), abs(c.shift.hi)))
     interval = f"{amount(c.shift.lo, unit)} to {amount(c.shift.hi, unit)}"
@@ -343,7 +349,8 @@ def said(verdict: str, c: statistics.Comparison, unit: str, names: tuple[str, st
 
 
 def percent(share: float) -> str:
-    """
+    """Format a share as a percentage.
+
     >>> percent(0.0952), percent(0.0), percent(1.0)
     ('9.5 %', '0 %', '100 %')
     """
@@ -353,16 +360,16 @@ def percent(share: float) -> str:
 def tail_words(
     tail: statistics.Tail, first: Sample, second: Sample, unit: str, names: tuple[str, str]
 ) -> tuple[str, ...]:
-    """Say what became of the values far above the first side's base; nothing where neither side has one."""
+    """Describe what became of the values far above the first side's base; empty if neither side has any."""
     if not tail.tail1 and not tail.tail2:
         return ()
     w1, w2 = tail.wilson1, tail.wilson2
-    told = (
+    shares = (
         f"Above {amount(tail.limit, unit)} lie {tail.tail1} of {first.n} in {names[0]} "
         f"({percent(tail.tail1 / first.n)}, 95 %: {percent(w1.lo)} to {percent(w1.hi)}) and {tail.tail2} of {second.n} in "
         f"{names[1]} ({percent(tail.tail2 / second.n)}, 95 %: {percent(w2.lo)} to {percent(w2.hi)}), Fisher p {chance(tail.fisher_p)}."
     )
-    words = [told]
+    words = [shares]
     if first.tail_share is not None and first.tail_share >= 0.25:
         words.append(f"In {names[0]} they are {percent(first.tail_share)} of all {'time' if unit == 's' else 'of it'}.")
     if tail.tail1 and not tail.tail2 and tail.p_zero is not None:
@@ -376,7 +383,7 @@ def tail_words(
 
 
 def _gone(tail: statistics.Tail, n1: int, n2: int) -> str:
-    """Say whether the second side has lost the tail: both at the old rate and given how little that rate is known."""
+    """Describe whether the second side has lost the tail, both at the old rate and given how uncertain that rate is."""
     if tail.n_needed is None or n2 < tail.n_needed:
         return f"not proven gone; {tail.n_needed} values without one would show it (95 %)."
     if tail.fisher_p >= SURE:

@@ -1,11 +1,13 @@
-"""A second opinion on where a series changes: E-divisive, which also sees a change of spread and needs no shape.
+"""E-divisive: a second method for where a series changes, which also detects a change of spread and assumes no
+distribution.
 
-Matteson and James (2014): the split with the largest energy distance between its two sides is taken if a permutation
-test keeps it, then each side is split again. On logarithms where all values are positive, so that two slow outliers are
-no level of their own. Deterministic: the permutations have a fixed seed. It proposes, as `statistics.change_points` does.
+Matteson and James (2014): the split with the largest energy distance between its two sides is accepted if a permutation
+test confirms it, then each side is split again. Works on logarithms if all values are positive, so that two slow
+outliers do not form a level of their own. Deterministic: the permutations have a fixed seed. It proposes, as
+`robust.change_points` does.
 
 Worked example (68 connects of three phases): 41 (p 0.002), then 21 (p 0.002), then nothing (p above 0.4).
-Cost: n squared a permutation; a longer series is cut into at most 400 runs, each represented by its median.
+Cost: n squared per permutation; a longer series is cut into at most 400 runs, each represented by its median.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ LEAST = 2 * MIN_SEGMENT
 
 @dataclass(frozen=True)
 class Split:
-    """A boundary: the first index of the new level, and how often chance alone splits as well as this."""
+    """A boundary: the first index of the new level, and how often chance alone splits at least as well."""
 
     at: int
     p: float
@@ -35,7 +37,7 @@ class Split:
 
 
 def splits(values: Sequence[float] | Array) -> list[Split]:
-    """Return the boundaries in the order they were found, last the refused one that ended the search."""
+    """Return the boundaries in the order they were found; the last one is the rejected one that ended the search."""
     series = np.asarray(values, dtype=np.float64)
     run = max(1, math.ceil(series.size / MOST))
     if run > 1:
@@ -49,7 +51,7 @@ def splits(values: Sequence[float] | Array) -> list[Split]:
     found: list[Split] = []
     waiting = [(0, int(series.size))]
     while waiting:
-        # The strongest split of all segments is tested first, as the paper has it.
+        # The strongest split of all segments is tested first, as in the paper.
         offers = [(*best(distances(series[first:last])), first, last) for first, last in waiting]
         offers = [offer for offer in offers if offer[1] is not None]
         if not offers:
@@ -60,7 +62,7 @@ def splits(values: Sequence[float] | Array) -> list[Split]:
         found.append(Split((first + int(place or 0)) * run, p, taken))
         waiting.remove((first, last))
         if not taken:
-            break  # what is left splits even less
+            break  # the remaining segments split even less
         at = first + int(place or 0)
         waiting += [(first, at), (at, last)]
     return found
@@ -71,12 +73,14 @@ def distances(values: Array) -> Array:
 
 
 def best(d: Array) -> tuple[float, int | None]:
-    """Return the largest scaled energy distance of any split of a segment, and its place; None if it is too short."""
+    """Return the largest scaled energy distance of any split of a segment, and its index; None if the segment is too
+    short.
+    """
     n = d.shape[0]
     if n < LEAST:
         return 0.0, None
     m = np.arange(MIN_SEGMENT, n - MIN_SEGMENT + 1)
-    below = np.tril(d, -1).sum(axis=1)  # of each value to those before it
+    below = np.tril(d, -1).sum(axis=1)  # distances of each value to those before it
     inside = np.concatenate(([0.0], np.cumsum(below)))[m]  # pairs within the left side
     left = np.concatenate(([0.0], np.cumsum(d.sum(axis=1))))[m]  # left side to everything
     across = left - 2 * inside
@@ -89,7 +93,7 @@ def best(d: Array) -> tuple[float, int | None]:
 
 
 def permuted(d: Array, strength: float, chance: np.random.Generator) -> float:
-    """Return how often a shuffled segment splits at least as strongly, itself counted in."""
+    """Return the share of shuffled segments, this one included, that split at least as strongly."""
     order: npt.NDArray[np.int64] = np.arange(d.shape[0])
     beaten = 0
     for _ in range(PERMUTATIONS):

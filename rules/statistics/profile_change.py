@@ -1,8 +1,9 @@
-"""Two profiles beside each other, call by call: where the seconds went that one side has and the other has not.
+"""Compare two profiles call by call: where the seconds went that only one side has.
 
-Rows are those of `call_profile`, the process named by what it is (listener, its child, a program) and not by its number,
-which no restart keeps. Over complete listener cycles the seconds are those of one cycle, so that a side may have more of them;
-over whole threads they are sums, and sides of different length are compared by their shares.
+Rows are those of `call_profile`; a process is identified by its role (listener, its child, a program) and not by its
+pid, which changes with each restart. Over complete listener cycles the seconds are those of one cycle, so that sides
+may have different numbers of cycles; over whole threads they are sums, and sides of different length are compared by
+their shares.
 Worked example (one cycle before, one after): read 4 calls 0.1995 -> 4 calls 0.0959 s, -0.1036; fork1 0.0300 -> 0.0358,
 +0.0058; together 0.2962 -> 0.2012.
 """
@@ -42,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ProfileChange:
-    """All calls, the largest difference first, and what they add up to."""
+    """All calls, the largest difference first, and their sums."""
 
     changes: list[Change]
     first_s: float
@@ -60,7 +61,7 @@ def compare(
 ) -> ProfileChange:
     """Pair rows (process, pid, name, n, dur_s, cpu_s, artifact_id, line_no, line_end) by process and call.
 
-    `cycles`: how many complete cycles each side holds; then everything is divided by that.
+    `cycles` is the number of complete cycles of each side; if set, everything is divided by it.
     """
     sides = [_summed(rows, cycles[k] if cycles else 1) for k, rows in enumerate((before, after))]
     pids: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
@@ -90,7 +91,7 @@ def _summed(rows: Iterable[Mapping[str, Any]], over: int) -> tuple[dict[tuple[st
             found[key] = part
             continue
         both = None if known.cpu_s is None and part.cpu_s is None else (known.cpu_s or 0) + (part.cpu_s or 0)
-        same = known.artifact == part.artifact  # a link leads into one artifact: the one with more seconds
+        same = known.artifact == part.artifact  # a link points into one artifact: the one with more seconds
         larger = known if same or known.seconds >= part.seconds else part
         lines = (
             (min(known.line_from or 1, part.line_from or 1), max(known.line_to or 1, part.line_to or 1))

@@ -1,9 +1,9 @@
-"""What a shorter service would do to a wait that was seen, if arrivals came at random: plausibility, never a forecast.
+"""What a shorter service time would do to an observed wait if arrivals came at random: plausibility, never a forecast.
 
 From an observed wait in the queue both models give the load that would explain it; the same arrivals at the new service
 time give the new wait. Source and limits: `rules.statistics.queueing`.
-Worked example: a wait of 3.9227 s before a server that takes 0.2962 s: 13.2 ahead; M/M/1 load 0.930, 3.14 arrivals a second;
-M/D/1 0.964, 3.25. At 0.2012 s the wait would be 0.345 or 0.191 s.
+Worked example: a wait of 3.9227 s before a server that takes 0.2962 s: 13.2 ahead; M/M/1 load 0.930, 3.14 arrivals a
+second; M/D/1 0.964, 3.25. At 0.2012 s the wait would be 0.345 or 0.191 s.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from rules.statistics.queueing import waits
 
 @dataclass(frozen=True)
 class Step:
-    """One observed wait under both models, and the same arrivals at another service time (None: unstable, no wait follows)."""
+    """One observed wait under both models, and the same arrivals at another service time (None: unstable, so no wait
+    follows).
+    """
 
     wait_s: float
     service_s: float
@@ -31,37 +33,39 @@ class Step:
 
     @property
     def in_queue(self) -> float:
-        """Little's law: arrivals times the wait."""
+        """Return the mean number of callers in the queue by Little's law: arrivals times the wait."""
         return self.arrivals_mm1 * self.wait_s
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Say it with both models; the second sentence only where the new service keeps up with the arrivals."""
-        told = [
+        """Return sentences for both models; the sentence on the new wait only if the new service keeps up with the
+        arrivals.
+        """
+        sentences = [
             f"A wait of {self.wait_s:.2f} s before a server that takes {self.service_s:.4f} s a caller means about "
             f"{self.ahead:.1f} callers ahead. It fits a load of {self.rho_mm1:.3f} with {self.arrivals_mm1:.2f} arrivals a "
             f"second (M/M/1), or {self.rho_md1:.3f} with {self.arrivals_md1:.2f} (M/D/1)."
         ]
         if self.new_mm1_s is None or self.new_md1_s is None:
-            told.append(
+            sentences.append(
                 f"At {self.new_service_s:.4f} s a caller as many arrive as can be served: the backlog grows, and how long one waits depends on the burst."
             )
-            return tuple(told)
+            return tuple(sentences)
         change = self.new_service_s / self.service_s - 1
         times = [self.wait_s / new for new in (self.new_mm1_s, self.new_md1_s)]
-        told.append(
+        sentences.append(
             f"At {self.new_service_s:.4f} s ({100 * change:+.0f} %) the same arrivals would wait {self.new_mm1_s:.3f} s (M/M/1) or "
             f"{self.new_md1_s:.3f} s (M/D/1): roughly {int(min(times))} to {int(max(times))} times "
             + ("less." if self.new_service_s < self.service_s else "the old.")
         )
-        told.append(
+        sentences.append(
             "Plausible, not a forecast: it assumes random arrivals and one caller at a time, and a traced service is longer than an untraced one."
         )
-        return tuple(told)
+        return tuple(sentences)
 
 
 def step(wait_s: float, service_s: float, new_service_s: float) -> Step | None:
-    """Return both models of a wait; None where there is no wait or no service to go by."""
+    """Return both models of a wait; None if there is no wait or no service time."""
     if wait_s <= 0 or service_s <= 0 or new_service_s <= 0:
         return None
     rho_mm1, rho_md1 = wait_s / (wait_s + service_s), 2 * wait_s / (2 * wait_s + service_s)
@@ -81,7 +85,9 @@ def step(wait_s: float, service_s: float, new_service_s: float) -> Step | None:
 
 
 def mechanism_words(row: dict[str, float | str | None]) -> str:
-    """Say a row of `predictions`: what the shorter connects alone would have gained, beside what was reported."""
+    """Describe a row of `predictions`: what the shorter connects alone would have gained, compared with what was
+    reported.
+    """
 
     def at(name: str) -> float | None:
         value = row[name]
@@ -93,22 +99,29 @@ def mechanism_words(row: dict[str, float | str | None]) -> str:
     )
     one = "one worker" if workers == 1 else f"{number(workers)} workers"
     per = "one connect" if per_item == 1 else f"{number(per_item)} connects"
-    told = f"{row['from_phase']} → {row['to_phase']}: with {one} and {per} an item took {amount(item_s or 0, 's')}. "
+    sentence = (
+        f"{row['from_phase']} → {row['to_phase']}: with {one} and {per} an item took {amount(item_s or 0, 's')}. "
+    )
     if predicted is None or observed is None:
-        return told + "The shorter connects would take more than all of it: they cannot be the whole of an item's time."
+        return (
+            sentence
+            + "The shorter connects would take more than all of it: they cannot be the whole of an item's time."
+        )
     upper = "no upper bound" if hi is None else f"{hi:.3g}"
-    told += f"If only the connects got shorter, {predicted:.1f} a minute would be expected [{lo or 0:.3g}, {upper}]; {number(observed)} were reported."
+    sentence += f"If only the connects got shorter, {predicted:.1f} a minute would be expected [{lo or 0:.3g}, {upper}]; {number(observed)} were reported."
     inside = (lo or 0) <= observed and (hi is None or observed <= hi)
     left = 0.0 if rest is None else rest
     if abs(left) < 0.01 * (item_s or 1):
-        return told + " The connects explain it."
+        return sentence + " The connects explain it."
     more = f"{abs(left):.2f} s an item"
     if left < 0:
         return (
-            told
+            sentence
             + f" {more} more were gained than connect time explains"
             + (", within its interval." if inside else ".")
         )
     return (
-        told + f" {more} less were gained than connect time would bring" + (", within its interval." if inside else ".")
+        sentence
+        + f" {more} less were gained than connect time would bring"
+        + (", within its interval." if inside else ".")
     )

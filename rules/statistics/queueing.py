@@ -1,6 +1,6 @@
-"""Waits before one server that takes callers in order: what a service time and a rate of arrivals would mean.
+"""Mean waits before one server that serves callers in order, from a service time and an arrival rate.
 
-For plausibility only, never a forecast: arrivals are taken as independent (Poisson), the server as the only one.
+For plausibility only, never a forecast: arrivals are assumed independent (Poisson), the server to be the only one.
 Source: Kleinrock, Queueing Systems I (1975): M/M/1, and Pollaczek and Khinchine for M/G/1, of which M/D/1 is the case
 without variation.
 """
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Waits:
-    """Mean seconds in the queue, the service itself not counted, under three assumptions on the service."""
+    """Mean seconds in the queue, without the service itself, under three assumptions about the service time."""
 
     rho: float
     mm1_s: float
     md1_s: float
-    mg1_s: float | None  # None where the variation of the service is not known
+    mg1_s: float | None  # None if the variation of the service time is unknown
 
 
 def waits(service_s: float, arrivals_ps: float, cs2: float | None = None) -> Waits | None:
-    """Return the mean waits, None where more arrive than can be served: then they depend on how long the burst lasts.
+    """Return the mean waits, or None if more arrive than can be served: then they depend on the length of the burst.
 
     `cs2` is the squared variation of the service: its variance over the square of its mean.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 Z95 = 1.959963984540054
-MAX_PAIRS = 4_000_000  # pairwise differences held at once: 32 MB
+MAX_PAIRS = 4_000_000  # pairwise differences in memory at once: 32 MB
 MAX_SERIES = 5_000  # PELT is quadratic on a series without a change: 5,000 points take about a second
 MIN_SEGMENT = 5
 CONFIRM_P = 0.001
@@ -33,7 +33,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Shift:
-    """How far the second sample lies from the first; all four fields in the unit of the samples."""
+    """How far the second sample lies from the first; all fields are in the unit of the samples."""
 
     value: float
     lo: float
@@ -42,8 +42,9 @@ class Shift:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two samples of one metric; `shift` and `cliff` are negative when the second is lower, `ratio` is second over
-    first."""
+    """Two samples of one metric compared. `shift` and `cliff` are negative if the second is lower; `ratio` is second
+    over first.
+    """
 
     n1: int
     n2: int
@@ -52,14 +53,14 @@ class Comparison:
     before_mean: float
     after_mean: float
     shift: Shift
-    ratio: float | None  # None when a value is not positive: a ratio of such samples means nothing
+    ratio: float | None  # None if a value is not positive: a ratio of such samples means nothing
     cliff: float
-    p: float | None  # None when all values are equal
+    p: float | None  # None if all values are equal
 
 
 @dataclass(frozen=True)
 class Tail:
-    """Values far above their own base in the first sample, and what the second has beyond the same limit."""
+    """Values far above the base of the first sample, and the values of the second above the same limit."""
 
     limit: float  # Q3 + 3 IQR of the first sample
     tail1: int
@@ -68,11 +69,11 @@ class Tail:
     wilson2: Interval
     p_zero: float | None  # chance of no tail value in n2 at the first sample's rate; None without a tail
     fisher_p: float
-    n_needed: int | None  # values after which none seen means "gone" with 95 %
+    n_needed: int | None  # number of values after which none seen means "gone" with 95 %
 
 
 def spread(values: Array, most: int) -> Array:
-    """Return at most `most` order statistics that keep the shape of the sample (quantiles at equal distances)."""
+    """Return at most `most` order statistics that preserve the shape of the sample (quantiles at equal distances)."""
     ordered = np.sort(values)
     if ordered.size <= most:
         return ordered
@@ -82,7 +83,7 @@ def spread(values: Array, most: int) -> Array:
 def hodges_lehmann(before: Array, after: Array) -> Shift:
     """Return the median of all differences after - before with its 95 % interval from the Mann-Whitney quantile.
 
-    Above 2,000 values a side the differences are taken between 2,000 quantiles of each; the interval keeps the full
+    Above 2,000 values per side the differences are taken between 2,000 quantiles of each; the interval uses the full
     counts.
     """
     n1, n2 = before.size, after.size
@@ -109,17 +110,19 @@ def cliff(before: Array, after: Array) -> float:
 
 
 def u_test(before: Array, after: Array) -> float | None:
-    """Return the two-sided Mann-Whitney p, tie-corrected with continuity; None when every value is the same."""
+    """Return the two-sided Mann-Whitney p, tie-corrected with continuity; None if all values are the same."""
     if before.min() == before.max() == after.min() == after.max():
         return None
-    from scipy import stats  # half a second to import: only where it is needed
+    from scipy import stats  # takes half a second to import, so only where needed
 
     return float(stats.mannwhitneyu(after, before, method="asymptotic", use_continuity=True).pvalue)
 
 
 def compare(before: Sequence[float] | Array, after: Sequence[float] | Array) -> Comparison:
-    """Compare two samples of at least one value each; ValueError otherwise. Means stand beside medians, for load
-    follows means."""
+    """Compare two samples of at least one value each; ValueError otherwise.
+
+    Means are given besides medians because load follows means.
+    """
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     if not x.size or not y.size:
         raise ValueError("a comparison needs at least one value on each side")
@@ -154,14 +157,14 @@ def wilson(k: int, n: int) -> Interval:
 
 
 def tail_limit(values: Array) -> float:
-    """Return Q3 + 3 IQR, above which a value belongs to the tail and not to the base."""
+    """Return Q3 + 3 IQR; values above it belong to the tail and not to the base."""
     low, high = np.percentile(values, [25, 75])
     return float(high + 3 * (high - low))
 
 
 def tail(before: Sequence[float] | Array, after: Sequence[float] | Array) -> Tail:
-    """Split off the first sample's tail and ask whether the second, judged by the same limit, has lost it."""
-    from scipy import stats  # half a second to import: only where it is needed
+    """Separate the first sample's tail and test whether the second sample, with the same limit, has lost it."""
+    from scipy import stats  # takes half a second to import, so only where needed
 
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     limit = tail_limit(x)
@@ -185,8 +188,10 @@ def bootstrap(
     statistic: Callable[..., Array],
     resamples: int = 10_000,
 ) -> Interval:
-    """Return the 95 % percentile interval of statistic(after) - statistic(before); `statistic` takes axis=1. Fixed
-    seed."""
+    """Return the 95 % percentile interval of statistic(after) - statistic(before), with a fixed seed.
+
+    `statistic` takes axis=1.
+    """
     x, y = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     chance = np.random.default_rng(SEED)
     step = max(1, MAX_PAIRS // max(x.size, y.size))
@@ -201,11 +206,10 @@ def bootstrap(
 
 
 def pelt(values: Array, penalty: float, min_segment: int = MIN_SEGMENT) -> list[int]:
-    """Return the first index of each new segment that minimises the sum of squares plus `penalty` per boundary.
-    Exact.
+    """Return the first index of each new segment that minimises the sum of squares plus `penalty` per boundary; exact.
 
-    Killick, Fearnhead, Eckley (2012). The pruning delays a candidate's removal by `min_segment`, without which short
-    segments make it inexact.
+    Killick, Fearnhead, Eckley (2012). A candidate is pruned `min_segment` steps later than in the paper, without which
+    short segments would make the result inexact.
     """
     n = values.size
     total = np.concatenate(([0.0], np.cumsum(values)))
@@ -235,7 +239,7 @@ def pelt(values: Array, penalty: float, min_segment: int = MIN_SEGMENT) -> list[
 
 
 def change_points(values: Sequence[float] | Array) -> list[int]:
-    """Propose where the level of a series changes: first indices of the new levels, confirmed, ascending.
+    """Return proposed level changes of a series: first indices of the new levels, confirmed, ascending.
 
     PELT on standardised average ranks, penalty 2 ln n, then each boundary must pass a two-sided Mann-Whitney test
     between its neighbouring segments (Holm, p <= 0.001: the split was chosen by the data) and move the level by 10 %
@@ -250,7 +254,7 @@ def change_points(values: Sequence[float] | Array) -> list[int]:
     n = series.size
     if n < 2 * MIN_SEGMENT or series.min() == series.max():
         return []
-    from scipy import stats  # half a second to import: only where it is needed
+    from scipy import stats  # takes half a second to import, so only where needed
 
     ranks = stats.rankdata(series)
     found = pelt((ranks - ranks.mean()) / ranks.std(), 2 * math.log(n))

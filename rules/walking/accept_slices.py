@@ -1,7 +1,7 @@
-"""Calls of accepting threads, a slice of a long trace at a time: cut where threads accept, so that cycles stay whole.
+"""Read the calls of accepting threads in slices of a long trace, divided at accepts so that cycles stay whole.
 
-A trace of one listener or web server may hold ten million calls of one thread. What belongs to a connection lies
-between its accept and the next one of the same thread, and the poll that reported it lies a few accepts before it.
+A trace of one listener or web server may hold ten million calls of one thread. The calls of a connection are between
+its accept and the next accept of the same thread, and the poll that reported it is a few accepts before it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from rules.walking.threads import DONE_S, TIMED
 
 THREAD = ["artifact_id", "clock", "pid", "lwp"]
 BACK = 8
-"""A slice begins so many accepts early. A poll reports one connection, or a few that are accepted in a row."""
+"""Number of accepts by which a slice begins early; a poll reports one connection, or a few that are accepted in a row.
+"""
 
 STAMPED = pl.col("t_local").is_not_null()
 AT_NS, SEQ = nanoseconds(DONE_S).alias("at_ns"), pl.col("seq").fill_null(pl.col("line_no")).alias("seq")
 
 
 def accepts_of(case: CaseTables, accepted: pl.Expr) -> pl.DataFrame:
-    """Return the accepts of the case in the order of time: THREAD, line_no, at_ns, seq."""
+    """Return the accepts of the case in order of time: THREAD, line_no, at_ns, seq."""
     found = case.table("syscalls", TIMED, accepted & STAMPED)
     return found.select(*THREAD, "line_no", AT_NS, SEQ).sort("at_ns", "seq")
 
@@ -38,9 +39,10 @@ def calls_of(case: CaseTables, accepts: pl.DataFrame, columns: list[str], where:
 def slices(
     case: CaseTables, accepts: pl.DataFrame, rows: int, most: int, columns: list[str]
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield some accepts and the calls that their cycles need (with cycles before them, which are not theirs).
+    """Yield some accepts with the calls that their cycles need (and calls of earlier cycles, which do not belong to
+    them).
 
-    `rows` is how many calls the accepting threads have, `most` about how many a slice may have.
+    `rows` is the number of calls of the accepting threads, `most` the approximate maximum per slice.
     """
     ordered = accepts.with_columns(
         pl.col("at_ns", "seq").shift(BACK).over(THREAD).name.prefix("from_"),
@@ -57,7 +59,7 @@ def slices(
 
 
 def _within(borders: pl.DataFrame) -> pl.Expr:
-    """A coarse condition on time alone, which the borders of every thread imply: it keeps the joins small."""
+    """Return a coarse condition on time alone, which the borders of every thread imply; it keeps the joins small."""
     first, last = borders["from_at_ns"], borders["until_at_ns"]
     lower = [] if first.null_count() else [pl.lit(first.min(), pl.Int64) <= AT_NS]
     upper = [] if last.null_count() else [pl.lit(last.max(), pl.Int64) >= AT_NS]
@@ -65,6 +67,6 @@ def _within(borders: pl.DataFrame) -> pl.Expr:
 
 
 def _before(border: str) -> pl.Expr:
-    """Tell whether a call comes before its thread's border; NULL where there is none."""
+    """Return whether a call comes before its thread's border; NULL if there is no border."""
     same = (pl.col(f"{border}_at_ns") == AT_NS) & (pl.col(f"{border}_seq") > SEQ)
     return (pl.col(f"{border}_at_ns") > AT_NS) | same

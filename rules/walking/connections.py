@@ -1,4 +1,4 @@
-"""Ends of connections in several traces, and which of them are the two ends of one: by mirrored addresses, never by nearness."""
+"""Match the two ends of connections in several traces: by mirrored addresses, never by closeness in time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Final
 import polars as pl
 
 LOOPBACK: Final = r"^(127\.|::1:)"
-"""Addresses that mean another machine on each machine."""
+"""Matches addresses that mean a different machine on each machine."""
 
 END: Final = ["artifact_id", "domain", "net", "local", "peer"]
-"""What makes an end, whatever processes of the trace use it; `domain` is the clock, "" for none."""
+"""Columns that identify an end, whichever processes of the trace use it; `domain` is the clock, "" for none."""
 
 
 def completed(ends: pl.DataFrame, fdmap: pl.DataFrame, sockets: pl.DataFrame) -> pl.DataFrame:
-    """Fill in own addresses that the trace does not show from lists of descriptors (same host, pid, fd, peer) or sockets (same host, pid, peer),
-    where these know one only; ends without one are dropped. `shown` keeps what the trace itself shows."""
+    """Fill in own addresses that the trace does not show, from lists of descriptors or sockets; drop ends without an
+    address.
+
+    Descriptors match by host, pid, fd and peer, sockets by host, pid and peer; only a unique match is used. `shown`
+    preserves what the trace itself shows.
+    """
     ends = ends.with_columns(pl.col("local").alias("shown"))
     for listed, keys in ((fdmap, ["host", "pid", "fd", "peer"]), (sockets, ["host", "pid", "peer"])):
         known = (
@@ -37,9 +41,10 @@ def completed(ends: pl.DataFrame, fdmap: pl.DataFrame, sockets: pl.DataFrame) ->
 
 
 def mirrored(ends: pl.DataFrame, listening: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs of a client's and a server's end (`end`, `to_end`) whose addresses mirror each other, and `from_start`: both saw it made.
+    """Return pairs of a client's and a server's end (`end`, `to_end`) whose addresses mirror each other.
 
-    `ends`: one row per end with a number `end`; `listening`: host and port of sockets that wait for connections.
+    `from_start` is true if both traces saw the connection made. `ends` has one row per end with a number `end`;
+    `listening` has host and port of sockets that wait for connections.
     """
     served = ends.with_columns(pl.col("local").str.extract(r":(\d+)$").cast(pl.Int64, strict=False).alias("port")).join(
         listening.select("host", "port", pl.lit(value=True).alias("listens")), on=["host", "port"], how="left"
@@ -60,13 +65,13 @@ def mirrored(ends: pl.DataFrame, listening: pl.DataFrame) -> pl.DataFrame:
 
 
 def numbered(ends: pl.DataFrame) -> pl.DataFrame:
-    """Give every end a number, and what its descriptors in all processes of the trace say of it."""
+    """Number the ends, and combine the facts of their descriptors in all processes of the trace."""
     sides = pl.col("side").drop_nulls().unique()
     return (
         ends.group_by(END, maintain_order=True)
         .agg(
             pl.col("host", "phase", "clock").first(),
-            # Who both accepted and connected one pair of addresses is not known.
+            # If one pair of addresses was both accepted and connected, the side is unknown.
             pl.when(sides.len() == 1).then(sides.first()).alias("side"),
             pl.col("made").any(),
             sides.len().alias("_sides"),

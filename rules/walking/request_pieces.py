@@ -1,4 +1,4 @@
-"""Pieces of a traced request: its parts in words, with the lines that show them, also where those stand in another trace."""
+"""Pieces of a traced request: its parts in words, with the lines that show them, in this trace or another."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
 
 
 LEFT: Final = pl.col("kind").is_in(ASKED) & pl.col("to_artifact").is_not_null()
-"""Parts that followed waits for answers have left: upper bounds for the network and others, blamed on nobody."""
+"""Matches the rest of followed waits for answers: upper bounds for the network and others, blamed on nobody."""
 
 Lines = tuple[int, str | None, int, int]
 """Artifact, clock, first and last line."""
 
 
 def lines_of(answers: pl.DataFrame, requests: pl.DataFrame) -> list[Lines]:
-    """Return the lines of other traces on which a request's answers were made (`answer_parts`), out to the ends of the server's requests."""
+    """Return the lines of other traces on which a request was answered (`answer_parts`), extended to the whole requests
+    of the server.
+    """
     own = (pl.col("in_artifact") == pl.col("artifact_id")) & pl.col("in_clock").eq_missing(pl.col("clock"))
     made = answers.filter(~own).group_by("in_artifact", "in_clock", "pid", maintain_order=True).agg(
         pl.col("line_no").min(), pl.col("line_end").max()
@@ -41,7 +43,7 @@ def lines_of(answers: pl.DataFrame, requests: pl.DataFrame) -> list[Lines]:
 
 
 def reaches(finding: Finding, served: Sequence[Lines]) -> bool:
-    """Tell whether a finding cites lines on which another trace answered."""
+    """Return whether a finding cites lines on which another trace answered."""
     return finding.unit == "s" and any(
         (c.artifact, finding.clock) == (artifact, clock) and first <= c.line_from and c.line_to <= last
         for c in finding.citations
@@ -50,7 +52,9 @@ def reaches(finding: Finding, served: Sequence[Lines]) -> bool:
 
 
 def merged(parts: pl.DataFrame) -> pl.DataFrame:
-    """Add up parts that are alike: many short answers of one server are one piece. Those of `request_parts` are so already."""
+    """Sum up parts that are alike: many short answers of one server are one piece. Parts of `request_parts` are already
+    summed.
+    """
     if "in_artifact" not in parts.columns:
         return parts.with_columns(
             pl.col("artifact_id").alias("in_artifact"), pl.col("clock").alias("in_clock"), pl.col("host").alias("in_host"),
@@ -82,7 +86,10 @@ def _added(seconds: pl.Series) -> float:
 
 
 def piece_of(case: Case, part: dict[str, Any], request: dict[str, Any], blamed: Sequence[Finding], cite: Cite) -> Piece:
-    """Return one part as a piece; what another trace shows names the host, a wait that could not be followed there says why."""
+    """Return one part as a piece.
+
+    The label names the host if another trace shows the part, and the reason if a wait could not be followed.
+    """
     line = part["line_max"] or part["line_no"]
     finding = next(
         (
@@ -92,7 +99,7 @@ def piece_of(case: Case, part: dict[str, Any], request: dict[str, Any], blamed: 
         ),
         None,
     )  # fmt: skip
-    label = _told(part)
+    label = _label(part)
     far = (part["in_artifact"], part["in_clock"]) != (request["artifact_id"], request["clock"])
     if far:
         label += f", on {part['in_host'] or 'an unknown host'}"
@@ -118,16 +125,16 @@ ABOUT = {
     "file": "file", "sync": "writing through to the disk", "child": "waiting for a child", "lock": "waiting for", "sleep": "sleeping",
     "poll": "waiting on several descriptors", "idle": "waiting for new work",
 }  # fmt: skip
-"""What the kinds of parts are called; the others by their calls."""
+"""Names of the kinds of parts; kinds not listed are named by their calls."""
 
 
 def _everything_else(part: dict[str, Any]) -> bool:
-    """Tell of a row what LEFT tells of a frame."""
+    """Return whether a row meets the condition LEFT."""
     return part["kind"] in ASKED and part["to_artifact"] is not None
 
 
 def _not_followed(case: Case, part: dict[str, Any]) -> str:
-    """Say of waits for answers from another trace why they were not followed; "" where the part has none."""
+    """Return why waits for answers from another trace were not followed; "" if the part has none."""
     if part["kind"] not in ASKED or part["to_artifact"] is not None:
         return ""
     waits = case.derived("answered_by").filter(
@@ -137,23 +144,23 @@ def _not_followed(case: Case, part: dict[str, Any]) -> str:
         & pl.col("clock").eq_missing(pl.lit(part["in_clock"], pl.String))
         & pl.col("line_no").is_between(part["line_no"], part["line_end"])
     )
-    told = []
+    reasons = []
     fits: list[int] = waits.filter(pl.col("state") == "undecided")["fits"].fill_null(0).to_list()
     if fits:
-        told.append("; who answered is undecidable" + (f", {max(fits)} answers fit" if max(fits) else ""))
+        reasons.append("; who answered is undecidable" + (f", {max(fits)} answers fit" if max(fits) else ""))
     passed = (
         waits.filter(pl.col("state") == "threads")
         .group_by("to_host", maintain_order=True)
         .agg(pl.col("server_s").sum())
     )
     for host, seconds in passed.iter_rows():
-        told.append(
+        reasons.append(
             f"; {host or 'an unknown host'} had the questions for {seconds:.4f} s of it, in more than one thread"
         )
-    return "".join(told)
+    return "".join(reasons)
 
 
-def _told(part: dict[str, Any]) -> str:
+def _label(part: dict[str, Any]) -> str:
     if _everything_else(part):
         by = (part["to_host"] or "an unknown host") + (f", pid {part['to_pid']}" if part["to_pid"] is not None else "")
         return f"everything else of {part['n']} wait{'' if part['n'] == 1 else 's'} for {by}: network both ways, unread questions, client"

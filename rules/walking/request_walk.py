@@ -1,11 +1,13 @@
-"""One request cut into parts, and its waits followed into whoever was waited for.
+"""Divide a traced request into parts, and follow its waits into the processes waited for.
 
-The intervals between completions of the request's thread are its own code, a call, or time with lines missing. A wait for a child, a
-pipe or a lock is replaced by what the other thread did in the same interval, and so on down; what that thread does not cover stays
-with the wait. Whole nanoseconds throughout, so the parts add up to the request exactly.
+The intervals between completions of the request's thread are its own code, a call, or time over which lines are
+missing. A wait for a child, a pipe or a lock is replaced by what the other thread did in the same interval,
+recursively; what that thread does not cover stays with the wait. All times are whole nanoseconds, so the parts add up
+to the request exactly.
 
-A wait for an answer on a connection may be followed into another trace (`answers`), whose clock is another one: it is replaced by that part
-of the server's work which lies inside the wait wherever between question and answer that work lay, and the rest is left to all others.
+A wait for an answer on a connection may be followed into another trace (`answers`), which has another clock. It is
+replaced by the part of the server's work that is inside the wait for every possible position of that work between
+question and answer; the rest stays with the wait.
 """
 
 from __future__ import annotations
@@ -22,41 +24,48 @@ from rules.walking.targets import ACCEPTS, CALL, POLLS, makers, with_targets
 from rules.walking.threads import DONE_S, ENDS, READ_NAMES, TIMED
 
 DEPTH: Final = 8
-"""Waits are followed so far: a listener's double fork needs three."""
+"""Maximum depth to which waits are followed; a listener's double fork needs three."""
 
 FOLLOW: Final = 0.01
-"""Waits shorter than this share of the request are not followed."""
+"""Minimum share of the request from which a wait is followed."""
 
 SLACK_NS: Final = 1_000_000
-"""A waker's call may be stamped so much after the waiter's."""
+"""Maximum delay in nanoseconds of a waker's stamp after the waiter's."""
 
 OWN, LOST, IDLE = "own code", "not traced", "idle"
-"""Kinds of parts beside those of `rules.walking.targets`: between calls; lines are missing; waiting for new work."""
+"""Kinds of parts in addition to those of `rules.walking.targets`: between calls; lines are missing; waiting for new
+work.
+"""
 
 ASKED: Final = ("socket", "name service", "poll")
 """Kinds of waits that an answer on a connection may end."""
 
 TO: Final = ("to_artifact", "to_clock", "to_pid", "to_lwp")
-"""Who was waited for."""
+"""Columns that identify the thread waited for."""
 
 Thread = tuple[int, str | None, int, int | None]
-"""Artifact, clock, pid and lwp."""
+"""Artifact, clock, pid and lwp of a thread."""
 
 COLUMNS = list(dict.fromkeys([*CALL, *TIMED, "cpu_s", "bytes"]))
 KEPT = ["kind", "target", "side", "waited_pid", "err", "ret", "arg_addr", "contiguous"]
 NEEDED = ["line_no", "done_ns", "call_ns", "rest_ns", "lost", "name", "cpu_s", *KEPT]
 
 LARGE: Final = 1_000_000
-"""Requests of artifacts with more calls are looked at first, and read in pieces where they are long."""
+"""Number of calls from which an artifact is large: the size of its requests is checked first, and long ones are read in
+pieces.
+"""
 
 PIECE: Final = 250_000
-"""Calls that are held with all that they say."""
+"""Maximum number of calls that are held in memory with all their columns."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of one thread: nanoseconds after `begin` up to `end`; `line` is the line that ends at `begin`, if known. `until`: rows that
-    end after `end`, but not after this, are cut at `end`; without it they are left out."""
+    """A stretch of one thread: nanoseconds after `begin` up to `end`; `line` is the line that ends at `begin`, if
+    known.
+
+    Rows that end after `end` but not after `until` are clipped at `end`; without `until` they are left out.
+    """
 
     artifact: int
     clock: str | None
@@ -74,8 +83,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Answer:
-    """Who answered at a connection. In the client's nanoseconds: the question left at `asked` at the earliest, the answer was read at `got`.
-    `server`: from the read of the question to the begin of the answer's write, in the server's."""
+    """Who answered on a connection.
+
+    In the client's nanoseconds, the question left at `asked` at the earliest and the answer was read at `got`. `server`
+    is, in the server's nanoseconds, the stretch from the read of the question to the begin of the answer's write.
+    """
 
     asked: int
     got: int
@@ -88,7 +100,7 @@ Line = tuple[int, str | None, int]
 
 
 class Walker:
-    """Cuts requests of one case. Makers of descriptors, births and pipe messages are read once."""
+    """Divides requests of one case into parts. Descriptor makers, births and pipe messages are read once."""
 
     def __init__(self, case: CaseTables, answers: Mapping[Line, Answer] | None = None) -> None:
         self.case = case
@@ -106,7 +118,10 @@ class Walker:
         self.large = set(sizes.collect(engine="streaming")["artifact_id"])
 
     def parts(self, window: Window) -> Iterator[dict[str, Any]]:
-        """Yield the parts of a request; those with `followed` are waits whose parts come after them and are not to be added."""
+        """Yield the parts of a request.
+
+        Parts with `followed` are waits whose own parts come after them; do not add them up.
+        """
         yield from self._parts(window, 0, (window.end - window.begin) * FOLLOW, frozenset())
 
     def _parts(self, window: Window, level: int, least: float, seen: frozenset[Thread]) -> Iterator[dict[str, Any]]:
@@ -154,13 +169,16 @@ class Walker:
             yield {**place, **_BLANK, **lost, "followed": False}
 
     def _rows(self, window: Window) -> pl.DataFrame:
-        """Targeted intervals of one thread, clipped to the window; `call_ns` and `rest_ns` (own code, or lost where `lost`)."""
+        """Return the targeted intervals of one thread, clipped to the window.
+
+        `call_ns` is the call, `rest_ns` own code, or lost time where `lost`.
+        """
         pieces = self._pieces(window) if window.artifact in self.large else [window]
         rows = [made for piece in pieces if not (made := self._intervals(piece)).is_empty()]
         return _ended_by(pl.concat(rows, how="vertical_relaxed")) if rows else pl.DataFrame()
 
     def _pieces(self, window: Window) -> list[Window]:
-        """The window, cut at completions of its thread where it holds more than PIECE of them."""
+        """Return the window, divided at completions of its thread if it holds more than PIECE of them."""
         ends = self.case.scan("syscalls", ["lwp", *TIMED], _within(window, self.longest_s))
         done = ends.select("lwp", nanoseconds(DONE_S).alias("done_ns")).collect(engine="streaming")
         if done.height <= PIECE:
@@ -203,7 +221,7 @@ class Walker:
         return _cut(rows, window.end).select(NEEDED)
 
     def _other(self, window: Window, row: dict[str, Any]) -> Window | None:
-        """Whom a wait was for, over the same interval, or None where the trace does not tell."""
+        """Return the stretch of the thread waited for over the same interval, or None if the trace does not show it."""
         begin, end = row["done_ns"] - row["call_ns"], row["done_ns"]
         if row["kind"] == "child" and row["waited_pid"] is not None:
             return Window(window.artifact, window.clock, row["waited_pid"], None, begin, end)
@@ -213,7 +231,8 @@ class Walker:
                 return Window(window.artifact, window.clock, writer[0], None, begin, min(end, round(writer[1] * 1e9)))
         answer = self.answers.get((window.artifact, window.clock, row["line_no"]))
         if answer is not None and row["kind"] in ASKED and row["target"] in (None, answer.peer):
-            # Of the server's work only what lies inside this wait wherever between question and answer it lay.
+            # Use only the server's work that is inside this wait for every possible position between question and
+            # answer.
             server, before, after = answer.server, max(begin - answer.asked, 0), max(answer.got - end, 0)
             first, last = server.begin + before, min(server.end - after, server.begin + before + row["call_ns"])
             return replace(server, begin=first, end=last) if first < last else None
@@ -241,7 +260,7 @@ _BLANK: dict[str, Any] = dict.fromkeys(
 
 
 def _within(window: Window, longest_s: float) -> pl.Expr:
-    """Rows of a window's thread that end in it or, at most `longest_s` before its end, begin."""
+    """Return the condition for rows of a window's thread that end in it, or begin at most `longest_s` before its end."""
     here = (
         (pl.col("artifact_id") == window.artifact)
         & pl.col("clock").eq_missing(pl.lit(window.clock, pl.String))
@@ -250,17 +269,19 @@ def _within(window: Window, longest_s: float) -> pl.Expr:
     if window.lwp is not None:
         here &= pl.col("lwp") == window.lwp
     inside = pl.col("t_local").is_between(window.begin / 1e9 - 1e-6, window.read_to / 1e9 + 1e-6)
-    # Calls that began before the window may end in it: the tools that stamp the start print how long they took.
+    # Calls that began before the window may end in it: tools that stamp the start print the duration.
     inside |= (pl.col("t_local") < window.begin / 1e9) & (window.begin / 1e9 - 1e-6 < DONE_S)
     if window.line is not None:
         inside |= pl.col("line_no") == window.line
-    # What both say of the time, in a form by which whole runs of rows can be skipped.
+    # The time range that both conditions imply, in a form that lets whole runs of rows be skipped.
     about = pl.col("t_local").is_between(window.begin / 1e9 - longest_s - 1e-6, window.read_to / 1e9 + 1e-6)
     return here & about & inside
 
 
 def _cut(rows: pl.DataFrame, end: int) -> pl.DataFrame:
-    """Cut off what lies after `end`: of the interval that holds it first of the call, which ends it; later ones are dropped."""
+    """Clip rows at `end`: the interval that spans it first loses call time, which is its last part; later ones are
+    dropped.
+    """
     over = (pl.col("done_ns") - end).clip(lower_bound=0)
     call = (pl.col("call_ns") - over).clip(lower_bound=0)
     rest = (pl.col("rest_ns") - (over - pl.col("call_ns")).clip(lower_bound=0)).clip(lower_bound=0)
@@ -270,7 +291,7 @@ def _cut(rows: pl.DataFrame, end: int) -> pl.DataFrame:
 
 
 def _ended_by(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give a wait on several descriptors the kind of what was read next; a timeout is a sleep; waiting for new work is idle."""
+    """Give a wait on several descriptors the kind of the next read; a timeout is a sleep; waiting for new work is idle."""
     rows = rows.sort("done_ns", "line_no")
     poll = pl.col("name").is_in(POLLS)
     nothing = poll & (pl.col("ret") == 0) & pl.col("err").is_null()
@@ -300,11 +321,11 @@ def _of_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _grouped(calls: pl.DataFrame, all_rows: pl.DataFrame, least: float) -> Iterator[dict[str, Any]]:
-    """One part per kind and target (per call where no target is known), then own code and what was lost.
+    """Yield one part per kind and target (per call if the target is unknown), then own code and lost time.
 
-    Targets that took less than `least` nanoseconds together are one part of their kind, whose target is NULL.
+    Targets that together took less than `least` nanoseconds become one part of their kind, with target NULL.
     """
-    # Where lines are missing only a duration that the tool itself printed is a call's own; the rest is lost.
+    # Where lines are missing, only a duration that the tool printed belongs to the call; the rest is lost.
     assumed = (pl.col("contiguous").fill_null("assumed") == "assumed").any()
     groups = calls.filter((pl.col("call_ns") > 0) | ~pl.col("lost")).with_columns(
         pl.when(pl.col("target").is_null()).then("name").alias("nameless")
@@ -320,8 +341,8 @@ def _grouped(calls: pl.DataFrame, all_rows: pl.DataFrame, least: float) -> Itera
         pl.col("line_no").sort_by("call_ns").last().alias("line_max"), assumed.alias("assumed"),
     )  # fmt: skip
     for row in made.iter_rows(named=True):
-        kept = {k: v for k, v in row.items() if k not in ("nameless", "assumed")}
-        yield {**kept, "contiguous": "assumed" if row["assumed"] else "proven"}
+        columns = {k: v for k, v in row.items() if k not in ("nameless", "assumed")}
+        yield {**columns, "contiguous": "assumed" if row["assumed"] else "proven"}
     for lost, kind in ((False, OWN), (True, LOST)):
         between = all_rows.filter((pl.col("rest_ns") > 0) & (pl.col("lost") == lost))
         if between.height:

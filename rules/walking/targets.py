@@ -1,7 +1,9 @@
-"""What a system call was about: a file, a peer, the name service, a lock, a child. From the call itself, else from its descriptor.
+"""What a system call was about: a file, a peer, the name service, a lock, a child. From the call itself, else from its
+descriptor.
 
-A descriptor is followed from the call that made it (open, accept, connect, pipe, dup) to the next one that makes it again, per
-process; a child asks its parent for descriptors older than itself. What nothing tells stays unknown: a target is never guessed.
+A descriptor is followed, per process, from the call that made it (open, accept, connect, pipe, dup) to the next call
+that makes it again; for descriptors older than a child process, its parent's are used. What no line shows stays
+unknown: a target is never guessed.
 """
 
 from __future__ import annotations
@@ -17,13 +19,17 @@ KINDS: Final = (
     "name service", "socket", "connect", "accept", "pipe", "file", "sync", "child", "lock", "sleep", "poll", "process", "memory", "ipc",
     "other",
 )  # fmt: skip
-"""Every value of `kind`. `poll` is a wait on several or unknown descriptors; one on a single known descriptor takes that one's kind."""
+"""Every value of `kind`.
+
+`poll` is a wait on several or unknown descriptors; a poll on a single known descriptor gets the kind of that
+descriptor.
+"""
 
 NAME_SERVICE_PATH = (
     r"(?i)(^|/)(nscd|sssd?|nslcd|lwresd|winbindd|unscd|avahi-daemon|systemd/resolve|name_service_door)(/|$|\W)"
     r"|io\.systemd\.(Resolve|DynamicUser|Multiplexer)"
 )
-"""Sockets and doors behind which a local daemon answers for users, groups and hosts."""
+"""Paths of sockets and doors behind which a local daemon answers for users, groups and hosts."""
 
 NAME_SERVICE_PORTS = (53, 389, 636, 111, 5353)
 
@@ -131,11 +137,11 @@ MAKERS = [
 ]
 
 ONE_FD = r"^\s*\[?\{fd=(\d+)[^{}]*\}\]|^\s*\d+, \[(\d+)\]"
-"""A poll or select over one descriptor, as strace prints it."""
+"""Matches a poll or select over one descriptor, as strace prints it."""
 
 CALL = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "t_local", "stamp", "dur_hi_s", "name", "fd", "fd2", "path", "peer_ip", "peer_port", "ret", "err",
         "args", "arg_id", "arg_addr", "state"]  # fmt: skip
-"""What `with_targets` looks at."""
+"""Columns that `with_targets` needs."""
 
 OWNER = ["artifact_id", "domain", "pid"]
 
@@ -156,7 +162,9 @@ UNIX_PATH = pl.col("args").str.extract(r'sun_path=@?"([^"]*)"|AF_UNIX\s+name = (
 
 
 def makers(case: CaseTables) -> pl.DataFrame:
-    """Return what each descriptor was made for: one row per maker, sorted by time; `what` and `of` as in `with_targets`."""
+    """Return what each descriptor was made for: one row per maker, sorted by time; `what` and `of` as in
+    `with_targets`.
+    """
     names = pl.col("name").is_in(MAKERS) & (SUCCEEDED | (pl.col("name") == "connect"))
     rows = case.scan("syscalls", CALL, names & pl.col("t_local").is_not_null()).with_columns(
         nanoseconds(DONE_S).alias("done_ns"), DOMAIN
@@ -190,8 +198,11 @@ def makers(case: CaseTables) -> pl.DataFrame:
 
 
 def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Add `kind` (one of KINDS), `target` (path, address, pid, lock; NULL if unknown), `side` (server, client) and `conv` (the
-    descriptor's own maker line, NULL if not seen) to rows that have CALL and `done_ns`. `births` is a frame of `proc_tree`."""
+    """Add `kind`, `target`, `side` and `conv` to rows that have CALL and `done_ns`.
+
+    `kind` is one of KINDS; `target` is a path, address, pid or lock (NULL if unknown); `side` is server or client;
+    `conv` is the line of the descriptor's own maker (NULL if not seen). `births` is a data frame of `proc_tree`.
+    """
     one = pl.col("args").str.extract_groups(ONE_FD)
     polled = pl.when(pl.col("name").is_in(POLLS)).then(
         pl.coalesce(one.struct.field("1"), one.struct.field("2")).cast(pl.Int64, strict=False)
@@ -200,7 +211,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
     near = made.join(_family(rows, births), on=["artifact_id", "pid"], how="semi", nulls_equal=True)
     known = _known(rows, near, births)
     rows = rows.join(known, on="_row", how="left", maintain_order="left")
-    # Each step is used several times by the next one, so it becomes a column first.
+    # The next step uses each of these several times, so they become columns first.
     rows = rows.with_columns(
         pl.coalesce("path", pl.when(pl.col("what") != "socket").then("of")).alias("_path"),
         pl.coalesce(_address(), UNIX_PATH, pl.when(pl.col("what") == "socket").then("of")).alias("_address"),
@@ -252,7 +263,7 @@ def with_targets(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -
 
 
 def _family(rows: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Return the processes of some rows, and those of whom they have descriptors: parents and their parents."""
+    """Return the processes of some rows and the processes whose descriptors they inherit: parents and their parents."""
     parents = births.select("artifact_id", "pid", "ppid")
     level = rows.select("artifact_id", "pid").unique()
     found = [level]
@@ -265,7 +276,10 @@ def _family(rows: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
 
 
 def _known(rows: pl.DataFrame, made: pl.DataFrame, births: pl.DataFrame) -> pl.DataFrame:
-    """Per row with a descriptor what it was made for, by its own process, else by the parent before the birth (two generations)."""
+    """Return, per row with a descriptor, what it was made for by its own process, else by the parent before the birth.
+
+    Goes up two generations.
+    """
     asked = rows.filter(pl.col("on_fd").is_not_null()).select("_row", *OWNER, "on_fd", "done_ns").sort("done_ns")
     maker = made.rename({"made": "on_fd", "line_no": "conv"})
     family = (

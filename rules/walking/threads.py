@@ -1,7 +1,7 @@
-"""System calls in the order in which each thread completed them, with what is known of each call's own time.
+"""System calls in the order in which each thread completed them, with the known bounds of each call's own time.
 
-Two facts decide all arithmetic here: truss -d stamps the *end* of a call, strace the start; and a gap with lines
-missing in it belongs to nobody. Times are whole nanoseconds (Int64), so that sums over a thread telescope without
+Two facts determine all arithmetic here: truss -d stamps the *end* of a call, strace the start; and a gap in which lines
+are missing belongs to nobody. Times are whole nanoseconds (Int64), so that sums over a thread telescope without
 rounding.
 """
 
@@ -23,8 +23,8 @@ ENDS = pl.col("stamp").fill_null("end") == "end"
 BROKEN = pl.col("contiguous").fill_null("assumed") == "broken"
 SUCCEEDED = pl.col("err").is_null() & (pl.col("state").fill_null("done") == "done")
 
-# A difference printed by the tool itself holds even where a paste left lines out; the first event of a thread prints
-# its whole stamp there, and a returning child its parent's: neither is a difference.
+# A difference printed by the tool is valid even where a paste left lines out. The first event of a thread prints its
+# whole stamp there, and a returning child its parent's stamp: neither is a difference.
 PRINTED = (
     ENDS
     & pl.col("delta_s").is_not_null()
@@ -42,7 +42,7 @@ OWN_S = (
 DONE_S = pl.when(ENDS).then(pl.col("t_local")).otherwise(pl.col("t_local") + pl.col("dur_hi_s").fill_null(0.0))
 
 TIMED = [*PLACE_COLUMNS, "pid", "lwp", "line_no", "seq", "t_local", "stamp", "state", "contiguous", "dur_hi_s"]
-TIMED += ["delta_s", "elapsed_s"]  # what `by_thread` looks at, and all that DONE_S and OWN_S are made of
+TIMED += ["delta_s", "elapsed_s"]  # the columns that `by_thread`, DONE_S and OWN_S use
 
 BATCH_ROWS = 1_000_000
 
@@ -50,9 +50,11 @@ BATCH_ROWS = 1_000_000
 def batches(
     case: CaseTables, where: pl.Expr | None = None, most: int = BATCH_ROWS, split: str | None = None
 ) -> Iterator[pl.Expr]:
-    """Yield conditions that cut the rows of `syscalls` (for which `where` holds) into whole processes, at most `most`
-    rows each unless one process has more: what looks along threads holds one batch at a time. A process that has more
-    is cut by the values of the column `split`, if one is named."""
+    """Yield conditions that divide the rows of `syscalls` (for which `where` holds) into whole processes.
+
+    Each batch has at most `most` rows unless one process has more, so that code that walks along threads holds one
+    batch at a time. A process with more rows is divided by the values of the column `split`, if one is named.
+    """
     keys = ["pid"] if split is None else ["pid", split]
     sizes = (
         case.scan("syscalls", [*keys, "line_no"], where)
@@ -73,7 +75,7 @@ def batches(
         else:
             total = rows.select(pl.col("n").sum(), pl.col("first").min(), pl.col("last").max()).row(0)
             wholes.append((pid, *total))
-    # Lines let whole runs of rows be skipped where processes come and go.
+    # Line ranges let whole runs of rows be skipped where processes come and go.
     for group, first, last in _packed(wholes, most):
         yield pl.col("pid").is_in(group, nulls_equal=True) & pl.col("line_no").is_between(first, last)
 
@@ -81,7 +83,10 @@ def batches(
 def _packed(
     sizes: Iterable[tuple[int | None, int, int, int]], most: int
 ) -> Iterator[tuple[list[int | None], int, int]]:
-    """Pack (value, rows, first line, last line) into groups of at most `most` rows, or one value: values, first and last line."""
+    """Pack (value, rows, first line, last line) into groups of at most `most` rows, or a single value.
+
+    Yields the values and the first and last line of each group.
+    """
     group: list[tuple[int | None, int, int, int]] = []
     rows = 0
     for entry in sizes:
@@ -97,10 +102,10 @@ def _packed(
 def by_thread(syscalls: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return the stamped rows of `syscalls`, sorted by thread and completion.
 
-    Columns: those asked for, the common ones, pid, lwp, line_no, and `domain` and `thread` (dense numbers), `done_ns`
-    (completion in the artifact's clock), `own_ns` (upper bound of the call's own time, NULL where lines are missing
-    and the tool printed no difference), `broken` (lines may be missing since the row before). Rows without a stamp
-    have no order in time and are left out. n log n in the rows kept.
+    Columns: the requested ones, the common ones, pid, lwp, line_no, and `domain` and `thread` (dense numbers),
+    `done_ns` (completion in the artifact's clock), `own_ns` (upper bound of the call's own time, NULL where lines are
+    missing and the tool printed no difference), `broken` (lines may be missing since the previous row). Rows without a
+    stamp have no order in time and are left out. n log n in the rows returned.
     """
     wanted = list(dict.fromkeys([*PLACE_COLUMNS, "pid", "lwp", "line_no", *columns]))
     rows = syscalls.filter(pl.col("t_local").is_not_null()).select(

@@ -1,9 +1,11 @@
-"""The waits that lead to a finding: who waits for whom, from the outermost waiter down to the process whose seconds are blamed.
+"""The waits that lead to a finding: who waits for whom, from the outermost waiter down to the process whose seconds are
+blamed.
 
-Edges are those of `wait_edges` and the starts of server processes of `pipe_pairs`. An edge belongs to the path only if it waits for the
-process of the lines that the finding cites, in the same seconds of its clock: nobody becomes a waiter because he stands nearby. From one
-trace to another leads only a wait for an answer whose other end was found by its addresses.
-A client's wait for the host is another request unless one trace shows both, so it is told apart and its share is never multiplied.
+Edges are those of `wait_edges` and the starts of server processes of `pipe_pairs`. An edge belongs to the path only if
+it waits for the process of the lines that the finding cites, in the same seconds of its clock: mere closeness makes
+nobody a waiter. Only a wait for an answer whose other end was found by its addresses leads from one trace to another.
+A client's wait for the host is another request unless one trace shows both, so it is described separately and its share
+is never multiplied.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ from rules.case.case import Case
 from rules.model import Finding
 
 DEPTH = 8
-"""A path is followed so far up, as requests are followed down."""
+"""Maximum length of a path upwards, the same depth to which requests are followed downwards."""
 
 CALL = ["artifact_id", "clock", "line_no", "t_local", "dur_hi_s", "stamp", "pid", "lwp"]
 
 
 @dataclass(frozen=True)
 class Wait:
-    """`waiter` waits for `author`: at most `seconds` of the `whole` request, if that is known; `seen` by the client, else in the trace."""
+    """`waiter` waits for `author`, at most `seconds` of the `whole` request, if that is known; `seen` by the client,
+    else in the trace.
+    """
 
     waiter: str
     author: str
@@ -64,8 +68,8 @@ class _Edge:
 
 
 def waits_for(case: Case, finding: Finding | None) -> tuple[Wait, ...]:
-    """Return the waits that lead to a finding, outermost first; none where no line says who waits for its process."""
-    case.derived("wait_edges")  # the timeline draws what a judgement leaves, whatever it found
+    """Return the waits that lead to a finding, outermost first; none if no line shows who waits for its process."""
+    case.derived("wait_edges")  # the timeline draws the table that a judgement leaves, whatever the judgement found
     leaf = _leaf(case, finding) if finding is not None else None
     if finding is None or leaf is None:
         return ()
@@ -102,7 +106,9 @@ def _named(pid: int, host: str | None, far: bool) -> str:
 
 
 def _together(held: list[_Edge], trace: Trace) -> list[_Edge]:
-    """Waits inside one trace as they are; those that one process of another trace has in one request added up: many questions, one wait."""
+    """Return waits inside one trace unchanged, and waits of one process of another trace in one request added up to
+    one.
+    """
     found = [e for e in held if e.trace == trace]
     others: dict[tuple[Trace, int, float | None], list[_Edge]] = {}
     for e in held:
@@ -118,8 +124,8 @@ def _together(held: list[_Edge], trace: Trace) -> list[_Edge]:
     return found
 
 
-def told(path: tuple[Wait, ...], host: str | None) -> str:
-    """Say a path in words, to be followed by its reason; empty for no path."""
+def described(path: tuple[Wait, ...], host: str | None) -> str:
+    """Describe a path in words, to be followed by its reason; empty for an empty path."""
     traced = [w for w in path if not w.seen]
     if not traced:
         return ""
@@ -129,13 +135,13 @@ def told(path: tuple[Wait, ...], host: str | None) -> str:
 
 
 def _span(call: Mapping[str, Any], seconds: float) -> tuple[float, float]:
-    """Begin and end of a wait that a line shows, whichever of the two it is stamped with."""
+    """Return begin and end of a wait that a line shows, whichever of the two it is stamped with."""
     at: float = call["t_local"]
     return (at, at + seconds) if call["stamp"] == "start" else (at - seconds, at)
 
 
 def _leaf(case: Case, finding: Finding) -> dict[str, Any] | None:
-    """The call at which the finding's first citation ends, if that lies in a trace of calls."""
+    """Return the call at which the finding's first citation ends, if that is in a trace of calls."""
     if not finding.citations:
         return None
     cited = finding.citations[0]
@@ -146,7 +152,7 @@ def _leaf(case: Case, finding: Finding) -> dict[str, Any] | None:
 
 
 def _edges(case: Case, artifact: int, clock: str | None) -> Iterator[_Edge]:
-    """The waits for processes of one trace, wherever the waiter was traced."""
+    """Yield the waits for processes of one trace, wherever the waiter was traced."""
     there = (pl.col("to_artifact") == artifact) & pl.col("to_clock").eq_missing(pl.lit(clock, pl.String))
     edges = case.derived("wait_edges").filter(there & pl.col("from_pid").is_not_null() & pl.col("to_pid").is_not_null())
     for (waiting, own), some in edges.group_by("artifact_id", "clock", maintain_order=True):
@@ -182,7 +188,7 @@ def _edges(case: Case, artifact: int, clock: str | None) -> Iterator[_Edge]:
 
 
 def _clients(case: Case, finding: Finding) -> Iterator[Wait]:
-    """The longest wait of a client for the finding's host, in the same phase."""
+    """Yield the longest wait of a client for the finding's host, in the same phase."""
     if finding.host is None:
         return
     phase = _phase(case, finding.citations[0].artifact, finding.citations[0].line_from)

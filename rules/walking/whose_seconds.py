@@ -1,10 +1,11 @@
-"""Whose seconds were they: one traced request cut into pieces that add up to the whole.
+"""Whose seconds were they: divide one traced request into pieces that add up to the whole.
 
-Of the start of a server process (fork in the listener to the read of the child's answer) each interval between completions is a piece:
-traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound). Without such a start any request of a trace
-(`requests`) is cut by what its calls were about (`request_parts`, waits followed into other processes; `answer_parts`, followed into the
-trace of whoever answered, whose lines such a piece then cites), largest first; without any trace the client's wait is cut into what passed
-on the server and the rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
+For the start of a server process (fork in the listener to the read of the child's answer) each interval between
+completions is a piece: traced, not traced (lines are missing), or the culprit (a finding's own gap, an upper bound).
+Without such a start any request of a trace (`requests`) is divided by what its calls were about, largest first
+(`request_parts`, with waits followed into other processes; `answer_parts`, followed into the answering process's trace,
+whose lines such a piece then cites). Without any trace the client's wait is divided into the part on the server and the
+rest. Sums are made in whole nanoseconds, so the pieces add up exactly.
 """
 
 from __future__ import annotations
@@ -21,17 +22,20 @@ from rules.model import Finding, Piece, WhoseSeconds
 from rules.walking.request_pieces import LEFT, Cite, lines_of, merged, piece_of, reaches
 
 SMALL = 0.01
-"""Pieces under one hundredth of the whole join the piece that follows on the same process."""
+"""Minimum share of the whole; smaller pieces are merged with the next piece of the same process."""
 
 SLACK_S = 0.001
-"""Calls so far outside a start are still read; which belong to it is decided in whole nanoseconds."""
+"""Distance in seconds outside a start within which calls are still read; whole nanoseconds decide which belong to it.
+"""
 
 CALL = ["artifact_id", "line_no", "t_local", "seq", "pid", "name", "state", "prev_line", "contiguous"]
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """A piece under way: nanoseconds, process, names of its calls in order, whether lines are missing in it, its lines."""
+    """A piece being built: nanoseconds, process, names of its calls in order, whether lines are missing in it, its
+    lines.
+    """
 
     ns: int
     pid: int
@@ -43,7 +47,9 @@ class _Cut:
 
 
 def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
-    """Return the pieces of the traced request that the strongest finding lies in, else of the longest one; None without any trace."""
+    """Return the pieces of the traced request that contains the strongest finding, else of the longest one; None
+    without any trace.
+    """
     starts = _starts(case)
     blamed = [f for f in findings if f.group == "cause"]
     for finding in blamed:
@@ -63,7 +69,9 @@ def whose_seconds(case: Case, findings: Sequence[Finding], cite: Cite) -> WhoseS
 
 
 def _starts(case: Case) -> pl.DataFrame:
-    """Return the starts of server processes, longest first; one inside a complete cycle is a part of that request, not one of its own."""
+    """Return the starts of server processes, longest first, without those inside a complete cycle, which are part of
+    that request.
+    """
     domain = pl.col("clock").fill_null("").alias("domain")
     cycles = (
         case.scan("listener_cycles", where=pl.col("complete") & pl.col("pid").is_not_null())
@@ -86,12 +94,12 @@ def _starts(case: Case) -> pl.DataFrame:
 
 
 def _ends(case: Case, blamed: Finding) -> list[tuple[int, str | None, int]]:
-    """Artifact, clock and time (ns) of the calls at which citations of a cause end: where a culprit's own gap may lie."""
+    """Return artifact, clock and time (ns) of the calls at which a cause's citations end: there its own gap may be."""
     lines = {(c.artifact, c.line_to) for c in blamed.citations}
     if not lines:
         return []
     cited = pl.col("line_no").is_in([line for _, line in lines]) & pl.col("t_local").is_not_null()
-    theirs = case.only({artifact for artifact, _ in lines})  # of a room's other traces nothing is opened
+    theirs = case.only({artifact for artifact, _ in lines})  # opens no other traces of the room
     rows = theirs.table("syscalls", ["artifact_id", "clock", "t_local", "line_no"], cited)
     return [(artifact, clock, _ns(at)) for artifact, clock, at, line in rows.iter_rows() if (artifact, line) in lines]
 
@@ -232,7 +240,9 @@ REQUESTS = {
 
 
 def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSeconds | None:
-    """The request that holds the lines of the strongest cause, else the one closest to the symptom, else the longest."""
+    """Return the pieces of the request that contains the lines of the strongest cause, else is closest to the symptom,
+    else is longest.
+    """
     parts = case.derived("request_parts").filter(~pl.col("followed"))
     known = parts.lazy().select("artifact_id", "request").unique()
     requests = case.scan("requests", where=~pl.col("idle")).join(known, on=["artifact_id", "request"], how="semi")
@@ -249,15 +259,17 @@ def _of_request(case: Case, blamed: Sequence[Finding], cite: Cite) -> WhoseSecon
         return parts.filter(own) if far.is_empty() else far
 
     def order(row: dict[str, Any]) -> tuple[int, float]:
-        told = answers.filter((pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"]))
-        served = lines_of(told, cut)
+        own_answers = answers.filter(
+            (pl.col("artifact_id") == row["artifact_id"]) & (pl.col("request") == row["request"])
+        )
+        served = lines_of(own_answers, cut)
         held = next((n for n, f in enumerate(blamed) if _inside(f, row) or reaches(f, served)), len(blamed))
         return held, abs(math.log(row["wall_s"] / bad)) if bad and row["wall_s"] > 0 else -row["wall_s"]
 
     best = min(cut.iter_rows(named=True), key=order)
     rows = merged(parts_of(best)).sort("dur_s", "line_no", descending=[True, False])
     small = best["wall_s"] * SMALL
-    # What followed waits have left bounds the network: it is shown however small it is.
+    # The rest of a followed wait bounds the network, so it is shown however small it is.
     shown = (pl.col("dur_s") >= small) | LEFT
     pieces = [piece_of(case, r, best, blamed, cite) for r in rows.filter(shown).iter_rows(named=True)]
     rest = rows.filter(~shown)

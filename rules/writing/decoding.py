@@ -1,4 +1,7 @@
-"""From plain JSON or YAML values to frozen dataclasses and back, strictly: an unknown key or a wrong type is an error that says where."""
+"""Convert plain JSON or YAML values to frozen dataclasses and back, strictly.
+
+An unknown key or a wrong type is an error that names its place.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,20 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 
 def json_name(field: dataclasses.Field[Any]) -> str:
-    """Return the key a field has in JSON: its own name unless `metadata["json"]` says otherwise (`from` is no Python name)."""
+    """Return the key of a field in JSON: its name unless `metadata["json"]` sets another (`from` is not a valid Python
+    name).
+    """
     return str(field.metadata.get("json", field.name))
 
 
 def line_of(value: object, key: str) -> str:
-    """Return `line 7: ` when the mapping came from YAML that knows its lines, else nothing."""
+    """Return `line 7: ` if the mapping came from YAML and knows its lines, else an empty text."""
     line = getattr(value, "lines", {}).get(key)
     return f"line {line}: " if line else ""
 
 
 def decode(cls: type[T], value: object, fail: Fail, where: str = "") -> T:
-    """Make a `cls` of a mapping; raise `fail(where, why)` on an unknown key, a missing one or a value of another type."""
+    """Build a `cls` from a mapping; raise `fail(where, why)` for an unknown or missing key or a value of another type."""
     if not isinstance(value, Mapping):
         raise fail(where, f"must be a mapping, not {type(value).__name__}")
     fields = {json_name(f): f for f in dataclasses.fields(typing.cast(Any, cls)) if f.init}
@@ -101,7 +106,7 @@ def _named(value: object) -> str:
 
 
 def _one_of(kinds: list[Any], value: object, fail: Fail, where: str, line: str) -> Any:
-    """Of several kinds the one whose plain type fits; with none, the last one's complaint."""
+    """Decode as the first kind whose plain type fits; if none fits, decode as the last kind, whose error is raised."""
     for kind in kinds[:-1]:
         plain = typing.get_origin(kind) or kind
         if isinstance(plain, type) and isinstance(value, plain) and not (isinstance(value, bool) and plain is not bool):

@@ -1,8 +1,8 @@
-"""A query that somebody asked becomes a rule file, with tests made of the rows they chose.
+"""Make a rule file from a query that somebody asked, with tests made from the rows they chose.
 
-The query stays as it is, inside a WITH part; around it stands what a rule must say of each row: subject, magnitude, cited lines. So it
-needs the columns `artifact_id` and `line_no` (and `line_end` for ranges). What comes out was run: a file that does not pass its own
-tests is not handed out, `CannotBeRule` says what to change.
+The query is kept unchanged inside a WITH part; around it stands what a rule must return for each row: subject,
+magnitude, cited lines. So it needs the columns `artifact_id` and `line_no` (and `line_end` for ranges). The result was
+run: a file that does not pass its own tests is not returned, and `CannotBeRule` says what to change.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ NO_ROW = "Choose at least one row of the answer: the tests of the rule are made 
 
 
 class CannotBeRule(ValueError):
-    """Why a query cannot be a rule yet, in words for its author."""
+    """Raised when a query cannot be a rule yet; the message tells its author why."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Lines of one artifact that a chosen row stands for."""
+    """Lines of one artifact that a chosen row represents."""
 
     artifact: int
     line_from: int
@@ -50,7 +50,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Wish:
-    """What only a person can say of the rule. Without `subject` or `magnitude` a column is chosen."""
+    """What only a person can state about the rule. Without `subject` or `magnitude` a column is chosen."""
 
     team: str
     number: int
@@ -66,7 +66,7 @@ class Wish:
 
     @property
     def slug(self) -> str:
-        """The file's name, made of the title.
+        """Return the file's name, made from the title.
 
         >>> Wish("dba", 1, "Slow reads: 10 ms and more").slug
         'slow-reads-10-ms-and-more'
@@ -75,7 +75,9 @@ class Wish:
 
 
 class Fenced(Sandbox):
-    """A sandbox that loads rows into memory and locks itself wherever a rule's views would be opened: for SQL that people wrote."""
+    """A sandbox for SQL that people wrote: where a rule's views would be opened, it loads rows into memory and locks
+    itself.
+    """
 
     def open(self, views: Mapping[str, str], spill: Path | None = None) -> None:
         self.draft(views, dict.fromkeys(views))
@@ -86,7 +88,9 @@ FENCE = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=SEVERAL_S, max_r
 
 @dataclass(frozen=True)
 class Query:
-    """A query that ran: its text, the tables and columns it names (None: a star), the columns of its answer with their types."""
+    """A query that ran: its text, the tables and columns it names (None: a star), and the columns of its answer with
+    their types.
+    """
 
     sql: str
     tables: Sequence[str]
@@ -96,7 +100,7 @@ class Query:
 
 
 def parts_of(query: Query, wish: Wish) -> str:
-    """Return the SQL of the rule; CannotBeRule where the columns do not allow one."""
+    """Return the SQL of the rule; CannotBeRule if the columns do not allow one."""
     if not query.tables:
         raise CannotBeRule("The query names no table of evidence, so it would say the same of every incident.")
     if not {"artifact_id", "line_no"} <= set(query.columns):
@@ -119,9 +123,9 @@ def parts_of(query: Query, wish: Wish) -> str:
         n for n in ("asked", *(f"asked_{i}" for i in range(2, 100))) if re.search(rf"\b{n}\b", query.sql) is None
     )
     last = "coalesce(line_end, line_no)" if "line_end" in query.columns else "line_no"
-    said = _text(wish.title) if not subject else _subject(subject, kinds[subject])
+    subject_sql = _text(wish.title) if not subject else _subject(subject, kinds[subject])
     listed = [
-        f"{said} as subject",
+        f"{subject_sql} as subject",
         f'"{magnitude}"::double as magnitude' if magnitude else "1.0::double as magnitude",
         *(["host"] if "host" in query.columns else []),
         f"[ev(artifact_id, line_no, {last}, 'row')] as evidence",
@@ -137,7 +141,7 @@ def parts_of(query: Query, wish: Wish) -> str:
 
 
 def is_number(kind: str) -> bool:
-    """Tell whether a type of the engine is a number.
+    """Return whether a type of the engine is a number.
 
     >>> [is_number(k) for k in ("BIGINT", "DOUBLE", "DECIMAL(18,3)", "VARCHAR", "BIGINT[]")]
     [True, True, True, False, False]
@@ -152,11 +156,14 @@ def write(
     rows_of: Callable[[Sequence[str], Sequence[Span]], Mapping[str, Rows]],
     ask: Callable[[str, Mapping[str, Rows]], Rows],
 ) -> str:
-    """Return the text of the rule file. `rows_of`: rows of tables on these lines; `ask`: what a statement says of such rows alone."""
+    """Return the text of the rule file.
+
+    `rows_of` returns rows of tables on these lines; `ask` returns the result of a statement over such rows alone.
+    """
     if not spans:
         raise CannotBeRule(NO_ROW)
     sql = parts_of(query, wish)
-    rows = {name: _kept(found, query) for name, found in rows_of(query.tables, spans).items()}
+    rows = {name: _needed_columns(found, query) for name, found in rows_of(query.tables, spans).items()}
     found = ask(sql, rows)
     if not found:
         raise CannotBeRule(
@@ -250,8 +257,8 @@ def _fitting(row: Mapping[str, Any], table: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name in known}
 
 
-def _kept(rows: Rows, query: Query) -> Rows:
-    """Leave out what the query does not read, and what is unknown."""
+def _needed_columns(rows: Rows, query: Query) -> Rows:
+    """Return the rows without columns that the query does not read, and without unknown values."""
     always = {"artifact_id", "line_no", "line_end"} | ({"host"} if "host" in query.columns else set())
     wanted = None if query.used is None else {*query.used, *always}
     without = (
@@ -274,7 +281,7 @@ def _text(value: str) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, and never an alias."""
+    """Writes multi-line texts as blocks, and never an alias."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -1,8 +1,8 @@
-"""Runs the tests that stand inside rule files: rows in, findings expected, texts rendered. One runner for command line, pytest and page.
+"""Run the inline tests of rule files: input rows, expected findings, rendered texts.
 
-Beside each test it checks what no single test can: every tier's texts render, and each numeric threshold decides something (with the
-parameter at its lowest and at its highest value the same rows, under the test's other parameters, give different findings), or says why
-not (`boundary_waiver`).
+One runner for command line, pytest and page. In addition to each test it checks what no single test can: the texts of
+every tier render, and each numeric threshold matters (with the parameter at its lowest and at its highest value the
+same rows, under the test's other parameters, give different findings) or says why not (`boundary_waiver`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Result:
-    """One test of one rule; `problems` is empty when it passed."""
+    """One test of one rule; `problems` is empty if it passed."""
 
     rule: str
     test: str
@@ -39,7 +39,7 @@ class Result:
 
 
 def run_tests(rules: Iterable[Rule], sandbox: Sandbox | None = None) -> Iterator[Result]:
-    """Yield a result per inline test, then one per rule called `texts and thresholds`. All run in one child."""
+    """Yield a result per inline test, then one per rule called `texts and thresholds`. All run in one child process."""
     if sandbox is None:
         with Sandbox() as own:
             yield from run_tests(rules, own)
@@ -51,7 +51,7 @@ def run_tests(rules: Iterable[Rule], sandbox: Sandbox | None = None) -> Iterator
 
 
 def check_rule(rule: Rule, sandbox: Sandbox) -> Result:
-    """Check what no single test can: the texts of every tier and that each threshold decides something."""
+    """Check what no single test can: the texts of every tier render, and each threshold matters."""
     drafts = [d for test in rule.file.tests if (o := _tried(rule, test, sandbox)) for d in o.drafts]
     return Result(rule.id, "texts and thresholds", (*_texts(rule, drafts), *_thresholds(rule, sandbox)))
 
@@ -62,17 +62,17 @@ def run_one(rule: Rule, test: RuleTest, sandbox: Sandbox) -> Result:
 
 
 def outcome_of(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str, Any] | None = None) -> Outcome:
-    """Return what a rule makes of a test's rows; `params` are set without regard to their bounds."""
-    given = {**test.params, **(params or {})}
+    """Return a rule's outcome on a test's rows; `params` are set regardless of their bounds."""
+    values = {**test.params, **(params or {})}
     case = Case.of_tables(test.tables, CaseSpec())
     overrides = [Override(rule.id, name, value, "inline test", "test") for name, value in test.params.items()]
-    used = {**parameters(rule, overrides), **{n: ParamUsed(v, None, "test") for n, v in given.items()}}
+    used = {**parameters(rule, overrides), **{n: ParamUsed(v, None, "test") for n, v in values.items()}}
     with tempfile.TemporaryDirectory(prefix="exhibit-test-") as scratch:
         return Runner(case, sandbox, Path(scratch)).run_one(rule, used)
 
 
 BROKEN = (RuleError, KeyError, TypeError, ValueError)
-"""What a wrong test raises; its own result names it."""
+"""Exceptions that a wrong test raises; its own result names them."""
 
 
 def _tried(rule: Rule, test: RuleTest, sandbox: Sandbox, params: Mapping[str, Any] | None = None) -> Outcome | None:
@@ -120,7 +120,7 @@ def _compare(expected: Sequence[Mapping[str, Any]], drafts: Sequence[Draft]) -> 
 
 
 def values_of(draft: Draft) -> dict[str, Any]:
-    """Return everything a test may compare: columns of the row, then what the engine made of them."""
+    """Return everything a test may compare: the row's columns, then what the engine derived from them."""
     return {
         **draft.row,
         "subject": draft.subject,
@@ -150,7 +150,9 @@ def _same(want: Any, got: Any) -> bool:
 
 
 def _texts(rule: Rule, shown: Sequence[Draft]) -> Iterator[str]:
-    """Every tier's texts must render with a real row of that tier, the manager's in at most 160 characters and one sentence."""
+    """Yield problems of the texts: each tier's must render with a real row of that tier, the manager's in at most 160
+    characters.
+    """
     for tier in rule.file.confidence:
         of_tier = [d for d in shown if d.voice == tier]
         if not of_tier:

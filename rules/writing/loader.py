@@ -1,7 +1,7 @@
-"""YAML text to Rule: types, keys, templates, weights, requirements; and the compiler of the level-1 form.
+"""Load a rule from YAML text: check types, keys, templates, weights, requirements; compile the level-1 form.
 
-Everything that can be said without running the query is said here, with file and key. Whether SQL is allowed at all is
-`rules.engine.check`'s business, since that needs DuckDB's parser.
+Everything that can be checked without running the query is checked here and reported with file and key.
+`rules.engine.check` decides whether SQL is allowed at all, because that needs DuckDB's parser.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAME = re.compile(r"[a-z_][a-z0-9_]*")
 BOUND = re.compile(r"\$([a-z_][a-z0-9_]*)")
 HYPOTHESIS = re.compile(r"H-[A-Z]+(-[A-Z]+)*|tested")
 TIERS = ("base", "corroborated", "contradicted", "clear")
-"""What weights and texts are given for: the tiers, and `clear` for the clearing rows of a rule that also fires."""
+"""Keys of weights and texts: the tiers, and `clear` for the clearing rows of a rule that also fires."""
 OPERATORS = {
     "=": "=",
     "!=": "<>",
@@ -45,12 +45,12 @@ OPERATORS = {
 AGGREGATES = {"count": "count", "sum": "sum", "avg": "avg", "median": "median", "min": "min", "max": "max"}
 MANAGER_MAX = 160
 FINDINGS = "findings"
-"""The table that only stage 2 sees; `rules.judging.findings_table` has its columns."""
+"""The table that only stage 2 may read; `rules.judging.findings_table` has its columns."""
 
 
 @functools.cache
 def _columns(table: str) -> frozenset[str]:
-    """The columns of a table or of its view without since-boot rows; RuleInvalid is the caller's."""
+    """Return the columns of a table or of its view without since-boot rows; the caller turns KeyError into RuleInvalid."""
     from rules.case.case import columns_of
 
     return frozenset(
@@ -59,7 +59,7 @@ def _columns(table: str) -> frozenset[str]:
 
 
 def load(text: str, path: str = "rule") -> Rule:
-    """Return the rule of a file's text; RuleInvalid(file, key) for the first thing that is wrong."""
+    """Return the rule of a file's text; RuleInvalid(file, key) for the first fault."""
 
     def fail(where: str, why: str) -> RuleInvalid:
         return RuleInvalid(path, where, why)
@@ -120,21 +120,21 @@ def _check_parts(file: RuleFile, sql: str, fail: Any) -> None:
     if file.scope == "artifact":
         if file.stage == 2 or file.parts:
             raise fail("scope", "artifact: such a rule is of stage 1 and has no parts")
-        _check_apart(sql, "query", fail)
+        _check_separable(sql, "query", fail)
     begins = f"{file.slug.replace('-', '_')}_"
     for name, part in file.parts.items():
         where = f"parts.{name}"
         if not NAME.fullmatch(name) or not name.startswith(begins):
             raise fail(where, f"must be a lower-case name that begins with {begins}")
-        _check_apart(part, where, fail)
+        _check_separable(part, where, fail)
         if not re.search(r"\bartifact_id\b", part):
             raise fail(where, "must give artifact_id")
         if file.query is None or not _reads(file.query, name):
             raise fail(where, "is not read by the query")
 
 
-def _check_apart(sql: str, where: str, fail: Any) -> None:
-    """What is asked of each artifact alone may read nothing that another artifact, a person or the common axis changes."""
+def _check_separable(sql: str, where: str, fail: Any) -> None:
+    """Refuse SQL run per artifact that reads anything which another artifact, a person or the common axis could change."""
     from parsers.tables import schema
     from rules.case.case import separable
 
@@ -147,7 +147,7 @@ def _check_apart(sql: str, where: str, fail: Any) -> None:
 
 
 def _reads(sql: str, table: str) -> bool:
-    """Tell whether a statement names a table outside texts and comments; a word too many is possible, one too few is not."""
+    """Return whether a statement names a table outside texts and comments; may be true too often, never too rarely."""
     bare = re.sub(r"'(?:[^']|'')*'|--[^\n]*", " ", sql)
     return re.search(rf"\b(?:from|join|,)\s*\(*\s*\"?{table}\b", bare, re.I) is not None
 
@@ -304,7 +304,9 @@ def _conditions(raw: object, where: str, fail: Any) -> tuple[tuple[str, str, Any
 
 
 def literal(value: object) -> str:
-    """Return the SQL text of a plain value: text quoted, `@usr` a column, `$name` a parameter; ValueError for anything else."""
+    """Return the SQL text of a plain value: text quoted, `@usr` a column, `$name` a parameter; ValueError for anything
+    else.
+    """
     if isinstance(value, str):
         if value.startswith("@") and NAME.fullmatch(value[1:]):
             return f'"{value[1:]}"'
@@ -336,10 +338,11 @@ def conditions(where: Iterable[tuple[str, str, Any]]) -> str:
 
 
 def compile_when(file: RuleFile, fail: Any) -> str:
-    """Return the level-2 query of a level-1 form. One row per group that holds at least `min_rows` matching rows.
+    """Return the level-2 query of a level-1 form: one row per group that holds at least `min_rows` matching rows.
 
-    It cites the matching rows of the group from the first to the last; with `min_rows: 0` and a `having` that counts none (absence) all
-    rows of the group. A row of `corroborate` on the same host raises the tier and is cited too.
+    A row cites the matching rows of the group from the first to the last; with `min_rows: 0` and a `having` that counts
+    none (absence) it cites all rows of the group. A row of `corroborate` on the same host raises the tier and is cited
+    too.
     """
     when = file.when
     assert when is not None
@@ -394,7 +397,7 @@ def _aggregate(agg: str, column: str, passing: str, where: str, fail: Any) -> st
 
 
 def _corroborate(form: Mapping[str, Any] | None, fail: Any) -> tuple[str, str]:
-    """The tier, and the list of the confirming row's citation."""
+    """Return the SQL of the tier, and of the list with the confirming row's citation."""
     if form is None:
         return "'base'", "[]"
     if set(form) - {"table", "where"} or not isinstance(form.get("table"), str):
@@ -413,7 +416,7 @@ def _corroborate(form: Mapping[str, Any] | None, fail: Any) -> tuple[str, str]:
 
 
 def load_file(path: Path) -> Rule:
-    """Return the rule of a file; its name must be its slug. RuleInvalid as in `load`."""
+    """Return the rule of a file; the file's name must be the rule's slug. RuleInvalid as in `load`."""
     if path.stat().st_size > MAX_BYTES:
         raise RuleInvalid(str(path), "", "is larger than 128 KiB")
     rule = load(path.read_text("utf-8"), f"{path.parent.name}/{path.name}")
@@ -423,7 +426,7 @@ def load_file(path: Path) -> Rule:
 
 
 def load_library(*folders: Path) -> tuple[Rule, ...]:
-    """Return the shipped rules and those of further folders, by id. RuleInvalid for a bad file or an id that stands twice."""
+    """Return the shipped rules and those of further folders, by id. RuleInvalid for a bad file or a duplicate id."""
     found: dict[str, Rule] = {}
     for folder in (registry.LIBRARY, *folders):
         for path in sorted(folder.rglob("*.yaml")):

@@ -1,6 +1,7 @@
-"""Templates to sentences: `{name}`, `{name:.3f}`, `{name|dur}`. No attribute, no index, nothing that runs.
+"""Render message templates: `{name}`, `{name:.3f}`, `{name|dur}`. No attributes, no indices, nothing executable.
 
-A template that names an absent column or prints an empty value raises: use one text per tier instead. The page escapes what comes out.
+A template that names an absent column or prints an empty value raises BadTemplate: use one text per tier instead. The
+page escapes the result.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 MESSAGES: tuple[Literal["headline", "expert", "manager"], ...] = ("headline", "expert", "manager")
-"""The texts every rule has."""
+"""The texts that every rule has."""
 
 FORMAT_SPEC = re.compile(r"[<>]?[0-9]*,?(\.[0-9]+)?[dfs%]?")
 FIELD = re.compile(r"\{([a-z_][a-z0-9_]*)(?:\|([a-z]+)|:([^{}|]*))?\}")
 
 
 class BadTemplate(ValueError):
-    """The template itself is wrong, or the values do not fill it."""
+    """Raised when a template is wrong, or values do not fill it."""
 
 
 def fields(template: str) -> list[str]:
-    """Return the names a template prints, in order; BadTemplate for anything but plain fields, known filters and specs."""
+    """Return the names that a template prints, in order; BadTemplate for anything but plain fields, known filters and
+    specs.
+    """
     rest = FIELD.sub("", template)
     if "{" in rest or "}" in rest:
         raise BadTemplate(f"braces outside {{name}}, {{name:.3f}} or {{name|dur}}: {template!r}")
@@ -36,7 +39,7 @@ def fields(template: str) -> list[str]:
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill a template; BadTemplate where a value is absent, unknown or empty, or does not fit its format."""
+    """Fill a template; BadTemplate if a value is absent, unknown or empty, or does not fit its format."""
     fields(template)
 
     def one(match: re.Match[str]) -> str:
@@ -53,7 +56,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people write them: `0.3 ms`, `2.473 s`, `4 min 12 s`.
+    """Return seconds in a readable form: `0.3 ms`, `2.473 s`, `4 min 12 s`.
 
     >>> duration(0.0003), duration(2.4734), duration(252)
     ('0.3 ms', '2.473 s', '4 min 12 s')

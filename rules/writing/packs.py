@@ -1,7 +1,9 @@
-"""Folders of further rules: a team's rule files, packs, changed thresholds, suppressions. What is broken is named and left out.
+"""Load folders of further rules: a team's rule files, packs, changed thresholds, suppressions. Broken files are
+reported and left out.
 
-A folder (`--rules DIR`, setting EXHIBIT_RULES) holds rule files and, each where wanted, `pack.yaml` (its folder is then a pack),
-`overrides.yaml` and `suppressions.yaml`. Nothing here stops: a broken file becomes a `Failed` that names file and key, the rest is used.
+A folder (`--rules DIR`, setting EXHIBIT_RULES) holds rule files and optionally `pack.yaml` (its folder is then a pack),
+`overrides.yaml` and `suppressions.yaml`. No fault stops the loading: a broken file becomes a `Failed` that names file
+and key, and the rest is used.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from rules.writing.rule import Rule
 from rules.writing.yaml_text import load_yaml
 
 ENGINE = 1
-"""The version of the rule language that this engine speaks; a pack may ask for a range of them."""
+"""Version of the rule language that this engine implements; a pack may require a range of versions."""
 
 HOLDS = {">=": operator.ge, "<=": operator.le, "<": operator.lt, ">": operator.gt, "=": operator.eq}
 RANGE = re.compile(r"(>=|<=|<|>|=)\s*([0-9]+)")
 MOST_DAYS = 90
-"""A suppression ends after so many days at most: what is hidden must be looked at again."""
+"""Maximum days until a suppression ends: what is hidden must be reviewed again."""
 
 PACK, OVERRIDES, SUPPRESSIONS = "pack.yaml", "overrides.yaml", "suppressions.yaml"
 T = TypeVar("T")
@@ -37,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class OverrideEntry:
-    """One changed threshold of an overrides.yaml, `rule` and `param` as in the rule file."""
+    """One changed threshold of an overrides.yaml; `rule` and `param` as in the rule file."""
 
     rule: str
     param: str
@@ -60,7 +62,9 @@ class SuppressionFile:
 
 @dataclass(frozen=True)
 class PackFile:
-    """A pack: its name and version, the engines it runs on, the SQL that returns a row where it applies, files (all if none is named)."""
+    """A pack: name and version, required engine versions, SQL that returns a row if the pack applies, and files (all if
+    none is named).
+    """
 
     name: str
     version: str
@@ -82,7 +86,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class Library:
-    """All that judges a case. `broken` names each file that could not be used."""
+    """Everything that judges a case. `broken` names each file that could not be used."""
 
     rules: tuple[Rule, ...]
     packs: tuple[Pack, ...] = ()
@@ -92,14 +96,14 @@ class Library:
     complete: bool = True
 
     def only(self, ids: Iterable[str]) -> Library:
-        """Return the same with these rules alone."""
+        """Return the same library with these rules only."""
         wanted = set(ids)
         return replace(self, rules=tuple(r for r in self.rules if r.id in wanted), complete=False)
 
 
 @dataclass(frozen=True)
 class Placed(Generic[T]):
-    """An entry with the file and the key where somebody wrote it."""
+    """An entry with its file and key."""
 
     file: str
     key: str
@@ -115,7 +119,7 @@ class _Opened:
     broken: list[Failed] = field(default_factory=list)
 
     def attempt(self, path: Path, read: Callable[[Path], T]) -> T | None:
-        """Read a file; what is wrong with it is noted under its name, and nothing of it is used."""
+        """Read a file; on a fault record it under the file's name and return None."""
         try:
             return read(path)
         except RuleInvalid as error:
@@ -126,7 +130,9 @@ class _Opened:
 
 
 def open_library(*folders: Path) -> Library:
-    """Return the shipped rules and all that further folders hold. Of two rules with one id the first stays, the second is broken."""
+    """Return the shipped rules and everything in further folders. Of two rules with one id the first is used and the
+    second is broken.
+    """
     opened = _Opened()
     for folder in (registry.LIBRARY, *folders):
         if not folder.is_dir():
@@ -135,11 +141,15 @@ def open_library(*folders: Path) -> Library:
         packs = {p.parent: opened.attempt(p, lambda p: _decoded(p, PackFile)) for p in sorted(folder.rglob(PACK))}
         for path in sorted(folder.rglob("*.yaml")):
             if path.name == OVERRIDES:
-                told = opened.attempt(path, lambda p: _decoded(p, OverrideFile))
-                opened.overrides += placed(_named(path), "overrides", _scoped(told.overrides)) if told else ()
+                override_file = opened.attempt(path, lambda p: _decoded(p, OverrideFile))
+                opened.overrides += (
+                    placed(_named(path), "overrides", _scoped(override_file.overrides)) if override_file else ()
+                )
             elif path.name == SUPPRESSIONS:
-                held = opened.attempt(path, lambda p: _decoded(p, SuppressionFile))
-                opened.suppressions += placed(_named(path), "suppressions", held.suppressions) if held else ()
+                suppression_file = opened.attempt(path, lambda p: _decoded(p, SuppressionFile))
+                opened.suppressions += (
+                    placed(_named(path), "suppressions", suppression_file.suppressions) if suppression_file else ()
+                )
             elif path.name != PACK and not any(p in packs for p in path.parents):
                 _add(opened, path)
         for place, pack in packs.items():
@@ -156,7 +166,7 @@ def _named(path: Path) -> str:
 
 
 def placed(file: str, key: str, entries: Iterable[T]) -> list[Placed[T]]:
-    """Say of each entry of a list where it stands."""
+    """Return the entries of a list, each with its file and key."""
     return [Placed(file, f"{key}[{n}]", entry) for n, entry in enumerate(entries)]
 
 
@@ -203,7 +213,7 @@ def _scoped(entries: Iterable[OverrideEntry]) -> list[Override]:
 
 
 def _refused(wanted: str) -> str | None:
-    """Say why a range such as `>=1, <3` does not hold this engine, None if it does."""
+    """Return why a range such as `>=1, <3` does not include this engine, None if it does."""
     for part in wanted.split(","):
         match = RANGE.fullmatch(part.strip())
         if match is None:
@@ -220,9 +230,9 @@ def _refused(wanted: str) -> str | None:
 def usable_overrides(
     overrides: Sequence[Placed[Override]], rules: Mapping[str, Rule], known: bool = True
 ) -> tuple[tuple[Override, ...], tuple[Failed, ...]]:
-    """Return the overrides that may stand, and a message for each that may not: its rule then keeps its other value.
+    """Return the valid overrides, and a message for each invalid one, whose rule then keeps its other value.
 
-    `known`: all rules are in `rules`, so that one which is not there does not exist.
+    `known`: `rules` holds all rules, so one that is missing from it does not exist.
     """
     used, refused = [], []
     for at in overrides:
@@ -249,7 +259,7 @@ def usable_overrides(
 def usable_suppressions(
     suppressions: Sequence[Placed[Suppression]], today: date | None = None
 ) -> tuple[tuple[Suppression, ...], tuple[Failed, ...]]:
-    """Return the suppressions in force and a message for each that is none: too long, or without a date."""
+    """Return the suppressions in force, and a message for each invalid one: too long, or without a date."""
     now = today or datetime.now(UTC).date()
     used, refused = [], []
     for at in suppressions:
@@ -270,7 +280,7 @@ def usable_suppressions(
 
 
 def hides(suppression: Suppression, rule: str, host: str | None, subject: str) -> bool:
-    """Tell whether a suppression hides a finding; its `subject` is a pattern such as `pid 37*`."""
+    """Return whether a suppression hides a finding; its `subject` is a pattern such as `pid 37*`."""
     return (
         suppression.rule == rule
         and (suppression.host is None or suppression.host == host)

@@ -1,4 +1,6 @@
-"""A rule as its file describes it. The loader makes it, the engine judges by it; nothing here runs anything."""
+"""Data model of a rule as its file describes it. The loader builds it and the engine uses it; nothing here runs
+anything.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class Param:
     boundary_waiver: str | None = None
 
     def refuse(self, value: object) -> str | None:
-        """Return why a value may not stand here, or None if it may."""
+        """Return why a value is not allowed here, or None if it is."""
         if self.type in ("number", "int"):
             if (
                 isinstance(value, bool)
@@ -68,7 +70,7 @@ class Requires:
 
 @dataclass(frozen=True)
 class Exonerates:
-    """A layer cleared for the seconds in column `seconds`, always or in one tier only."""
+    """A layer that is cleared for the seconds in column `seconds`, always or in one tier only."""
 
     layer: Layer
     when: Literal["always", "base", "corroborated", "contradicted"]
@@ -78,7 +80,7 @@ class Exonerates:
 
 @dataclass(frozen=True)
 class Scale:
-    """Severity by absolute steps of a column; a step that is not given is never reached."""
+    """Severity by absolute steps of a column; a missing step is never reached."""
 
     source: str = field(metadata={"json": "from"})
     unit: str
@@ -95,7 +97,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Own:
-    """A weight outside the classes; the reason is shown."""
+    """A weight that is not one of the classes; the reason is shown."""
 
     dB: int
     reason: str
@@ -137,7 +139,9 @@ class When:
 
 @dataclass(frozen=True)
 class RuleTest:
-    """An inline test: rows in, findings expected. Rows of derived tables may be given; those not given are built."""
+    """An inline test: input rows and expected findings. Rows of derived tables may be included; other derived tables
+    are built.
+    """
 
     name: str
     tables: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
@@ -148,7 +152,7 @@ class RuleTest:
 
 @dataclass(frozen=True)
 class RuleFile:
-    """The keys of a rule file with their types; `loader.load` checks what types cannot say."""
+    """The keys of a rule file with their types; `loader.load` checks what types cannot express."""
 
     schema: Literal[1]
     id: str
@@ -187,7 +191,7 @@ class RuleFile:
 
 @dataclass(frozen=True)
 class Rule:
-    """A loaded rule: the file's content, its requirements parsed, and the SQL that runs (level 1 is compiled)."""
+    """A loaded rule: the file's content, its parsed requirements, and the SQL that runs (level 1 is compiled)."""
 
     file: RuleFile
     requires: Requires
@@ -201,20 +205,20 @@ class Rule:
 
     @property
     def area(self) -> str:
-        """The folder of the rule's file."""
+        """Return the folder of the rule's file."""
         return PurePath(self.path).parent.name
 
     def decibans(self, tier: str) -> int:
-        """Return the weight of a tier before caps; KeyError for a tier the rule does not know."""
+        """Return the weight of a tier before caps; KeyError for a tier that the rule does not have."""
         return weight(self.file.confidence[tier])
 
     def best(self) -> int:
-        """Return the largest weight any tier of this rule can carry."""
+        """Return the largest absolute weight of any tier of this rule."""
         return max(abs(self.decibans(t)) for t in self.file.confidence)
 
 
 def weight(value: str | Own) -> int:
-    """Return the decibans of a strength class (`-` before it: against) or of an own number."""
+    """Return the decibans of a strength class (against if `-` is before it) or of an own number."""
     if isinstance(value, Own):
         return value.dB
     return -CLASSES[value[1:]] if value.startswith("-") else CLASSES[value]

@@ -1,4 +1,6 @@
-"""YAML as safe plain values: no tags, no duplicate keys, bounded size and aliases. Mappings know the line of each key."""
+"""Parse YAML into safe plain values: no tags, no duplicate keys, limited size and aliases. Mappings know the line of
+each key.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,16 @@ Fail = Callable[[str, str], Exception]
 
 
 class Lined(dict[str, Any]):
-    """A mapping that remembers where each key stood, for messages."""
+    """A mapping that remembers the line of each key, for messages."""
 
     lines: dict[str, int]
 
 
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is ten times faster where it is built in
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser is ten times faster where it is available
 
 
-class _Loader(_Base):  # type: ignore[misc]  # which of the two it is, is known at run time
-    """The safe loader, but stricter: dates stay text, `on` and `off` stay text, keys are texts and unique."""
+class _Loader(_Base):  # type: ignore[misc]  # which of the two base classes it is, is known only at run time
+    """A stricter safe loader: dates stay text, `on` and `off` stay text, keys are unique texts."""
 
 
 def _mapping(loader: _Loader, node: MappingNode) -> Lined:
@@ -62,11 +64,13 @@ for _tag in ("binary", "timestamp", "omap", "pairs", "set"):
 
 
 def load_yaml(text: str, fail: Fail, *, limit: int) -> Any:
-    """Return plain values; mappings are `Lined`. Raises `fail(where, why)` beyond `limit` bytes, 100 aliases, or on any fault."""
+    """Return plain values; mappings are `Lined`. Raises `fail(where, why)` above `limit` bytes or 100 aliases, or for
+    any fault.
+    """
     if len(text.encode()) > limit:
         raise fail("", f"is larger than {limit // 1024} KiB")
     try:
-        # Each alias is a star in the text: most files need no second parsing to be counted.
+        # Each alias is a star in the text, so most files need no second parse to count aliases.
         if (
             text.count("*") > MAX_ALIASES
             and sum(isinstance(e, AliasEvent) for e in yaml.parse(text, _Loader)) > MAX_ALIASES

@@ -1,4 +1,4 @@
-"""`python -m rules`: options, exit statuses, the human account, the page, and the documented JSON."""
+"""Tests of `python -m rules`: options, exit statuses, the text report, the page, and the documented JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_help_is_quick_and_imports_no_engine() -> None:
     )
     assert "exit status" in done.stdout
     assert not re.search(r"\b(polars|duckdb|yaml|django)\b", done.stderr)
-    assert time.monotonic() - began < 5  # the promise of 0.5 s is kept by what is not imported; the machine may be busy
+    assert time.monotonic() - began < 5  # the promise of 0.5 s rests on what is not imported; the machine may be busy
 
 
 def test_the_human_account(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +263,7 @@ def test_commands_by_system() -> None:
 
 
 def test_an_archive_counts_as_the_files_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The seed packed with its case beside it is judged as the folder is; its files are named `archive!inside`."""
+    """Check that the packed seed with its case is judged like the folder; its files are named `archive!inside`."""
     archive = tmp_path / "evidence.tar.gz"
     with tarfile.open(archive, "w:gz") as tar:
         for file in sorted(seed001.CASE.glob("*.txt")):

@@ -1,4 +1,4 @@
-"""The glossary explains every column of every derived table, and none that is not there."""
+"""Tests that the glossary explains every column of every derived table, and no other."""
 
 from __future__ import annotations
 

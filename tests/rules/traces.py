@@ -1,7 +1,6 @@
-"""Excerpts of the published incidents as frames, read by hand: a second, independent reading beside the real
-formats'.
+"""Excerpts of the published incidents as data frames, parsed independently of the real formats for comparison.
 
-Line numbers are those of the whole seed text. Only what the derived tables look at is filled.
+Line numbers are those of the whole seed text. Only the columns that the derived tables use are filled.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def seed(number: str) -> list[str]:
 
 
 def payload(args: str) -> str | None:
-    """Decode truss's two-characters-a-byte buffer."""
+    """Decode truss's buffer, which prints two characters per byte."""
     found = re.search(r'"(.*)"', args)
     if not found:
         return None
@@ -39,8 +38,10 @@ def payload(args: str) -> str | None:
 def truss(
     number: str, *ranges: tuple[int, int], artifact_id: int = 1, clock: str = "1.1:1", host: str | None = "db"
 ) -> list[dict[str, Any]]:
-    """Return the completed calls of the ranges, sorted by stamp per thread, as rows of `syscalls` (stamps -d, or -d
-    -D -E)."""
+    """Return the completed calls of the ranges as rows of `syscalls`, sorted by stamp per thread.
+
+    Reads stamps of -d, or of -d -D -E.
+    """
     text = seed(number)
     rows: list[dict[str, Any]] = []
     for block, (first, last) in enumerate(ranges):

@@ -1,4 +1,6 @@
-"""Cases: JSON and case.yaml both ways, stretches, tables with what people say joined, and the same rows through SQL views."""
+"""Tests of cases: JSON and case.yaml both ways, stretches, tables joined with what people state, and the same rows
+through SQL views.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +197,7 @@ def test_tables_join_what_people_say(spec: CaseSpec) -> None:
 
 
 def test_scans_give_some_columns_of_some_rows(spec: CaseSpec) -> None:
-    """The same rows as the whole table, whatever is asked for; phases and clocks change inside parts."""
+    """Check for the same rows as in the whole table; phases and clocks change inside parts."""
     case = Case(replace(spec, phases=(PhaseSpec(5, 3, 4, "batch"), PhaseSpec(3, 15, 20, "errand"))))
     case.align({"3.1:1": Alignment("A", 100.0, 0.5)})
     for name in ("syscalls", "conn_times", "artifacts", "vmstat"):
@@ -246,7 +248,7 @@ def test_rows_of_the_case_itself(spec: CaseSpec) -> None:
 
 
 def test_sql_views_show_the_same_rows(spec: CaseSpec, tmp_path: Path) -> None:
-    """Every table, through Polars and through the child's views, with phases and clocks that change inside a part."""
+    """Check every table through Polars and through the child's views, with phases and clocks that change inside a part."""
     case = Case(replace(spec, phases=(PhaseSpec(5, 3, 4, "batch"), PhaseSpec(3, 15, 20, "errand"))))
     case.align({"3.1:1": Alignment("A", 100.0, 0.5)})
     wanted = [*schema.TABLES, *registry.derived()]

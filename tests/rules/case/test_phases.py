@@ -1,4 +1,4 @@
-"""Phases in order, what lies between two of them, and a change that was taken back."""
+"""Tests of phase order, of the changes between two phases, and of a change that was reverted."""
 
 from __future__ import annotations
 

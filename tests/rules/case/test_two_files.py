@@ -1,4 +1,6 @@
-"""One recording of counters as one file and as two: what grew between the two files is what grew between the two samples."""
+"""Tests of one recording of counters as one file and as two: the growth between the files equals that between the
+samples.
+"""
 
 from __future__ import annotations
 

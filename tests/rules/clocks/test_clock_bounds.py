@@ -1,4 +1,4 @@
-"""Bounds on offset and drift: the published vector, steps, liars."""
+"""Tests of bounds on offset and drift: the published vector, steps, false bounds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_many_liars_are_no_offset():
 
 
 def test_a_steady_drift_is_found_and_not_called_a_step():
-    assert clock_bounds.fit(bounds(lambda t: 0.2 + 100e-6 * t * 100, 20)) is None  # 1 % a second is no clock
+    assert clock_bounds.fit(bounds(lambda t: 0.2 + 100e-6 * t * 100, 20)) is None  # a drift of 1 % a second is no clock
     slow = Bounds.of(
         [(100.0 * t, 0.25 + 0.01 * t) for t in range(20)], [(100.0 * t + 1, 0.2 + 0.01 * t) for t in range(20)]
     )

@@ -1,4 +1,4 @@
-"""Ties, frames and refusals. Times of wall clocks are written as seconds of the minute."""
+"""Tests of ties, frames and refusals. Times of wall clocks are written as seconds of the minute."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_one_equal_interval_is_not_enough_and_three_are():
 
 
 def test_short_equal_starts_by_the_hundred_are_accidents():
-    # 11 ms each: everything is as long as everything else
+    # 11 ms each: all starts are equally long.
     traced = [Start("3.1:1", None, 0.011, 0.1 * i) for i in range(100)]
     awaited = [Start("2.1:1", None, 0.012, 0.1 * i + 7.03) for i in range(100)]
     (tie,) = of_starts(traced, awaited, set())
@@ -139,7 +139,7 @@ def test_short_equal_starts_by_the_hundred_are_accidents():
 
 
 def test_each_start_is_used_once():
-    # two equal starts here, one wait there: one match, not two
+    # Two equal starts in the trace and one wait: one match, not two.
     traced = [Start("3.1:1", None, 1.0, 10.0), Start("3.1:1", None, 1.0, 10.01)]
     (tie,) = of_starts(traced, [Start("2.1:1", None, 1.0, 90.0)], set())
     assert (tie.accepted, tie.n_pairs) == (False, 1)

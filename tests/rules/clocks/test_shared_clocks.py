@@ -1,4 +1,4 @@
-"""Parts of one text that show one trace share a clock; two traces do not."""
+"""Tests that parts of one text which show one trace share a clock, and that two traces do not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_fork_and_its_child_tie_two_parts(tmp_path: Path) -> None:
     ("old", "new"),
     [
         ("101: 1.2000 1.2000 0.0000 fork1() (returning as child ...) = 100\n", ""),  # the message alone is enough
-        ('write(5, " N T P 0   1 0 1\\n", 9) = 9', "close(5) = 0"),  # so is the fork
+        ('write(5, " N T P 0   1 0 1\\n", 9) = 9', "close(5) = 0"),  # so is the fork alone
     ],
 )
 def test_one_of_the_two_is_enough(tmp_path: Path, old: str, new: str) -> None:

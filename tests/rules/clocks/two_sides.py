@@ -1,4 +1,6 @@
-"""Two traces of one connection, drawn by hand for tests: a client that asks and a server that answers, each on its own clock."""
+"""Two traces of one connection for tests, drawn by hand: a client that asks and a server that answers, each on its own
+clock.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,11 @@ from typing import Any
 
 CLIENT, SERVER = "192.0.2.1:48740", "192.0.2.2:15210"
 AHEAD = 500.0
-"""The server's clock shows so much more (s)."""
+"""Seconds by which the server's clock is ahead."""
 
 
 def call(artifact: int, line: int, pid: int, at: float, took: float, name: str, **more: Any) -> dict[str, Any]:
-    """A call as `strace -f -yy -tt -T` shows it: `at` is its start (s), `took` its elapsed time (s)."""
+    """Return a call as `strace -f -yy -ttt -T` shows it: `at` is its start (s), `took` its elapsed time (s)."""
     place = {"artifact_id": artifact, "host": ("web1", "db1", "db2")[artifact - 1], "clock": f"{artifact}.1:1"}
     return {**place, "line_no": line, "line_end": line, "seq": line, "pid": pid, "lwp": pid, "t_local": round(at, 6), "name": name,
             "stamp": "start", "dur_hi_s": took, "elapsed_s": took, "dur_kind": "elapsed", "state": "done", "contiguous": "proven", "ret": 0,
@@ -20,7 +22,7 @@ def call(artifact: int, line: int, pid: int, at: float, took: float, name: str, 
 def talk(
     artifact: int, line: int, pid: int, at: float, took: float, name: str, n: int, ends: tuple[str, str], fd: int = 4
 ) -> dict[str, Any]:
-    """A call that moves `n` bytes on a connection from ends[0] to ends[1]."""
+    """Return a call that moves `n` bytes on a connection from ends[0] to ends[1]."""
     local, peer = ends
     ip, port = peer.rsplit(":", 1)
     args = f'{fd}<TCP:[{local}->{peer}]>, "..."'
@@ -30,7 +32,9 @@ def talk(
 def client(
     waits: list[float], artifact: int = 1, ends: tuple[str, str] = (CLIENT, SERVER), *, made: bool = True
 ) -> list[dict[str, Any]]:
-    """pid 7: |exec .. connect ..[ask n][------ wait n ------].. exit|, a question each 0.01 s after the answer before."""
+    """Return pid 7: |exec .. connect ..[ask n][------ wait n ------].. exit|, each question 0.01 s after the previous
+    answer.
+    """
     ip, port = ends[1].rsplit(":", 1)
     rows = [call(artifact, 1, 7, 0.0, 0.001, "execve", path="/bin/asks")]
     if made:
@@ -56,7 +60,10 @@ def server(
     ahead: float = AHEAD,
     answer: int = 40,
 ) -> list[dict[str, Any]]:
-    """pid 9: |accept ..[read n][own code][fsync n][write n]..|; the question is read 0.002 s after it left, 0.001 s of own code around."""
+    """Return pid 9: |accept ..[read n][own code][fsync n][write n]..|.
+
+    A question is read 0.002 s after it was sent; own code before and after fsync takes 0.001 s.
+    """
     ip, port = ends[1].rsplit(":", 1)
     rows = [call(artifact, 1, 9, ahead - 1, 0.001, "openat", ret=3, path="/srv/orders.log")]
     if made:

@@ -1,4 +1,6 @@
-"""What is asked for where something lacks: every statement that rules read has a unit and words, and no other is listed."""
+"""Tests of what is requested where something is missing: every statement that rules read has a unit and words, and no
+other is listed.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from rules.writing.rule import Need
 SQL = re.compile(r"\b(\w+)\.name = '(\w+)'")
 ALIAS = re.compile(r"\b(?:from|join) statements(?: as)? (\w+)")
 OWN = {"symptom_bad", "symptom_normal"}
-"""Made of the case's symptom by the engine: nobody states them."""
+"""Statements that the engine derives from the case's symptom: nobody enters them."""
 
 
 def read_by_rules() -> set[str]:
-    """Names in the requirements of rules and in their SQL over `statements`; derived tables ask with `name ==`."""
+    """Return names in the requirements of rules and in their SQL over `statements`; derived tables use `name ==`."""
     found = set()
     for rule in load_library():
         needs = (*rule.requires.all, *rule.requires.any, *rule.requires.confirms)

@@ -1,6 +1,7 @@
-"""Collect blocks: plain POSIX sh for six systems, nothing filtered, and read back without a question.
+"""Tests of collect blocks: plain POSIX sh for six systems, nothing filtered, and their output is read back without a
+question.
 
-The Linux blocks are run in dash, with waiting tools shortened by a folder of their own at the front of the PATH.
+The Linux blocks are run in dash; a folder at the front of the PATH holds shorter versions of the tools that wait.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ DASH = shutil.which("dash")
 
 
 def inner(script: str) -> str:
-    """What the shell of the system reads: the text between the marks of the here-document."""
+    """Return what the shell of the system reads: the text between the marks of the here-document."""
     first, rest = script.split("\n", 1)
     assert re.fullmatch(rf"(?:sh|/usr/xpg4/bin/sh) <<'{END}'", first)
     body, end, after = rest.partition(f"\n{END}\n")
@@ -110,7 +111,7 @@ def test_the_case_chooses_system_and_symptom() -> None:
 
 
 def run_block(made: Block, folder: Path, hidden: str = "") -> tuple[Path, str]:
-    """Run a block as somebody would who pastes it, but with samples a second apart; return its file and its screen."""
+    """Run a block as a person would paste it, but with samples a second apart; return its file and its screen."""
     assert DASH
     text = re.sub(r"^(run \d+ [12] .*) 5 12$", r"\1 1 2", made.text, flags=re.MULTILINE)
     text = text.replace("sleep 20;", "sleep 1;")

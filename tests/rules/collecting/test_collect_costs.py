@@ -1,4 +1,4 @@
-"""Every command that is asked for says what it costs, and none runs without end."""
+"""Tests that every requested command states its cost, and that none runs forever."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_S = {"trends": 4 * 3600}
 
 
 def asked() -> Iterator[tuple[str, str, str]]:
-    """Every command of the tables: what brings it up, its system, its text."""
+    """Yield every command of the tables: the table or need that requests it, its system, its text."""
     for table, (commands, _) in collect.COMMANDS.items():
         yield from ((table, system, text) for system, text in commands.items())
     for (table, value), (commands, _) in collect.NARROWER.items():

@@ -1,4 +1,4 @@
-"""Identifiers that two clocks share."""
+"""Tests of identifiers that two clocks share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_pipe_token_is_on_one_clock():
     assert (found["t_a"], found["t_b"]) == (12.0249, 12.0252)
 
 
-@pytest.mark.parametrize("payload", ["NTP0 3731\n", "NTP03731\n"])  # a page may swallow the blank
+@pytest.mark.parametrize("payload", ["NTP0 3731\n", "NTP03731\n"])  # a web page may drop the blank
 def test_a_new_process_in_trace_and_listener_trace(payload):
     (found,) = anchors(syscalls=[{**hello(1, 3731, 12.0252), "data": payload}], sqlnet=[started(7, 3731, 41.359)])
     assert (found["t_a"], found["t_b"], found["token"], found["direction"]) == (12.0252, 41.359, "3731", "a_before_b")

@@ -1,8 +1,9 @@
-"""Requests whose waits are cut into the server's own parts, drawn as intervals on the two clocks.
+"""Tests of requests whose waits are replaced by the server's own parts, drawn as intervals on the two clocks.
 
 client  7    |own|>|............ wait 0.13 ............|<|own|             wall 0.2497 with two more questions
 server  9          |.002.|<|own .001|.. fsync 0.12 ..|own .001|>|
-piece              |rest |own      |.. fsync 0.12 ..|own      |rest|       wherever between > and < it lay, but for 0.0002
+piece              |rest |own      |.. fsync 0.12 ..|own      |rest|       for every position between > and <, except
+0.0002
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def cite(artifact: int, first: int, last: int, role: str) -> tuple[Citation, ...
 
 
 def summed(parts: pl.DataFrame) -> dict[tuple[int, int], int]:
-    """Whole nanoseconds by request."""
+    """Return whole nanoseconds by request."""
     rows = parts.filter(~pl.col("followed")).select(
         "artifact_id", "request", (pl.col("dur_s") * 1e9).round().cast(pl.Int64)
     )
@@ -54,7 +55,8 @@ def test_a_wait_becomes_the_servers_parts_and_everything_else() -> None:
     } == {("sync", "/srv/orders.log", sync) for sync in SYNCS}
     assert set(far["in_host"]) == {"db1"}
     assert set(far["in_clock"]) == {"2.1:1"}
-    # 0.0002 s of the client's write and own code lie between the question's begin and the wait: that much of the server's is not sure.
+    # 0.0002 s of the client's write and own code are between the question's begin and the wait: so much of the server's
+    # work is uncertain.
     own = far.filter(pl.col("kind") == "own code")["dur_s"].to_list()
     assert [round(s, 6) for s in own] == [0.0018] * 3
     rest = whole.filter(~pl.col("followed") & pl.col("to_pid").is_not_null())
@@ -71,7 +73,7 @@ def test_traces_of_one_process_each_print_no_pid() -> None:
     assert set(case.derived("answered_by")["state"]) == {"followed"}
     bar = whose_seconds(case, [], cite)
     assert bar is not None
-    # Of what its descriptors are, a trace without pids tells nothing else.
+    # A trace without pids shows nothing else about what its descriptors are.
     assert bar.pieces[0].label == "writing through to the disk: 3 calls, mostly fsync, on db1"
     assert "everything else of 3 waits for db1: network both ways, unread questions, client" in [
         p.label for p in bar.pieces
@@ -142,7 +144,7 @@ def test_a_question_that_changes_threads_is_told_and_not_cut() -> None:
 
 
 def test_a_child_that_inherits_the_connection_answers() -> None:
-    """9 accepts, its child 12 reads the questions and answers: who serves is seen from the parent's accept."""
+    """Check that 9 accepts and its child 12 reads the questions and answers: the parent's accept shows who serves."""
     theirs = [
         r | {"pid": 12, "lwp": 12} if r["name"] in ("recvfrom", "sendto", "fsync") else r for r in server(WAITS, SYNCS)
     ]
@@ -156,7 +158,7 @@ def test_a_child_that_inherits_the_connection_answers() -> None:
 
 
 def test_the_servers_own_child_is_followed_too() -> None:
-    """9 starts 12 for the question and waits for it; 12 reads a file for 0.1 s."""
+    """Check that 9 starts 12 for the question and waits for it, while 12 reads a file for 0.1 s."""
     theirs = [r for r in server([0.13], [0.12]) if r["name"] != "fsync"]
     at = AHEAD + 0.022
     theirs += [
@@ -175,7 +177,7 @@ def test_the_servers_own_child_is_followed_too() -> None:
 
 
 def test_a_server_that_asks_a_third_is_followed_on() -> None:
-    """web1 7 -> db1 9 -> db2 9: the second question fills the first one's time."""
+    """Check web1 7 -> db1 9 -> db2 9: the second question takes up the first one's time."""
     inner, outer = [0.1], [0.13]
     behind = ("198.51.100.2:4100", "198.51.100.3:5432")
     at = AHEAD + 0.022
@@ -200,7 +202,11 @@ def test_a_server_that_asks_a_third_is_followed_on() -> None:
     st.sampled_from(["start", "end"]),
 )
 def test_pieces_always_add_up_to_the_whole(drawn: list[tuple[int, int]], ahead: float, stamp: str) -> None:
-    """`drawn`: milliseconds in fsync, and more of the client's wait; stamps mark the begin (strace) or the end of a call (truss -E)."""
+    """Check that pieces add up.
+
+    `drawn`: milliseconds in fsync, and the rest of the client's wait; stamps mark the begin (strace) or the end of a
+    call (truss -E).
+    """
     syncs = [sync / 1000 for sync, _ in drawn]
     waits = [round(sync + more / 1000, 6) for sync, (_, more) in zip(syncs, drawn, strict=True)]
     rows = [*client(waits, ends=(CLIENT, SERVER)), *server(waits, syncs, ahead=round(ahead + 2, 3))]

@@ -1,4 +1,4 @@
-"""Waits for answers, tied to whoever answered in another trace. Two clocks: the server's shows 500 s more.
+"""Tests of waits for answers, tied to the process that answered in another trace. The server's clock shows 500 s more.
 
 client  7  0.02 >100|..... wait 0.13 .....|<40   .. >101|. wait 0.02 .|<40
 server  9       500.022 <100|.. fsync 0.12 ..|>40 500.144       ...
@@ -33,7 +33,8 @@ def test_each_wait_and_who_answered_it() -> None:
     first = found[0]
     assert (first["artifact_id"], first["host"], first["pid"], first["local"], first["peer"]) == (1, "web1", 7, *ENDS)
     assert (first["to_artifact"], first["to_host"], first["to_clock"], first["to_pid"]) == (2, "db1", "2.1:1", 9)
-    # From the begin of the write at 0.0200 to the read at 0.1502; from the read at 500.022 to the begin of the write at 500.144.
+    # From the begin of the write at 0.0200 to the read at 0.1502; from the read at 500.022 to the begin of the write at
+    # 500.144.
     assert (first["wait_s"], first["away_s"], first["server_s"], first["rest_s"]) == (0.13, 0.1302, 0.122, 0.0082)
     assert first["off_lo"] <= AHEAD <= first["off_hi"]
     assert round(first["off_hi"] - first["off_lo"], 6) == first["rest_s"]
@@ -48,7 +49,7 @@ OTHER = ("192.0.2.1:48741", SERVER)
         server(WAITS, SYNCS, ends=(CLIENT, SERVER)),  # ports swapped: it has the client's own address
         server(WAITS, SYNCS, ends=(SERVER, OTHER[0])),  # another connection of the same two hosts
         server(WAITS, SYNCS, ends=("192.0.2.3:15210", CLIENT)),  # another server's address
-        server(WAITS, [0.14, 0.01, 0.04]),  # it had the question longer than the client was without the answer
+        server(WAITS, [0.14, 0.01, 0.04]),  # held the question longer than the client was without the answer
         server(WAITS, SYNCS, answer=41),  # another answer
         server(WAITS, SYNCS)[:2],  # no data
     ],
@@ -71,13 +72,13 @@ def test_without_a_long_wait_there_is_nothing_to_follow() -> None:
 
 
 def test_a_server_that_waits_for_the_next_question_waits_for_nobody() -> None:
-    """Seen from the server each question ends a wait, too; it asked nothing."""
+    """Check the server's side: each question ends a wait there too, but the server asked nothing."""
     rows = answers([*client(WAITS), *server(WAITS, SYNCS)])
     assert {r["artifact_id"] for r in rows} == {1}
 
 
 def test_who_serves_must_be_seen() -> None:
-    """Both traces begin on an open connection: neither accept nor connect, and which of the two asks is not known."""
+    """Check two traces that begin on an open connection: without accept or connect, the asking side is unknown."""
     mine, theirs = client(WAITS, made=False), server(WAITS, SYNCS, made=False)
     assert answers([*mine, *theirs]) == []
     listens = [
@@ -89,7 +90,7 @@ def test_who_serves_must_be_seen() -> None:
 
 
 def test_where_two_orders_fit_nobody_is_named() -> None:
-    """Five questions alike, and no beginning in the server's trace: each of the answers fits."""
+    """Check five equal questions with a server trace that lacks the beginning: each of the answers fits."""
     alike = [0.05] * 3
     rows = client(alike)
     for r in rows:
@@ -121,7 +122,7 @@ def test_clocks_that_are_tied_refuse_what_the_order_would_allow() -> None:
 
 
 def test_two_servers_that_fit_are_not_one() -> None:
-    """The same trace under two numbers: which of them is meant is not told."""
+    """Check the same trace under two numbers: it is unclear which of them is meant."""
     rows = [*client(WAITS), *server(WAITS, SYNCS), *server(WAITS, SYNCS, artifact=3)]
     found = answers(rows)
     assert {(r["state"], r["fits"], r["to_artifact"]) for r in found} == {("undecided", 2, None)}
@@ -142,7 +143,7 @@ def test_loopback_addresses_mean_one_host() -> None:
 
 
 def test_both_ends_in_one_trace() -> None:
-    """strace -f of a program that talks to itself: one clock, so the offset is 0."""
+    """Check strace -f of a program that talks to itself: one clock, so the offset is 0."""
     near = ("127.0.0.1:4000", "127.0.0.1:80")
     theirs = [r | {"artifact_id": 1, "host": "web1", "clock": "1.1:1", "line_no": 100 + r["line_no"], "line_end": 100 + r["line_end"]}
               for r in server(WAITS, SYNCS, ends=(near[1], near[0]), ahead=0.0) if r["t_local"] >= 0]  # fmt: skip
@@ -170,7 +171,7 @@ def listed(artifact: int, host: str, pid: int, ends: tuple[str, str], **more: An
 
 
 def test_addresses_the_traces_do_not_show_come_from_lists_of_descriptors() -> None:
-    """truss names the peer of each end; pfiles and ss know the own address."""
+    """Check that own addresses come from pfiles and ss, because truss names only the peer of each end."""
     rows = [r | ({"args": "4, ..."} if "TCP" in r["args"] else {}) for r in [*client(WAITS), *server(WAITS, SYNCS)]]
     assert answers(rows) == []
     files = [listed(4, "db1", 9, (SERVER, CLIENT), fd=4, type="socket")]
@@ -183,7 +184,7 @@ def test_addresses_the_traces_do_not_show_come_from_lists_of_descriptors() -> No
 
 
 def test_what_the_servers_trace_does_not_reach_has_no_answer() -> None:
-    """Its trace ends after two questions; of the second it does not tell when the answer's write began."""
+    """Check a server trace that ends after two questions and does not show when the second answer's write began."""
     theirs = [r for r in server(WAITS, SYNCS) if r["line_no"] <= 8]
     theirs[-1] |= {"dur_hi_s": None, "elapsed_s": None, "dur_kind": "none", "stamp": "end"}
     assert [(r["line_no"], r["state"]) for r in answers([*client(WAITS), *theirs])] == [(4, "followed")]
@@ -210,7 +211,10 @@ def test_rows_without_a_partner_cost_nothing_and_a_case_without_traces_has_none(
     st.floats(-1000, 1000, allow_nan=False),
 )
 def test_the_bounds_hold_whatever_the_clocks_show(drawn: list[tuple[int, int]], ahead: float) -> None:
-    """`drawn`: milliseconds in fsync, and more of the client's wait; the true offset is always inside."""
+    """Check that the true offset is always within the bounds.
+
+    `drawn`: milliseconds in fsync, and the rest of the client's wait.
+    """
     ahead = round(ahead + 2000, 3)
     syncs = [sync / 1000 for sync, _ in drawn]
     waits = [round(sync + more / 1000, 6) for sync, (_, more) in zip(syncs, drawn, strict=True)]

@@ -1,4 +1,4 @@
-"""Profiles: the published ones, and that the parts always make the whole."""
+"""Tests of profiles: the published ones, and that the parts always add up to the whole."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_batches_of_processes_give_the_profile_of_the_whole(monkeypatch):
 
 def test_seed000_profile_says_who_burns():
     found = {r["name"]: r for r in profile(traces.truss("000", *traces.BEFORE_000)) if r["cycle"] == 1}
-    assert sum(r["n"] for r in found.values()) == 33  # lines 56 to 95, the accept itself not counted
+    assert sum(r["n"] for r in found.values()) == 33  # lines 56 to 95, without the accept itself
     assert (found["fork1"]["verdict"], found["read"]["verdict"], found["waitid"]["verdict"]) == (
         "burning",
         "blocked",

@@ -1,4 +1,4 @@
-"""Proposed boundaries and comparisons of phases as rows."""
+"""Tests of proposed boundaries and comparisons of phases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compared(rows, markers=()):
 def test_changes_seed001():
     found = [r for r in changes(series()) if r["proposed"]]
     assert [(r["at_seq"], r["artifact_id"]) for r in found] == [(21, 2), (41, 3)]
-    assert [r["line_no"] for r in found] == [1, 1]  # both levels begin with a list of their own
+    assert [r["line_no"] for r in found] == [1, 1]  # both levels begin in a file of their own
     assert {(r["from_phase"], r["shift"], r["n1"]) for r in found} == {(None, None, None)}
 
 
@@ -133,7 +133,7 @@ def test_no_times_no_rows():
 
 #  before |####    |    A: 0.31 s
 #  after-1|##      |    B: 0.13 s, the change
-#  after-2|####    |    A again: the change taken back, the time with it
+#  after-2|####    |    A again: the change reverted, the time with it
 BACK = {**MARKER, "from_phase": "after-1", "to_phase": "after-2", "changed": ["rolled back"], "hypothesis": None}
 
 

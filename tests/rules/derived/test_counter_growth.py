@@ -1,4 +1,4 @@
-"""Counters that count up, within one file and from one file to the next.
+"""Tests of cumulative counters, within one file and from one file to the next.
 
 file 1   [s1] [s2]          file 2   [s1]
           +-delta-+ within       +---+ across: file 1's last sample to file 2's first
@@ -13,7 +13,7 @@ from rules.derived.counter_growth import TABLE
 
 
 def rows(artifact: int, *samples: dict[str, float], mode: str | None = "total", host: str | None = "db", **more: Any) -> list[dict[str, Any]]:  # fmt: skip
-    """Samples of one file, a line for each counter."""
+    """Return samples of one file, with a line for each counter."""
     found: list[dict[str, Any]] = []
     for n, sample in enumerate(samples, start=1):
         before = samples[n - 2] if n > 1 else {}
@@ -44,7 +44,7 @@ def test_samples_of_one_file_and_the_next_file() -> None:
 
 
 def test_a_counter_that_fell_says_nothing_of_its_whole_pair() -> None:
-    """Started again, wrapped, or given in the wrong order: a third file is compared with the second alone."""
+    """Check a restart, a wrapped counter or a wrong order: a third file is compared with the second alone."""
     files = [rows(1, {"drop": 11, "errs": 5}), rows(2, {"drop": 14, "errs": 2}), rows(3, {"drop": 15, "errs": 3})]
     assert growth(*files) == [(3, "drop", 1, 2, 1, True), (3, "errs", 1, 2, 2, True)]
 
@@ -62,7 +62,9 @@ def test_levels_and_rows_since_boot_do_not_count() -> None:
 
 
 def test_nstat_that_does_not_say_what_it_prints() -> None:
-    """Some number that is not zero stands still: totals. Else the second list may be the growth since the first."""
+    """Check numbers of unknown mode: if one that is not zero stays equal, they are totals; else perhaps growth since
+    the first list.
+    """
     still = [rows(1, {"InSegs": 100, "Resets": 223}, mode=None), rows(2, {"InSegs": 140, "Resets": 223}, mode=None)]
     assert growth(*still) == [(2, "InSegs", 40, 1, 1, True), (2, "Resets", 0, 1, 2, True)]
     moved = [rows(1, {"InSegs": 100, "Resets": 2}, mode=None), rows(2, {"InSegs": 140, "Resets": 3}, mode=None)]
@@ -72,7 +74,7 @@ def test_nstat_that_does_not_say_what_it_prints() -> None:
 
 
 def test_clocks_say_which_file_is_earlier(tmp_path: Any) -> None:
-    """The later file was given first: its date comes before the order in the case."""
+    """Check a later file that comes first in the case: its date takes precedence over the order in the case."""
     from rules.case.reading import open_paths
 
     def listing(drops: int, clock: str) -> str:

@@ -1,4 +1,4 @@
-"""Cycles of a listener: the published ones to their digits, and small made ones drawn in comments."""
+"""Tests of a listener's cycles: the published ones digit by digit, and small ones drawn in comments."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_seed001_holds_no_accept():
 
 
 class Trace:
-    """Calls of one thread, 1 ms each unless a length is given."""
+    """Builds the calls of one thread, 1 ms each unless a length is passed."""
 
     def __init__(self, pid=10):
         self.rows, self.t, self.pid = [], 0.0, pid
@@ -98,7 +98,8 @@ def test_a_poll_on_the_connection_does_not_end_it():
 
 
 def test_a_poll_without_the_connection_ends_it_unserved():
-    #  accept 12 -> 5 | read 5 | poll on 12 alone | close 5: it went back to waiting, what follows is not this service
+    #  accept 12 -> 5 | read 5 | poll on 12 alone | close 5: it went back to waiting, so the rest is not part of this
+    # service
     rows = Trace()("accept", fd=12, ret=5)("read", fd=5, ret=3)("poll", 0.5, args="[{fd=12, events=POLLIN}]")(
         "close", fd=5, ret=0
     ).rows
@@ -132,7 +133,7 @@ def test_a_slow_third_answer_is_a_wait_too():
 
 
 def test_the_log_is_what_is_written_and_never_read():
-    # fd 9 talks to the instance (it is read, too), fd 3 is the log
+    # fd 9 talks to the instance (it is also read), fd 3 is the log.
     rows = Trace()("read", fd=9, ret=4)("accept", fd=12, ret=5)("close", fd=5, ret=0)("write", 0.2, fd=9, ret=4)(
         "write", 0.05, fd=3, ret=220
     ).rows
@@ -152,7 +153,7 @@ def test_two_threads_do_not_mix():
 
 @pytest.mark.parametrize("most", [1, 10, 40])
 def test_slices_of_a_long_trace_give_the_cycles_of_the_whole(monkeypatch, most):
-    # three threads of one process take turns: some cycles fork, one lacks its close, one its log, one its poll
+    # Three threads of one process take turns: some cycles fork; one lacks its close, one its log, one its poll.
     rows: list[dict[str, Any]] = []
     for number in range(60):
         thread, begun = number % 3, number * 0.01

@@ -1,4 +1,6 @@
-"""Utilisation of a listener by its own polls: the published one to its digits, and small made ones drawn in comments."""
+"""Tests of a listener's utilisation from its own polls: the published one digit by digit, and small ones drawn in
+comments.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ def load(syscalls, **tables):
 
 
 def trace(*calls, pid=10, first=1):
-    """Calls of one thread: (name, seconds, more)."""
+    """Return the calls of one thread: (name, seconds, more)."""
     rows, t = [], 0.0
     for n, (name, length, more) in enumerate(calls):
         t = round(t + length, 6)

@@ -1,4 +1,4 @@
-"""Calls on name services: which they are, how long each took, and which belong to one errand."""
+"""Tests of calls on name services: which calls they are, how long each took, and which belong to one task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACE = {
 
 
 def trace(*calls):
-    """Calls with start stamps and elapsed times: (start, name, seconds, more)."""
+    """Return calls with start stamps and elapsed times: (start, name, seconds, more)."""
     return [
         {**PLACE, "line_no": n, "seq": n, "t_local": t, "name": name, "elapsed_s": length, "dur_hi_s": length, **more}
         for n, (t, name, length, more) in enumerate(calls, 1)
@@ -76,7 +76,7 @@ def test_another_errand_is_another_burst():
     ],
 )
 def test_daemons_and_directories(more, via):
-    #  the read on the descriptor that was connected there is a call on it
+    #  A read on the descriptor that was connected to a name service is a call on it.
     found = asked(trace((0.0, "connect", 0.001, {"fd": 3, "ret": 0, **more}), (0.1, "read", 0.2, {"fd": 3, "ret": 9})))
     assert [(r["name"], r["via"], r["own_s"]) for r in found] == [("connect", via, 0.001), ("read", via, 0.2)]
 

@@ -1,4 +1,4 @@
-"""Messages between traced processes."""
+"""Tests of messages between traced processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_pipe_pairs_seed001():
 
 def test_pipe_pairs_seed000():
     found = pairs(traces.truss("000", *traces.BEFORE_000))
-    # hello, second and third answer of the new process; only the first is a start
+    # Hello, second and third answer of the new process; only the first marks a start.
     assert [(r["line_write"], r["line_read"]) for r in found] == [(128, 83), (213, 89), (217, 90)]
     assert [r["latency_s"] for r in found] == pytest.approx([0.0001, 0.0, 0.0], abs=1e-9)
     assert found[0]["spawn_s"] == pytest.approx(1.7063 - 1.5798)
@@ -66,7 +66,7 @@ def test_a_read_long_before_its_write_is_another_message():
 
 
 def test_a_process_that_reads_what_it_wrote_hides_nobody():
-    # 5 writes and reads its own file; 6 reads the same words from 7, which nobody else says
+    # 5 writes and reads its own file; 6 reads the same payload from 7, which nobody else writes.
     own = [io(1, 5, 1.0, "write", "word"), io(2, 5, 1.1, "read", "word")]
     (found,) = pairs([*own, io(3, 7, 2.0, "write", "other"), io(4, 6, 2.1, "read", "other")])
     assert (found["line_write"], found["line_read"]) == (3, 4)

@@ -1,4 +1,4 @@
-"""What a shorter connect time predicts for the work finished."""
+"""Tests of what a shorter connect time predicts for the work finished."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def test_workers_and_connects_per_item_count():
 
 
 def test_an_interval_that_would_take_all_the_time_has_no_upper_bound():
-    fast = [{**SAID[0], "num": 90.0}, {**SAID[1], "num": 95.0}]  # T = 0.667 s, less than the mean may have fallen by
+    fast = [
+        {**SAID[0], "num": 90.0},
+        {**SAID[1], "num": 95.0},
+    ]  # T = 0.667 s, which is less than the possible drop of the mean
     (row,) = predictions(fast)
     assert (row["hi"], row["predicted"] is None, row["lo"] is None) == (None, False, False)
 

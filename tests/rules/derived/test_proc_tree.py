@@ -1,4 +1,4 @@
-"""Births, execs and exits out of traces."""
+"""Tests of births, execs and exits found in traces."""
 
 from __future__ import annotations
 

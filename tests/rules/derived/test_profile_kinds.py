@@ -1,4 +1,4 @@
-"""Leaves of profiles by what they do.
+"""Tests of the kinds of leaf functions in profiles.
 
 perf top:   |==== lock 67.8 ====|=1.0=|.8|  kernel     |.6 user|
 two stacks: |== memcpy 3 samples ==|= brk 1 =|         shares of the samples, 75 and 25 %

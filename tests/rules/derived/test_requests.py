@@ -1,4 +1,4 @@
-"""Requests of a trace and their parts, as intervals drawn by hand.
+"""Tests of the requests of a trace and their parts, as intervals drawn by hand.
 
 pid 7:  |exec 0.0 .. own .. connect sss .. 3 look-ups .. fork(8) .. wait4(8) .. exit 1.0|
 pid 8:                                     |exec .. nanosleep 0.25 .. exit|
@@ -19,7 +19,7 @@ PLACE = {"artifact_id": 1, "host": "app", "clock": "1.1:1"}
 
 
 def call(line: int, pid: int, at: float, took: float, name: str, **more: Any) -> dict[str, Any]:
-    """A call as `strace -f -ttt -T` shows it: `at` is its start (s), `took` its elapsed time (s)."""
+    """Return a call as `strace -f -ttt -T` shows it: `at` is its start (s), `took` its elapsed time (s)."""
     return {**PLACE, "line_no": line, "line_end": line, "seq": line, "pid": pid, "lwp": pid, "t_local": at, "name": name, "stamp": "start",
             "dur_hi_s": took, "elapsed_s": took, "dur_kind": "elapsed", "state": "done", "contiguous": "proven", "ret": 0, "args": "", **more}  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_a_command_is_one_request_from_exec_to_exit(command: Case) -> None:
     assert not whole["idle"]
     assert [r["wall_s"] for r in of(command, "requests", kind="exchange")] == [
         0.103
-    ] * 3  # question sent to answer read
+    ] * 3  # from sending a question to reading its answer
     assert not of(command, "requests", pid=8)  # what the command starts is followed inside it
 
 
@@ -91,7 +91,7 @@ def test_a_wait_is_followed_into_the_child(command: Case) -> None:
         "sleep": 0.25,
         "own code": 0.006,
         "process": 0.0015,
-    }  # an exit has no end of its own: its gap bounds it
+    }  # an exit has no end of its own: the gap after it bounds it
     (rest,) = [p for p in parts if p["kind"] == "child" and not p["followed"]]
     assert round(rest["dur_s"], 6) == 0.0025  # from 0.861 + 0.0005 to 0.864, and nothing of the 0.25 twice
     assert [(e["from_pid"], e["to_pid"], e["kind"], e["wait_s"]) for e in of(command, "wait_edges")] == [
@@ -122,7 +122,9 @@ def test_a_servers_request_begins_when_it_was_read_and_ends_when_it_was_answered
     case = Case.of_tables({"syscalls": SERVER})
     first, second = of(case, "requests", kind="service")
     assert (first["t_from"], first["t_to"], first["wall_s"], first["peer"]) == (0.7, 1.051, 0.351, "10.0.0.7:4000")
-    assert second["wall_s"] == pytest.approx(0.101)  # the four seconds until the client asked again are nobody's
+    assert second["wall_s"] == pytest.approx(
+        0.101
+    )  # the four seconds until the client asked again belong to no request
     assert not of(case, "requests", kind="thread")
 
 
@@ -156,7 +158,7 @@ def test_a_lock_is_followed_to_whoever_gave_it_free() -> None:
     assert [(p["to_lwp"], round(p["dur_s"], 6)) for p in parts if p["followed"]] == [(11, 0.8)]
     assert (
         next(round(p["dur_s"], 6) for p in parts if p["kind"] == "sync") == 0.65
-    )  # of 0.05 to 0.75 the wait saw 0.10 to 0.75
+    )  # the wait covers 0.10 to 0.75 of 0.05 to 0.75
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Segments of shared memory grouped by instance, and how their addresses step."""
+"""Tests of shared memory segments grouped by instance, and of the steps of their addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections of Oracle Net traces: their lines, service, child and end."""
+"""Tests of connections in Oracle Net traces: their lines, service, child and result."""
 
 from __future__ import annotations
 

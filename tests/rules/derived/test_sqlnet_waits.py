@@ -1,4 +1,4 @@
-"""Waits of Oracle Net traces: what ends them decides what they are."""
+"""Tests of waits in Oracle Net traces: the event that ends a wait decides its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits in which a whole program stands still."""
+"""Tests of waits during which a whole program stops."""
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def test_stop_waits_scale() -> None:
 
 
 def test_stop_waits_another_thread_runs() -> None:
-    # thread 3 is parked for half of the time only: the program goes on
+    # Thread 3 is parked only half of the time: the program goes on.
     assert found([*changed(2, dur_hi_s=0.65), call(7, 3, 1.4, 0.6, 0xC, WAIT)]) == []
 
 
 def test_stop_waits_idle_pool_is_none() -> None:
-    # the waker was not asked: its own wait ended long before
+    # The waker was not woken by the waiter: its own wait ended long before.
     assert found(changed(1, dur_hi_s=0.2)) == []
-    # or somebody else woke it
+    # Or another thread woke it.
     assert found(changed(4, lwp=3)) == []
 
 
 def test_stop_waits_helper_that_calls() -> None:
-    # a short call in between changes little; a helper that itself waits for a quarter of the time does not work
+    # A short call in between changes little; a helper that waits itself for a quarter of the time does not work.
     (row,) = found([*STOP, call(7, 2, 1.15, 0.001, 0xE, WAKE)])
     assert row["silent_s"] == pytest.approx(0.29899, abs=1e-6)
     assert found([*STOP, call(7, 2, 1.15, 0.075, 0xE, WAIT)]) == []
@@ -82,6 +82,6 @@ def test_stop_waits_timer_and_lines_missing() -> None:
 
 
 def test_stop_waits_thread_of_short_calls_runs() -> None:
-    # thread 5 makes a short call now and then and works in between: it is not parked
+    # Thread 5 makes a short call now and then and works in between: it is not parked.
     busy = [call(10 + i, 5, 0.6 + i / 10, 0.0001, 0xF, WAKE) for i in range(10)]
     assert found(STOP + busy) == []

@@ -1,4 +1,4 @@
-"""Robust slopes of processes."""
+"""Tests of robust slopes of process sizes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def samples(values, step=HOUR, pid=10, comm="tnslsnr", first_line=1, **more):
 
 
 def test_a_leak_is_a_line():
-    # 100 . 110 . 120 ... 200 MB, an hour apart: doubles in ten hours, as fast at the end as at the start
+    # 100 . 110 . 120 ... 200 MB, an hour apart: doubles in ten hours, equally fast at the start and at the end.
     (row,) = trends(samples([102400 + i * 10240 for i in range(11)]))
     assert (row["subject"], row["comm"], row["n"], row["line_no"], row["line_end"]) == ("pid 10", "tnslsnr", 11, 1, 11)
     assert row["slope_ps"] == pytest.approx(10240 / HOUR)
     assert row["late_slope_ps"] == pytest.approx(row["slope_ps"])
     assert (row["span_s"], row["p"] < 0.001, row["ci_lo"] > 0) == (10 * HOUR, True, True)
-    assert row["growth_pct"] == pytest.approx(95.2, abs=0.1)  # of the median of the first quarter: 105 MB
+    assert row["growth_pct"] == pytest.approx(95.2, abs=0.1)  # relative to the median of the first quarter: 105 MB
     assert row["doubling_s"] == pytest.approx(10.5 * HOUR)
 
 

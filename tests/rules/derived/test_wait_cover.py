@@ -1,4 +1,4 @@
-"""Which server wait explains a client's wait; times drawn as seconds of the minute, each on its own clock."""
+"""Tests of which server wait explains a client's wait; times are drawn as seconds of the minute, each on its own clock."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_align_seed001_pair():
 
 
 def test_both_sides_may_stand_in_one_document():
-    # what the client received stands above the listener's lines: it is no arrival at the listener
+    # The line that the client received comes before the listener's lines; it is not an arrival at the listener.
     there = {**LISTENER, "artifact_id": 1, "clock": "1.2:1"}
     reads = {
         "artifact_id": 1,
@@ -104,7 +104,7 @@ def test_idle_wait_covers_nothing(kind, ended_by):
 
 
 def test_lost_packet_twin():
-    # the request is lost on the way and sent again: the listener idles until it comes at last
+    # The request is lost on the way and sent again: the listener is idle until it arrives.
     #  client    |-------- 39.329 .. 41.201 --------|
     #  listener       |---- idle .. 41.1 ----| connection request
     (found,) = cover(ASKS, wait(LISTENER, 20, 39.400, 41.100, "idle", "connection request"))
@@ -131,7 +131,7 @@ def test_a_longer_server_wait_cannot_be_the_cause():
     assert cover(ASKS, wait(LISTENER, 20, 39.0, 41.358, "spawn", "a child's answer")) == []
     assert (
         len(cover(ASKS, wait(LISTENER, 20, 39.485, 41.358, "spawn", "a child's answer"))) == 1
-    )  # 1 ms longer: rounding
+    )  # 1 ms longer: within rounding
 
 
 def test_a_broken_gap_covers_nothing():
@@ -171,7 +171,7 @@ def test_each_server_wait_explains_one_client_wait():
 
 
 def test_a_stated_pair_binds_the_offset_of_the_others():
-    #  second client wait 50.000 .. 50.500; its true partner is 0.2 s ahead, another listener wait stands 30 s off
+    #  second client wait 50.000 .. 50.500; its true partner is 0.2 s ahead, another listener wait is 30 s away
     second = wait(CLIENT, 40, 50.0, 50.5, "peer", "bytes of the peer")
     true = wait(LISTENER, 50, 50.22, 50.68, "spawn", "a child's answer")
     far = wait(LISTENER, 60, 80.0, 80.45, "spawn", "a child's answer")

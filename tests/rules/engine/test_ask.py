@@ -1,4 +1,6 @@
-"""Questions of people: the fenced child, what it answers and refuses, its words; and which tables a case can be asked about."""
+"""Tests of people's questions: the restricted child, its answers, refusals and messages, and the tables of a case that
+can be queried.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def test_a_question_sees_the_columns_it_names_and_rows_beyond_the_limit_are_coun
         assert refused.value.where == "line 1, column 8"
         with pytest.raises(NotAnswered, match="is not allowed"):
             asker.ask("select * from read_text('/etc/hostname')")
-        # The same child, a second load: nothing of the first is left.
+        # The same child with a second load: nothing of the first load is left.
         asker.load({"t": "select 1 as one"}, asker.check("select one from t", {"t"}))
         assert asker.ask("select * from t").rows == ((1,),)
 

@@ -1,4 +1,4 @@
-"""The static check: what a rule may be written of, and every known way out of it, one case each."""
+"""Tests of the static check: the constructs that a rule may use, and one case for every known escape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Ways out of the sandbox beyond the first list, one case each: what the check refuses, and what only the limits stop."""
+"""Tests of further escapes from the sandbox, one case each: those the check refuses, and those that only the limits
+stop.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,7 @@ LONG = {
 }  # fmt: skip
 
 SMALL = Fence(memory_mb=256, address_mb=1200, cpu_s=30, limit_s=1.0, max_rows=50)
-"""The limits of a draft, with half the time: the tests wait for it."""
+"""The limits of a draft with half the time, because the tests wait for it."""
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +154,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("sql", LONG.values(), ids=LONG.keys())
 def test_the_limits_end_what_the_check_lets_through(sql: str, table: str) -> None:
-    """The parent waits a second beyond the limit, then kills: whatever the engine does, the next query has its turn."""
+    """Check that the parent kills the child a second after the limit: whatever the engine does, the next query can run."""
     with Sandbox(SMALL) as sandbox:
         sandbox.draft({"t": table}, {"t": None})
         began = time.monotonic()
@@ -195,7 +197,7 @@ def test_more_rows_than_wanted_are_counted_and_folded() -> None:
 
 
 def test_a_million_rows_of_nothing(tmp_path: Path) -> None:
-    """A table a million rows long whose columns are all unknown fires no rule, fails none and is not taken for evidence."""
+    """Check that a table with a million rows of NULLs fires no rule, fails none and does not count as evidence."""
     from rules.writing.packs import open_library
 
     rows = pl.DataFrame({"artifact_id": [1] * 1_000_000, "line_no": range(1, 1_000_001)})

@@ -1,4 +1,4 @@
-"""The pages' own queries: views with host and clock joined, nothing but the named tables."""
+"""Tests of the pages' own queries: views with host and clock joined, and only the named tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outcomes per host, the result contract, parameters and their overrides; one made-up rule over rows in memory."""
+"""Tests of outcomes per host, the result contract, parameters and overrides, with one made-up rule over rows in memory."""
 
 from __future__ import annotations
 

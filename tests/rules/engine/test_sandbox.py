@@ -1,4 +1,4 @@
-"""The child: views for shipped rules, memory and a lock for drafts, and an end for everything that does not end."""
+"""Tests of the child process: views for shipped rules, memory and a lock for drafts, and an end to every endless query."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ ESCAPES = {
 
 @pytest.mark.parametrize("sql", ESCAPES.values(), ids=ESCAPES.keys())
 def test_a_locked_engine_refuses_even_what_the_check_would_have_stopped(sql: str, table: str) -> None:
-    """Settings alone, without the static check: the second fence."""
+    """Check the settings alone, without the static check: the second barrier."""
     frame = pl.DataFrame({"a": [1]})
     assert frame.height == 1
     engine = child.Engine()

@@ -1,7 +1,7 @@
-"""Copies of the published incidents with one thing changed: times, names, hosts, or the cause itself taken out.
+"""Copies of the published incidents with one thing changed: times, names, hosts, or the cause removed.
 
-A change takes a file's name and text and returns the text; `judged` applies changes to all files of a case but its truth, so that evidence
-and statements stay of one incident.
+A change takes a file's name and text and returns the text; `judged` applies changes to all files of a case but its
+truth, so that evidence and statements stay consistent.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ CASES = Path(__file__).parents[2] / "cases"
 Change = Callable[[str, str], str]
 TimeMap = Callable[[float], float]
 FAIR = 10
-"""A finding of so many decibans blames."""
+"""Minimum decibans of a finding that counts as blame."""
 
 
 @cache
 def library() -> Library:
-    """The shipped rules, loaded once."""
+    """Return the shipped rules, loaded once."""
     return open_library()
 
 
 def judged(number: str, folder: Path, *changes: Change) -> Report:
-    """Judge a changed copy of a published case by all rules: nothing fails, and nobody whom the case's truth forbids is blamed."""
+    """Judge a changed copy of a published case by all rules; check that nothing fails and nobody is blamed whom the
+    truth forbids.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for file in sorted((CASES / number).iterdir()):
         if file.name in ("truth.yaml", "first.yaml"):
@@ -51,12 +53,12 @@ def judged(number: str, folder: Path, *changes: Change) -> Report:
 
 
 def found(report: Report, rule: str, **where: object) -> list[Finding]:
-    """The findings of a rule, strongest first, with these values."""
+    """Return the findings of a rule with these values, strongest first."""
     return [f for f in report.findings if f.rule == rule and all(getattr(f, k) == v for k, v in where.items())]
 
 
 def blamed(report: Report) -> set[tuple[str, str]]:
-    """Rule and layer of each finding that blames somebody: of fair support, and more than a remark."""
+    """Return rule and layer of each finding that blames somebody: of fair support, and more severe than info."""
     return {
         (f.rule, f.layer)
         for f in report.findings
@@ -65,7 +67,7 @@ def blamed(report: Report) -> set[tuple[str, str]]:
 
 
 def weights(report: Report) -> list[tuple[str, str, int, str, float]]:
-    """What each finding weighs, without its names."""
+    """Return the weight of each finding, without its names."""
     return sorted((f.rule, f.tier, f.decibans, f.severity, f.magnitude) for f in report.findings)
 
 
@@ -73,7 +75,9 @@ def weights(report: Report) -> list[tuple[str, str, int, str, float]]:
 
 
 def renamed(names: dict[str, str], *only: str) -> Change:
-    """All names at once, each where it is not a part of a longer word or number; in some files only, if named."""
+    """Replace all names at once, each where it is not part of a longer word or number; only in some files if these are
+    named.
+    """
     pattern = re.compile(r"(?<![0-9A-Za-z])(" + "|".join(map(re.escape, names)) + r")(?![0-9A-Za-z])")
 
     def change(name: str, text: str) -> str:
@@ -83,7 +87,7 @@ def renamed(names: dict[str, str], *only: str) -> Change:
 
 
 def rewritten(file: str, old: str, new: str, count: int = 1) -> Change:
-    """A pattern of one file; it must be there so often."""
+    """Replace a pattern of one file; it must occur exactly `count` times."""
 
     def change(name: str, text: str) -> str:
         if name != file:
@@ -96,12 +100,12 @@ def rewritten(file: str, old: str, new: str, count: int = 1) -> Change:
 
 
 def without_statements(name: str, text: str) -> str:
-    """A case in which nobody says anything."""
+    """Remove all statements from a case."""
     return text[: text.index("statements:")] if name == "case.yaml" and "statements:" in text else text
 
 
 def dropped(*files: str) -> Change:
-    """A case without some of its artifacts."""
+    """Remove some artifacts from a case."""
 
     def change(name: str, text: str) -> str:
         if name != "case.yaml":
@@ -115,7 +119,10 @@ def dropped(*files: str) -> Change:
 
 
 def on_host(other: str, *files: str) -> Change:
-    """Some artifacts are of another host than the rest; the case's hosts stay as they are, the other one is like the first."""
+    """Move some artifacts to another host.
+
+    The case's hosts stay as they are; the other host is like the first one.
+    """
 
     def change(name: str, text: str) -> str:
         if name != "case.yaml":
@@ -131,14 +138,14 @@ def on_host(other: str, *files: str) -> Change:
 # --- times ------------------------------------------------------------------------------------------------------------
 
 THREE = re.compile(r"(?m)^(\d+: )(\d+\.\d{4}) (\d+\.\d{4}) (\d+\.\d{4}) ")
-"""truss -d -D -E: since the start of the trace, since the call before, inside the call."""
+"""truss -d -D -E: since the start of the trace, since the previous call, inside the call."""
 
 ONE = re.compile(r"(\d+\.\d{4}) (?=\w+\()")
 """truss -d, wrapped into one line."""
 
 
 def retimed(at: TimeMap, *only: str) -> Change:
-    """Put every stamp of the truss excerpts elsewhere; the differences follow, time inside a call keeps its share of it."""
+    """Move every stamp of the truss excerpts; the differences follow, and the time inside a call keeps its share."""
 
     def grid(seconds: float) -> float:
         return round(at(seconds), 4)
@@ -163,12 +170,12 @@ def scaled(factor: float) -> TimeMap:
 
 
 def without(*spans: tuple[float, float]) -> TimeMap:
-    """Time that runs as before but for some spans, which take no time."""
+    """Return a time map that skips some spans, which then take no time."""
     return lambda seconds: seconds - sum(max(0.0, min(seconds, last) - first) for first, last in spans)
 
 
 def scaled_statements(factor: float, *names: str) -> Change:
-    """Numbers that people gave, and the stated symptom, on the same scale."""
+    """Scale numbers that people stated, and the stated symptom."""
 
     def number(m: re.Match[str]) -> str:
         return f"{m[1]}{float(m[2]) * factor:g}"

@@ -1,4 +1,6 @@
-"""Builds seed 001's seven artifacts, as they are or changed: other processes, addresses, hosts, times; without the stall."""
+"""Build the seven artifacts of seed 001, unchanged or changed: other processes, addresses, hosts, times, or without the
+stall.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ ELAPSED = re.compile(r"(?<=: )(\d+),(\d+)")
 
 
 def write(folder: Path, *changes: Change) -> Path:
-    """Copy the case into a folder, each text passed through the changes."""
+    """Copy the case into a folder, passing each text through the changes."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in sorted(CASE.iterdir()):
         text = file.read_text(encoding="utf-8")
@@ -29,7 +31,7 @@ def write(folder: Path, *changes: Change) -> Path:
 
 
 def other_names(name: str, text: str) -> str:
-    """Other process numbers, addresses, segment ids and hosts, of other lengths too."""
+    """Replace process numbers, addresses, segment ids and hosts, also by names of other lengths."""
     for old, new in (
         ("22626", "812"),
         ("3728", "19077"),
@@ -47,7 +49,7 @@ def other_names(name: str, text: str) -> str:
 
 
 def scaled(factor: float) -> Change:
-    """All times and intervals multiplied; stamps keep their first instant."""
+    """Multiply all times and intervals; stamps keep their first instant."""
 
     def change(name: str, text: str) -> str:
         zero = datetime(2016, 4, 14, 5, 58, 39)
@@ -68,7 +70,7 @@ def scaled(factor: float) -> Change:
 
 
 def without_stall(name: str, text: str) -> str:
-    """The attach of the large segment takes 3.4 ms and everything after it comes 2.47 s earlier; the answers too."""
+    """Shorten the attach of the large segment to 3.4 ms and move everything after it 2.47 s earlier, the answers too."""
     if name.startswith("truss"):
         for old, new in (("11.7921", "9.3221"), ("11.7931", "9.3231"), ("12.0249", "9.5549"), ("12.0252", "9.5552")):
             text = text.replace(old, new)
@@ -78,5 +80,5 @@ def without_stall(name: str, text: str) -> str:
 
 
 def findings(report: Report, rule: str) -> list[dict[str, Any]]:
-    """The findings of a rule as their JSON."""
+    """Return the findings of a rule as JSON."""
     return [f for f in report.as_json()["findings"] if f["rule"] == rule]

@@ -1,8 +1,9 @@
-"""Samples of tests/corpus that show no trouble: nobody is blamed, alone or by the sum of weak signs.
+"""Tests that samples of tests/corpus without trouble blame nobody, neither alone nor by the sum of weak signs.
 
-Which samples show trouble was decided by eye on their texts and stands, with reasons, in the file beside this test. All samples of some
-formats are judged as one room in which every sample is a host of its own: rules join on the host, so none speaks for another, and one
-run of the library serves dozens. A room of its own is made only for a sample whose weak signs could add up to a verdict.
+Which samples show trouble was decided by reading them; the list with reasons is in the file beside this test. All
+samples of some formats are judged as one room in which every sample is a host of its own: rules join on the host, so
+none affects another, and one run of the library serves dozens. A sample gets a room of its own only if its weak signs
+could add up to a verdict.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rules.writing.packs import open_library
 CORPUS = Path(__file__).parents[2] / "corpus"
 TROUBLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))["trouble"]
 COMPLAINT = {"text": "some logins take three seconds", "unit": "s", "bad": 3.0, "normal": 0.1}
-"""What somebody says in the room; none of these seconds are in the samples. With it rules speak with their full weight."""
+"""A complaint in the room; none of these seconds are in the samples. With it rules have their full weight."""
 LIBRARY = open_library()
 
 ROOMS = (
@@ -54,7 +55,7 @@ def sample(path: Path) -> str:
 
 
 def room(chosen: Sequence[Path], scratch: Path) -> Report:
-    """Judge samples as one room, each on a host that is called like it; the system is that which its facts name."""
+    """Judge samples as one room, each on a host named after it; the system is that of its facts."""
     texts = scratch / "texts"
     entries: list[dict[str, Any]] = []
     hosts: dict[str, dict[str, str]] = {}
@@ -77,7 +78,7 @@ def blames(finding: Finding) -> bool:
 
 
 def could_add_up(findings: Iterable[Finding]) -> bool:
-    """Tell whether the signs for one hypothesis, the largest of each evidence group, reach what a verdict needs."""
+    """Return whether the signs for one hypothesis, the largest of each evidence group, reach what a verdict needs."""
     largest: dict[tuple[str, str], int] = defaultdict(int)
     for finding in findings:
         for code, cell in finding.cells.items():
@@ -115,7 +116,7 @@ def test_every_sample_is_judged_or_shows_trouble() -> None:
 
 
 def test_the_measure_is_not_blind(tmp_path: Path) -> None:
-    """The same way of judging blames where a sample does show trouble."""
+    """Check that the same way of judging does blame where a sample shows trouble."""
     report = room([CORPUS / "truss" / "dbakevin-shmat-dism.txt", CORPUS / "ss" / "derived-tanpiem.txt"], tmp_path)
     assert {f.host for f in report.findings if blames(f) and f.decibans >= FAIR} == {
         "truss/dbakevin-shmat-dism.txt",

@@ -1,7 +1,8 @@
-"""No constant of a published incident stands in a condition: copies with other times, names and hosts, or without the cause.
+"""Tests that no condition contains a constant of a published incident: copies with other times, names and hosts, or
+without the cause.
 
-The verdict scales with the times, follows the names and the lines, weakens when what confirms it is of another host or another kind, and
-vanishes with its cause. What seed 001 adds beside these stands in test_seed001.py.
+The verdict scales with the times, follows the names and the lines, weakens if the confirming evidence is of another
+host or kind, and disappears with its cause. Further tests for seed 001 are in test_seed001.py.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ NAMES_000 = {
     " N T P 0 8 1 9 7": " N T P 0 1 9 0 8 1", " N T P 0 1 2 1 6": " N T P 0 3 0 1 1 3",
 }  # fmt: skip
 LOOKUPS = (1.7165, 1.8324)
-"""From the fourth call of the framework to its last."""
+"""Seconds from the fourth call of the framework to its last."""
 
 OTHER_SOURCE: tuple[Change, ...] = (
     rewritten("nsswitch.txt", "cluster files .SUCCESS=return. dns", "files dns"),
@@ -64,7 +65,7 @@ OTHER_SOURCE: tuple[Change, ...] = (
 
 
 def four_lookups(name: str, text: str) -> str:
-    """The look-up of one healthy name: the calls that come before the storm."""
+    """Remove all look-ups but that of one healthy name: the calls before the storm."""
     if name != "truss-before.txt":
         return text
     lines = text.splitlines(keepends=True)
@@ -142,7 +143,9 @@ def test_without_the_look_ups_only_the_fork_is_left(tmp_path: Path) -> None:
 
 
 def test_a_healthy_listener_is_blamed_for_nothing(tmp_path: Path) -> None:
-    """Quick look-ups, quick forks, nobody's word: what is left is who waits for whom, and where the trace ends."""
+    """Check quick look-ups and quick forks without statements: what is left is who waits for whom, and where the trace
+    ends.
+    """
     made = judged(
         "000",
         tmp_path / "case",
@@ -183,7 +186,7 @@ def test_a_server_wait_longer_than_the_client_s_covers_nothing(tmp_path: Path) -
 
 
 def test_hosts_swapped_no_host_is_blamed_for_the_other_s_trace(tmp_path: Path) -> None:
-    """The traces are said to be of the gateway, a Windows host, and the connect times of the database's host."""
+    """Check traces assigned to the gateway, a Windows host, and connect times assigned to the database's host."""
 
     def swapped(name: str, text: str) -> str:
         other = {"gateway": "db1", "db1": "gateway"}
@@ -216,7 +219,7 @@ STAMPS_002 = (18.463, 18.4807, 18.5053, 18.5295, 18.5541, 18.5784, 18.6026, 18.6
 
 
 def processors(rates: float, shares: tuple[int, int, int, int] | None = None) -> Change:
-    """The listing of processors with other events per second, and with one split of the time for all, if given."""
+    """Change the processor listing: other events per second and, if passed, one split of the time for all."""
 
     def change(name: str, text: str) -> str:
         if name != "mpstat.txt":
@@ -231,14 +234,14 @@ def processors(rates: float, shares: tuple[int, int, int, int] | None = None) ->
 
 
 def higher(name: str, text: str) -> str:
-    """Every segment 16 GiB higher, in the author's words too."""
+    """Move every segment 16 GiB higher, in the author's statements too."""
     if name == "case.yaml":
         return text.replace("0x380000000", "0x780000000")
     return re.sub(r"(?<=shmdt\(0x)[0-9A-F]+", lambda m: f"{int(m[0], 16) + 0x400000000:X}", text)
 
 
 QUICK = without(*((first + 0.0001, last - 0.0001) for first, last in pairwise(STAMPS_002)))
-"""Each detach in two tenths of a millisecond."""
+"""Let each detach take two tenths of a millisecond."""
 
 
 @pytest.mark.parametrize("factor", [0.3, 3])
@@ -340,7 +343,7 @@ NO_SPIN: tuple[Change, ...] = (
 
 
 def spread(name: str, text: str) -> str:
-    """Each post goes to a set of its own."""
+    """Send each post to a set of its own."""
     if name != "strace.txt":
         return text
     lines = text.splitlines(keepends=True)
@@ -348,14 +351,14 @@ def spread(name: str, text: str) -> str:
 
 
 def lower(name: str, text: str) -> str:
-    """Semaphores of other numbers in the set."""
+    """Lower the semaphore numbers in the set."""
     moved = lambda m: f"{m[1]}{int(m[2]) - 300}"  # noqa: E731
     return re.sub(r"(semctl\(\d+, )(\d+)", moved, text) if name == "strace.txt" else text
 
 
 @pytest.mark.parametrize("factor", [0.3, 3])
 def test_one_set_whatever_the_time_of_sampling(factor: float, tmp_path: Path, published: dict[str, Report]) -> None:
-    """A profile taken for a third or three times as long, at another rate of interrupts: shares stay."""
+    """Check a profile taken for a third or three times as long, at another interrupt rate: shares stay."""
 
     def longer(name: str, text: str) -> str:
         if name != "perf-top.txt":
@@ -369,7 +372,7 @@ def test_one_set_whatever_the_time_of_sampling(factor: float, tmp_path: Path, pu
 
 
 def test_a_smaller_share_weighs_less(tmp_path: Path) -> None:
-    """A share just over the threshold of one in five, and under the one of a function that owns the profile."""
+    """Check a share just over the threshold of one in five, and below that of a function that dominates the profile."""
     made = judged("003", tmp_path / "case", rewritten("perf-top.txt", "67.8%", "20.3%"))
     (crowd,) = found(made, "SEM-001")
     assert (crowd.tier, crowd.severity, crowd.facts["spin_pct"]) == ("corroborated", "major", 20.3)
@@ -415,7 +418,7 @@ def test_a_lock_of_another_kind_is_not_the_sets(tmp_path: Path) -> None:
 
 
 def test_a_newer_kernel_halves_it(tmp_path: Path) -> None:
-    """From 3.10 on a post takes the lock of one semaphore only."""
+    """Check that from kernel 3.10 on a post takes the lock of one semaphore only."""
     made = judged(
         "003", tmp_path / "case", lambda _, text: text.replace("2.6.39-400.128.17.el5uek", "4.14.35-1902.el7uek")
     )
@@ -439,7 +442,7 @@ BATCH = r"^185(\s+)87914(\s+)34261(\s+)12 80(\s+)8"
 
 @pytest.mark.parametrize("factor", [0.3, 3])
 def test_less_work_at_any_rate(factor: float, tmp_path: Path, published: dict[str, Report]) -> None:
-    """A host that does everything three times as fast or slow: proportions and shares stay."""
+    """Check a host that does everything three times as fast or slow: proportions and shares stay."""
 
     def faster(name: str, text: str) -> str:
         rates = re.compile(r"(?m)^(\s*\d+\s+)(\d+)(\s+)(\d+)(?=\s+\d+\s+\d+\s+\d+\s+\d\d:)")
@@ -463,7 +466,7 @@ def test_less_work_by_any_other_name(tmp_path: Path, published: dict[str, Report
 
 
 def test_the_lines_say_which_phase_is_the_bad_one(tmp_path: Path, published: dict[str, Report]) -> None:
-    """Whoever names the phases the other way round is still shown the row that thrashes."""
+    """Check that swapped phase names still show the row that thrashes."""
     other = {"batch": "normal", "normal": "batch"}
     made = judged("004", tmp_path / "case", renamed(other, "case.yaml"))
     (thrash,) = found(made, "CPU-005")
@@ -500,7 +503,9 @@ def test_rows_of_two_hosts_are_not_compared(tmp_path: Path) -> None:
     ids=["a little more work", "five times the work"],
 )
 def test_more_work_is_no_thrash(row: str, tmp_path: Path) -> None:
-    """Switches that grow with the system calls are work; without the number of processors a long queue is only a number."""
+    """Check that context switches in proportion to system calls are work, and a long queue without a processor count
+    proves nothing.
+    """
     made = judged("004", tmp_path / "case", rewritten("vmstat.txt", BATCH, row), without_statements)
     assert {"CPU-005", "CPU-002"} <= set(made.quiet)
     assert blamed(made) == set()

@@ -1,6 +1,7 @@
-"""The five published incidents, cut into files and as whole texts: findings, clearings, verdicts and numbers.
+"""Tests of the five published incidents, cut into files and as whole texts: findings, clearings, verdicts and numbers.
 
-The whole texts lie outside the repository; where they are, they give what the cut outputs give (`SEEDS`, see test_skips.py).
+The whole texts are outside the repository; if they are present, they must give the same as the cut outputs (`SEEDS`,
+see test_skips.py).
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def test_board_of_seed_001(whole: bool, folder: Path) -> None:
     assert (scores["H-NET"], scores["H-DB-SQL"]) == (
         -16,
         -10,
-    )  # with the word of a person that SQL is fast once connected
+    )  # with a person's statement that SQL is fast once connected
     assert (made.verdict.state, made.verdict.hypothesis, made.verdict.layer, made.verdict.margin) == (
         "cause",
         "H-OS-SHM",

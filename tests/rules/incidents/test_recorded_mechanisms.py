@@ -1,4 +1,6 @@
-"""Named mechanisms on recordings of real programs: each fires on its own, and on no healthy twin; every layer can be convicted."""
+"""Tests of named mechanisms on recordings of real programs: each fires on its own and on no healthy twin; every layer
+can be blamed.
+"""
 
 from __future__ import annotations
 

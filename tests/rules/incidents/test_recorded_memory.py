@@ -1,4 +1,6 @@
-"""Rules on memory, on recordings and published outputs of real hosts: each fires where it should, and not on what looks like it."""
+"""Tests of rules on memory with recordings and published outputs of real hosts: each fires where it should, not on
+look-alikes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ LOOK_ALIKES = {
     "produced/far-memory-healthy": [],
     "produced/full-node-healthy": [],
 }
-"""The setting of a distribution is named (3 dB, no verdict); everything else is silent."""
+"""Look-alikes on which only a distribution's setting is named (3 dB, no verdict); all else is quiet."""
 
 
 def judged(folder: Path, scratch: Path) -> Report:

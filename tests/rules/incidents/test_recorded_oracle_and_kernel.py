@@ -1,4 +1,6 @@
-"""Rules on Oracle, locks, entropy, limits and interfaces fire on recordings and stay quiet on look-alikes."""
+"""Tests of rules on Oracle, locks, entropy, limits and interfaces: they fire on recordings and stay quiet on
+look-alikes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The recorded pair of a slow answer, changed: what must scale scales, what must follow follows, what no longer fits is not followed."""
+"""Tests of the recorded pair of a slow answer, changed: durations scale, blame follows the host, and what no longer
+fits is not followed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ Change = Callable[[str], str]
 
 
 def timed(change: Callable[[float], float], factor: float = 1.0) -> Change:
-    """Change the stamps (s of the day) and the lengths of all calls."""
+    """Change the stamps (s of the day) and the durations of all calls."""
 
     def made(text: str) -> str:
         def stamp(m: re.Match[str]) -> str:
@@ -79,7 +81,7 @@ def test_the_pair_as_recorded(tmp_path: Path) -> None:
     case = case_of(tmp_path / "pair")
     rows = case.derived("answered_by")
     assert (rows.height, set(rows["state"])) == (12, {"followed"})
-    # Both traces were made on one machine: the true offset is 0.
+    # Both traces were made on one machine, so the true offset is 0.
     assert max(rows["off_lo"].to_list()) < 0 < min(rows["off_hi"].to_list())
     assert rows["rest_s"].sum() < 0.01
     ((host, seconds),) = synced(case).rows()
@@ -110,7 +112,7 @@ def test_no_clock_is_compared(tmp_path: Path) -> None:
             same,
             lambda text: re.sub(r"\[(192\.0\.2\.\d:\d+)->(192\.0\.2\.\d:\d+)\]", r"[\2->\1]", text),
         ),  # ports swapped
-        (same, scaled(1.2)),  # the server had it longer than the client was without the answer
+        (same, scaled(1.2)),  # the server held the question longer than the client was without the answer
         (scaled(0.8), same),
         (same, lambda text: re.sub(r"(\"stored .*) = 11 <", r"\1 = 12 <", text)),  # other bytes
         (same, lambda text: text.replace("192.0.2.", "198.51.100.")),  # other hosts

@@ -1,4 +1,6 @@
-"""The published incident of seed 001, from raw text to the verdict: its numbers, its twins, and both ways to the same report."""
+"""Tests of the published incident of seed 001 from raw text to verdict: its numbers, its twins, and both ways to the
+same report.
+"""
 
 from __future__ import annotations
 
@@ -296,7 +298,7 @@ LISTENER = """[14-APR-2016 05:58:39:566] nsevwait: 4 registered connection(s)
 
 
 def test_lost_packet_twin_clears_nobody(tmp_path: Path) -> None:
-    """The client's request was lost and sent again 3 s later: the listener was idle until it came."""
+    """Check a request that was lost and sent again 3 s later: the listener was idle until it arrived."""
     (tmp_path / "client-trace.txt").write_text(CLIENT, encoding="utf-8")
     (tmp_path / "listener-trace.txt").write_text(LISTENER, encoding="utf-8")
     (tmp_path / "case.yaml").write_text(

@@ -1,4 +1,6 @@
-"""Listener, network and names on the published texts as a whole: what fires, with the numbers that the lines give."""
+"""Tests of listener, network and name rules on the whole published texts: which rules fire, with the numbers of the
+lines.
+"""
 
 from __future__ import annotations
 

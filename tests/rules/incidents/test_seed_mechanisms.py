@@ -1,4 +1,6 @@
-"""Shared memory, semaphores and predictions from the raw published texts: the numbers to the digit, the lines that carry them."""
+"""Tests of shared memory, semaphore and prediction rules on the raw published texts: numbers digit by digit, and the
+cited lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Processors and quality of the data in the published incidents: the numbers to the digit, the lines that carry them."""
+"""Tests of processor and data quality rules on the published incidents: the numbers digit by digit, and the cited
+lines.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ BESIDE = (
     "ipc/shm-detach-storm",
     "compare/change-had-effect",
 )
-"""Rules of which the authors give a figure."""
+"""Rules for which the authors give a figure."""
 
 
 @cache

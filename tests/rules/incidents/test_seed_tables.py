@@ -1,4 +1,6 @@
-"""The published incidents, cut from their texts, read by the real formats, derived: numbers, refusals, and twins of other speed."""
+"""Tests of derived tables on the published incidents, read by the real formats: numbers, refusals, and twins at another
+speed.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +149,7 @@ def test_before_and_after_are_two_clocks_and_stay_apart(seed000):
     assert frames["1.1:1"] != frames["2.1:1"]
 
 
-# --- twins: nothing may hang on the numbers of one incident
+# --- twins: nothing may depend on the numbers of one incident
 
 
 def scaled(factor):
@@ -192,7 +194,7 @@ def test_seed001_at_another_speed(tmp_path, factor):
 
 
 def test_lost_packet_twin(tmp_path):
-    # the same waits, but a connection request ends the listener's: it was idle
+    # The same waits, but a connection request ends the listener's wait: it was idle.
     def lost(name, text):
         return text.rstrip("\n") + "\n        INCOMING CALL\n" if name == "listener.trc" else text
 
@@ -203,7 +205,7 @@ def test_lost_packet_twin(tmp_path):
 
 
 def test_a_trace_of_the_same_connection_is_tied_by_its_process_number(tmp_path):
-    # the listener's trace goes on to print the child's number: now truss and trace share an identifier
+    # The listener's trace goes on and prints the child's number, so truss and trace share an identifier.
     def longer(name, text):
         return (
             text + "[14-APR-2016 05:58:41:359] sntpcall: result string is NTP0 3731\n"

@@ -1,4 +1,6 @@
-"""The evidence behind the board: the published boards from the whole texts, to the digit, and what would hold without a piece of them."""
+"""Tests of the evidence behind the board: the published boards from the whole texts, digit by digit, and verdicts
+without a piece.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def seed_001(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 @pytest.fixture(scope="module")
 def seed_004(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """With the word of its author on the database, which the published board has and the text says in passing."""
+    """Return the report with the author's statement on the database, which the published board counts and the text
+    mentions.
+    """
     spec = whole("004", tmp_path_factory.mktemp("004"))
     said = Statement("H-DB-SQL", text="slightly against: Oracle workload is not high", author="author")
     return evaluate(replace(spec, statements=(*spec.statements, said)))
@@ -66,7 +70,7 @@ FEW = [
         "compare/change-had-effect",
     )
 ]
-"""Rules enough for a leader and its chain: the whole library takes seconds for each case."""
+"""Rules that suffice for a leader and its chain: the whole library takes seconds for each case."""
 
 
 def judged(spec: CaseSpec) -> Report:

@@ -1,4 +1,6 @@
-"""Parts of the report that the published incident does not show: long quotes, the client's wait alone, texts against a finding."""
+"""Tests of report parts that the published incident does not show: long quotes, the client's wait alone, texts against
+a finding.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def test_without_a_trace_of_calls_the_clients_wait_is_cut_in_two() -> None:
 
 
 def trace(*rows: tuple[int, int, float, str, dict[str, object]]) -> list[dict[str, object]]:
-    """Rows of one trace: line, pid, stamp, call, more."""
+    """Return rows of one trace: line, pid, stamp, call, more."""
     base = {"artifact_id": 1, "host": "db", "clock": "1.1:1", "lwp": 1, "state": "done", "contiguous": "proven"}
     return [
         {**base, "line_no": line, "seq": line, "pid": pid, "t_local": t, "name": name, **more}

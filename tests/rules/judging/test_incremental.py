@@ -1,4 +1,4 @@
-"""What runs again when something changed: rules by the tables they need, derived tables by artifact; and nothing else."""
+"""Tests of what runs again after a change: rules by the tables they need, derived tables by artifact, and nothing else."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def truss(child: int) -> str:
 
 @pytest.fixture
 def spec(tmp_path: Path) -> CaseSpec:
-    """Two traces and one vmstat of two hosts."""
+    """Return a case of two traces and one vmstat of two hosts."""
     folder = tmp_path / "evidence"
     folder.mkdir()
     (folder / "a.truss").write_text(truss(3731))
@@ -69,7 +69,7 @@ def counting(number: int, table: str, more: str = "") -> Rule:
 
 
 class Asked(Runner):
-    """Remembers which rules were really queried; needs are counted apart."""
+    """Records which rules were really queried; the counting of needs is not recorded."""
 
     queried: list[str]
 

@@ -1,4 +1,4 @@
-"""The board and the verdict, with the numbers of the published boards."""
+"""Tests of the board and the verdict, with the numbers of the published boards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rules of stage 2: they run last, read `findings`, and are silent where what they wait for was looked for and not found."""
+"""Tests of stage-2 rules: they run last, read `findings`, and are quiet where the rules they wait for looked and found
+nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Scoring a library on cases with a known answer: the four results, what is wrong blame, the first result, the two pages."""
+"""Tests of scoring a library on cases with a known answer: the four results, wrong blame, the first result, the two
+pages.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +164,7 @@ procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----
 
 
 QUICK = open_library().only({"IO-002", "CPU-002"})
-"""Whatever a rule says here, comparing and keeping results is the same: two rules are enough."""
+"""Two rules are enough: comparing and storing results does not depend on what the rules find."""
 
 
 def made_cases(tmp_path: Path) -> Path:

@@ -1,4 +1,6 @@
-"""The verdict of correlation 8: two kinds of evidence, weak counters, disjoint seconds, ties, words of people, what rests on words alone."""
+"""Tests of the verdict: two kinds of evidence, weak counters, disjoint seconds, ties, people's opinions, statements
+without evidence.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ BASE: dict[str, Any] = {k: v for k, v in LEVEL1.items() if k not in ("when", "pa
 
 def rule(number: int, cells: dict[str, Any], *, table: str = "ps", group: str | None = None, confidence: str = "mechanism", columns: str = "",
          **keys: Any) -> Rule:  # fmt: skip
-    """A rule that fires once per row of a table; the row says host and times."""
+    """Return a rule that fires once per row of a table; the row gives host and times."""
     return load(
         json.dumps(
             BASE
@@ -123,7 +125,7 @@ CYCLE = {"artifact_id": 1, "host": "db", "clock": "1.1:1", "pid": 1, "lwp": 1, "
     [
         (1.5, 1.9, "suspect", ("CPU-902", "CPU-901")),
         (1.4, 1.9, "undecided", ("CPU-902",)),  # the same seconds: rivals
-        (1.5, 2.1, "undecided", ("CPU-902",)),  # not of one request
+        (1.5, 2.1, "undecided", ("CPU-902",)),  # not in one request
     ],
 )
 def test_causes_of_disjoint_seconds_of_one_request_are_named_together(

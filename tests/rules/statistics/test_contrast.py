@@ -1,4 +1,6 @@
-"""The comparison that pages and reports print: the published tables to the digit, and what small samples may not say."""
+"""Tests of the comparison that pages and reports print: the published tables digit by digit, and the limits for small
+samples.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from rules.statistics import contrast as contrasts
 from rules.statistics.contrast import sample
 from tests.rules.statistics.test_statistics import A, B, C
 
-contrast: Any = contrasts.contrast  # figures of an empty side are unknown; here few are
+contrast: Any = contrasts.contrast  # figures of an empty side are unknown; few are so here
 
 
 def percent(value):

@@ -1,4 +1,4 @@
-"""The second opinion: the published boundaries, nothing in noise, a change of spread."""
+"""Tests of E-divisive: the published boundaries, nothing in noise, a change of spread."""
 
 from __future__ import annotations
 

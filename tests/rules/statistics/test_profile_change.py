@@ -1,4 +1,4 @@
-"""Profiles of two sides, paired by what a process is and what it called."""
+"""Tests of pairing the profiles of two sides by process role and call."""
 
 from __future__ import annotations
 

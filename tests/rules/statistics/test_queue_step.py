@@ -1,4 +1,4 @@
-"""A wait under both queue models, the same arrivals at another service, and the mechanism check in words."""
+"""Tests of a wait under both queue models, the same arrivals at another service time, and the mechanism check in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from rules.statistics import queue_step
 
-step: Any = queue_step.step  # most of its figures may be unknown; here none is
+step: Any = queue_step.step  # most of its figures may be unknown; none is so here
 mechanism_words: Any = queue_step.mechanism_words
 
 

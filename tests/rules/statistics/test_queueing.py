@@ -1,4 +1,4 @@
-"""Queue formulas: published numbers, limits and the sentence that nothing follows from too many arrivals."""
+"""Tests of the queue formulas: published numbers, limits, and no result for too many arrivals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from rules.statistics.queueing import waits
 
-WAITED, BEFORE, AFTER = 3.9227, 0.2962, 0.2012  # s: an observed wait, the service then, and after a change
+WAITED, BEFORE, AFTER = 3.9227, 0.2962, 0.2012  # s: an observed wait, the service time then, and the one after a change
 
 
 def test_published_step_under_random_service():

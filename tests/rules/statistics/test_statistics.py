@@ -1,4 +1,4 @@
-"""Statistics against the published numbers of one incident, against brute force, and against series without a change."""
+"""Tests of the statistics against the published numbers of one incident, brute force, and series without a change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from rules.statistics import robust as statistics
 
-# connect times in seconds of three phases: before, after the first change, after the second
+# Connect times in seconds of three phases: before, after the first change, after the second.
 A = [
     0.31,
     0.31,

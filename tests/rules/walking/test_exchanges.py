@@ -1,4 +1,4 @@
-"""Questions and answers of two ends, drawn as turns: > a write, < a read, each with its bytes.
+"""Tests of questions and answers of two ends, drawn as turns: > a write, < a read, each with its bytes.
 
 client   >100 <40 >101 <40        server   <100 >40 <101 >40
 """
@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def turns(*calls: tuple[bool, int, int, int | None, int | None], thread: int = 7) -> pl.DataFrame:
-    """Calls as (out, line, done_ms, own_ms, bytes)."""
+    """Return calls as (out, line, done_ms, own_ms, bytes)."""
     rows: list[dict[str, Any]] = [
         {"out": out, "line_no": line, "done_ns": done * MS, "own_ns": None if own is None else own * MS, "bytes": n, "pid": thread, "lwp": thread}
         for out, line, done, own, n in calls
@@ -36,7 +36,7 @@ def turns(*calls: tuple[bool, int, int, int | None, int | None], thread: int = 7
 
 
 def one(asked: tuple[int, int], answer: tuple[int, int], sent: int | None = 100, got: int | None = 40) -> Exchange:
-    """An exchange by begin and end (ms) of the last call of its question and of its answer."""
+    """Return an exchange from begin and end (ms) of the last call of its question and of its answer."""
     who = (7, 7)
     return Exchange(1, asked[0] * MS, asked[1] * MS, sent, who, 2, answer[0] * MS, answer[1] * MS, got, who)
 
@@ -45,7 +45,9 @@ def test_runs_of_calls_are_questions_and_answers() -> None:
     rows = turns(
         (False, 1, 5, 1, 9), (True, 2, 10, 1, 60), (True, 3, 12, 1, 40), (False, 4, 30, 17, 20), (False, 5, 31, 1, 20), (True, 6, 40, 1, 7)
     )  # fmt: skip
-    (asked,) = exchanges(rows, client=True)  # a greeting before the question and a question without an answer are none
+    (asked,) = exchanges(
+        rows, client=True
+    )  # a greeting before the question and a question without an answer do not count
     assert (asked.asked_line, asked.asked_begin, asked.asked_end, asked.asked_bytes) == (3, 11 * MS, 12 * MS, 100)
     assert (asked.answer_line, asked.answer_begin, asked.answer_end, asked.answer_bytes) == (5, 30 * MS, 31 * MS, 40)
     assert away(asked) == 20 * MS
@@ -64,7 +66,7 @@ def test_what_a_trace_does_not_tell_stays_unknown() -> None:
     assert offset(asked, asked) is None
     assert shifts([asked], [asked], 0, None, from_start=True) == [
         0
-    ]  # nothing speaks against it; who follows it needs the times
+    ]  # nothing contradicts it, but following it needs the times
 
 
 def test_bounds_of_one_exchange() -> None:
@@ -83,7 +85,7 @@ def test_the_order_is_the_one_that_fits_all() -> None:
     assert 0 in (shifts(CLIENT, SERVER, 0, None, from_start=False) or [])
     assert shifts(CLIENT, SERVER, 0, (7000 * MS, 7001 * MS), from_start=False) == [
         0
-    ]  # the clocks tell the others apart
+    ]  # the clocks distinguish the others
 
 
 @pytest.mark.parametrize(
@@ -93,11 +95,11 @@ def test_the_order_is_the_one_that_fits_all() -> None:
             CLIENT,
             [one((7000, 7012), (7152, 7153)), *SERVER[1:]],
             None,
-        ),  # he had the question longer than the client was without answer
-        (CLIENT, [one((7000, 7012), (7132, 7133), sent=99), *SERVER[1:]], None),  # other bytes went in
-        (CLIENT, [one((7000, 7012), (7132, 7133), got=41), *SERVER[1:]], None),  # other bytes came back
+        ),  # held the question longer than the client was without the answer
+        (CLIENT, [one((7000, 7012), (7132, 7133), sent=99), *SERVER[1:]], None),  # other bytes were asked
+        (CLIENT, [one((7000, 7012), (7132, 7133), got=41), *SERVER[1:]], None),  # other bytes were answered
         (CLIENT, [SERVER[0], one((7440, 7452), (7472, 7473)), *SERVER[2:]], None),  # no offset fits both
-        (CLIENT, SERVER, (0, 5 * MS)),  # the clocks are tied otherwise
+        (CLIENT, SERVER, (0, 5 * MS)),  # the clocks are tied differently
         (CLIENT, [], None),
     ],
 )
@@ -112,7 +114,7 @@ def test_the_slack_of_stamps() -> None:
 
 
 def test_clocks_that_run_apart_still_fit_and_steps_do_not() -> None:
-    """100 s later the other clock has gained 40 ms (400 ppm), or 80."""
+    """Check a clock that gains 40 ms in 100 s (400 ppm), or 80 ms."""
     later = one((100_010, 100_011), (100_011, 100_140))
     for gained, fits in ((40, [0]), (80, [])):
         theirs = one((107_000 + gained, 107_012 + gained), (107_132 + gained, 107_133 + gained))
@@ -133,7 +135,7 @@ def test_alike_exchanges_without_a_beginning_cannot_be_told() -> None:
     st.integers(-(10**6), 10**6),
 )
 def test_a_true_pair_always_fits(drawn: list[tuple[int, int, int]], ahead: int) -> None:
-    """Ways out and back, and the server's time, are anything that is not negative; the other clock shows anything."""
+    """Check that a true pair always fits, for any non-negative ways and server times and any offset of the clocks."""
     mine, theirs, at = [], [], 0
     for out, work, back in drawn:
         done = at + out + work + back

@@ -1,4 +1,4 @@
-"""Batches of whole processes."""
+"""Tests of batches of whole processes."""
 
 from __future__ import annotations
 

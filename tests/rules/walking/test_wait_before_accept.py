@@ -1,4 +1,5 @@
-"""LSN-002 from raw text: the client's own stamps and the server's trace on one host's clock make its corroborated tier.
+"""Tests of LSN-002 from raw text: the client's stamps and the server's trace on one host's clock give the corroborated
+tier.
 
 server   accept one [======== reads 3.5 s ========] accept two
 client         starts two [------- 3.11 s --------]

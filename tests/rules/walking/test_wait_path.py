@@ -1,4 +1,4 @@
-"""The waits that the verdict's sentence tells: only those that wait for the cited process in the cited seconds, nobody beside them.
+"""Tests of the waits in the verdict's sentence: only waits for the cited process in the cited seconds count.
 
                      0.0       1.0       2.0       3.0
 10 (parent)          |--own----[ waits for 11, pipe ]-|
@@ -15,7 +15,7 @@ import pytest
 
 from rules.case.case import Case
 from rules.model import Citation, Finding
-from rules.walking.wait_path import Wait, told, waits_for
+from rules.walking.wait_path import Wait, described, waits_for
 from tests.rules.incidents.mutations import judged
 
 PLACE = {"artifact_id": 1, "host": "db", "clock": "1.1:1"}
@@ -52,13 +52,13 @@ def test_the_whole_path_from_the_outermost_waiter() -> None:
     path = of(3)
     assert path == (Wait("pid 10", "pid 11", 2.0, 3.0), Wait("pid 11", "pid 12", 1.4, 3.0))
     assert (
-        told(path, "db")
+        described(path, "db")
         == "pid 10 waits at most 2.000 of 3.000 s for pid 11, which waits at most 1.400 of 3.000 s for pid 12"
     )
 
 
 def test_a_wait_in_other_seconds_leads_nowhere() -> None:
-    """10 waited for 12 before, and for something else while 12 was slow."""
+    """Check that 10 waited for 12 before, and for something else while 12 was slow."""
     assert of(3, edges=[edge(4, 10, 12, 0.5)]) == ()
 
 
@@ -76,7 +76,10 @@ FAR = {"artifact_id": 2, "host": "web", "clock": "2.1:1"}
 
 
 def asked(line: int, seconds: float, since: float, **more: Any) -> dict[str, Any]:
-    """pid 11 of db1 has a question of pid 10 of web (the same number, another process) for `seconds` from `since` on its own clock."""
+    """Return an edge: pid 11 of db holds a question of pid 10 of web (another process than pid 10 of db).
+
+    It holds the question for `seconds` from `since` on db's clock.
+    """
     to = {
         "to_artifact": 1,
         "to_clock": "1.1:1",
@@ -103,7 +106,7 @@ def test_the_path_leads_to_whoever_asked_in_another_trace() -> None:
     cited = replace(finding(2), clock="1.1:1", t_from=1.0, t_to=2.8)
     path = waits_for(Case.of_tables(rows), cited)
     assert path == (Wait("pid 10 on web", "pid 11 on db", 1.7, 2.5),)
-    assert told(path, "db") == "pid 10 on web waits at most 1.700 of 2.500 s for pid 11 on db"
+    assert described(path, "db") == "pid 10 on web waits at most 1.700 of 2.500 s for pid 11 on db"
     only_last = replace(cited, t_from=2.0, t_to=2.8)
     assert waits_for(Case.of_tables(rows), only_last) == (Wait("pid 10 on web", "pid 11 on db", 0.9, 2.5),)
     rows["wait_edges"] = [asked(1, 0.8, 1.0, to_t0=11.0, to_t1=11.8)]
@@ -136,7 +139,7 @@ def test_a_client_s_wait_is_told_apart_and_only_for_its_host() -> None:
         "pipe_pairs": [],
     }
     path = waits_for(Case.of_tables(rows), finding(2))
-    assert told(path, "db") == (
+    assert described(path, "db") == (
         "as the client sees it, gw waits 1.800 of 2.000 s for db; as traced on db, pid 10 waits at most 2.000 of 3.000 s for pid 11"
     )
     rows["wait_edges"] = [*EDGES, {**seen, "to_host": "other"}]

@@ -1,4 +1,6 @@
-"""Rules that take too long, too much memory, or cannot be read: each is named with its reason, and the others judge."""
+"""Tests of rules that take too long or too much memory, or cannot be read: each is named with its reason, and the
+others judge.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def nothing_shipped(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Callable[..., Report]:
-    """Judge with one good team rule and others; a query may take so many seconds and 64 MB."""
+    """Return a function that judges with one good team rule and others; a query may take `limit_s` seconds and 64 MB."""
 
     def run(*queries: str, limit_s: float = 0.5, **files: Any) -> Report:
         write(tmp_path / "team", "busy.yaml", TEAM)
@@ -59,7 +61,9 @@ def test_a_rule_over_its_memory_is_named_and_the_others_go_on(judged: Callable[.
 
 
 def test_all_at_once(judged: Callable[..., Report]) -> None:
-    """A broken file, an absurd threshold, a text for a number, and what the engine refuses: five names, and one rule that judges."""
+    """Check a broken file, an absurd threshold, a text for a number, and two refused queries: five names, and one rule
+    that judges.
+    """
     absurd = {
         "overrides": [
             {"rule": "TEAM-dba-001", "param": "least", "value": 1e12, "reason": "r", "author": "A", "scope": "team"}

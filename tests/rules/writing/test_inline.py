@@ -1,4 +1,4 @@
-"""Every rule's own tests, one test id per rule and case; texts and thresholds of each rule as one more."""
+"""Run every rule's inline tests, one test id per rule and case, and one more for the texts and thresholds of each rule."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def test_texts_and_thresholds(rule: Rule, sandbox: Sandbox) -> None:
 
 
 def test_a_threshold_is_tried_under_the_test_s_own_parameters(sandbox: Sandbox) -> None:
-    """The default of `most` lets nothing through: only a test that sets it shows that `least` decides."""
+    """Check that with the default of `most`, which lets nothing through, only a test that sets it shows the effect of
+    `least`.
+    """
     columns = {"type": "number", "min": 0, "max": 1000, "why": "practice"}
     document: dict[str, Any] = {k: v for k, v in LEVEL1.items() if k != "when"} | {
         "requires": {"all": ["ps"]},

@@ -1,4 +1,4 @@
-"""Rule files: everything that can be said without running the query is an error with its key."""
+"""Tests of rule files: everything that can be checked without running the query is an error with its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates: plain fields, formats and filters, and nothing else."""
+"""Tests of templates: plain fields, formats and filters, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Folders of further rules: team files, packs, changed thresholds, suppressions; what is broken is named and the rest is used."""
+"""Tests of folders of further rules: team files, packs, changed thresholds, suppressions; broken files are named, the
+rest is used.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ def write(folder: Path, name: str, made: Any) -> Path:
 
 @pytest.fixture
 def nothing_shipped(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the shipped rules each test has only its own."""
+    """Remove the shipped rules, so that each test has only its own."""
     monkeypatch.setattr("rules.registry.LIBRARY", tmp_path_factory.mktemp("library"))
 
 

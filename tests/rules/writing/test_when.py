@@ -1,4 +1,4 @@
-"""Level-1 forms: threshold, ratio and absence over one table, compiled to the contract of a query."""
+"""Tests of level-1 forms: threshold, ratio and absence over one table, compiled to the contract of a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEED002 = {
     9: (1893, 89),
     11: (600, 10),
 }
-"""Failed mutex tries per second and kernel percent of some CPUs; user percent is 8, on CPU 11 it is 60."""
+"""Failed mutex tries per second and kernel percent of some CPUs; user percent is 8, but 60 on CPU 11."""
 
 
 def rule(when: dict[str, Any], **keys: Any) -> Rule:

@@ -1,4 +1,4 @@
-"""Seed 001 as one whole text whose case.yaml names the parts: citations are the lines of the published text."""
+"""Test of seed 001 as one whole text whose case.yaml names the parts: citations are lines of the published text."""
 
 from __future__ import annotations
 
