@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import draw
+
 FACTS = pytest.StashKey[Counter[str]]()
 """How many facts beside the samples of the corpus were checked, how many waived."""
 
@@ -57,6 +59,21 @@ def pytest_make_collect_report(collector):
 
 def pytest_configure(config):
     config.stash[FACTS] = Counter()
+    draw.seed()  # before workers of xdist start, so that all draw the same
+
+
+def pytest_report_header():
+    return "every case, as at night" if draw.NIGHT else f"cases drawn by EXHIBIT_DRAW={draw.seed()}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave tests marked `night` to the night, unless somebody asks for the mark."""
+    if draw.NIGHT or "night" in config.option.markexpr:
+        return
+    nightly = [item for item in items if item.get_closest_marker("night")]
+    if nightly:
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if not item.get_closest_marker("night")]
 
 
 @pytest.hookimpl(optionalhook=True)
