@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from tests import draw
 
 FACTS = pytest.StashKey[Counter[str]]()
 """How many facts beside the samples of the corpus were checked, how many waived."""
+
+HERE = Path(__file__).parent
+KINDS = {path.name for path in (HERE / "corpus").iterdir()}
 
 SKIPS = Path(__file__).with_name("skips.txt")
 
@@ -67,13 +71,25 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave tests marked `night` to the night, unless somebody asks for the mark."""
-    if draw.NIGHT or "night" in config.option.markexpr:
-        return
-    nightly = [item for item in items if item.get_closest_marker("night")]
-    if nightly:
-        config.hook.pytest_deselected(items=nightly)
-        items[:] = [item for item in items if not item.get_closest_marker("night")]
+    """Leave tests marked `night` to the night, and say which tests one process should run."""
+    if not draw.NIGHT and "night" not in config.option.markexpr:  # unless somebody asks for the mark
+        nightly = [item for item in items if item.get_closest_marker("night")]
+        if nightly:
+            config.hook.pytest_deselected(items=nightly)
+            items[:] = [item for item in items if not item.get_closest_marker("night")]
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    # Modules that share a fixture take long; the many short groups behind them keep all processes busy to the end.
+    items.sort(key=lambda item: group_of(item).startswith("kind "))
+
+
+def group_of(item: pytest.Item) -> str:
+    """Name the tests that share a process: those about one kind of evidence, which read the same samples, or a module's."""
+    if item.path.is_relative_to(HERE / "parsers") or item.path == HERE / "house" / "test_parsers.py":
+        for word in re.split(r"[\[\]/-]", item.name)[1:]:
+            if word in KINDS:
+                return f"kind {word}"
+    return item.nodeid.split("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
