@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import draw
+
 FACTS = pytest.StashKey[Counter[str]]()
 """How many facts beside the samples of the corpus were checked, how many waived."""
+
+HERE = Path(__file__).parent
+KINDS = {path.name for path in (HERE / "corpus").iterdir()}
 
 SKIPS = Path(__file__).with_name("skips.txt")
 
@@ -57,6 +63,33 @@ def pytest_make_collect_report(collector):
 
 def pytest_configure(config):
     config.stash[FACTS] = Counter()
+    draw.seed()  # before workers of xdist start, so that all draw the same
+
+
+def pytest_report_header():
+    return "every case, as at night" if draw.NIGHT else f"cases drawn by EXHIBIT_DRAW={draw.seed()}"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave tests marked `night` to the night, and say which tests one process should run."""
+    if not draw.NIGHT and "night" not in config.option.markexpr:  # unless somebody asks for the mark
+        nightly = [item for item in items if item.get_closest_marker("night")]
+        if nightly:
+            config.hook.pytest_deselected(items=nightly)
+            items[:] = [item for item in items if not item.get_closest_marker("night")]
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+    # Modules that share a fixture take long; the many short groups behind them keep all processes busy to the end.
+    items.sort(key=lambda item: group_of(item).startswith("kind "))
+
+
+def group_of(item: pytest.Item) -> str:
+    """Name the tests that share a process: those about one kind of evidence, which read the same samples, or a module's."""
+    if item.path.is_relative_to(HERE / "parsers") or item.path == HERE / "house" / "test_parsers.py":
+        for word in re.split(r"[\[\]/-]", item.name)[1:]:
+            if word in KINDS:
+                return f"kind {word}"
+    return item.nodeid.split("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)

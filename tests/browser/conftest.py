@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
+import psycopg
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
@@ -22,6 +23,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from config import embedded
+from tests.prepared import fill
 from tests.served import Served, served
 
 ARGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync", "--no-first-run")  # fmt: skip
@@ -35,14 +38,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-# Fixtures live as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
-# elsewhere that start a loop of their own must not find it there.
+@pytest.fixture(scope="session")
+def served_once() -> Iterator[Served]:
+    with served(fill=fill) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def exhibit() -> Iterator[Served]:
-    with served() as running:
-        yield running
+def exhibit(served_once: Served) -> Served:
+    """Give the running Exhibit as if it were new: whoever had an account there has another name now and no part in this."""
+    with psycopg.connect(embedded.database_url(served_once.var)) as connection:
+        connection.execute("UPDATE account_emailaddress SET email = id || '-' || email")
+        connection.execute(
+            "UPDATE auth_user SET username = id || '-' || username, email = CASE email WHEN '' THEN '' ELSE id || '-' || email END"
+        )
+    return served_once
+
+
+# Chromium lives as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
+# elsewhere that start a loop of their own must not find it there.
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +103,27 @@ def sign_in(context: BrowserContext, state: StorageState) -> None:
     context.add_cookies(state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
 
 
+NEXT_ADMINISTRATOR = """
+INSERT INTO auth_user (username, password, is_superuser, is_staff, is_active, first_name, last_name, email, date_joined)
+SELECT 'ada', password, true, true, true, '', '', '', now() FROM auth_user WHERE username LIKE '%-ada' ORDER BY id LIMIT 1
+"""
+
+
 @pytest.fixture(scope="module")
 def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
-    """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
+    """Sign in as the administrator and return what the browser keeps.
+
+    The first is made with the link that `up` printed. After that each module has an administrator of the same name and
+    password, who has seen nothing yet.
+    """
+    with psycopg.connect(embedded.database_url(exhibit.var)) as connection:
+        is_first = connection.execute(NEXT_ADMINISTRATOR).rowcount == 0
     context = chromium.new_context()
     page = context.new_page()
-    page.goto(exhibit.first_link)
-    page.get_by_label("User name").fill("ada")
+    page.goto(exhibit.first_link if is_first else f"{exhibit.url}/accounts/login/")
+    page.get_by_label("User name" if is_first else "Username").fill("ada")
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_role("button", name="Make the account" if is_first else re.compile("sign in", re.IGNORECASE)).click()
     page.get_by_role("heading", name="Rooms").first.wait_for()
     state = context.storage_state()
     context.close()

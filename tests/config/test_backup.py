@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ import psycopg
 import pytest
 
 from config import backup, embedded
+from tests.prepared import environment, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIDENCE = {
@@ -25,16 +25,10 @@ LEFT_OUT = {"incoming/0001": b"half", "7/cache/derived.parquet": b"again", "7/1/
 
 
 def manage(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    known = {name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env={
-            **known,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "EXHIBIT_VAR": str(var),
-            "DJANGO_SUPERUSER_PASSWORD": "long-and-odd-1",
-        },
+        env=environment(var) | {"DJANGO_SUPERUSER_PASSWORD": "long-and-odd-1"},
         capture_output=True,
         text=True,
     )
@@ -63,8 +57,8 @@ def place():
 def source(place):
     """A folder with an account and evidence, and its backup in `<place>/set`."""
     var = place / "source"
+    fill(var)
     with embedded.running(embedded.postgres(var)):
-        assert manage(var, "prepare").returncode == 0
         made = manage(var, "createsuperuser", "--noinput", "--username", "lead", "--email", "lead@team.example")
         assert made.returncode == 0, made.stderr
         for name, content in (EVIDENCE | LEFT_OUT).items():
@@ -80,6 +74,7 @@ def source(place):
 class TestFromOneFolderIntoAnother:
     def test_a_restored_place_holds_the_same_rows_and_the_same_bytes(self, source, place):
         target = place / "target"
+        fill(target, "static")
         done = manage(target, "restore", str(place / "set"))
         assert done.returncode == 0, done.stderr
         assert files(target / "evidence") == EVIDENCE

@@ -24,6 +24,7 @@ from django.core.management import CommandError
 from config import embedded, processes
 from config.children import command_line, wait_until
 from config.management.commands import up
+from tests.prepared import environment, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,17 +37,10 @@ class Up:
         self.start()
 
     def start(self) -> None:
-        ours = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "EXHIBIT_URL"}
-        known = {name: value for name, value in os.environ.items() if name not in ours}
         self.process = subprocess.Popen(
             [sys.executable, "manage.py", "up", *self.arguments],
             cwd=ROOT,
-            env={
-                **known,
-                "DJANGO_SETTINGS_MODULE": "config.settings",
-                "EXHIBIT_VAR": str(self.var),
-                **self.environment,
-            },
+            env=environment(self.var) | self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -169,6 +163,7 @@ class TestWhileItRuns:
 
     def test_addresses_that_are_secrets_are_in_no_log(self, var):
         """Only where `up` prints the link for the person who started it."""
+        fill(var.with_name("log"))
         with Up(var.with_name("log")) as run:
             run.ready()
             secret = re.search(r"/first/(\S+)/", run.printed)[1]
@@ -314,6 +309,7 @@ def test_with_services_of_others_it_starts_none_of_its_own(broker, settings, tmp
         admin.execute(f"CREATE DATABASE {name}")
         url = os.environ["DATABASE_URL"].replace("/exhibit?", f"/{name}?")
         assert name in url
+        fill(tmp_path / "var", "static")
         try:
             with Up(tmp_path / "var", environment={"DATABASE_URL": url, "REDIS_URL": broker}) as run:
                 run.ready()

@@ -17,7 +17,7 @@ from parsers.reference.docs import damage_text, formats_text, tables_text
 from parsers.registry import all_formats, formats_of, modules
 from parsers.tables.schema import COMMON, TABLES
 from parsers.text.source import Hints
-from tests.parsers.formats.evidence import read_path
+from tests.parsers.formats.evidence import read_sample
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCKS = {"wall-utc", "wall-local", "trace-relative", "boot-relative", "interval", "none"}
@@ -60,7 +60,7 @@ def test_a_format_module_is_whole_and_explains_itself(name):
 
 @pytest.mark.parametrize("kind", sorted({form.kind for form, _ in all_formats()}))
 def test_a_kind_has_clean_and_damaged_cases(kind):
-    accounts = [read_path(p).account for p in (ROOT / "tests" / "corpus" / kind).glob("*.txt")]
+    accounts = [read_sample(p).account for p in (ROOT / "tests" / "corpus" / kind).glob("*.txt")]
     repaired = [sum(n.kind in ("repaired", "damaged") for n in a.notes) for a in accounts]
     damage = [
         r + a.account.unknown + a.account.damaged + a.account.elided for r, a in zip(repaired, accounts, strict=True)

@@ -41,6 +41,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     var = Path(tempfile.mkdtemp(prefix="exhibit-test-", dir="/tmp"))
     early_config.add_cleanup(lambda: shutil.rmtree(var))
     os.environ["EXHIBIT_VAR"] = str(var)
+    if "EXHIBIT_TEST_SHARED" not in os.environ:  # the workers of xdist inherit it: what one makes, all may copy
+        os.environ["EXHIBIT_TEST_SHARED"] = str(var / "shared")
+        (var / "shared").mkdir()
     if "DATABASE_URL" in os.environ:
         return
     os.environ["DATABASE_URL"] = embedded.database_url(var)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.columns import grid
+from tests.draw import examples
 
 HEAD = "CPU minf usr sys idl"
 HEADING = pl.col("line").str.extract(r"^[ \t]*(CPU[ \t].*)$")
@@ -64,7 +65,7 @@ def test_a_label_and_what_stands_before_the_cells(width):
 
 
 @given(rows=st.lists(st.lists(st.integers(0, 10**6), min_size=5, max_size=5), min_size=1, max_size=8), data=st.data())
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 def test_tokens_come_back(rows, data):
     blanks = st.text(" \t", min_size=1, max_size=3)
     texts = ["".join(data.draw(blanks) + str(v) for v in row) for row in rows]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.containers.lzw import Lzw
+from tests.draw import examples
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 
@@ -80,7 +81,7 @@ def test_what_another_encoder_wrote_is_unpacked():
     assert unpack(base64.b64decode(LIBARCHIVE)) == (CORPUS / "vmstat/aix-dedicated-capped.txt").read_bytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.binary(max_size=3000), st.integers(9, 16), st.sampled_from([0, 300, 600]))
 def test_what_was_packed_comes_out_again(data, widest, empty_at):
     assert unpack(compress(data, widest, empty_at if empty_at < 1 << widest else 0)) == data

@@ -6,6 +6,7 @@ import importlib
 import io
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -48,6 +49,12 @@ def read_bytes(
         path = Path(folder) / "original"
         path.write_bytes(content)
         return read_path(path, hints, limits, name)
+
+
+@cache
+def read_sample(path: Path) -> Reading:
+    """Read a sample of the corpus as an upload would be, once for all tests of a process: what is read must not be changed."""
+    return read_path(path)
 
 
 def read_path(path: Path, hints: Hints | None = None, limits: Limits | None = None, name: str | None = None) -> Reading:

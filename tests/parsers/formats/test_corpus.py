@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import FACTS
-from tests.parsers.formats.evidence import facts_of, read_path
+from tests.parsers.formats.evidence import facts_of, read_sample
 from tests.parsers.formats.vocabulary import kept, words_of
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ def test_there_are_samples():
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_sample_is_recognised_and_accounted_for(path):
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    reading = read_path(path)
+    reading = read_sample(path)
     account = reading.account
     assert account.kind == told["kind"] == path.parent.name
     assert reading.error is None
@@ -63,7 +63,7 @@ def test_a_sample_is_recognised_and_accounted_for(path):
 def test_a_sample_says_what_its_facts_say(path):
     told = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     module = facts_of(path.parent.name)
-    reading = read_path(path)
+    reading = read_sample(path)
     for key, value in told["facts"].items():
         if key in module.WAIVED or f"{path.stem}:{key}" in module.WAIVED:
             counted["waived"] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,27 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from parsers.layout.recognition import recognise
 from parsers.registry import all_formats
-from parsers.text.source import Hints, Limits
+from parsers.text.source import Head, Hints, Limits
+from tests.draw import NIGHT, drawn, examples, shuffled
 from tests.parsers.formats.evidence import Run, facts_of, parse_bytes, read_bytes, same_tables, without_notes
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 FORMATS = [(form.kind, form.variant) for form, _ in all_formats()]
 EVERY = pytest.mark.parametrize(("kind", "variant"), FORMATS, ids=lambda x: x)
 FEW = settings(
-    max_examples=int(os.environ.get("EXHIBIT_EXAMPLES", "8")),
+    max_examples=examples(int(os.environ.get("EXHIBIT_EXAMPLES", "15"))),
     deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+BY_DAY = 3
+"""So many texts of each dialect are tried by day; at night all that it reads."""
+
+LONG = set(drawn(FORMATS, 24))
+"""The dialects of which all texts together are read in one block and in several; at night all dialects."""
 
 NOTED = ("unknown", "damaged", "elided")
 
@@ -39,11 +48,39 @@ def exceptions(kind: str, name: str) -> Any:
 
 
 @cache
+def of_dialects(kind: str) -> dict[str, str]:
+    """Return the smaller corpus texts of a kind by name, each with the dialect that claims it most."""
+    found = {}
+    for path in sorted((CORPUS / kind).glob("*.txt")):
+        if path.stat().st_size < 20_000:
+            lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+            claims = recognise(Head(lines), kinds=[kind]).claims
+            found[path.name] = str(claims[0].variant) if claims else ""
+    return found
+
+
+def reads(text: bytes, kind: str, variant: str) -> bool:
+    run = parse_bytes(text, kind, variant)
+    return run is not None and bool(run.tables.keys() - {"notes"})
+
+
+@cache
+def every_sample(kind: str, variant: str) -> tuple[bytes, ...]:
+    """Return the smaller corpus texts that this variant reads."""
+    texts = ((CORPUS / kind / name).read_bytes() for name in of_dialects(kind))
+    return tuple(text for text in texts if reads(text, kind, variant))
+
+
+@cache
 def samples(kind: str, variant: str) -> tuple[bytes, ...]:
-    """The smaller corpus texts that this variant reads."""
-    texts = [p.read_bytes() for p in sorted((CORPUS / kind).glob("*.txt"))]
-    runs = [(text, parse_bytes(text, kind, variant)) for text in texts if len(text) < 20_000]
-    return tuple(text for text, run in runs if run and run.tables.keys() - {"notes"})
+    """Return the texts that each property is tried with: by day a few, its own before those of other dialects."""
+    if NIGHT:
+        return every_sample(kind, variant)
+    dialects = of_dialects(kind)
+    names = shuffled(list(dialects), lambda name: f"{kind}/{name} {variant}")
+    names.sort(key=lambda name: dialects[name] != variant)
+    texts = ((CORPUS / kind / name).read_bytes() for name in names)
+    return tuple(islice((text for text in texts if reads(text, kind, variant)), BY_DAY))
 
 
 def check(run: Run | None, content: bytes) -> None:
@@ -66,6 +103,12 @@ def rows_of(content: bytes, kind: str, variant: str, **limits: int) -> dict[str,
     run = parse_bytes(content, kind, variant, dress=(), **limits)
     assert run is not None
     return run.tables
+
+
+@cache
+def plain_rows(content: bytes, kind: str, variant: str) -> dict[str, pl.DataFrame]:
+    """Read a sample as it is: once for all tests that compare another reading with it."""
+    return rows_of(content, kind, variant)
 
 
 @EVERY
@@ -104,7 +147,7 @@ def test_a_cut_changes_only_the_tail(kind, variant, data):
         return  # the samples are shorter than what decides: the kind's own test cuts a longer one
     content = data.draw(st.sampled_from(samples(kind, variant)))
     cut = data.draw(st.integers(1, len(content)))
-    whole, part = rows_of(content, kind, variant), rows_of(content[:cut], kind, variant)
+    whole, part = plain_rows(content, kind, variant), rows_of(content[:cut], kind, variant)
     if "syscalls" in whole:  # excerpts that were sorted into each other: what stands before depends on what comes
         assume(whole["syscalls"].sort("seq")["line_no"].is_sorted())
     border = content[:cut].count(b"\n")
@@ -133,7 +176,7 @@ def test_a_cut_changes_only_the_tail(kind, variant, data):
 @EVERY
 def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
     for content in samples(kind, variant):
-        plain = rows_of(content, kind, variant)
+        plain = plain_rows(content, kind, variant)
         windows = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
         blanks = content.replace(b"\r\n", b"\n").replace(b"\n", b" \t \n")
         assert same_tables(plain, rows_of(windows, kind, variant))
@@ -143,9 +186,11 @@ def test_line_ends_and_trailing_blanks_change_nothing(kind, variant):
 @EVERY
 def test_block_sizes_give_identical_tables(kind, variant):
     for content in samples(kind, variant):
-        plain = rows_of(content, kind, variant)
+        plain = plain_rows(content, kind, variant)
         assert same_tables(plain, rows_of(content, kind, variant, block_bytes=len(content) // 5))
-    many = b"".join(samples(kind, variant))
+    if (kind, variant) not in LONG:
+        return
+    many = b"".join(every_sample(kind, variant))
     many = many * (120_000 // len(many) + 1)
     one = parse_bytes(many, kind, variant)
     other = parse_bytes(many, kind, variant, block_bytes=30_000)
@@ -177,6 +222,6 @@ def test_encodings_change_no_row(kind, variant):
             text = content.decode()
         except UnicodeDecodeError:
             continue
-        plain = without_notes(rows_of(content, kind, variant))
+        plain = without_notes(plain_rows(content, kind, variant))
         assert same_tables(plain, without_notes(rows_of(text.encode("utf-8-sig"), kind, variant)))
         assert same_tables(plain, without_notes(rows_of(text.encode("utf-16"), kind, variant)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -46,6 +47,7 @@ def words_of(tables: dict[str, pl.DataFrame]) -> dict[str, set[str]]:
     return found
 
 
+@cache
 def kept() -> dict[str, set[str]]:
     """Return the words of all samples and cases as written down."""
     return {what: set(words) for what, words in json.loads(FILE.read_text(encoding="utf-8")).items()}

@@ -15,7 +15,7 @@ from parsers.registry import all_formats
 from parsers.secrets.scan import Scanner
 from parsers.tables import rows as tables
 from parsers.text.source import Hints
-from tests.parsers.formats.evidence import all_tables, read_path
+from tests.parsers.formats.evidence import all_tables, read_sample
 from tests.parsers.secrets.planting import SENTENCES, WORD_LIKE, gives_away, plant, samples, shown
 
 KINDS = sorted({form.kind for form, _ in all_formats()})
@@ -32,7 +32,7 @@ def planted_samples(kind: str):
     start = zlib.crc32(kind.encode()) % 5000
     for path in samples(folder(kind), SAMPLES):
         lines = path.read_bytes().decode("utf-8", "replace").split("\n")
-        text, plants = plant(lines, read_path(path).tables, start)
+        text, plants = plant(lines, read_sample(path).tables, start)
         start = (start + len(plants)) % 9000
         yield path, "\n".join(text).encode(), plants
 

@@ -14,6 +14,7 @@ from parsers.lines import LineReader
 from parsers.reading import read
 from parsers.text.dress import STEPS, characters_of, original_spans, step_of, steps_of, undressed, undressed_line
 from parsers.text.source import Head, Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes, without_notes
 from tests.parsers.text.dresses import WAYS
 
@@ -130,7 +131,7 @@ def test_what_is_taken_off(line, dress, left):
 NAMES = [*STEPS, "indent 4", "indent tab", "indent tab2"]
 
 
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=examples(100), deadline=None, database=None)
 @given(
     line=st.text(alphabet="ab \t>|0123:\x1b[31m\b“\u00a0\u00ad&lt;&amp;!+-", max_size=40),
     dress=st.lists(st.sampled_from(NAMES), max_size=3, unique=True),

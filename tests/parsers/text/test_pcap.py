@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.pcap import RECORD_CAP, SIGNATURE, transcribe
+from tests.draw import examples
 from tests.parsers.text.captures import SERVER, ethernet, pcap, pcapng, snoop, tcp, tns, udp
 
 AT = 1_433_926_800_000_001_234
@@ -49,7 +50,7 @@ def test_another_file_is_refused():
 
 
 @pytest.mark.parametrize("make", [pcap, pcapng, snoop])
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(data=st.data())
 def test_a_cut_keeps_the_packets_before_it(make, data):
     frames = [(AT + i, tcp(seq=i, payload=b"p" * i)) for i in range(5)]
@@ -67,7 +68,7 @@ def test_a_cut_keeps_the_packets_before_it(make, data):
         assert got[-1].startswith("# damaged: ")
 
 
-@settings(max_examples=200, deadline=None, database=None)
+@settings(max_examples=examples(200), deadline=None, database=None)
 @given(data=st.data())
 def test_no_damage_crashes_it(data):
     content = bytearray(data.draw(st.sampled_from([pcap, pcapng, snoop]))([(AT, SYN), (AT, tcp(payload=tns(1)))]))
@@ -170,7 +171,7 @@ def test_a_simple_packet_has_no_time():
     assert lines(head + block)[0].startswith("- tcp 10.1.1.1:40000 > ")
 
 
-@settings(max_examples=100, deadline=None, database=None)
+@settings(max_examples=examples(100), deadline=None, database=None)
 @given(
     at=st.integers(0, 4_000_000_000 * 10**9),
     seq=st.integers(0, 2**32 - 1),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rules.case.case import Case
 from rules.model import Citation
 from rules.walking.whose_seconds import whose_seconds
+from tests.draw import examples
 from tests.rules.clocks.two_sides import AHEAD, CLIENT, SERVER, call, client, server, talk
 
 WAITS, SYNCS = [0.13, 0.02, 0.05], [0.12, 0.01, 0.04]
@@ -195,7 +196,7 @@ def test_a_server_that_asks_a_third_is_followed_on() -> None:
     assert all(ns == walls(case)[key] for key, ns in summed(case.derived("answer_parts")).items())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.integers(5, 60)), min_size=1, max_size=4),
     st.floats(0, 5000, allow_nan=False),

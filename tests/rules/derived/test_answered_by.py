@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rules.case.case import Case
 from rules.model import CaseSpec
+from tests.draw import examples
 from tests.rules.clocks.two_sides import AHEAD, CLIENT, SERVER, call, client, server
 
 WAITS, SYNCS = [0.13, 0.02, 0.05], [0.12, 0.01, 0.04]
@@ -205,7 +206,7 @@ def test_rows_without_a_partner_cost_nothing_and_a_case_without_traces_has_none(
     assert Case.of_tables({}, CaseSpec()).derived("answered_by").is_empty()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.integers(5, 60)), min_size=1, max_size=5),
     st.floats(-1000, 1000, allow_nan=False),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rules.case.case import Case
 from rules.walking import threads
+from tests.draw import examples
 from tests.rules import traces
 
 
@@ -134,7 +135,7 @@ def test_a_lone_event_has_no_profile():
     assert profile([row(1, 1.0)]) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 5_000), st.sampled_from(["proven", "broken"]), st.booleans()), min_size=2, max_size=30
@@ -153,7 +154,7 @@ def test_the_parts_make_the_whole(steps):
     assert sum(r["dur_s"] for r in found) == pytest.approx(t - first, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.floats(-1e6, 1e6))
 def test_shifting_a_clock_changes_no_duration(shift):
     rows = traces.truss("000", *traces.AFTER_000)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,10}", fullmatch=True)
@@ -23,7 +24,7 @@ LINE = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(rows=st.lists(SESSION, min_size=1, max_size=6), form=st.sampled_from(("box", "tabs", "records")))
 def test_tokens_of_a_session_come_out_of_the_columns(rows, form):
     heads = ("Id", "User", "Host", "db", "Command", "Time", "State", "Info")
@@ -45,7 +46,7 @@ def test_tokens_of_a_session_come_out_of_the_columns(rows, form):
     assert reading.account.account.unknown == 0
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(rows=st.lists(LINE, min_size=1, max_size=6), code=st.sampled_from(("", "[MY-010055] [Server] ")))
 def test_tokens_of_a_line_come_out_of_the_columns(rows, code):
     text = "".join(f"{at:%Y-%m-%dT%H:%M:%S}.000000Z 8 [{level}] {code}{word}\n" for at, level, word in rows)
@@ -86,7 +87,7 @@ def slow(statement: str, *, stamp: str = "# Time: 2016-07-20T18:13:25.698433Z\n"
     )
 
 
-@settings(max_examples=15, deadline=None, database=None)
+@settings(max_examples=examples(15), deadline=None, database=None)
 @given(
     rows=st.lists(
         st.tuples(st.integers(0, 10**9), st.lists(st.sampled_from(("SELECT 1", "FROM t", "# why", "WHERE a = 'x'")), min_size=1, max_size=4)),

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 STAMP = st.datetimes(datetime(2001, 1, 1), datetime(2099, 1, 1))
@@ -24,7 +25,7 @@ def _seconds(at: datetime) -> float:
     return at.replace(tzinfo=UTC).timestamp()
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(prefix=PREFIX, rows=st.lists(ROW, min_size=1, max_size=6))
 def test_tokens_of_a_line_come_out_of_the_columns(prefix, rows):
     text = "".join(

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from parsers.reading import read
 from parsers.tables.parquet import scan
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 KEYS = st.sampled_from(["usage_usec", "nr_periods", "nr_throttled", "throttled_usec", "throttled_time"])
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(st.lists(st.tuples(KEYS, st.integers(0, 2**53)), min_size=1, max_size=8))
 def test_keys_come_out_of_the_columns_again(rows):
     text = "".join(f"/sys/fs/cgroup/db/cpu.stat:{k} {v}\n" for k, v in rows)

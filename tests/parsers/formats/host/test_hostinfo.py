@@ -6,17 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(cpus=st.integers(1, 4096), cores=st.integers(1, 128), sockets=st.integers(1, 16))
 def test_tokens_of_lscpu_come_out_of_the_columns(cpus, cores, sockets):
     text = f"Architecture:        x86_64\nCPU(s):              {cpus}\nCore(s) per socket:  {cores}\nSocket(s):           {sockets}\n"
     assert read_bytes(text.encode()).table("hosts").select("ncpu", "cores").rows() == [(cpus, cores * sockets)]
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(loads=st.lists(st.integers(0, 99999), min_size=1, max_size=5), comma=st.booleans())
 def test_loads_of_uptime(loads, comma):
     text = ""

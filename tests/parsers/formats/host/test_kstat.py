@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Head, Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z][a-z0-9_]{0,14}", fullmatch=True).filter(lambda n: n not in ("crtime", "snaptime", "class"))
 ROW = st.tuples(NAME, st.integers(0, 99), NAME, NAME, st.integers(0, 2**50))
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8, unique_by=lambda r: r[:4]))
 def test_tokens_of_a_row_come_out_of_the_columns(rows):
     text = "".join(f"{m}:{i}:{k}:{n}\t{v}\n" for m, i, k, n, v in rows)
@@ -22,7 +23,7 @@ def test_tokens_of_a_row_come_out_of_the_columns(rows):
     assert table.select("name", "value").rows() == [(n, float(v)) for *_, n, v in rows]
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8, unique_by=lambda r: r[:4]))
 def test_both_ways_of_printing_say_the_same(rows):
     short = "".join(f"{m}:{i}:{k}:{n}\t{v}\n" for m, i, k, n, v in rows)

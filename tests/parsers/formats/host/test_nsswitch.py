@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 DATABASE = st.sampled_from(["passwd", "group", "hosts", "netmasks", "services", "ipnodes"])
@@ -22,7 +23,7 @@ ENTRY = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(
     rows=st.dictionaries(DATABASE, st.lists(ENTRY, min_size=1, max_size=5).map(lambda x: ["files", *x]), min_size=1),
     gap=st.sampled_from([" ", "\t", "      "]),

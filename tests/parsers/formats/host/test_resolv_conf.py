@@ -6,12 +6,13 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 DOMAIN = st.from_regex(r"[a-z]{1,8}\.(com|org|net)", fullmatch=True)
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(
     servers=st.lists(st.ip_addresses().map(str), min_size=1, max_size=3),
     domains=st.lists(DOMAIN, min_size=1, max_size=4),

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
-FEW = settings(max_examples=30, deadline=None, database=None)
+FEW = settings(max_examples=examples(30), deadline=None, database=None)
 WORD = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
 KEY = st.tuples(st.sampled_from(["kernel", "vm", "net", "fs"]), WORD, WORD).map(".".join)
 VALUE = st.one_of(

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 STAMP = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1)).map(lambda d: d.replace(second=0, microsecond=0))
@@ -21,7 +22,7 @@ def _seconds(at: datetime) -> float:
     return (at - datetime(1970, 1, 1)).total_seconds()
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=6))
 def test_tokens_of_a_row_come_out_of_the_columns(rows):
     text = "IDENTIFIER TIMESTAMP  T C RESOURCE_NAME  DESCRIPTION\n"

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
-FEW = settings(max_examples=40, deadline=None, database=None)
+FEW = settings(max_examples=examples(40), deadline=None, database=None)
 WORDS = st.from_regex(r"[a-z]{1,8}( [a-z]{1,8}){0,4}", fullmatch=True)
 PROGRAM = st.from_regex(r"[a-z][a-z0-9_-]{0,10}", fullmatch=True)
 YEAR_2016 = st.datetimes(datetime(2016, 1, 1), datetime(2016, 12, 31)).map(lambda d: d.replace(microsecond=0))

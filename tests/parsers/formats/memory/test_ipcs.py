@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z][a-z0-9]{0,9}", fullmatch=True)
@@ -17,7 +18,7 @@ HEAD_T = (
     "NATTCH      SEGSZ   CPID  LPID   ATIME    DTIME    CTIME\nShared Memory:\n"
 )
 CLOCK = st.tuples(st.integers(0, 23), st.integers(0, 59), st.integers(0, 59)).map(lambda t: "{}:{:02}:{:02}".format(*t))
-FEW = settings(max_examples=40, deadline=None, database=None)
+FEW = settings(max_examples=examples(40), deadline=None, database=None)
 
 
 @FEW

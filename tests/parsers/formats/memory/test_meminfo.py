@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
-FEW = settings(max_examples=30, deadline=None, database=None)
+FEW = settings(max_examples=examples(30), deadline=None, database=None)
 NAME = st.from_regex(r"[A-Z][A-Za-z]{2,14}(_[A-Z][a-z]{1,5})?", fullmatch=True).filter(lambda x: x != "MemTotal")
 
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
-FEW = settings(max_examples=30, deadline=None, database=None)
+FEW = settings(max_examples=examples(30), deadline=None, database=None)
 NODE = st.tuples(st.lists(st.integers(0, 999), max_size=8), st.integers(0, 10**7), st.integers(0, 10**7))
 LINUX = Hints(kind="numa", variant="linux")
 

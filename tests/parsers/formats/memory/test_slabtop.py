@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True)
 FIGURES = st.lists(st.integers(0, 10**9), min_size=7, max_size=7)
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(rows=st.dictionaries(NAME, FIGURES, min_size=1, max_size=5))
 def test_tokens_of_slabtop_come_out_of_the_columns(rows):
     text = "  OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME\n"

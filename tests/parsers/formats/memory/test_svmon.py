@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 PAGES = st.integers(0, 10**8)
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(
     rows=st.lists(st.tuples(st.integers(1, 2**40), PAGES, PAGES, PAGES, st.sampled_from("smL")), min_size=1, max_size=6)
 )

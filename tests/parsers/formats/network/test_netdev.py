@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from parsers.formats.network.netdev.format import DEV_NAMES
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 COUNT = st.integers(0, 2**53)
 FACES = st.lists(st.sampled_from(["eth0", "lo", "bond0.5", "net0"]), min_size=1, max_size=4, unique=True)
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(faces=FACES, data=st.data())
 def test_proc_net_dev_comes_out_of_the_columns_again(faces, data):
     told = {f: data.draw(st.lists(COUNT, min_size=16, max_size=16)) for f in faces}
@@ -25,7 +26,7 @@ def test_proc_net_dev_comes_out_of_the_columns_again(faces, data):
     assert rows.select("item", "name", "value").rows() == want
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(st.lists(COUNT, min_size=12, max_size=12))
 def test_ip_link_comes_out_of_the_columns_again(values):
     rx, tx = values[:6], values[6:]
@@ -81,7 +82,7 @@ def test_a_dash_is_no_value(dash):
 SAMPLES = st.lists(st.lists(st.integers(0, 10**9), min_size=5, max_size=5), min_size=1, max_size=8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(samples=SAMPLES, total=st.booleans(), block_bytes=st.sampled_from([80, 1_000_000]))
 def test_intervals_come_out_of_the_columns_again(samples, total, block_bytes):
     faces = "    input   (en0)   output" + ("       input  (Total)    output" if total else "")
@@ -124,7 +125,7 @@ def test_digits_without_end_are_no_counter_and_stop_nothing():
     assert [n.text for n in run.batch.notes] == ["value is beyond 2^63: a counter that fell below zero, left out"]
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(faces=FACES, data=st.data(), old=st.booleans())
 def test_ifconfig_comes_out_of_the_columns_again(faces, data, old):
     text, want = "", []

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 NAME = st.sampled_from(
@@ -14,7 +15,7 @@ NAME = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(pairs=st.lists(st.tuples(NAME, st.integers(-1, 2**62), st.booleans()), min_size=1, max_size=9))
 def test_pairs_come_out_of_the_columns_again(pairs):
     cells = [f"{n}{' ' * (20 - len(n)) if wide else ''}={'     ' if wide else ''}{v}" for n, v, wide in pairs]
@@ -24,7 +25,7 @@ def test_pairs_come_out_of_the_columns_again(pairs):
     assert rows["grp"].to_list() == [n.split("L")[0].split("I")[0].split("M")[0] for n, _, _ in pairs]
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["segments send out", "fast retransmits"]), st.integers(0, 2**62)),
@@ -109,7 +110,7 @@ def test_a_cut_row_is_no_counter():
     assert reading.account.account.unknown == 1
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(
     told=st.dictionaries(
         st.sampled_from(["RetransSegs", "ListenDrops", "TW", "MaxConn"]), st.integers(-1, 2**53), min_size=1
@@ -152,7 +153,7 @@ def test_numbers_in_brackets_are_counters_of_their_own():
 WORDS = st.sampled_from(["Active Opens", "Segments Retransmitted", "Datagrams Failing Fragmentation"])
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(
     st.dictionaries(WORDS, st.integers(0, 2**53), min_size=1), st.tuples(st.integers(0, 10**9), st.integers(0, 10**9))
 )

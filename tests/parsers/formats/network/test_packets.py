@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from parsers.formats.network.packets.tcp_flows import OPEN_CAP, Flows
 from parsers.text.pcap import transcribe
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import Reading, parse_bytes, read_bytes, same_tables
 from tests.parsers.text.captures import CLIENT, SERVER, pcap, pcapng, tcp, tns
 
@@ -202,7 +203,7 @@ def snoop_line(p) -> str:
 
 
 @pytest.mark.parametrize("write", [tcpdump_line, snoop_line])
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(packets=st.lists(PACKET, min_size=1, max_size=8))
 def test_the_tokens_come_out_of_the_columns_again(write, packets):
     run = parse_bytes("\n".join(map(write, packets)).encode(), "packets", "text")

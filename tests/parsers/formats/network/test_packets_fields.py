@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 NAMES = [
@@ -29,7 +30,7 @@ FLAGS = {0x02: "S", 0x12: "S.", 0x10: ".", 0x18: "P.", 0x14: "R."}
 
 
 @pytest.mark.parametrize("sign", ["\t", ",", ";", "|"])
-@settings(max_examples=15, deadline=None, database=None)
+@settings(max_examples=examples(15), deadline=None, database=None)
 @given(rows=ROWS)
 def test_fields_come_out_of_the_columns_again(sign, rows):
     lines = [sign.join(NAMES)]

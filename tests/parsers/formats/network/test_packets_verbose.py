@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 IP = st.tuples(*(st.integers(1, 254) for _ in range(4))).map(lambda x: ".".join(map(str, x)))
@@ -97,7 +98,7 @@ TCP header breakdown:
 
 
 @pytest.mark.parametrize(("write", "step"), [(snoop, 10), (tshark, 1), (ipreport, 1)])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(packets=st.lists(TCP, min_size=1, max_size=5))
 def test_a_packet_comes_back_whole(write, step, packets):
     packets = sorted(packets, key=lambda p: p["at"])

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 MILLIS = st.decimals(min_value=0, max_value=9999, places=3)
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(times=st.lists(MILLIS, min_size=3, max_size=20), stamped=st.booleans())
 def test_what_is_printed_comes_out_again(times, stamped):
     lines = [

@@ -6,6 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 HEAD = "Netid State      Recv-Q Send-Q Local Address:Port               Peer Address:Port\n"
@@ -23,7 +24,7 @@ ROW = st.tuples(
 BARE = {"10.0.0.1": "10.0.0.1", "[::1]": "::1", "[fe80::2]%eth0": "fe80::2", "*": None, "0.0.0.0": "0.0.0.0"}
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_the_tokens_come_out_of_the_columns_again(rows):
     text = HEAD + "".join(f"{n:5} {s:10} {r:<6} {q:<6} {a}:{p}   {b}:{o}\n" for n, s, r, q, a, p, b, o in rows)

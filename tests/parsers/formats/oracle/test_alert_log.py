@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 ABORT = "opiodr aborting process unknown ospid ({}) as a result of ORA-{}"
 EVENT = st.tuples(st.integers(1, 28), st.integers(0, 23), st.integers(1, 10**7), st.sampled_from([609, 603, 28]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(EVENT, min_size=1, max_size=10))
 def test_messages_come_back_from_the_columns(events):
     text = "\n".join(f"2023-05-{d:02d}T{h:02d}:00:00.250000+02:00\n{ABORT.format(p, c)}" for d, h, p, c in events)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from parsers.lines import LineReader
 from parsers.reading import read
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "awr"
@@ -30,7 +31,7 @@ RESOURCE = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(EVENT, min_size=1, max_size=9))
 def test_events_come_back_from_the_columns(events):
     head = "Event                                 Waits     Time(s)   (ms)   time Wait Class\n"
@@ -41,7 +42,7 @@ def test_events_come_back_from_the_columns(events):
     assert table["avg_ms"].to_list() == [float(ms) if ms or not s else round(s / n * 1000, 6) for _, n, s, ms in events]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(RESOURCE, min_size=1, max_size=9), st.booleans())
 def test_resources_come_back_with_blanks_kept_or_collapsed(resources, collapsed):
     head = "RESOURCE_NAME                  CURRENT_UTILIZATION MAX_UTILIZATION LIMIT_VALUE\n"
@@ -93,7 +94,7 @@ SEGMENT = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(SEGMENT, min_size=1, max_size=8))
 def test_segments_come_back_from_the_counters(segments):
     head = "Segments by Physical Reads         DB/Inst: A/a  Snaps: 1-2\n\n"

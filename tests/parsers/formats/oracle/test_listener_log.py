@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 WORD = st.text("abcdefghij0123456789_", min_size=1, max_size=8)
@@ -22,7 +23,7 @@ def written(entry: tuple) -> str:
     return f"{day:02d}-{month}-2021 {hour:02d}:{minute:02d}:07 * {data} * {address} * establish * {service} * {code}"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(ENTRY, min_size=1, max_size=12))
 def test_entries_come_back_from_the_columns(entries):
     reading = read_bytes("\n".join(map(written, entries)).encode())

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 WORD = st.from_regex(r"[A-Za-z][a-z0-9]{1,7}", fullmatch=True)
@@ -18,7 +19,7 @@ LAYOUTS = (
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(ENTRY, min_size=1, max_size=6), st.sampled_from(LAYOUTS))
 def test_leaves_come_back_from_the_columns(entries, layout):
     text = "\n".join(layout.format(*entry) for entry in entries)
@@ -90,7 +91,7 @@ def _services(told):
     return "\n".join([*lines, "The command completed successfully"]).encode()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(HANDLER, min_size=1, max_size=6))
 def test_services_come_back_from_the_columns(told):
     reading = read_bytes(_services(told), Hints(kind="oracle_net_config", variant="lsnrctl"))

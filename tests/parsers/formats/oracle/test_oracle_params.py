@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z]{3,8}_[a-z]{3,12}", fullmatch=True)
@@ -14,7 +15,7 @@ VALUE = st.from_regex(r"[0-9]{1,6}[KMG]?|[A-Z]{1,9}|/[a-z/]{2,9}", fullmatch=Tru
 PFILE, SHOW = Hints(kind="oracle_params", variant="pfile"), Hints(kind="oracle_params", variant="show")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["*", "PROD1"]), NAME, VALUE, st.booleans()), min_size=1, max_size=12))
 def test_settings_come_back_from_the_columns(written):
     text = "\n".join(f"{'' if on else '#'}{sid}.{name}={value}" for sid, name, value, on in written)
@@ -23,7 +24,7 @@ def test_settings_come_back_from_the_columns(written):
     assert rows.select("entity", "name", "value", "active").rows() == told
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(NAME, st.sampled_from(["big integer", "string", "boolean"]), VALUE), min_size=1, max_size=12))
 def test_rows_of_show_come_back_with_blanks_kept_or_collapsed(written):
     for line in ("{0:<36} {1:<11} {2}", "{0} {1} {2}", "{0}\t{1}\t{2}"):

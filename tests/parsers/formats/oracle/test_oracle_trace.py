@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 HINTS = Hints(kind="oracle_trace")
@@ -21,7 +22,7 @@ CALL = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(WAIT, min_size=1, max_size=8), st.lists(CALL, max_size=8))
 def test_waits_and_calls_come_back_from_the_columns(waits, calls):
     lines = [
@@ -52,7 +53,7 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(STEP, min_size=1, max_size=6))
 def test_steps_of_a_plan_come_back_from_the_counters(steps):
     lines, expected = ["WAIT #1: nam='a' ela= 5 obj#=1 tim=141451802019"], []

@@ -18,6 +18,7 @@ from parsers.reading import read
 from parsers.secrets import connect_descriptors
 from parsers.tables.parquet import scan
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "sqlnet"
@@ -117,7 +118,7 @@ STAMPS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), form=st.sampled_from(sorted(STAMPS)))
 def test_stamps_in_columns_are_what_the_pattern_reads(data, form):
     """Indentation leads every line past the columns: the pattern reads it."""
@@ -437,7 +438,7 @@ RECORDS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(records=RECORDS, block=st.integers(60, 900))
 def test_the_columns_rebuild_the_lines(records, block):
     lines = []
@@ -458,7 +459,7 @@ def test_the_columns_rebuild_the_lines(records, block):
     assert found["line_no"].to_list() == list(range(1, len(lines) + 1))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(payload=st.binary(min_size=1, max_size=60), kind=st.sampled_from([1, 4, 5, 6, 11, 12]))
 def test_any_packet_is_one_row_and_hides_its_payload(payload, kind):
     body = (len(payload) + 10).to_bytes(2, "big") + bytes([0, 0, kind, 0, 0, 0, 0, 0]) + payload

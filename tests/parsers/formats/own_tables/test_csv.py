@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from parsers.columns.column_roles import Columns, parse_columns
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
-FEW = settings(max_examples=30, deadline=None, database=None)
+FEW = settings(max_examples=examples(30), deadline=None, database=None)
 
 
 @FEW

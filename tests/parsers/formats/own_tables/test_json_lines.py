@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 OBJECTS = st.fixed_dictionaries(
@@ -16,7 +17,7 @@ OBJECTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(rows=st.lists(OBJECTS, min_size=2, max_size=20))
 def test_the_numbers_come_out_again(rows):
     content = "\n".join(json.dumps({"ts": 1598877345 + n} | row) for n, row in enumerate(rows)).encode()

@@ -6,13 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 PATH = st.sampled_from(["/dev/null", "/opt/oracle/a file.log", "socket:[29174]", "pipe:[7]", "anon_inode:[eventpoll]"])
 KIND = {"/dev/null": "device", "/opt/oracle/a file.log": "file", "socket:[29174]": "socket", "pipe:[7]": "pipe"}
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(st.lists(st.tuples(st.integers(0, 65535), PATH), min_size=1, max_size=8))
 def test_links_come_out_of_the_columns_again(links):
     text = "".join(f"lrwx------ 1 oracle dba 64 Jun 10 09:00 {fd} -> {path}\n" for fd, path in links)
@@ -20,7 +21,7 @@ def test_links_come_out_of_the_columns_again(links):
     assert rows.select("fd", "type", "path").rows() == [(fd, KIND.get(path, "anon"), path) for fd, path in links]
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(st.lists(st.tuples(st.integers(0, 99999), st.integers(1, 65535), st.integers(0, 65535)), min_size=1, max_size=6))
 def test_sockets_of_pfiles_come_out_of_the_columns_again(sockets):
     text = "77:\t/usr/bin/x y\n"

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 HEAD = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP\n"
@@ -27,7 +28,7 @@ ROW = st.tuples(
 FACTOR = {"K": 1.0, "M": 1024.0, "G": 1024.0**2}
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=6))
 def test_the_tokens_come_out_of_the_columns_again(rows):
     text = HEAD
@@ -177,7 +178,7 @@ SCREENS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 @given(screens=SCREENS, collapsed=st.booleans(), block_bytes=st.sampled_from([120, 1_000_000]))
 def test_the_figures_of_a_topas_screen_come_back_wherever_it_is_cut(screens, collapsed, block_bytes):
     text = "".join(SCREEN.format(second=2 * n, **screen) for n, screen in enumerate(screens))
@@ -204,7 +205,7 @@ def test_the_figures_of_a_topas_screen_come_back_wherever_it_is_cut(screens, col
 CPUS = st.lists(st.tuples(*[st.integers(0, 1000)] * 4), min_size=1, max_size=5)
 
 
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 @given(cpus=CPUS, form=st.sampled_from(["new", "old", "comma", "freebsd"]), wide=st.booleans())
 def test_each_cpu_that_top_lists_is_a_row(cpus, form, wide):
     def share(tenths):

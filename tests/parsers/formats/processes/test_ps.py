@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.formats.processes.shared.process_columns import columns, place
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 START = st.sampled_from(["Oct25", "07:22:43", "Jan_21", "-", "Mar 09", "Nov 28", "2019"])
@@ -24,7 +25,7 @@ ROW = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None, database=None)
+@settings(max_examples=examples(60), deadline=None, database=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=8))
 def test_the_tokens_come_out_of_the_columns_again(rows):
     text = "     UID   PID  PPID   C    STIME TTY         TIME CMD\n"

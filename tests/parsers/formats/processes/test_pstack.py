@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 NAME = st.from_regex(r"[a-z_][a-z0-9_.:]{0,14}", fullmatch=True)
@@ -20,7 +21,7 @@ def written(thread: tuple) -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(threads=st.lists(THREAD, min_size=1, max_size=5), size=st.integers(60, 500))
 def test_a_thread_comes_back_from_its_columns_wherever_the_file_is_cut(threads, size):
     content = ("711:\t/usr/sbin/nscd -f\n" + "".join(map(written, threads))).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 FAMILIES = st.lists(st.integers(0, 10**6), min_size=2, max_size=14)
@@ -55,7 +56,7 @@ def parents_read(text: str) -> dict[int, int | None]:
     return dict(reading.table("ps").select("pid", "ppid").iter_rows())
 
 
-@settings(max_examples=25, deadline=None, database=None)
+@settings(max_examples=examples(25), deadline=None, database=None)
 @given(picks=FAMILIES)
 def test_a_family_comes_back(picks):
     parents = tree(picks)

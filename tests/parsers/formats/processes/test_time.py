@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parsers.formats.processes.time import format as time
 from parsers.text.source import Head, Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 TIME = Hints(kind="time")
@@ -87,7 +88,7 @@ def test_prose_is_no_timing():
         st.tuples(st.integers(0, 600_000), st.integers(0, 59_000), st.integers(0, 59_000)), min_size=1, max_size=20
     )
 )
-@settings(max_examples=30, deadline=None, database=None)
+@settings(max_examples=examples(30), deadline=None, database=None)
 def test_any_timing_comes_back(values):
     def shown(ms: int) -> str:
         return f"{ms // 60_000}m{ms % 60_000 / 1000:.3f}s"

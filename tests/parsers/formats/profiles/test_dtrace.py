@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
 from parsers.text.times import wall_seconds
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
-SETTINGS = settings(max_examples=50, deadline=None, database=None)
+SETTINGS = settings(max_examples=examples(50), deadline=None, database=None)
 KEY = st.from_regex(r"[a-z_](?:[a-z0-9_/.-]{0,14}[a-z0-9])?", fullmatch=True)
 MODULE = st.sampled_from(["genunix", "libc.so.1", "oracle", "libbase.dylib"])
 FRAME = st.one_of(

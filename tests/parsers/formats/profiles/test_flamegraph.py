@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_:.<>&]{0,14}", fullmatch=True)
 STACKS = st.lists(st.tuples(st.lists(NAME, min_size=2, max_size=6), st.integers(1, 10**9)), min_size=1, max_size=8)
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(stacks=STACKS)
 def test_a_stack_comes_back_from_its_columns(stacks):
     text = "".join(f"{';'.join(frames)} {n}\n" for frames, n in stacks)
@@ -43,7 +44,7 @@ def drawn(stacks: dict[tuple[str, ...], int]) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-@settings(max_examples=50, deadline=None, database=None)
+@settings(max_examples=examples(50), deadline=None, database=None)
 @given(
     stacks=st.dictionaries(
         st.lists(NAME, min_size=1, max_size=4).map(tuple), st.integers(1, 500), min_size=1, max_size=6

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
-SETTINGS = settings(max_examples=50, deadline=None, database=None)
+SETTINGS = settings(max_examples=examples(50), deadline=None, database=None)
 LOCK = st.sampled_from(["0x3000a7f2fa8", "cpu[13]", "pvh_global_lock", "vm_dom+0x80", "cpu[2]+11"])
 CALLER = st.from_regex(r"[a-z_]{1,12}(\+0x[0-9a-f]{1,3})?", fullmatch=True)
 ROW = st.tuples(st.integers(1, 10**7), st.integers(0, 100), st.integers(0, 10**9), LOCK, CALLER)

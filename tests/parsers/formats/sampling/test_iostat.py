@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 HEADING = "Device            r/s     rkB/s     w/s     wkB/s r_await w_await  aqu-sz  %util"
 COLUMNS = ("r_ps", "r_kbps", "w_ps", "w_kbps", "r_resp_ms", "w_resp_ms", "queue", "busy_pct")
 NUMBERS = st.lists(st.integers(0, 10**7), min_size=8, max_size=8)
-FEW = settings(max_examples=25, deadline=None, database=None)
+FEW = settings(max_examples=examples(25), deadline=None, database=None)
 
 
 @FEW

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 HEAD = "CPU minf mjf xcal  intr ithr  csw icsw migr smtx  srw syscl  usr sys  wt idl"
@@ -36,7 +37,7 @@ SHARES = st.integers(0, 100).flatmap(lambda u: st.integers(0, 100 - u).map(lambd
 
 
 @given(data=st.data(), cpus=st.lists(st.integers(0, 4095), min_size=1, max_size=5, unique=True))
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_tokens_of_solaris_come_back(data, cpus):
     rows = [
         [cpu, *data.draw(st.lists(COUNT, min_size=11, max_size=11)), *data.draw(SHARES)] for cpu in [*sorted(cpus)] * 2

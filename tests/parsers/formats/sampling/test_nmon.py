@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 HEAD = "AAA,progname,nmon\nAAA,host,h\nAAA,time,10:00.00\nAAA,date,05-FEB-2020\nAAA,interval,10\n"
 TITLES = "CPU_ALL,CPU Total h,User%,Sys%,Wait%,Idle%,Busy,CPUs\nDISKBUSY,Disk %Busy h,sda,sdb\nDISKREAD,Disk Read KB/s h,sda,sdb\n"
-FEW = settings(max_examples=25, deadline=None, database=None)
+FEW = settings(max_examples=examples(25), deadline=None, database=None)
 
 
 def _snapshot(number: int, values: list[float]) -> str:

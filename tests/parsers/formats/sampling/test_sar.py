@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
 from parsers.text.times import wall_text
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 LINUX = "Linux 5.4.0 (db1) \t{date} \t_x86_64_\t(4 CPU)\n\n"
 CPU = "        CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
-FEW = settings(max_examples=25, deadline=None, database=None)
+FEW = settings(max_examples=examples(25), deadline=None, database=None)
 
 
 @FEW
@@ -132,7 +133,7 @@ DATA = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(DATA, st.sampled_from(["p", "x"]), st.sampled_from([150, 1_000_000]))
 def test_figures_of_sadf_come_out_again_wherever_the_text_is_cut(samples, form, block_bytes):
     text = ""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 LINUX = (
@@ -44,7 +45,7 @@ SHARES = st.integers(0, 100).flatmap(lambda u: st.integers(0, 100 - u).map(lambd
 
 
 @given(rows=st.lists(st.tuples(st.lists(COUNT, min_size=19, max_size=19), SHARES), min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_tokens_of_solaris_come_back(rows):
     reading = read(SOLARIS, *(" ".join(map(str, [*head, *shares])) for head, shares in rows))
     table, disks = reading.table("vmstat"), reading.table("iostat")
@@ -58,7 +59,7 @@ def test_tokens_of_solaris_come_back(rows):
 
 
 @given(rows=st.lists(st.tuples(st.lists(COUNT, min_size=12, max_size=12), SHARES), min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_tokens_of_linux_with_stamps_come_back(rows):
     texts = [
         " ".join(map(str, [*head, *shares, 0, 0])) + f" 2021-09-16 23:59:{10 * i:02}"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parsers.formats.tracing.perf import call_graph
 from parsers.text.source import Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import parse_bytes, read_bytes
 
 NAME = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.:]{0,16}(?:@@?[A-Z_0-9]{1,5})?", fullmatch=True)
@@ -31,7 +32,7 @@ SAMPLE = st.fixed_dictionaries(
         "frames": st.lists(FRAME, max_size=6),
     }
 )
-SETTINGS = settings(max_examples=50, deadline=None, database=None)
+SETTINGS = settings(max_examples=examples(50), deadline=None, database=None)
 
 
 def written(sample: dict) -> str:

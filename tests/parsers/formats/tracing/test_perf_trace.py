@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parsers.formats.tracing.perf import trace as perf_trace
 from parsers.text.source import Head, Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 PERF = Hints(kind="perf", variant="trace")
@@ -103,7 +104,7 @@ def test_claims():
     start=st.integers(0, 10**9), took=st.integers(0, 10**8), tid=st.integers(1, 2**22), comm=st.from_regex(r"[a-z][a-z /:-]{0,8}[a-z]", fullmatch=True),
     name=st.from_regex(r"[a-z_][a-z0-9_]{0,10}", fullmatch=True), args=st.lists(st.sampled_from(["fd: 4", 'name: "a b"', "flags: A|B"]), max_size=4),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_any_call_comes_back(start, took, tid, comm, name, args):
     line = f"{start / 1000:10.3f} ({took / 1000:6.3f} ms): {comm}/{tid} {name}({', '.join(args)})     = 3\n"
     row = read(line).table("syscalls").row(0, named=True)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from parsers.formats.tracing.strace import format as strace
 from parsers.text.source import Head, Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes, read_path
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "strace"
@@ -453,7 +454,7 @@ RESULT = st.sampled_from(["0", "-1 ENOENT (No such file or directory)", "0x7f5a"
     pid=st.integers(1, 4194303), bracket=st.booleans(), t=st.none() | st.integers(0, 86399_999999), took=st.none() | st.integers(0, 10**9),
     name=st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True), args=st.lists(ARG, max_size=5), result=RESULT, pad=st.integers(1, 30),
 )  # fmt: skip
-@settings(max_examples=80, deadline=None, database=None)
+@settings(max_examples=examples(80), deadline=None, database=None)
 def test_any_call_comes_back(pid, bracket, t, took, name, args, result, pad):
     second, micro = divmod(t or 0, 10**6)
     time = f"{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}.{micro:06d} " if t is not None else ""

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 SCRIPT = Hints(kind="perf", variant="script")
@@ -18,7 +19,7 @@ POINT = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(POINT, min_size=1, max_size=6))
 def test_fields_come_back_with_name_program_and_process(points):
     text = ""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from parsers.formats.tracing.truss import solaris as truss
 from parsers.formats.tracing.truss.patterns import NO_VALUE
 from parsers.text.source import Head, Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes, read_path
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "truss"
@@ -627,7 +628,7 @@ RESULT = st.sampled_from(
     pid=st.integers(1, 999999), lwp=st.none() | st.integers(1, 999), t=st.integers(0, 10**9), name=st.from_regex(r"[a-z_][a-z0-9_]{0,12}", fullmatch=True),
     args=st.lists(ARGUMENT, max_size=6), result=RESULT, gap=st.sampled_from([" ", "\t", "    "]),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_call_comes_back(pid, lwp, t, name, args, result, gap):
     line = f"{pid}{f'/{lwp}' if lwp else ''}:{gap}{t / 10000:.4f}{gap}{name}({', '.join(args)}){gap}{result}"
     row = {**calls(line + "\n")[0], "delta_s": None}
@@ -635,7 +636,7 @@ def test_any_call_comes_back(pid, lwp, t, name, args, result, gap):
 
 
 @given(st.text(alphabet=st.sampled_from('0123456789 \t\n:/.,()[]="->abcErr#fork_SIG*'), max_size=300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_no_text_crashes_it(text):
     reading = read_bytes(text.encode() + b"x", TRUSS)
     if reading.error is None:
@@ -643,7 +644,7 @@ def test_no_text_crashes_it(text):
 
 
 @given(st.integers(1, 2000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_cutting_a_file_changes_only_the_tail(at):
     text = sample("milek-listener-conn-before")
     cut = text[: min(at, len(text) - 1)]

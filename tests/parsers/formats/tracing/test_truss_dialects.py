@@ -14,6 +14,7 @@ from parsers.formats.tracing.truss import freebsd as truss_freebsd
 from parsers.formats.tracing.truss.errno_names import FREEBSD
 from parsers.text.dress import characters_of, undressed_lines
 from parsers.text.source import Head, Hints, Limits
+from tests.draw import examples
 from tests.parsers.formats.evidence import read_bytes
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "truss"
@@ -103,7 +104,7 @@ def test_a_damaged_line_is_unknown():
     pid=st.integers(1, 99999), name=st.from_regex(r"[a-z_][a-z0-9_]{0,10}", fullmatch=True), number=st.sampled_from(sorted(FREEBSD)),
     value=st.integers(0, 2**40), failed=st.booleans(), args=st.lists(st.sampled_from(["3", '"a b"', "{ 4 }", "0x0"]), max_size=4),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_any_freebsd_call_comes_back(pid, name, number, value, failed, args):
     result = f"ERR#{number} 'Some words'" if failed else f"= {value} ({value:#x})"
     row = rows(f"{pid:5}: {name}({','.join(args)})\t\t {result}\n", FREE)[0]
@@ -170,7 +171,7 @@ def test_blocks_and_runs_give_the_same_rows():
     lwp=st.integers(1, 2**20), numbers=st.tuples(*[st.integers(0, 10**9)] * 3), ret=st.integers(-1, 10**6),
     name=st.from_regex(r"[a-z_][a-z0-9_]{0,10}", fullmatch=True), args=st.lists(st.sampled_from(['"a b\\0"', "0x3", "0x0"]), max_size=4),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None, database=None)
+@settings(max_examples=examples(40), deadline=None, database=None)
 def test_any_dtruss_call_comes_back(lwp, numbers, ret, name, args):
     a, b, c = numbers
     row = rows(
