@@ -28,8 +28,7 @@ Json = Mapping[str, Any]
 @cache
 def colours() -> dict[str, str]:
     """Return the light colours by their token: they stand in one file only."""
-    light = TOKENS.read_text(encoding="utf-8").split("prefers-color-scheme")[0]
-    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", light))
+    return dict(re.findall(r"--([\w-]+): var\(--light, (#[0-9a-f]{3,6})\)", TOKENS.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)

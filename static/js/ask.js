@@ -1,4 +1,5 @@
-// The Ask page: Ctrl+Enter, completion of tables, columns and functions, examples, a stop button, the chart of an answer.
+// The Ask page: Ctrl+Enter, completion of tables, columns and functions, examples, a stop button,
+// the chart of an answer.
 (() => {
   "use strict";
   const form = document.getElementById("ask-form");
@@ -9,7 +10,10 @@
   const run = document.getElementById("run");
   const stop = document.getElementById("stop");
   const running = document.getElementById("running");
-  const KEYWORDS = "select from where group by order by having limit join left join on using with as and or not in is null between like case when then else end distinct union all filter over partition by qualify desc asc".split(" ");
+  const KEYWORDS = (
+    "select from where group by order by having limit join left join on using with as and or not in is null between" +
+    " like case when then else end distinct union all filter over partition by qualify desc asc"
+  ).split(" ");
   const client = form.querySelector("[name=client]");
   if (client && crypto.randomUUID) client.value = crypto.randomUUID();
 
@@ -18,13 +22,20 @@
   try {
     const kept = localStorage.getItem(KEY);
     if (kept && !text.value.trim()) text.value = kept;
-  } catch { /* a browser that keeps nothing */ }
+  } catch {
+    /* a browser that keeps nothing */
+  }
   text.addEventListener("input", () => {
-    try { localStorage.setItem(KEY, text.value); } catch { /* full: the server keeps what runs */ }
+    try {
+      localStorage.setItem(KEY, text.value);
+    } catch {
+      /* full: the server keeps what runs */
+    }
   });
 
   // --- completion ---------------------------------------------------------------------------------------------------
-  let shown = [], at = 0;
+  let shown = [],
+    at = 0;
   function names() {
     const found = new Map();
     for (const table of document.querySelectorAll("#tables [data-table]")) {
@@ -55,19 +66,25 @@
     paint();
   }
   function paint() {
-    offers.replaceChildren(...shown.map(([name, kind], number) => {
-      const item = document.createElement("li");
-      item.id = "offer-" + number;
-      item.setAttribute("role", "option");
-      item.setAttribute("aria-selected", String(number === at));
-      item.append(name);
-      const beside = document.createElement("span");
-      beside.className = "meta";
-      beside.textContent = kind;
-      item.append(beside);
-      item.addEventListener("mousedown", (event) => { event.preventDefault(); at = number; take(); });
-      return item;
-    }));
+    offers.replaceChildren(
+      ...shown.map(([name, kind], number) => {
+        const item = document.createElement("li");
+        item.id = "offer-" + number;
+        item.setAttribute("role", "option");
+        item.setAttribute("aria-selected", String(number === at));
+        item.append(name);
+        const beside = document.createElement("span");
+        beside.className = "meta";
+        beside.textContent = kind;
+        item.append(beside);
+        item.addEventListener("mousedown", (event) => {
+          event.preventDefault();
+          at = number;
+          take();
+        });
+        return item;
+      }),
+    );
     offers.hidden = false;
     text.setAttribute("aria-activedescendant", "offer-" + at);
   }
@@ -136,7 +153,8 @@
       HTMLFormElement.prototype.submit.call(form);
     }
   });
-  let began = 0, ticking = 0;
+  let began = 0,
+    ticking = 0;
   form.addEventListener("htmx:beforeRequest", (event) => {
     if (event.target !== form) return;
     began = Date.now();
@@ -159,7 +177,11 @@
   });
   stop.addEventListener("click", () => {
     running.textContent = "Stopping";
-    fetch(form.dataset.stop, { method: "POST", credentials: "same-origin", headers: { "HX-Request": "true", "X-CSRFToken": form.querySelector("[name=csrfmiddlewaretoken]").value } });
+    fetch(form.dataset.stop, {
+      method: "POST",
+      credentials: "same-origin",
+      headers: { "HX-Request": "true", "X-CSRFToken": form.querySelector("[name=csrfmiddlewaretoken]").value },
+    });
   });
   document.body.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.elt?.id !== "answer" && event.target.id !== "answer") return;
@@ -168,7 +190,10 @@
     const problem = document.querySelector("#answer [data-line]");
     if (problem) {
       const lines = text.value.split("\n");
-      const start = lines.slice(0, problem.dataset.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + Number(problem.dataset.column) - 1;
+      const start =
+        lines.slice(0, problem.dataset.line - 1).reduce((sum, line) => sum + line.length + 1, 0) +
+        Number(problem.dataset.column) -
+        1;
       const end = start + (/^[\w.]+/.exec(text.value.slice(start))?.[0].length ?? 1);
       text.focus();
       text.setSelectionRange(start, end);
@@ -195,20 +220,52 @@
       await load(plot.dataset.plotly);
       const { columns, lines } = JSON.parse(plot.dataset.rows);
       const [kind, x, y] = ["kind", "x", "y"].map((name) => document.getElementById("chart-" + name).value);
-      const style = getComputedStyle(document.documentElement), token = (name) => style.getPropertyValue(name).trim();
-      const axis = { gridcolor: token("--rule-2"), linecolor: token("--rule"), zerolinecolor: token("--rule"), tickfont: { color: token("--ink-2") }, automargin: true };
-      const trace = { x: x ? columns[x] : columns[y].map((_, n) => n + 1), y: columns[y], customdata: lines, hovertemplate: "%{x}<br>%{y}<extra></extra>" };
-      if (kind === "bars") Object.assign(trace, { type: "bar", marker: { color: token("--h-call"), line: { color: token("--edge"), width: 1 } } });
-      else Object.assign(trace, { type: "scatter", mode: kind === "line" ? "lines+markers" : "markers", marker: { color: token("--accent"), size: 6 }, line: { color: token("--accent"), width: 1.5 } });
-      await Plotly.react(plot, [trace], {
-        margin: { l: 56, r: 12, t: 8, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-        font: { family: token("--sans"), size: 12, color: token("--ink-2") },
-        xaxis: { ...axis, title: { text: x || "row number" } }, yaxis: { ...axis, title: { text: y } },
-      }, { displayModeBar: false, responsive: true });
+      const style = getComputedStyle(document.documentElement),
+        token = (name) => style.getPropertyValue(name).trim();
+      const axis = {
+        gridcolor: token("--rule-2"),
+        linecolor: token("--rule"),
+        zerolinecolor: token("--rule"),
+        tickfont: { color: token("--ink-2") },
+        automargin: true,
+      };
+      const trace = {
+        x: x ? columns[x] : columns[y].map((_, n) => n + 1),
+        y: columns[y],
+        customdata: lines,
+        hovertemplate: "%{x}<br>%{y}<extra></extra>",
+      };
+      if (kind === "bars")
+        Object.assign(trace, {
+          type: "bar",
+          marker: { color: token("--h-call"), line: { color: token("--edge"), width: 1 } },
+        });
+      else
+        Object.assign(trace, {
+          type: "scatter",
+          mode: kind === "line" ? "lines+markers" : "markers",
+          marker: { color: token("--accent"), size: 6 },
+          line: { color: token("--accent"), width: 1.5 },
+        });
+      await Plotly.react(
+        plot,
+        [trace],
+        {
+          margin: { l: 56, r: 12, t: 8, b: 44 },
+          paper_bgcolor: "rgba(0,0,0,0)",
+          plot_bgcolor: "rgba(0,0,0,0)",
+          showlegend: false,
+          font: { family: token("--sans"), size: 12, color: token("--ink-2") },
+          xaxis: { ...axis, title: { text: x || "row number" } },
+          yaxis: { ...axis, title: { text: y } },
+        },
+        { displayModeBar: false, responsive: true },
+      );
       plot.removeAllListeners?.("plotly_click");
       plot.on("plotly_click", (event) => {
         const place = event.points[0]?.customdata;
-        if (place?.[0] && place[1]) location.assign(`${plot.dataset.lines.replace("/0/", `/${place[0]}/`)}?at=${place[1]}#L${place[1]}`);
+        if (place?.[0] && place[1])
+          location.assign(`${plot.dataset.lines.replace("/0/", `/${place[0]}/`)}?at=${place[1]}#L${place[1]}`);
       });
       told.textContent = lines.some(([artifact]) => artifact) ? "A click on a point leads to its line." : "";
     } catch (error) {

@@ -1,5 +1,6 @@
 // Nothing typed is lost: every form with `data-draft` keeps its text in this browser until the server has it.
-// A reload, a crash or a lost connection brings it back where it was typed; what could not be sent is sent again by itself.
+// A reload, a crash or a lost connection brings it back where it was typed; what could not be sent is sent again
+// by itself.
 (() => {
   "use strict";
   const { slug, me } = document.body.dataset;
@@ -17,7 +18,10 @@
   };
   const key = (form) => PREFIX + form.dataset.draft;
   const area = (form) => form.querySelector("textarea");
-  const hidden = (form) => [...form.querySelectorAll("input[type=hidden]")].filter((input) => !["csrfmiddlewaretoken", "again", "zone"].includes(input.name));
+  const hidden = (form) =>
+    [...form.querySelectorAll("input[type=hidden]")].filter(
+      (input) => !["csrfmiddlewaretoken", "again", "zone"].includes(input.name),
+    );
   function stored(at) {
     try {
       return JSON.parse(localStorage.getItem(at));
@@ -36,7 +40,8 @@
     timers.delete(form);
     const text = area(form)?.value ?? "";
     const began = form.dataset.began ?? area(form)?.defaultValue ?? "";
-    if (!text.trim() || (text === began && !form.hasAttribute("data-merge"))) return void localStorage.removeItem(key(form));
+    if (!text.trim() || (text === began && !form.hasAttribute("data-merge")))
+      return void localStorage.removeItem(key(form));
     const fields = Object.fromEntries(hidden(form).map((input) => [input.name, input.value]));
     const draft = { text, fields, at: Date.now(), href: home(form) };
     try {
@@ -51,7 +56,13 @@
     localStorage.removeItem(key(form));
     tellUnsent();
   }
-  const later = (form) => { clearTimeout(timers.get(form)); timers.set(form, setTimeout(() => keep(form), 200)); };
+  const later = (form) => {
+    clearTimeout(timers.get(form));
+    timers.set(
+      form,
+      setTimeout(() => keep(form), 200),
+    );
+  };
 
   function count(form) {
     const text = area(form);
@@ -67,7 +78,9 @@
       text.after(place);
     }
     place.classList.toggle("bad", length > most);
-    place.textContent = `${length.toLocaleString("en")} of ${most.toLocaleString("en")} characters${length > most ? ": too long to be saved. Add it as evidence and link to it." : ""}`;
+    place.textContent =
+      `${length.toLocaleString("en")} of ${most.toLocaleString("en")} characters` +
+      (length > most ? ": too long to be saved. Add it as evidence and link to it." : "");
   }
   function notice(form, text, button, act) {
     form.querySelector(".restored")?.remove();
@@ -80,12 +93,21 @@
       doit.type = "button";
       doit.className = "quiet";
       doit.textContent = button;
-      doit.addEventListener("click", () => { line.remove(); act(); });
+      doit.addEventListener("click", () => {
+        line.remove();
+        act();
+      });
       line.append(doit);
     }
     form.prepend(line);
   }
-  const clock = (at) => new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hour12: false, ...(Date.now() - at > 20 * 3600 * 1000 ? { day: "numeric", month: "short" } : {}) }).format(at);
+  const clock = (at) =>
+    new Intl.DateTimeFormat([], {
+      hour: "2-digit",
+      minute: "2-digit",
+      hour12: false,
+      ...(Date.now() - at > 20 * 3600 * 1000 ? { day: "numeric", month: "short" } : {}),
+    }).format(at);
 
   // A form that has just come: its name for what is written, and what was typed into it before.
   function begin(form) {
@@ -94,11 +116,19 @@
     form.dataset.began = form.hasAttribute("data-merge") || form.querySelector(".errorlist") ? "" : text.defaultValue;
     const client = form.querySelector("input[name=client]");
     if (client && !client.value) client.value = name();
-    if (form.hasAttribute("data-merge")) { keep(form); count(form); return; } // the proposal is what goes on from here
+    if (form.hasAttribute("data-merge")) {
+      keep(form);
+      count(form);
+      return;
+    } // the proposal is what goes on from here
     const draft = stored(key(form));
     if (!draft) return void count(form);
-    if (form.querySelector(".errorlist")) { keep(form); return void count(form); } // refused just now: newer than what is kept
-    if (text.value !== text.defaultValue && text.value !== draft.text) { // somebody types already: nothing is put over that
+    if (form.querySelector(".errorlist")) {
+      keep(form);
+      return void count(form);
+    } // refused just now: newer than what is kept
+    if (text.value !== text.defaultValue && text.value !== draft.text) {
+      // somebody types already: nothing is put over that
       notice(form, `There is also what you typed at ${clock(draft.at)}, not sent yet.`, "Put it below", () => {
         text.value += `\n${draft.text}`;
         keep(form);
@@ -110,7 +140,8 @@
     const there = text.value === draft.text; // the browser itself brought it back
     text.value = draft.text;
     // The version too: it says from which text this one began.
-    for (const input of hidden(form)) if (draft.fields?.[input.name] !== undefined) input.value = draft.fields[input.name];
+    for (const input of hidden(form))
+      if (draft.fields?.[input.name] !== undefined) input.value = draft.fields[input.name];
     if (there && clean === draft.text) return void count(form);
     form.hidden = false;
     for (let box = form.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
@@ -137,7 +168,8 @@
       const at = localStorage.key(i);
       if (!at.startsWith(PREFIX) || here.has(at)) continue;
       const draft = stored(at);
-      if (!draft || Date.now() - draft.at > KEPT_MS) others.push([at, null]); else others.push([at, draft]);
+      if (!draft || Date.now() - draft.at > KEPT_MS) others.push([at, null]);
+      else others.push([at, draft]);
     }
     others.filter(([, draft]) => !draft).forEach(([at]) => localStorage.removeItem(at));
     const live = others.filter(([, draft]) => draft?.href);
@@ -146,7 +178,14 @@
     strip.id = "unsent";
     strip.className = "strip";
     strip.setAttribute("role", "status");
-    const kinds = { edit: "a change of a note", reply: "a reply", dispute: "a dispute", answer: "an answer to a dispute", lines: "a note on lines", new: "a note" };
+    const kinds = {
+      edit: "a change of a note",
+      reply: "a reply",
+      dispute: "a dispute",
+      answer: "an answer to a dispute",
+      lines: "a note on lines",
+      new: "a note",
+    };
     live.slice(0, 3).forEach(([at, draft]) => {
       const link = document.createElement("a");
       link.className = "small";
@@ -156,11 +195,19 @@
       drop.type = "button";
       drop.className = "quiet";
       drop.textContent = "Throw away";
-      drop.addEventListener("click", () => { localStorage.removeItem(at); tellUnsent(); });
+      drop.addEventListener("click", () => {
+        localStorage.removeItem(at);
+        tellUnsent();
+      });
       const row = document.createElement("span");
       row.className = "row";
       const words = draft.text.replace(/\s+/g, " ");
-      row.append(`Not sent yet: ${kinds[at.slice(PREFIX.length).split("-")[0]] || "a text"} from ${clock(draft.at)}, “${words.slice(0, 40)}${words.length > 40 ? "…" : ""}”`, link, drop);
+      row.append(
+        `Not sent yet: ${kinds[at.slice(PREFIX.length).split("-")[0]] || "a text"} from ${clock(draft.at)}, ` +
+          `“${words.slice(0, 40)}${words.length > 40 ? "…" : ""}”`,
+        link,
+        drop,
+      );
       strip.append(row);
     });
     document.getElementById("main").prepend(strip);
@@ -172,7 +219,11 @@
     if (!form.isConnected || !text) return;
     text.value = form.dataset.began = "";
     form.querySelector(".restored")?.remove();
-    for (const [field, value] of [["client", name()], ["again", ""]]) if (form.elements[field]) form.elements[field].value = value;
+    for (const [field, value] of [
+      ["client", name()],
+      ["again", ""],
+    ])
+      if (form.elements[field]) form.elements[field].value = value;
     count(form);
   }
 
@@ -182,7 +233,8 @@
     const again = form.querySelector("input[name=again]");
     if (again) again.value = "on";
     keep(form);
-    setTimeout(() => window.exhibit.refuse("")); // what the page says of any lost request would ask for another try by hand
+    // What the page says of any lost request would ask for another try by hand.
+    setTimeout(() => window.exhibit.refuse(""));
     notice(form, "Not sent: the connection is lost. It is kept here and sent by itself when the connection is back.");
   }
   function retry() {
@@ -191,17 +243,35 @@
       form.requestSubmit();
     });
   }
-  const drafted = (event) => (event.detail.requestConfig?.elt ?? event.detail.elt)?.closest?.("form[data-draft]"); // the target need not be the form
-  document.body.addEventListener("htmx:sendError", (event) => { const form = drafted(event); if (form) waits(form); });
-  document.body.addEventListener("htmx:timeout", (event) => { const form = drafted(event); if (form) waits(form); });
+  // The target need not be the form.
+  const drafted = (event) => (event.detail.requestConfig?.elt ?? event.detail.elt)?.closest?.("form[data-draft]");
+  document.body.addEventListener("htmx:sendError", (event) => {
+    const form = drafted(event);
+    if (form) waits(form);
+  });
+  document.body.addEventListener("htmx:timeout", (event) => {
+    const form = drafted(event);
+    if (form) waits(form);
+  });
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     const form = drafted(event);
-    if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) { forget(form); setTimeout(() => anew(form), 100); }
+    if (form && event.detail.requestConfig?.verb === "post" && event.detail.xhr.status < 300) {
+      forget(form);
+      setTimeout(() => anew(form), 100);
+    }
   });
-  document.body.addEventListener("htmx:afterSettle", (event) => { scan(event.detail.elt); tellUnsent(); });
-  document.body.addEventListener("htmx:responseError", (event) => { const form = drafted(event); if (form) keep(form); });
+  document.body.addEventListener("htmx:afterSettle", (event) => {
+    scan(event.detail.elt);
+    tellUnsent();
+  });
+  document.body.addEventListener("htmx:responseError", (event) => {
+    const form = drafted(event);
+    if (form) keep(form);
+  });
   addEventListener("online", () => setTimeout(retry, 500));
-  setInterval(() => { if (navigator.onLine) retry(); }, 4000);
+  setInterval(() => {
+    if (navigator.onLine) retry();
+  }, 4000);
   // An ordinary submit leaves the page: whether it arrived shows on the next one.
   document.addEventListener("submit", (event) => {
     const form = event.target.closest("form[data-draft]");
@@ -213,7 +283,10 @@
 
   document.addEventListener("input", (event) => {
     const form = event.target.closest?.("form[data-draft]");
-    if (form) { later(form); count(form); }
+    if (form) {
+      later(form);
+      count(form);
+    }
   });
   document.addEventListener("keydown", (event) => {
     const form = event.target.closest?.("form[data-draft]");
@@ -222,17 +295,24 @@
       form.requestSubmit();
     }
   });
-  document.addEventListener("click", (event) => {
-    const form = event.target.closest?.("[data-forget]")?.closest("form[data-draft]");
-    if (form) forget(form);
-  }, true);
+  document.addEventListener(
+    "click",
+    (event) => {
+      const form = event.target.closest?.("[data-forget]")?.closest("form[data-draft]");
+      if (form) forget(form);
+    },
+    true,
+  );
   const flush = () => [...timers.keys()].forEach(keep);
   addEventListener("pagehide", flush);
-  document.addEventListener("visibilitychange", () => { if (document.hidden) flush(); });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) flush();
+  });
 
   const sent = sessionStorage.getItem(SENT);
   sessionStorage.removeItem(SENT);
-  if (sent && ![...document.querySelectorAll("form[data-draft]")].some((form) => key(form) === sent)) localStorage.removeItem(sent);
+  if (sent && ![...document.querySelectorAll("form[data-draft]")].some((form) => key(form) === sent))
+    localStorage.removeItem(sent);
   scan(document);
   tellUnsent();
   window.exhibit.drafts = { begin: scan };

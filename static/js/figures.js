@@ -1,12 +1,16 @@
-// Draws the figures that the server built with Plotly's Python package; the bundle is fetched only where a figure stands.
+// Draws the figures that the server built with Plotly's Python package; the bundle is fetched only where a figure
+// stands.
 
 let bundle = null;
 const box = document.querySelector("[data-figure]");
 if (box) {
-  const draw = () => load().then(() => paint(box)).catch((error) => {
-    box.dataset.state = "error";
-    box.querySelector("[data-figure-message]").textContent = `The figure could not be drawn: ${error.message}`;
-  });
+  const draw = () =>
+    load()
+      .then(() => paint(box))
+      .catch((error) => {
+        box.dataset.state = "error";
+        box.querySelector("[data-figure-message]").textContent = `The figure could not be drawn: ${error.message}`;
+      });
   draw();
   for (const kind of ["verdict", "case"]) document.body.addEventListener(`room:${kind}`, draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -25,16 +29,31 @@ function load() {
 }
 
 async function paint(box) {
-  const answer = await fetch(box.dataset.figure, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+  const answer = await fetch(box.dataset.figure, {
+    headers: { Accept: "application/json" },
+    credentials: "same-origin",
+  });
   if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
   const { figure, lines } = await answer.json();
   const section = box.closest(".figure");
   section.hidden = !figure;
   if (!figure) return;
-  const style = getComputedStyle(document.documentElement), token = (name) => style.getPropertyValue(name).trim();
-  const axis = { gridcolor: token("--rule-2"), linecolor: token("--rule"), zerolinecolor: token("--rule"), tickfont: { color: token("--ink-2") } };
-  figure.layout = { ...figure.layout, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { ...figure.layout.font, family: token("--sans"), color: token("--ink-2") },
-    xaxis: { ...axis, ...figure.layout.xaxis }, yaxis: { ...axis, ...figure.layout.yaxis } };
+  const style = getComputedStyle(document.documentElement),
+    token = (name) => style.getPropertyValue(name).trim();
+  const axis = {
+    gridcolor: token("--rule-2"),
+    linecolor: token("--rule"),
+    zerolinecolor: token("--rule"),
+    tickfont: { color: token("--ink-2") },
+  };
+  figure.layout = {
+    ...figure.layout,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { ...figure.layout.font, family: token("--sans"), color: token("--ink-2") },
+    xaxis: { ...axis, ...figure.layout.xaxis },
+    yaxis: { ...axis, ...figure.layout.yaxis },
+  };
   for (const trace of figure.data) {
     const ink = token(trace.meta?.token ?? "--ink-2");
     if (trace.marker) trace.marker.color = ink;

@@ -1,4 +1,5 @@
-// Help beside the thing: what a word means, on hover, keyboard focus or tap. Without it each word is a link to its page.
+// Help beside the thing: what a word means, on hover, keyboard focus or tap. Without it each word is a link to its
+// page.
 (() => {
   "use strict";
   const DELAY = 180;
@@ -24,7 +25,11 @@
     hide();
     shown = word;
     const { help, kind, source } = word.dataset;
-    box.replaceChildren(say("p", "name", word.dataset.name || word.textContent), say("p", "meta", kind || ""), say("p", "", help));
+    box.replaceChildren(
+      say("p", "name", word.dataset.name || word.textContent),
+      say("p", "meta", kind || ""),
+      say("p", "", help),
+    );
     const foot = say("p", "meta", source ? `Source: ${source}` : "");
     if (word.href || word.dataset.more) {
       const more = say("a", "", "More");
@@ -43,7 +48,10 @@
     const width = box.offsetWidth;
     const left = Math.min(Math.max(at.left, 8), innerWidth - width - 8);
     const below = at.bottom + 4;
-    const top = below + box.offsetHeight > innerHeight - 8 && at.top - 4 - box.offsetHeight > 8 ? at.top - 4 - box.offsetHeight : below;
+    const top =
+      below + box.offsetHeight > innerHeight - 8 && at.top - 4 - box.offsetHeight > 8
+        ? at.top - 4 - box.offsetHeight
+        : below;
     box.style.setProperty("left", `${Math.round(left)}px`);
     box.style.setProperty("top", `${Math.round(top)}px`);
   }
@@ -65,7 +73,9 @@
     else if (box.contains(event.target)) clearTimeout(timer);
     else if (shown && shown !== document.activeElement) soon(hide);
   });
-  document.addEventListener("pointerdown", (event) => { touched = event.pointerType === "touch"; });
+  document.addEventListener("pointerdown", (event) => {
+    touched = event.pointerType === "touch";
+  });
   document.addEventListener("focusin", (event) => {
     if (touched) return;
     const word = of(event.target);
@@ -73,24 +83,40 @@
     else if (!box.contains(event.target)) hide();
   });
   // A finger cannot hover: the first tap explains, the link in the explanation leads on.
-  document.addEventListener("click", (event) => {
-    const word = of(event.target);
-    if (word && touched) {
-      if (word.href) {
-        event.preventDefault();
-        event.stopPropagation();
-      }
-      if (shown === word) hide();
-      else show(word);
-    } else if (!box.contains(event.target)) hide();
-    touched = false;
-  }, true);
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !shown) return;
-    event.stopPropagation();
-    hide();
-  }, true);
-  addEventListener("scroll", (event) => { if (shown && !box.contains(event.target)) hide(); }, { capture: true, passive: true });
+  document.addEventListener(
+    "click",
+    (event) => {
+      const word = of(event.target);
+      if (word && touched) {
+        if (word.href) {
+          event.preventDefault();
+          event.stopPropagation();
+        }
+        if (shown === word) hide();
+        else show(word);
+      } else if (!box.contains(event.target)) hide();
+      touched = false;
+    },
+    true,
+  );
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || !shown) return;
+      event.stopPropagation();
+      hide();
+    },
+    true,
+  );
+  addEventListener(
+    "scroll",
+    (event) => {
+      if (shown && !box.contains(event.target)) hide();
+    },
+    { capture: true, passive: true },
+  );
   // News arrive all the time: an explanation goes only when its word does.
-  document.addEventListener("htmx:afterSwap", () => { if (shown && !shown.isConnected) hide(); });
+  document.addEventListener("htmx:afterSwap", () => {
+    if (shown && !shown.isConnected) hide();
+  });
 })();

@@ -8,17 +8,26 @@
   function step(way) {
     const links = [...document.querySelectorAll(".findings details[open] .claim > a, [data-step]")];
     if (!links.length) return;
-    const at = links.findIndex((link) => link === document.activeElement || link.getAttribute("aria-current") === "true");
+    const at = links.findIndex(
+      (link) => link === document.activeElement || link.getAttribute("aria-current") === "true",
+    );
     const next = links[Math.min(Math.max(at + way, 0), links.length - 1)];
     next.focus();
     next.scrollIntoView({ block: "nearest" });
   }
-  document.querySelectorAll("[data-keys]").forEach((button) => button.addEventListener("click", () => list?.showModal()));
+  document
+    .querySelectorAll("[data-keys]")
+    .forEach((button) => button.addEventListener("click", () => list?.showModal()));
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") {
-      if (typing(event.target)) { event.target.blur?.(); return; }
-      document.querySelectorAll("details.menu[open]").forEach((menu) => { menu.open = false; });
+      if (typing(event.target)) {
+        event.target.blur?.();
+        return;
+      }
+      document.querySelectorAll("details.menu[open]").forEach((menu) => {
+        menu.open = false;
+      });
       document.body.dispatchEvent(new CustomEvent("drawer:close"));
       return;
     }
@@ -26,19 +35,37 @@
     const now = Date.now();
     if (prefix && now - prefix < 1200) {
       prefix = 0;
-      const target = event.key === "h" ? document.querySelector(".logo") : document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
-      if (target) { event.preventDefault(); location.href = target.href; }
+      const target =
+        event.key === "h"
+          ? document.querySelector(".logo")
+          : document.querySelector(`nav a[data-key="${CSS.escape(event.key)}"]`);
+      if (target) {
+        event.preventDefault();
+        location.href = target.href;
+      }
       return;
     }
     const known = {
       "?": () => list?.showModal(),
-      "/": () => [...document.querySelectorAll("main input[type=search], main [data-search], input[data-find], .find-small")].find((field) => field.offsetParent)?.focus(),
-      g: () => { prefix = now; },
+      "/": () =>
+        [...document.querySelectorAll("main input[type=search], main [data-search], input[data-find], .find-small")]
+          .find((field) => field.offsetParent)
+          ?.focus(),
+      g: () => {
+        prefix = now;
+      },
       j: () => step(1),
       k: () => step(-1),
       u: () => document.getElementById("add")?.click(),
-      n: () => (document.querySelector('[data-open="note-here"]') || document.querySelector("#note-new > summary, a[href$='/notes/new/']"))?.click(),
+      n: () =>
+        (
+          document.querySelector('[data-open="note-here"]') ||
+          document.querySelector("#note-new > summary, a[href$='/notes/new/']")
+        )?.click(),
     };
-    if (Object.hasOwn(known, event.key)) { event.preventDefault(); known[event.key](); }
+    if (Object.hasOwn(known, event.key)) {
+      event.preventDefault();
+      known[event.key]();
+    }
   });
 })();

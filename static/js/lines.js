@@ -28,7 +28,9 @@
     chunks.set(number, null);
     const first = number * CHUNK + 1;
     try {
-      const answer = await fetch(`${url}?from=${first}&to=${Math.min(first + CHUNK - 1, count)}`, { credentials: "same-origin" });
+      const answer = await fetch(`${url}?from=${first}&to=${Math.min(first + CHUNK - 1, count)}`, {
+        credentials: "same-origin",
+      });
       if (!answer.ok) throw new Error(String(answer.status));
       const part = await answer.json();
       for (const [word, meaning] of Object.entries(part.words)) words.set(word, meaning);
@@ -40,7 +42,10 @@
     }
     if (chunks.size > KEPT) {
       const here = Math.floor(top() / HEIGHT / CHUNK);
-      for (const key of [...chunks.keys()].sort((a, b) => Math.abs(b - here) - Math.abs(a - here)).slice(0, chunks.size - KEPT)) chunks.delete(key);
+      for (const key of [...chunks.keys()]
+        .sort((a, b) => Math.abs(b - here) - Math.abs(a - here))
+        .slice(0, chunks.size - KEPT))
+        chunks.delete(key);
     }
     draw();
   }
@@ -68,8 +73,13 @@
   let sought = null;
   function pattern() {
     if (sought?.size === words.size) return sought.found;
-    const all = [...words.keys()].sort((a, b) => b.length - a.length).map((word) => word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
-    sought = { size: words.size, found: all.length ? new RegExp(`(?<![\\w$])(?:${all.join("|")})(?![\\w$])`, "g") : null };
+    const all = [...words.keys()]
+      .sort((a, b) => b.length - a.length)
+      .map((word) => word.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"));
+    sought = {
+      size: words.size,
+      found: all.length ? new RegExp(`(?<![\\w$])(?:${all.join("|")})(?![\\w$])`, "g") : null,
+    };
     return sought.found;
   }
   function gloss(place, text) {
@@ -114,25 +124,35 @@
     element.append(lineText(there.line));
     const part = inside(there.chunk.parts, n)[0];
     if (!part && there.chunk.parts.length) element.classList.add("outside");
-    if (part?.from === n) { element.classList.add("begins"); element.dataset.part = `part ${part.part}: ${part.kind}`; }
+    if (part?.from === n) {
+      element.classList.add("begins");
+      element.dataset.part = `part ${part.part}: ${part.kind}`;
+    }
     if (inside(there.chunk.cited, n).length) element.classList.add("cited");
     if (inside(there.chunk.notes, n).length) element.classList.add("noted");
     const state = inside(there.chunk.read, n)[0];
-    if (state) { element.classList.add(state.kind); element.title = `${state.kind}: ${state.text || "not read as a row"}`; }
+    if (state) {
+      element.classList.add(state.kind);
+      element.title = `${state.kind}: ${state.text || "not read as a row"}`;
+    }
     if (chosen && chosen[0] <= n && n <= chosen[1]) element.classList.add("chosen");
     return element;
   }
   function draw() {
     const first = Math.max(Math.floor(top() / HEIGHT) - 8, 0);
     const last = Math.min(first + Math.ceil(room() / HEIGHT) + 16, count);
-    for (let chunk = Math.floor(first / CHUNK); chunk <= Math.floor(Math.max(last - 1, 0) / CHUNK); chunk++) fetchChunk(chunk);
+    for (let chunk = Math.floor(first / CHUNK); chunk <= Math.floor(Math.max(last - 1, 0) / CHUNK); chunk++)
+      fetchChunk(chunk);
     const offset = viewer.scrollTop - top();
     const rows = [];
     for (let n = first + 1; n <= last; n++) rows.push(row(n, (n - 1) * HEIGHT + offset));
     tall.replaceChildren(...rows);
     explain();
   }
-  function later() { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); }
+  function later() {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(draw);
+  }
   function go(n, smooth) {
     const wanted = Math.max((n - 1) * HEIGHT - room() / 3, 0) / scale();
     viewer.scrollTo({ top: wanted, behavior: smooth ? "smooth" : "auto" });
@@ -157,7 +177,8 @@
       if (range) {
         form.querySelector("[name=line_from]").value = range[0];
         form.querySelector("[name=line_to]").value = range[1];
-        form.querySelector("[data-range]").textContent = range[0] === range[1] ? `line ${range[0]}` : `lines ${range[0]} to ${range[1]}`;
+        form.querySelector("[data-range]").textContent =
+          range[0] === range[1] ? `line ${range[0]}` : `lines ${range[0]} to ${range[1]}`;
       }
     }
     if (range && !keep) go(range[0]);
@@ -171,17 +192,42 @@
     if (!place || !chosen) return;
     const there = lineAt(chosen[0]);
     if (!there?.line) return;
-    const stamp = JSON.stringify([chosen[0], there.chunk.notes.length, words.size, there.line.masks, there.chunk.parts.length]);
+    const stamp = JSON.stringify([
+      chosen[0],
+      there.chunk.notes.length,
+      words.size,
+      there.line.masks,
+      there.chunk.parts.length,
+    ]);
     if (told === stamp || place.querySelector("textarea")?.value) return;
     told = stamp;
     place.replaceChildren();
-    const head = (text) => { const h = document.createElement("h2"); h.textContent = text; place.append(h); };
-    const line = (text, cls) => { const p = document.createElement("p"); if (cls) p.className = cls; p.textContent = text; place.append(p); return p; };
+    const head = (text) => {
+      const h = document.createElement("h2");
+      h.textContent = text;
+      place.append(h);
+    };
+    const line = (text, cls) => {
+      const p = document.createElement("p");
+      if (cls) p.className = cls;
+      p.textContent = text;
+      place.append(p);
+      return p;
+    };
     head(`Line ${chosen[0]}`);
     const state = inside(there.chunk.read, chosen[0])[0];
-    line(state ? `${state.kind}${state.text ? ": " + state.text : ""}` : "read: it gave a row or belongs to one", "meta");
+    line(
+      state ? `${state.kind}${state.text ? ": " + state.text : ""}` : "read: it gave a row or belongs to one",
+      "meta",
+    );
     const part = inside(there.chunk.parts, chosen[0])[0];
-    if (part) line([`part ${part.part}, lines ${part.from}–${part.to}: ${part.kind}`, part.host, part.phase].filter(Boolean).join(", "), "meta");
+    if (part)
+      line(
+        [`part ${part.part}, lines ${part.from}–${part.to}: ${part.kind}`, part.host, part.phase]
+          .filter(Boolean)
+          .join(", "),
+        "meta",
+      );
     else if (there.chunk.parts.length) line("prose: outside of every part", "meta");
     if (there.line.masks?.length) {
       head("Masked on it");
@@ -219,7 +265,10 @@
     const notes = inside(there.chunk.notes, chosen[0]);
     if (notes.length) {
       head("Notes");
-      for (const note of notes) { line(note.text); line(`${note.author}, ${note.at}`, "meta"); }
+      for (const note of notes) {
+        line(note.text);
+        line(`${note.author}, ${note.at}`, "meta");
+      }
     }
   }
 
@@ -228,7 +277,13 @@
     form.method = "post";
     form.action = masksUrl;
     form.className = "form";
-    const hidden = { csrfmiddlewaretoken: window.exhibit.csrf(), line: chosen[0], begin: mask.place[0], end: mask.place[1], do: mask.lifted ? "back" : "lift" };
+    const hidden = {
+      csrfmiddlewaretoken: window.exhibit.csrf(),
+      line: chosen[0],
+      begin: mask.place[0],
+      end: mask.place[1],
+      do: mask.lifted ? "back" : "lift",
+    };
     for (const [name, value] of Object.entries(hidden)) {
       const input = document.createElement("input");
       input.type = "hidden";
@@ -266,7 +321,9 @@
     viewer.classList.toggle("short", full < 560);
     later();
   }
-  document.body.addEventListener("room:progress", (event) => { if (String(event.detail.artifact) === artifact) grow(event.detail.lines); });
+  document.body.addEventListener("room:progress", (event) => {
+    if (String(event.detail.artifact) === artifact) grow(event.detail.lines);
+  });
   document.body.addEventListener("room:artifact", (event) => {
     const { object } = event.detail;
     if (object !== undefined && String(object) !== artifact) return;
@@ -290,7 +347,9 @@
   viewer.addEventListener("scroll", later, { passive: true });
   addEventListener("resize", later);
   addEventListener("hashchange", () => choose(parse(location.hash)));
-  viewer.addEventListener("mousedown", (event) => { if (event.shiftKey && chosen) event.preventDefault(); }); // a range of lines, not of text
+  viewer.addEventListener("mousedown", (event) => {
+    if (event.shiftKey && chosen) event.preventDefault();
+  }); // a range of lines, not of text
   viewer.addEventListener("click", (event) => {
     const line = event.target.closest(".line");
     if (!line || (!event.shiftKey && String(getSelection()).length)) return;
@@ -315,9 +374,19 @@
     location.hash = "L" + n;
     choose([n, n]);
   });
-  document.body.addEventListener("room:note", () => { chunks.clear(); told = ""; draw(); });
-  document.body.addEventListener("room:finding", () => { chunks.clear(); told = ""; draw(); });
-  const start = parse(location.hash) || (viewer.dataset.at && viewer.dataset.at !== "1" ? [Number(viewer.dataset.at), Number(viewer.dataset.at)] : null);
+  document.body.addEventListener("room:note", () => {
+    chunks.clear();
+    told = "";
+    draw();
+  });
+  document.body.addEventListener("room:finding", () => {
+    chunks.clear();
+    told = "";
+    draw();
+  });
+  const start =
+    parse(location.hash) ||
+    (viewer.dataset.at && viewer.dataset.at !== "1" ? [Number(viewer.dataset.at), Number(viewer.dataset.at)] : null);
   choose(start);
   if (start) requestAnimationFrame(() => go(start[0]));
 })();

@@ -4,7 +4,27 @@
   "use strict";
   const { stream, slug, seq, here } = document.body.dataset;
   if (!stream) return;
-  const KINDS = ["artifact", "finding", "verdict", "note", "dispute", "decision", "action", "request", "query", "summary", "case", "members", "room", "layout", "notice", "presence", "progress", "late", "reload"];
+  const KINDS = [
+    "artifact",
+    "finding",
+    "verdict",
+    "note",
+    "dispute",
+    "decision",
+    "action",
+    "request",
+    "query",
+    "summary",
+    "case",
+    "members",
+    "room",
+    "layout",
+    "notice",
+    "presence",
+    "progress",
+    "late",
+    "reload",
+  ];
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("exhibit:" + slug) : null;
   const light = document.getElementById("live");
   const strip = document.getElementById("lost");
@@ -19,7 +39,8 @@
       light.dataset.state = "on";
       light.textContent = "live";
       strip.hidden = true;
-    } else if (!off) { // every failed attempt comes here: the clock of the first one counts
+    } else if (!off) {
+      // every failed attempt comes here: the clock of the first one counts
       off = setTimeout(() => {
         light.dataset.state = "off";
         light.textContent = "not live";
@@ -32,11 +53,21 @@
   function look(again) {
     if (!here || document.hidden || (!again && told === location.pathname)) return;
     told = location.pathname;
-    const headers = { "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "" };
-    fetch(here, { method: "POST", headers, body: new URLSearchParams({ path: told }), credentials: "same-origin" }).catch(() => { told = ""; });
+    const headers = {
+      "X-CSRFToken": JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "",
+    };
+    fetch(here, {
+      method: "POST",
+      headers,
+      body: new URLSearchParams({ path: told }),
+      credentials: "same-origin",
+    }).catch(() => {
+      told = "";
+    });
   }
   function everything() {
-    for (const kind of KINDS.slice(0, KINDS.indexOf("progress"))) document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
+    for (const kind of KINDS.slice(0, KINDS.indexOf("progress")))
+      document.body.dispatchEvent(new CustomEvent("room:" + kind, { detail: {} }));
   }
   function hear(message) {
     if (message.ask) return;
@@ -44,7 +75,10 @@
     if (message.gone) return void location.reload();
     if (message.seq) {
       if (message.seq <= last) return;
-      if (message.seq > last + 1) { last = message.seq; return everything(); }
+      if (message.seq > last + 1) {
+        last = message.seq;
+        return everything();
+      }
       last = message.seq;
     }
     if (message.kind === "reload") return everything();
@@ -68,33 +102,52 @@
     source.onopen = () => tell({ state: true });
     source.onerror = async () => {
       tell({ state: false });
-      if (await gone()) { source.close(); tell({ gone: true }); }
-      else if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+      if (await gone()) {
+        source.close();
+        tell({ gone: true });
+      } else if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
     };
     for (const kind of KINDS) {
       source.addEventListener(kind, (event) => {
         let what = {};
-        try { what = JSON.parse(event.data || "{}"); } catch { what = {}; }
+        try {
+          what = JSON.parse(event.data || "{}");
+        } catch {
+          what = {};
+        }
         const numbered = !["presence", "progress", "late", "reload"].includes(kind);
         tell({ kind, what, seq: numbered ? Number(event.lastEventId) || 0 : 0 });
         if (kind === "reload") last = Number(event.lastEventId) || last;
       });
     }
-    source.addEventListener("gone", () => { source.close(); tell({ gone: true }); });
+    source.addEventListener("gone", () => {
+      source.close();
+      tell({ gone: true });
+    });
     addEventListener("offline", () => tell({ state: false }));
-    addEventListener("online", () => { if (source.readyState === EventSource.OPEN) tell({ state: true }); });
+    addEventListener("online", () => {
+      if (source.readyState === EventSource.OPEN) tell({ state: true });
+    });
     addEventListener("pagehide", () => source.close());
   }
   if (channel) channel.onmessage = (event) => hear(event.data);
   if (channel && navigator.locks) {
     let leads = false;
-    navigator.locks.request("exhibit:" + slug, () => { leads = true; listen(); return new Promise(() => {}); });
-    channel.addEventListener("message", (event) => { if (leads && event.data.ask) channel.postMessage({ state: light.dataset.state === "on" }); });
+    navigator.locks.request("exhibit:" + slug, () => {
+      leads = true;
+      listen();
+      return new Promise(() => {});
+    });
+    channel.addEventListener("message", (event) => {
+      if (leads && event.data.ask) channel.postMessage({ state: light.dataset.state === "on" });
+    });
     channel.postMessage({ ask: true });
   } else {
     listen();
   }
   document.addEventListener("visibilitychange", () => look(true));
   document.body.addEventListener("htmx:pushedIntoHistory", () => look());
-  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
 })();

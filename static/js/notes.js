@@ -29,7 +29,9 @@
     window.exhibit.drafts?.begin(part);
     if (glows) part.classList.add("glow");
   }
-  const typedIn = (part) => [...part.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue) || part.querySelector("[data-editing]");
+  const typedIn = (part) =>
+    [...part.querySelectorAll("textarea")].some((area) => area.value !== area.defaultValue) ||
+    part.querySelector("[data-editing]");
   // Note by note, so that nothing under the caret or the focus is swapped away.
   function mend(old, fresh) {
     const list = old.querySelector(".thread-notes");
@@ -38,7 +40,8 @@
       if (there?.matches("form") || there?.contains(document.activeElement)) continue;
       const changed = !there || words(there) !== words(note);
       if (there && !changed) continue;
-      if (there) there.replaceWith(note); else list.append(note);
+      if (there) there.replaceWith(note);
+      else list.append(note);
       come(note, true);
     }
   }
@@ -59,7 +62,10 @@
     if (old) {
       if (kind === "thread" || typedIn(old) || old.contains(document.activeElement)) return mend(old, fresh);
       if (words(old) === words(fresh) && old.className === fresh.className) return;
-      fresh.querySelectorAll("details").forEach((box, i) => { const was = old.querySelectorAll("details")[i]; if (was && box.className === was.className) box.open = was.open; });
+      fresh.querySelectorAll("details").forEach((box, i) => {
+        const was = old.querySelectorAll("details")[i];
+        if (was && box.className === was.className) box.open = was.open;
+      });
       const before = words(old);
       old.replaceWith(fresh);
       return come(fresh, before !== words(fresh));
@@ -76,7 +82,10 @@
     if (!sections.length) return;
     let html;
     try {
-      const answer = await fetch(`${notesUrl}${id}/thread/`, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+      const answer = await fetch(`${notesUrl}${id}/thread/`, {
+        headers: { "HX-Request": "true" },
+        credentials: "same-origin",
+      });
       if (!answer.ok) return;
       html = (await answer.text()).trim();
     } catch {
@@ -93,20 +102,31 @@
     const box = document.createElement("template");
     box.innerHTML = html;
     const thread = box.content.querySelector("[data-thread]");
-    if (thread) sections.forEach((section) => { if (section.isConnected) put(section, thread); });
+    if (thread)
+      sections.forEach((section) => {
+        if (section.isConnected) put(section, thread);
+      });
   }
   // After a gap in the news: each list once more, as threads, so that what is typed in one stays.
   async function all() {
     for (const section of document.querySelectorAll("[data-notes][data-list]")) {
       try {
-        const answer = await fetch(section.dataset.list, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
+        const answer = await fetch(section.dataset.list, {
+          headers: { "HX-Request": "true" },
+          credentials: "same-origin",
+        });
         if (!answer.ok) continue;
         const box = document.createElement("template");
         box.innerHTML = await answer.text();
         const fresh = [...box.content.querySelectorAll("[data-thread]")];
         const ids = new Set(fresh.map((thread) => thread.dataset.thread));
-        section.querySelectorAll("[data-thread]").forEach((thread) => { if (!ids.has(thread.dataset.thread) && !typedIn(thread)) thread.remove(); });
-        fresh.forEach((thread) => { thread.id = thread.id.replace(/^[fm]-/, ""); put(section, thread); });
+        section.querySelectorAll("[data-thread]").forEach((thread) => {
+          if (!ids.has(thread.dataset.thread) && !typedIn(thread)) thread.remove();
+        });
+        fresh.forEach((thread) => {
+          thread.id = thread.id.replace(/^[fm]-/, "");
+          put(section, thread);
+        });
         const n = box.content.querySelector("[data-count]")?.textContent;
         const place = section.querySelector("[data-count]");
         if (n && place) place.textContent = n;
@@ -121,23 +141,40 @@
     const { object, version } = event.detail || {};
     if (object === undefined) return void all();
     const editing = document.querySelector(`[data-editing="${CSS.escape(String(object))}"]`);
-    if (editing && Number(editing.querySelector("[name=version]")?.value) < version && !editing.classList.contains("htmx-request") && !editing.querySelector(".meanwhile")) {
+    if (
+      editing &&
+      Number(editing.querySelector("[name=version]")?.value) < version &&
+      !editing.classList.contains("htmx-request") &&
+      !editing.querySelector(".meanwhile")
+    ) {
       const line = document.createElement("p");
       line.className = "told meanwhile";
       line.setAttribute("role", "status");
-      line.textContent = "This note was changed while you write. Go on: when you save, you see both texts and nothing is lost.";
+      line.textContent =
+        "This note was changed while you write. Go on: when you save, you see both texts and nothing is lost.";
       editing.prepend(line);
     }
     queue.add(object);
     clearTimeout(soon);
-    soon = setTimeout(() => { const ids = [...queue]; queue.clear(); ids.forEach(patch); }, 60);
+    soon = setTimeout(() => {
+      const ids = [...queue];
+      queue.clear();
+      ids.forEach(patch);
+    }, 60);
   });
 
   // --- the bell ---
   let rang = Date.now();
-  const ring = () => { rang = Date.now(); body.dispatchEvent(new CustomEvent("bell")); };
-  body.addEventListener("room:notice", (event) => { if (event.detail?.object === undefined || String(event.detail.object) === me) ring(); });
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && Date.now() - rang > 60_000) ring(); });
+  const ring = () => {
+    rang = Date.now();
+    body.dispatchEvent(new CustomEvent("bell"));
+  };
+  body.addEventListener("room:notice", (event) => {
+    if (event.detail?.object === undefined || String(event.detail.object) === me) ring();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && Date.now() - rang > 60_000) ring();
+  });
 
   // --- a range of the timeline or a lane becomes the place of a note ---
   function placeWords({ clock, t_from, t_to, lane, lane_label }) {
@@ -147,7 +184,8 @@
     return said.join(", ");
   }
   function placed(form, place) {
-    for (const name of ["clock", "t_from", "t_to", "lane", "lane_label"]) if (form.elements[name]) form.elements[name].value = place[name] ?? "";
+    for (const name of ["clock", "t_from", "t_to", "lane", "lane_label"])
+      if (form.elements[name]) form.elements[name].value = place[name] ?? "";
     const range = form.querySelector("[data-note-range]");
     if (!range) return;
     range.querySelector("span").textContent = placeWords(place);
@@ -161,10 +199,15 @@
     box.open = true;
     box.querySelector("textarea").focus();
   });
-  document.addEventListener("draft:restored", (event) => { if (event.target.querySelector("[data-note-range]")) placed(event.target, event.detail); });
+  document.addEventListener("draft:restored", (event) => {
+    if (event.target.querySelector("[data-note-range]")) placed(event.target, event.detail);
+  });
   document.addEventListener("click", (event) => {
     const form = event.target.closest("[data-no-range]")?.closest("form");
-    if (form) { placed(form, {}); form.querySelector("textarea").focus(); }
+    if (form) {
+      placed(form, {});
+      form.querySelector("textarea").focus();
+    }
   });
 
   // --- completion of # and @ ---
@@ -178,7 +221,10 @@
   let active = -1;
   let asked = 0;
   let timer = 0;
-  const typed = (area) => (area.selectionStart === area.selectionEnd ? /(?:^|[\s(,;])([#@])([\p{L}\p{N}_.:+–-]{0,60})$/u.exec(area.value.slice(0, area.selectionStart)) : null);
+  const typed = (area) =>
+    area.selectionStart === area.selectionEnd
+      ? /(?:^|[\s(,;])([#@])([\p{L}\p{N}_.:+–-]{0,60})$/u.exec(area.value.slice(0, area.selectionStart))
+      : null;
   function shut() {
     clearTimeout(timer);
     asked++;
@@ -208,19 +254,21 @@
   function show(area, offers) {
     if (!offers.length) return shut();
     field = area;
-    list.replaceChildren(...offers.map((offer, i) => {
-      const row = document.createElement("li");
-      row.id = `completion-${i}`;
-      row.setAttribute("role", "option");
-      row.dataset.insert = offer.insert;
-      const title = document.createElement("span");
-      title.textContent = offer.text;
-      const detail = document.createElement("span");
-      detail.className = "meta";
-      detail.textContent = offer.detail;
-      row.append(title, detail);
-      return row;
-    }));
+    list.replaceChildren(
+      ...offers.map((offer, i) => {
+        const row = document.createElement("li");
+        row.id = `completion-${i}`;
+        row.setAttribute("role", "option");
+        row.dataset.insert = offer.insert;
+        const title = document.createElement("span");
+        title.textContent = offer.text;
+        const detail = document.createElement("span");
+        detail.className = "meta";
+        detail.textContent = offer.detail;
+        row.append(title, detail);
+        return row;
+      }),
+    );
     area.after(list);
     area.parentElement.classList.add("completes");
     list.hidden = false;
@@ -232,15 +280,20 @@
   async function ask(area, sign, q) {
     const mine = ++asked;
     try {
-      const answer = await fetch(`${completeUrl}?${new URLSearchParams({ sign, q })}`, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      const answer = await fetch(`${completeUrl}?${new URLSearchParams({ sign, q })}`, {
+        headers: { Accept: "application/json" },
+        credentials: "same-origin",
+      });
       if (!answer.ok || mine !== asked) return;
       const { offers } = await answer.json();
       if (mine !== asked || document.activeElement !== area) return;
       if (sign === "#") {
         const known = new Set(offers.map((offer) => offer.insert));
         for (const { lane, label } of window.exhibit.lanes?.() || []) {
-          const insert = label && label !== lane ? `#lane(${lane}|${label.replace(/[()|\n]/g, " ")})` : `#lane(${lane})`;
-          if (offers.length < 24 && !known.has(insert) && (label || lane).toLowerCase().includes(q.toLowerCase())) offers.push({ insert, text: label || lane, detail: "lane", kind: "lane" });
+          const insert =
+            label && label !== lane ? `#lane(${lane}|${label.replace(/[()|\n]/g, " ")})` : `#lane(${lane})`;
+          if (offers.length < 24 && !known.has(insert) && (label || lane).toLowerCase().includes(q.toLowerCase()))
+            offers.push({ insert, text: label || lane, detail: "lane", kind: "lane" });
         }
       }
       show(area, offers);
@@ -256,24 +309,33 @@
     clearTimeout(timer);
     timer = setTimeout(() => ask(area, match[1], match[2]), 120);
   });
-  document.addEventListener("keydown", (event) => {
-    if (list.hidden || event.target !== field) return;
-    const act = {
-      ArrowDown: () => point(active + 1),
-      ArrowUp: () => point(active - 1),
-      Enter: () => pick(list.children[active]),
-      Tab: () => pick(list.children[active]),
-      Escape: shut,
-    }[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    act();
-  }, true);
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (list.hidden || event.target !== field) return;
+      const act = {
+        ArrowDown: () => point(active + 1),
+        ArrowUp: () => point(active - 1),
+        Enter: () => pick(list.children[active]),
+        Tab: () => pick(list.children[active]),
+        Escape: shut,
+      }[event.key];
+      if (!act || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      act();
+    },
+    true,
+  );
   list.addEventListener("mousedown", (event) => {
     const row = event.target.closest("[role=option]");
     event.preventDefault();
     if (row) pick(row);
   });
-  document.addEventListener("focusout", (event) => { if (event.target === field) setTimeout(() => { if (document.activeElement !== field) shut(); }, 100); });
+  document.addEventListener("focusout", (event) => {
+    if (event.target === field)
+      setTimeout(() => {
+        if (document.activeElement !== field) shut();
+      }, 100);
+  });
 })();

@@ -1,9 +1,13 @@
-// Every page: marks that scripts run, keeps the chosen theme and the reader's zone, shows times in the reader's zone, copies, says refusals.
+// Every page: marks that scripts run, keeps the chosen theme and the reader's zone, shows times in the reader's zone,
+// copies, says refusals.
 (() => {
   "use strict";
   const root = document.documentElement;
   root.classList.add("js");
-  const cookie = (name, value) => { document.cookie = `${name}=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${location.protocol === "https:" ? ";secure" : ""}`; };
+  const cookie = (name, value) => {
+    const secure = location.protocol === "https:" ? ";secure" : "";
+    document.cookie = `${name}=${value};path=/;max-age=${value ? 31536000 : 0};samesite=lax${secure}`;
+  };
   // Forms show and take times in the reader's zone (incidents/content/moments.py).
   cookie("zone", Intl.DateTimeFormat().resolvedOptions().timeZone || "");
   const same = (a, b) => a.toDateString() === b.toDateString();
@@ -12,7 +16,11 @@
     const at = new Date(time.dateTime);
     if (Number.isNaN(at.getTime()) || time.dataset.shown) return;
     const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hour12: false }).format(at);
-    const day = new Intl.DateTimeFormat([], { day: "numeric", month: "short", ...(at.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }) }).format(at);
+    const day = new Intl.DateTimeFormat([], {
+      day: "numeric",
+      month: "short",
+      ...(at.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" }),
+    }).format(at);
     const form = time.dataset.form;
     const raw = time.title;
     const full = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "long" }).format(at);
@@ -20,7 +28,8 @@
       const beside = document.createElement("span");
       beside.className = "meta";
       beside.textContent = " " + raw;
-      time.textContent = `${day} ${new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false }).format(at)}`;
+      const exact = { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false };
+      time.textContent = `${day} ${new Intl.DateTimeFormat([], exact).format(at)}`;
       time.append(beside);
     } else {
       time.textContent = form === "time" && same(at, new Date()) ? clock : `${day} ${clock}`;
@@ -35,7 +44,10 @@
     if (!strip) return;
     strip.textContent = text;
     strip.hidden = !text;
-    if (text) setTimeout(() => { if (strip.textContent === text) strip.hidden = true; }, 12000);
+    if (text)
+      setTimeout(() => {
+        if (strip.textContent === text) strip.hidden = true;
+      }, 12000);
   }
   function say(text) {
     const place = document.getElementById("said");
@@ -55,9 +67,16 @@
     say("Copied");
     const old = button.textContent;
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = old; }, 1500);
+    setTimeout(() => {
+      button.textContent = old;
+    }, 1500);
   }
-  window.exhibit = { times, refuse, say, csrf: () => JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "" };
+  window.exhibit = {
+    times,
+    refuse,
+    say,
+    csrf: () => JSON.parse(document.body.getAttribute("hx-headers") || "{}")["X-CSRFToken"] || "",
+  };
 
   document.addEventListener("DOMContentLoaded", () => {
     times(document);
@@ -65,7 +84,8 @@
       const theme = event.target.closest("[data-theme-set]");
       if (theme) {
         const value = theme.dataset.themeSet;
-        if (value) root.dataset.theme = value; else delete root.dataset.theme;
+        if (value) root.dataset.theme = value;
+        else delete root.dataset.theme;
         cookie("theme", value);
         return;
       }
@@ -75,7 +95,8 @@
       if (link && !event.metaKey && !event.ctrlKey) {
         event.preventDefault();
         const answer = await fetch(link.href, { credentials: "same-origin" });
-        if (answer.ok) copy(await answer.text(), link); else refuse("That could not be copied: the server answered " + answer.status + ".");
+        if (answer.ok) copy(await answer.text(), link);
+        else refuse("That could not be copied: the server answered " + answer.status + ".");
       }
       const opener = event.target.closest("[data-open]");
       if (opener) {
@@ -88,7 +109,8 @@
         }
       }
       document.querySelectorAll("details.menu[open]").forEach((menu) => {
-        if (!menu.contains(event.target) || (event.target.closest("a, button") && !event.target.closest("summary"))) menu.open = false;
+        if (!menu.contains(event.target) || (event.target.closest("a, button") && !event.target.closest("summary")))
+          menu.open = false;
       });
     });
     document.body.addEventListener("htmx:afterSettle", (event) => times(event.detail.elt));
@@ -98,6 +120,8 @@
       const words = page.querySelector("[data-refusal]")?.textContent.trim();
       refuse(words || `The server answered ${event.detail.xhr.status}. What you typed is still here.`);
     });
-    document.body.addEventListener("htmx:sendError", () => refuse("The server could not be reached. What you typed is still here; try again when the connection is back."));
+    document.body.addEventListener("htmx:sendError", () =>
+      refuse("The server could not be reached. What you typed is still here; try again when the connection is back."),
+    );
   });
 })();

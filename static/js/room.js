@@ -22,11 +22,13 @@
       waiting.add(requestConfig.triggeringEvent.type);
     }
   });
-  document.addEventListener("focusout", () => setTimeout(() => {
-    const kinds = waiting;
-    waiting = new Set();
-    kinds.forEach((kind) => body.dispatchEvent(new CustomEvent(kind)));
-  }, 300));
+  document.addEventListener("focusout", () =>
+    setTimeout(() => {
+      const kinds = waiting;
+      waiting = new Set();
+      kinds.forEach((kind) => body.dispatchEvent(new CustomEvent(kind)));
+    }, 300),
+  );
 
   // What changed glows once, told by the text of each row before and after.
   function words(row) {
@@ -34,7 +36,10 @@
     copy.querySelectorAll("time").forEach((time) => time.remove()); // written anew in the reader's zone
     return copy.textContent.replace(/\s+/g, " ");
   }
-  const texts = () => new Map([...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]));
+  const texts = () =>
+    new Map(
+      [...document.querySelectorAll(".claim[id], .note[id], tbody[id^=artifact-]")].map((row) => [row.id, words(row)]),
+    );
   let before = texts();
   let verdict = document.querySelector("#verdict .say")?.textContent;
   function glow() {
@@ -55,7 +60,10 @@
     }
   }
   let soon = 0;
-  const settle = () => { clearTimeout(soon); soon = setTimeout(glow, 60); };
+  const settle = () => {
+    clearTimeout(soon);
+    soon = setTimeout(glow, 60);
+  };
   body.addEventListener("htmx:afterSettle", settle);
   body.addEventListener("htmx:oobAfterSwap", settle);
 
@@ -67,7 +75,8 @@
     row?.classList.add("on");
     row?.querySelector("a")?.setAttribute("aria-current", "true");
     const judged = document.getElementById("judged");
-    if (judged) judged.setAttribute("hx-get", judged.getAttribute("hx-get").split("?")[0] + (key ? "?selected=" + key : ""));
+    if (judged)
+      judged.setAttribute("hx-get", judged.getAttribute("hx-get").split("?")[0] + (key ? "?selected=" + key : ""));
     body.dispatchEvent(new CustomEvent("finding:selected", { detail: { key: key || null } }));
   }
   body.addEventListener("htmx:afterSwap", (event) => {
@@ -80,7 +89,13 @@
   });
   body.addEventListener("htmx:beforeRequest", (event) => {
     // The drawer keeps half-written text: another finding waits until it is saved or thrown away.
-    if (event.detail.target === drawer && event.detail.requestConfig.verb === "get" && typedIn(drawer) && !confirm("Throw away the text you began in the drawer?")) event.preventDefault();
+    if (
+      event.detail.target === drawer &&
+      event.detail.requestConfig.verb === "get" &&
+      typedIn(drawer) &&
+      !confirm("Throw away the text you began in the drawer?")
+    )
+      event.preventDefault();
   });
   function close(event) {
     if (!drawer || !columns || columns.classList.contains("shut")) return;
@@ -93,7 +108,10 @@
   }
   body.addEventListener("drawer:close", close);
   document.addEventListener("click", (event) => {
-    if (event.target.closest("#drawer-close") && columns) { event.preventDefault(); close(event); }
+    if (event.target.closest("#drawer-close") && columns) {
+      event.preventDefault();
+      close(event);
+    }
   });
 
   // Swapping the findings keeps the focus and which groups are open.
@@ -102,21 +120,33 @@
   body.addEventListener("htmx:oobBeforeSwap", (event) => {
     if (event.detail.target.id !== "findings") return;
     focused = document.activeElement?.closest?.(".claim")?.id || "";
-    shut = new Set([...event.detail.target.querySelectorAll("details.group:not([open])")].map((group) => group.className));
+    shut = new Set(
+      [...event.detail.target.querySelectorAll("details.group:not([open])")].map((group) => group.className),
+    );
   });
   body.addEventListener("htmx:oobAfterSwap", () => {
-    document.querySelectorAll("#findings details.group").forEach((group) => { if (shut.has(group.className)) group.open = false; });
+    document.querySelectorAll("#findings details.group").forEach((group) => {
+      if (shut.has(group.className)) group.open = false;
+    });
     if (focused) document.querySelector(`#${CSS.escape(focused)} > a`)?.focus();
     focused = "";
   });
 
   // Progress of a reading, without fetching the row.
   const begun = new Map();
-  const size = (bytes) => (bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3))} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`);
+  const size = (bytes) =>
+    bytes < 1e6
+      ? `${Math.max(1, Math.round(bytes / 1e3))} kB`
+      : bytes < 1e9
+        ? `${(bytes / 1e6).toFixed(0)} MB`
+        : `${(bytes / 1e9).toFixed(1)} GB`;
   // The time left by the speed since this page first heard of the reading; nothing before two signals.
   function left(artifact, bytes, total) {
     const first = begun.get(artifact);
-    if (!first || bytes < first.bytes) { begun.set(artifact, { bytes, at: performance.now() }); return ""; }
+    if (!first || bytes < first.bytes) {
+      begun.set(artifact, { bytes, at: performance.now() });
+      return "";
+    }
     const speed = (bytes - first.bytes) / (performance.now() - first.at);
     if (!(speed > 0) || !total) return "";
     const seconds = (total - bytes) / speed / 1000;
@@ -128,9 +158,19 @@
     document.querySelectorAll(`[data-progress="${CSS.escape(String(artifact))}"]`).forEach((place) => {
       place.hidden = false;
       const bar = place.querySelector("progress");
-      if (bar && total) { bar.max = total; bar.value = bytes; }
+      if (bar && total) {
+        bar.max = total;
+        bar.value = bytes;
+      }
       const words = place.querySelector("[data-words]");
-      if (words) words.textContent = [`${thin(lines)} lines read`, total ? `${size(bytes)} of ${size(total)}, ${Math.floor((100 * bytes) / total)} %` : "", left(artifact, bytes, total)].filter(Boolean).join(", ");
+      if (words)
+        words.textContent = [
+          `${thin(lines)} lines read`,
+          total ? `${size(bytes)} of ${size(total)}, ${Math.floor((100 * bytes) / total)} %` : "",
+          left(artifact, bytes, total),
+        ]
+          .filter(Boolean)
+          .join(", ");
     });
   });
 })();

@@ -12,15 +12,31 @@ function start(root) {
   const frames = new Map();
   const box = root.querySelector("[data-frames]");
   const { url, lines, ranges, spans, waits, offers, keep, picture, rows } = root.dataset;
-  const state = { url, lines, ranges, spans, waits, offers, keep, picture, rows, mayShare: root.dataset.share === "true", selected: null, span: null, range: null, lanes: {} };
-  let chosen = fromAddress("lanes");      // a link's lanes go before what was kept
+  const state = {
+    url,
+    lines,
+    ranges,
+    spans,
+    waits,
+    offers,
+    keep,
+    picture,
+    rows,
+    mayShare: root.dataset.share === "true",
+    selected: null,
+    span: null,
+    range: null,
+    lanes: {},
+  };
+  let chosen = fromAddress("lanes"); // a link's lanes go before what was kept
   const room = {
     state,
     lanesOf: (name) => state.lanes[name] ?? {},
     setLanes(name, choice) {
       const filled = Object.fromEntries(Object.entries(choice).filter(([, list]) => list?.length));
       const next = { ...state.lanes };
-      if (Object.keys(filled).length) next[name] = filled; else delete next[name];
+      if (Object.keys(filled).length) next[name] = filled;
+      else delete next[name];
       state.lanes = chosen = next;
       frames.get(name)?.resize();
       room.remember();
@@ -28,7 +44,9 @@ function start(root) {
     query(values, name) {
       const query = new URLSearchParams(values);
       const choices = name ? [room.lanesOf(name)] : Object.values(state.lanes);
-      for (const kind of ["add", "hide"]) for (const lane of new Set(choices.flatMap((one) => one[kind] ?? []))) if (kind === "add" || (name && !lane.includes("|"))) query.append(kind, lane);
+      for (const kind of ["add", "hide"])
+        for (const lane of new Set(choices.flatMap((one) => one[kind] ?? [])))
+          if (kind === "add" || (name && !lane.includes("|"))) query.append(kind, lane);
       return query;
     },
     choose: (frame) => choose(frame, room),
@@ -44,7 +62,8 @@ function start(root) {
       let data = await fetchJson(`${url}?${room.query({ px: width })}`);
       if (!chosen && data.layouts) {
         state.lanes = data.layouts.mine ?? data.layouts.room ?? {};
-        if (Object.values(state.lanes).some((one) => one.add?.length)) data = await fetchJson(`${url}?${room.query({ px: width })}`);
+        if (Object.values(state.lanes).some((one) => one.add?.length))
+          data = await fetchJson(`${url}?${room.query({ px: width })}`);
       }
       const seen = new Set();
       for (const meta of data.frames) {
@@ -53,11 +72,17 @@ function start(root) {
         if (known) known.update(meta);
         else frames.set(meta.frame, new Frame(box, meta, room));
       }
-      for (const [name, frame] of frames) if (!seen.has(name)) { frame.remove(); frames.delete(name); }
+      for (const [name, frame] of frames)
+        if (!seen.has(name)) {
+          frame.remove();
+          frames.delete(name);
+        }
       restore(frames);
       root.querySelector("[data-empty]").hidden = data.frames.length > 0;
       root.querySelector("[role=toolbar]").hidden = !data.frames.length;
-      root.querySelector("[data-count]").textContent = data.frames.length ? `${plural(data.frames.length, "frame")}, ${plural(data.rows, "row")}` : "";
+      root.querySelector("[data-count]").textContent = data.frames.length
+        ? `${plural(data.frames.length, "frame")}, ${plural(data.rows, "row")}`
+        : "";
       root.querySelector("[data-error]").hidden = true;
       root.dataset.painted = "true";
     } catch (error) {
@@ -75,13 +100,20 @@ function start(root) {
     if (note && form && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       const { clock, from, to } = note.dataset;
-      document.body.dispatchEvent(new CustomEvent("timeline:range", { detail: { clock, from: Number(from), to: Number(to) } }));
+      document.body.dispatchEvent(
+        new CustomEvent("timeline:range", { detail: { clock, from: Number(from), to: Number(to) } }),
+      );
       return;
     }
     const tool = event.target.closest("[data-tool]");
     if (!tool) return;
     const all = [...frames.values()];
-    ({ fit: () => all.forEach((f) => f.fit()), in: () => all.forEach((f) => f.zoom(0.5)), out: () => all.forEach((f) => f.zoom(2)), again: load })[tool.dataset.tool]?.();
+    ({
+      fit: () => all.forEach((f) => f.fit()),
+      in: () => all.forEach((f) => f.zoom(0.5)),
+      out: () => all.forEach((f) => f.zoom(2)),
+      again: load,
+    })[tool.dataset.tool]?.();
   });
   // A finding chosen in the column is brought out here; new evidence redraws.
   document.body.addEventListener("finding:selected", (event) => {
@@ -91,7 +123,10 @@ function start(root) {
   const again = debounce(load, 300);
   for (const kind of ["verdict", "note", "case", "layout"]) document.body.addEventListener(`room:${kind}`, again);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => frames.forEach((f) => f.draw()));
-  new MutationObserver(() => frames.forEach((f) => f.draw())).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  new MutationObserver(() => frames.forEach((f) => f.draw())).observe(document.documentElement, {
+    attributes: true,
+    attributeFilter: ["data-theme"],
+  });
   new ResizeObserver(debounce(() => frames.forEach((f) => f.resize()), 120)).observe(box);
   addEventListener("popstate", () => restore(frames));
   addEventListener("hashchange", () => toHash(frames));
@@ -105,7 +140,8 @@ function start(root) {
 function remember(frames, state, chosen) {
   const views = [];
   for (const [name, frame] of frames) {
-    if (frame.view.start !== frame.meta.t0 || frame.view.end !== frame.meta.t1) views.push(`${name}:${frame.view.start.toFixed(6)},${frame.view.end.toFixed(6)}`);
+    if (frame.view.start !== frame.meta.t0 || frame.view.end !== frame.meta.t1)
+      views.push(`${name}:${frame.view.start.toFixed(6)},${frame.view.end.toFixed(6)}`);
   }
   const url = new URL(location.href);
   const put = (name, value) => (value ? url.searchParams.set(name, value) : url.searchParams.delete(name));
@@ -116,10 +152,20 @@ function remember(frames, state, chosen) {
   history.replaceState(history.state, "", url);
 }
 function pairs(name) {
-  return (new URL(location.href).searchParams.get(name) ?? "").split(";").filter(Boolean).map((part) => {
-    const at = part.lastIndexOf(":");
-    return [part.slice(0, at), part.slice(at + 1).split(",").map(Number)];
-  }).filter(([, numbers]) => numbers.every(Number.isFinite));
+  return (new URL(location.href).searchParams.get(name) ?? "")
+    .split(";")
+    .filter(Boolean)
+    .map((part) => {
+      const at = part.lastIndexOf(":");
+      return [
+        part.slice(0, at),
+        part
+          .slice(at + 1)
+          .split(",")
+          .map(Number),
+      ];
+    })
+    .filter(([, numbers]) => numbers.every(Number.isFinite));
 }
 function restore(frames) {
   for (const [name, [from, to]] of pairs("view")) if (to > from) frames.get(name)?.set(from, to, { push: false });
@@ -129,18 +175,28 @@ function picked(frames) {
   for (const [name, at] of pairs("span")) {
     const frame = frames.get(name);
     if (!frame || at.length !== 3) continue;
-    for (const { lane } of frame.rows) for (const mark of lane.spans) if (mark[4] === at[0] && mark[5] === at[1] && mark[6] === at[2]) { frame.pick({ mark, lane }); return; }
+    for (const { lane } of frame.rows)
+      for (const mark of lane.spans)
+        if (mark[4] === at[0] && mark[5] === at[1] && mark[6] === at[2]) {
+          frame.pick({ mark, lane });
+          return;
+        }
     frame.show(`${frame.state.spans}?${new URLSearchParams({ artifact: at[0], from: at[1], to: at[2] })}`);
   }
 }
 // Where a note on a time leads back to: #clock=1.1:1&from=9.5&to=11.25
 function toHash(frames) {
-  const said = new URLSearchParams(location.hash.slice(1)), clock = said.get("clock"), from = Number(said.get("from")), to = Number(said.get("to"));
+  const said = new URLSearchParams(location.hash.slice(1)),
+    clock = said.get("clock"),
+    from = Number(said.get("from")),
+    to = Number(said.get("to"));
   if (!clock || !said.has("from") || !(to >= from)) return;
   for (const frame of frames.values()) {
     const own = frame.meta.clocks.find((one) => one.clock === clock);
     if (!own || frame.meta.axis === "order") continue;
-    const start = from + own.shift, end = to + own.shift, margin = Math.max((end - start) * 0.5, 1e-3);
+    const start = from + own.shift,
+      end = to + own.shift,
+      margin = Math.max((end - start) * 0.5, 1e-3);
     frame.set(start - margin, end + margin);
     frame.mark = { start, end };
     frame.section.scrollIntoView({ block: "center" });
@@ -150,5 +206,7 @@ function fromAddress(name) {
   try {
     const said = JSON.parse(new URL(location.href).searchParams.get(name) ?? "null");
     return said && typeof said === "object" && !Array.isArray(said) ? said : null;
-  } catch { return null; }
+  } catch {
+    return null;
+  }
 }

@@ -2,7 +2,22 @@
 
 import { AXIS, HEIGHT, colours, fitCanvas, overview, paint } from "./paint.js";
 import { saveMenu } from "./saving.js";
-import { C, S, button, debounce, describe, fetchJson, laneKey, lineRange, make, plural, seconds, spanLabel, stamp, text } from "./words.js";
+import {
+  C,
+  S,
+  button,
+  debounce,
+  describe,
+  fetchJson,
+  laneKey,
+  lineRange,
+  make,
+  plural,
+  seconds,
+  spanLabel,
+  stamp,
+  text,
+} from "./words.js";
 
 const GUTTER = 8;
 
@@ -30,8 +45,14 @@ export class Frame {
     this.table.append(text("summary", "As a table"));
     this.table.addEventListener("toggle", () => this.table.open && this.fillTable());
     const later = debounce(() => this.fetch(), 60);
-    this.refetch = () => (this.busy ? later() : this.fetch());   // a single step is answered at once, a drag when it rests
-    this.repaint = () => { this.waiting ??= requestAnimationFrame(() => { this.waiting = null; this.draw(); }); };
+    // A single step is answered at once, a drag when it rests.
+    this.refetch = () => (this.busy ? later() : this.fetch());
+    this.repaint = () => {
+      this.waiting ??= requestAnimationFrame(() => {
+        this.waiting = null;
+        this.draw();
+      });
+    };
     this.chosen = null;
     this.mark = null;
     this.arrows = null;
@@ -39,26 +60,43 @@ export class Frame {
     box.append(this.section);
     this.update(meta);
     this.listen();
-    if (meta.later) {                     // one of many frames: its strips come when it is looked at
-      const seen = new IntersectionObserver(([one]) => { if (one.isIntersecting) { seen.disconnect(); this.load(); } }, { rootMargin: "300px" });
+    if (meta.later) {
+      // one of many frames: its strips come when it is looked at
+      const seen = new IntersectionObserver(
+        ([one]) => {
+          if (one.isIntersecting) {
+            seen.disconnect();
+            this.load();
+          }
+        },
+        { rootMargin: "300px" },
+      );
       seen.observe(this.section);
     }
   }
 
   async load() {
     try {
-      const data = await fetchJson(`${this.state.url}?${this.room.query({ frame: this.meta.frame, px: Math.round(this.width) }, this.meta.frame)}`);
+      const data = await fetchJson(
+        `${this.state.url}?${this.room.query({ frame: this.meta.frame, px: Math.round(this.width) }, this.meta.frame)}`,
+      );
       if (data.frames.length) this.update(data.frames[0]);
     } catch (error) {
       this.say(`The frame could not be loaded: ${error.message} `);
       const again = button("Try again");
-      again.addEventListener("click", () => { this.strip.hidden = true; this.load(); });
+      again.addEventListener("click", () => {
+        this.strip.hidden = true;
+        this.load();
+      });
       this.strip.append(again);
     }
   }
 
   update(meta) {
-    if (meta.later && this.meta && !this.meta.later) { this.load(); return; }
+    if (meta.later && this.meta && !this.meta.later) {
+      this.load();
+      return;
+    }
     const follows = !this.meta || (this.view.start === this.meta.t0 && this.view.end === this.meta.t1);
     this.meta = meta;
     this.lanes = this.whole = meta.lanes;
@@ -82,22 +120,41 @@ export class Frame {
     this.head.replaceChildren(...parts);
     if (follows) this.view = { start: meta.t0, end: meta.t1 };
     else this.refetch();
-    this.canvas.setAttribute("aria-label", `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0)}. Arrow keys move, plus and minus zoom, 0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.`);
+    const extent = meta.axis === "order" ? `${Math.floor(meta.t1)} places` : seconds(meta.t1 - meta.t0);
+    this.canvas.setAttribute(
+      "aria-label",
+      `${meta.title}: ${plural(meta.lanes.length, "strip")}, ${extent}. Arrow keys move, plus and minus zoom, ` +
+        "0 shows all, comma and period choose a span, Enter opens its lines, s selects what is seen.",
+    );
     this.resize();
   }
 
-  remove() { this.section.remove(); }
-  get pixel() { return (this.view.end - this.view.start) / this.width; }
-  x(t) { return (t - this.view.start) / this.pixel; }
-  t(x) { return this.view.start + x * this.pixel; }
+  remove() {
+    this.section.remove();
+  }
+  get pixel() {
+    return (this.view.end - this.view.start) / this.width;
+  }
+  x(t) {
+    return (t - this.view.start) / this.pixel;
+  }
+  t(x) {
+    return this.view.start + x * this.pixel;
+  }
 
   // The strips that are shown, in this person's order: pinned ones first.
   arrange() {
     const choice = this.room.lanesOf(this.meta.frame);
-    const hidden = new Set(choice.hide ?? []), pinned = choice.pin ?? [], order = choice.order ?? [];
-    const place = (key) => (pinned.includes(key) ? pinned.indexOf(key) - 1e6 : order.includes(key) ? order.indexOf(key) - 1e3 : 0);
+    const hidden = new Set(choice.hide ?? []),
+      pinned = choice.pin ?? [],
+      order = choice.order ?? [];
+    const place = (key) =>
+      pinned.includes(key) ? pinned.indexOf(key) - 1e6 : order.includes(key) ? order.indexOf(key) - 1e3 : 0;
     const shown = this.lanes.filter((lane) => !hidden.has(laneKey(lane)) && !hidden.has(lane.lane));
-    const sorted = shown.map((lane, k) => [place(laneKey(lane)), k, lane]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , lane]) => lane);
+    const sorted = shown
+      .map((lane, k) => [place(laneKey(lane)), k, lane])
+      .sort((a, b) => a[0] - b[0] || a[1] - b[1])
+      .map(([, , lane]) => lane);
     let top = 0;
     this.rows = sorted.map((lane) => {
       const row = { lane, top, high: HEIGHT[lane.kind] ?? HEIGHT.span };
@@ -111,16 +168,23 @@ export class Frame {
     this.arrange();
     const pinned = this.room.lanesOf(this.meta.frame).pin ?? [];
     let host;
-    this.names.replaceChildren(...this.rows.map(({ lane }) => {
-      const item = text("li", lane.label, lane.kind);
-      const own = this.meta.clocks.find((one) => one.clock === lane.clock);
-      const moved = own?.shift ? `, drawn ${own.shift > 0 ? "+" : "−"}${Math.abs(own.shift).toFixed(3)} s${own.err ? ` ± ${own.err.toFixed(3)}` : ""}` : "";
-      item.title = `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}; clock ${lane.clock}${moved}`;
-      if (lane.host && lane.host !== host) item.prepend(text("small", `${lane.host} `));
-      if (pinned.includes(laneKey(lane))) item.classList.add("pinned");
-      host = lane.host;
-      return item;
-    }));
+    this.names.replaceChildren(
+      ...this.rows.map(({ lane }) => {
+        const item = text("li", lane.label, lane.kind);
+        const own = this.meta.clocks.find((one) => one.clock === lane.clock);
+        const moved = own?.shift
+          ? `, drawn ${own.shift > 0 ? "+" : "−"}${Math.abs(own.shift).toFixed(3)} s` +
+            (own.err ? ` ± ${own.err.toFixed(3)}` : "")
+          : "";
+        item.title =
+          `${lane.host ?? "unknown host"}, ${lane.label}: ${plural(lane.rows, "row")}; ` +
+          `clock ${lane.clock}${moved}`;
+        if (lane.host && lane.host !== host) item.prepend(text("small", `${lane.host} `));
+        if (pinned.includes(laneKey(lane))) item.classList.add("pinned");
+        host = lane.host;
+        return item;
+      }),
+    );
     this.width = Math.max(160, this.names.parentElement.clientWidth - this.names.offsetWidth - GUTTER);
     fitCanvas(this.canvas, this.width, this.height);
     fitCanvas(this.overview, this.width, 14);
@@ -131,14 +195,21 @@ export class Frame {
     const whole = this.meta.t1 - this.meta.t0;
     const length = Math.min(Math.max(end - start, Math.min(1e-4, whole || 1e-4)), whole * 1.2 || 1);
     const middle = Math.min(Math.max((start + end) / 2, this.meta.t0), this.meta.t1);
-    this.view = length >= whole ? { start: this.meta.t0, end: this.meta.t1 } : { start: middle - length / 2, end: middle + length / 2 };
+    this.view =
+      length >= whole
+        ? { start: this.meta.t0, end: this.meta.t1 }
+        : { start: middle - length / 2, end: middle + length / 2 };
     this.repaint();
     this.refetch();
     if (push) this.room.remember();
   }
 
-  fit() { this.set(this.meta.t0, this.meta.t1); }
-  zoom(factor, at = (this.view.start + this.view.end) / 2) { this.set(at - (at - this.view.start) * factor, at + (this.view.end - at) * factor); }
+  fit() {
+    this.set(this.meta.t0, this.meta.t1);
+  }
+  zoom(factor, at = (this.view.start + this.view.end) / 2) {
+    this.set(at - (at - this.view.start) * factor, at + (this.view.end - at) * factor);
+  }
   pan(share) {
     const by = (this.view.end - this.view.start) * share;
     this.set(this.view.start + by, this.view.end + by);
@@ -151,12 +222,19 @@ export class Frame {
     this.ending?.abort();
     this.ending = new AbortController();
     try {
-      const query = this.room.query({ frame: this.meta.frame, from: asked.start, to: asked.end, px: Math.round(this.width) }, this.meta.frame);
+      const query = this.room.query(
+        { frame: this.meta.frame, from: asked.start, to: asked.end, px: Math.round(this.width) },
+        this.meta.frame,
+      );
       const data = await fetchJson(`${this.state.url}?${query}`, { signal: this.ending.signal });
       if (this.asked !== asked || !data.frames.length) return;
       const fresh = new Map(data.frames[0].lanes.map((lane) => [laneKey(lane), lane]));
-      const known = new Set(this.whole.map(laneKey)), before = this.rows?.length;
-      this.lanes = [...this.whole.map((lane) => fresh.get(laneKey(lane)) ?? { ...lane, spans: [], samples: [] }), ...data.frames[0].lanes.filter((lane) => !known.has(laneKey(lane)))];
+      const known = new Set(this.whole.map(laneKey)),
+        before = this.rows?.length;
+      this.lanes = [
+        ...this.whole.map((lane) => fresh.get(laneKey(lane)) ?? { ...lane, spans: [], samples: [] }),
+        ...data.frames[0].lanes.filter((lane) => !known.has(laneKey(lane))),
+      ];
       this.arrange();
       if (this.rows.length !== before) this.resize();
       else this.draw();
@@ -179,11 +257,13 @@ export class Frame {
 
   hit(event) {
     const at = this.canvas.getBoundingClientRect();
-    const x = event.clientX - at.left, y = event.clientY - at.top;
+    const x = event.clientX - at.left,
+      y = event.clientY - at.top;
     const row = this.rows.find((one) => one.top <= y && y < one.top + one.high);
     if (!row) return null;
     const marks = row.lane.kind === "counter" ? row.lane.samples : row.lane.spans;
-    const t = this.t(x), slack = this.pixel * 3;
+    const t = this.t(x),
+      slack = this.pixel * 3;
     let best = null;
     for (const mark of marks ?? []) {
       if (mark[S.start] - slack > t || mark[S.end] + slack < t) continue;
@@ -196,12 +276,24 @@ export class Frame {
   listen() {
     let drag = null;
     const pointers = new Map();
-    this.canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) { event.preventDefault(); this.pan(event.deltaX / this.width); return; }
-      if (!event.ctrlKey && !event.altKey && document.activeElement !== this.canvas) return;   // the page scrolls until the frame is chosen
-      event.preventDefault();
-      this.zoom(Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)), this.t(event.offsetX));
-    }, { passive: false });
+    this.canvas.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey && Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+          event.preventDefault();
+          this.pan(event.deltaX / this.width);
+          return;
+        }
+        // The page scrolls until the frame is chosen.
+        if (!event.ctrlKey && !event.altKey && document.activeElement !== this.canvas) return;
+        event.preventDefault();
+        this.zoom(
+          Math.exp(Math.sign(event.deltaY) * Math.min(0.5, Math.abs(event.deltaY) / 300)),
+          this.t(event.offsetX),
+        );
+      },
+      { passive: false },
+    );
     this.canvas.addEventListener("pointerdown", (event) => {
       pointers.set(event.pointerId, event.offsetX);
       this.canvas.setPointerCapture(event.pointerId);
@@ -209,13 +301,17 @@ export class Frame {
       if (pointers.size === 2) drag.pinch = Math.abs([...pointers.values()][0] - [...pointers.values()][1]);
     });
     this.canvas.addEventListener("pointermove", (event) => {
-      if (!drag) { this.hover(event); return; }
+      if (!drag) {
+        this.hover(event);
+        return;
+      }
       pointers.set(event.pointerId, event.offsetX);
       const by = (event.offsetX - drag.x) * ((drag.view.end - drag.view.start) / this.width);
       if (Math.abs(event.offsetX - drag.x) > 3) drag.moved = true;
       if (drag.pinch && pointers.size === 2) {
         const [a, b] = [...pointers.values()];
-        const factor = drag.pinch / Math.max(8, Math.abs(a - b)), mid = this.t((a + b) / 2);
+        const factor = drag.pinch / Math.max(8, Math.abs(a - b)),
+          mid = this.t((a + b) / 2);
         this.set(mid - (mid - drag.view.start) * factor, mid + (drag.view.end - mid) * factor);
       } else if (drag.range) {
         this.mark = { start: this.t(Math.min(drag.x, event.offsetX)), end: this.t(Math.max(drag.x, event.offsetX)) };
@@ -230,28 +326,54 @@ export class Frame {
     };
     this.canvas.addEventListener("pointerup", up);
     this.canvas.addEventListener("pointercancel", up);
-    this.canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    this.canvas.addEventListener("pointerleave", () => {
+      this.tip.hidden = true;
+    });
     this.canvas.addEventListener("dblclick", (event) => this.open(this.hit(event)));
     this.overview.addEventListener("pointerdown", (event) => {
-      const t = this.meta.t0 + (event.offsetX / this.width) * (this.meta.t1 - this.meta.t0), half = (this.view.end - this.view.start) / 2;
+      const t = this.meta.t0 + (event.offsetX / this.width) * (this.meta.t1 - this.meta.t0),
+        half = (this.view.end - this.view.start) / 2;
       this.set(t - half, t + half);
     });
     this.canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const act = {
-        ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.fit(),
-        f: () => (this.mark ? this.set(this.mark.start, this.mark.end) : this.chosen && this.set(this.chosen[S.start] - this.pixel * 20, this.chosen[S.end] + this.pixel * 20)),
-        s: () => (this.chosen && this.chosen[S.end] > this.chosen[S.start] ? this.select(this.chosen[S.start], this.chosen[S.end]) : this.select(this.view.start, this.view.end)),
-        ".": () => this.step(1), ",": () => this.step(-1), Enter: () => this.chosen && this.open({ mark: this.chosen, lane: this.rows.find(({ lane }) => lane.spans.includes(this.chosen))?.lane ?? { kind: "span" } }),
+        ArrowLeft: () => this.pan(-0.1),
+        ArrowRight: () => this.pan(0.1),
+        "+": () => this.zoom(0.5),
+        "=": () => this.zoom(0.5),
+        "-": () => this.zoom(2),
+        0: () => this.fit(),
+        f: () =>
+          this.mark
+            ? this.set(this.mark.start, this.mark.end)
+            : this.chosen && this.set(this.chosen[S.start] - this.pixel * 20, this.chosen[S.end] + this.pixel * 20),
+        s: () =>
+          this.chosen && this.chosen[S.end] > this.chosen[S.start]
+            ? this.select(this.chosen[S.start], this.chosen[S.end])
+            : this.select(this.view.start, this.view.end),
+        ".": () => this.step(1),
+        ",": () => this.step(-1),
+        Enter: () =>
+          this.chosen &&
+          this.open({
+            mark: this.chosen,
+            lane: this.rows.find(({ lane }) => lane.spans.includes(this.chosen))?.lane ?? { kind: "span" },
+          }),
         Escape: () => this.forget(),
       }[event.key];
-      if (act) { event.preventDefault(); event.stopPropagation(); act(); }
+      if (act) {
+        event.preventDefault();
+        event.stopPropagation();
+        act();
+      }
     });
   }
 
   // The spans in order of time, the single ones of those visible: what a keyboard walks through.
   step(by) {
-    const visible = this.rows.flatMap(({ lane }) => (lane.kind === "counter" ? [] : lane.spans.map((span) => ({ lane, span }))))
+    const visible = this.rows
+      .flatMap(({ lane }) => (lane.kind === "counter" ? [] : lane.spans.map((span) => ({ lane, span }))))
       .filter(({ span }) => span[S.end] >= this.view.start && span[S.start] <= this.view.end && span[S.n] === 1)
       .sort((a, b) => a.span[S.start] - b.span[S.start] || a.span[S.end] - b.span[S.end]);
     if (!visible.length) return;
@@ -267,7 +389,7 @@ export class Frame {
     this.chosen = counter ? null : found.mark;
     this.mark = null;
     this.say(describe(found.lane, found.mark));
-    const said = found.lane.hrefs?.[found.mark[S.from]];       // what people said has its own page
+    const said = found.lane.hrefs?.[found.mark[S.from]]; // what people said has its own page
     if (said) {
       const link = text("a", "Open");
       link.href = said;
@@ -276,7 +398,9 @@ export class Frame {
       this.draw();
       return;
     }
-    const at = counter ? [found.mark[C.artifact], found.mark[C.line], found.mark[C.line]] : [found.mark[S.artifact], found.mark[S.from], found.mark[S.to]];
+    const at = counter
+      ? [found.mark[C.artifact], found.mark[C.line], found.mark[C.line]]
+      : [found.mark[S.artifact], found.mark[S.from], found.mark[S.to]];
     this.state.span = { frame: this.meta.frame, at };
     this.state.range = null;
     this.room.remember();
@@ -291,9 +415,13 @@ export class Frame {
     this.state.span = null;
     this.state.range = { frame: this.meta.frame, start, end };
     this.room.remember();
-    const length = this.meta.axis === "order" ? plural(Math.max(1, Math.round(end - start)), "place") : seconds(end - start);
-    this.say(`Range ${stamp(this.meta.axis, start, this.pixel)} to ${stamp(this.meta.axis, end, this.pixel)}, ${length}.`);
-    const fit = button("Zoom here"), drop = button("Forget it");
+    const length =
+      this.meta.axis === "order" ? plural(Math.max(1, Math.round(end - start)), "place") : seconds(end - start);
+    this.say(
+      `Range ${stamp(this.meta.axis, start, this.pixel)} to ${stamp(this.meta.axis, end, this.pixel)}, ${length}.`,
+    );
+    const fit = button("Zoom here"),
+      drop = button("Forget it");
     fit.addEventListener("click", () => this.set(start, end));
     drop.addEventListener("click", () => this.forget());
     this.strip.append(fit, drop);
@@ -315,18 +443,35 @@ export class Frame {
   async show(url) {
     this.shown = url;
     this.panel.setAttribute("aria-busy", "true");
-    if (this.panel.hidden) { this.panel.replaceChildren(text("p", "Looking it up …", "meta")); this.panel.hidden = false; }
+    if (this.panel.hidden) {
+      this.panel.replaceChildren(text("p", "Looking it up …", "meta"));
+      this.panel.hidden = false;
+    }
     try {
       const answer = await fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin" });
       const html = await answer.text();
       if (this.shown !== url) return;
       if (answer.ok) this.panel.innerHTML = html;
-      else this.panel.replaceChildren(text("p", answer.status === 409 ? "This artifact is not read yet." : `This could not be looked up: the server answered ${answer.status}.`, "meta"));
+      else
+        this.panel.replaceChildren(
+          text(
+            "p",
+            answer.status === 409
+              ? "This artifact is not read yet."
+              : `This could not be looked up: the server answered ${answer.status}.`,
+            "meta",
+          ),
+        );
       window.htmx?.process(this.panel);
       this.panel.hidden = false;
       this.panel.dataset.shown = String(Number(this.panel.dataset.shown ?? 0) + 1);
     } catch {
-      if (this.shown === url) { this.panel.replaceChildren(text("p", "This could not be looked up: the connection was lost. Select it again.", "meta")); this.panel.hidden = false; }
+      if (this.shown === url) {
+        this.panel.replaceChildren(
+          text("p", "This could not be looked up: the connection was lost. Select it again.", "meta"),
+        );
+        this.panel.hidden = false;
+      }
     } finally {
       this.panel.removeAttribute("aria-busy");
     }
@@ -340,7 +485,9 @@ export class Frame {
         this.arrows = data.waits;
         if (data.elsewhere.length) this.say(data.elsewhere.join(" "));
         else if (!this.arrows.length) this.say("No wait of this frame was followed to whoever was waited for.");
-      } catch (error) { this.say(`The waits could not be fetched: ${error.message}`); }
+      } catch (error) {
+        this.say(`The waits could not be fetched: ${error.message}`);
+      }
     }
     control.setAttribute("aria-pressed", String(Boolean(this.arrows)));
     control.textContent = this.arrows ? "Hide waits" : "Show waits";
@@ -359,12 +506,20 @@ export class Frame {
     this.tip.style.top = `${event.clientY - box.top + 16}px`;
   }
 
-  linesUrl(artifact, from, to) { return `${this.state.lines.replace("/0/", `/${artifact}/`)}#${from === to ? `L${to}` : `L${from}-L${to}`}`; }
+  linesUrl(artifact, from, to) {
+    return `${this.state.lines.replace("/0/", `/${artifact}/`)}#${from === to ? `L${to}` : `L${from}-L${to}`}`;
+  }
 
   open(found) {
     if (!found) return;
-    const m = found.mark, said = found.lane.hrefs?.[m[S.from]];
-    location.assign(said ?? (found.lane.kind === "counter" ? this.linesUrl(m[C.artifact], m[C.line], m[C.line]) : this.linesUrl(m[S.artifact], m[S.from], m[S.to])));
+    const m = found.mark,
+      said = found.lane.hrefs?.[m[S.from]];
+    location.assign(
+      said ??
+        (found.lane.kind === "counter"
+          ? this.linesUrl(m[C.artifact], m[C.line], m[C.line])
+          : this.linesUrl(m[S.artifact], m[S.from], m[S.to])),
+    );
   }
 
   say(message) {
@@ -374,22 +529,53 @@ export class Frame {
   }
 
   fillTable() {
-    const rows = this.rows.flatMap(({ lane }) => (lane.kind === "counter" ? lane.samples.map((mark) => ({ lane, mark, size: 0 })) : lane.spans.map((mark) => ({ lane, mark, size: mark[S.worst] }))));
-    const spans = rows.filter(({ lane }) => lane.kind !== "counter").sort((a, b) => b.size - a.size).slice(0, 50);
-    const counters = this.rows.filter(({ lane }) => lane.kind === "counter" && lane.samples.length).map(({ lane }) => ({ lane, mark: lane.samples.reduce((a, b) => (b[C.high] > a[C.high] ? b : a)) }));
+    const rows = this.rows.flatMap(({ lane }) =>
+      lane.kind === "counter"
+        ? lane.samples.map((mark) => ({ lane, mark, size: 0 }))
+        : lane.spans.map((mark) => ({ lane, mark, size: mark[S.worst] })),
+    );
+    const spans = rows
+      .filter(({ lane }) => lane.kind !== "counter")
+      .sort((a, b) => b.size - a.size)
+      .slice(0, 50);
+    const counters = this.rows
+      .filter(({ lane }) => lane.kind === "counter" && lane.samples.length)
+      .map(({ lane }) => ({ lane, mark: lane.samples.reduce((a, b) => (b[C.high] > a[C.high] ? b : a)) }));
     const table = make("table");
-    table.append(text("caption", `The ${spans.length} longest of what is drawn${counters.length ? ", and each counter at its highest" : ""}`));
+    table.append(
+      text(
+        "caption",
+        `The ${spans.length} longest of what is drawn${counters.length ? ", and each counter at its highest" : ""}`,
+      ),
+    );
     const head = table.appendChild(make("thead")).appendChild(make("tr"));
-    for (const name of ["Strip", "What", "Size", "Lines"]) { const th = text("th", name); th.scope = "col"; head.append(th); }
+    for (const name of ["Strip", "What", "Size", "Lines"]) {
+      const th = text("th", name);
+      th.scope = "col";
+      head.append(th);
+    }
     const body = table.appendChild(make("tbody"));
     for (const { lane, mark } of [...spans, ...counters]) {
-      const tr = body.appendChild(make("tr")), counter = lane.kind === "counter";
+      const tr = body.appendChild(make("tr")),
+        counter = lane.kind === "counter";
       const link = text("a", lane.hrefs ? "open" : counter ? `line ${mark[C.line]}` : lineRange(mark));
-      link.href = lane.hrefs ? lane.hrefs[mark[S.from]] : counter ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line]) : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
+      link.href = lane.hrefs
+        ? lane.hrefs[mark[S.from]]
+        : counter
+          ? this.linesUrl(mark[C.artifact], mark[C.line], mark[C.line])
+          : this.linesUrl(mark[S.artifact], mark[S.from], mark[S.to]);
       const cell = make("td");
       cell.append(link);
-      const what = counter ? "highest" : mark[S.n] > 1 ? `${plural(mark[S.n], "call")}, the longest ${mark[S.label]}` : mark[S.label];
-      const size = counter ? `${Number(mark[C.high].toPrecision(4))} ${lane.unit}` : mark[S.worst] > 0 ? `${mark[S.atMost] ? "at most " : ""}${seconds(mark[S.worst])}` : "";
+      const what = counter
+        ? "highest"
+        : mark[S.n] > 1
+          ? `${plural(mark[S.n], "call")}, the longest ${mark[S.label]}`
+          : mark[S.label];
+      const size = counter
+        ? `${Number(mark[C.high].toPrecision(4))} ${lane.unit}`
+        : mark[S.worst] > 0
+          ? `${mark[S.atMost] ? "at most " : ""}${seconds(mark[S.worst])}`
+          : "";
       tr.append(text("td", lane.label), text("td", what), text("td", size), cell);
     }
     this.table.replaceChildren(text("summary", "As a table"), table);

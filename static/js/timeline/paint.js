@@ -2,19 +2,42 @@
 
 import { C, S, niceStep, spanLabel, stamp } from "./words.js";
 
-export const HEIGHT = { span: 26, event: 20, counter: 42 }, BAR = 18, AXIS = 22;
+export const HEIGHT = { span: 26, event: 20, counter: 42 },
+  BAR = 18,
+  AXIS = 22;
 
-let inks = null, inkTheme = null;
+let inks = null,
+  inkTheme = null;
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   const theme = style.getPropertyValue("--ground");
   if (inks && inkTheme === theme) return inks;
   const v = (name) => style.getPropertyValue(name).trim();
   inkTheme = theme;
-  inks = { ink: v("--ink"), ink2: v("--ink-2"), ink3: v("--ink-3"), rule: v("--rule"), accent: v("--accent"), ground: v("--ground"), sans: v("--sans") || "sans-serif",
-    culprit: v("--h-hot"), wait: v("--h-wait2"), rest: v("--h-call"), untraced: v("--hatch-1"), error: v("--h-hot"), hatch: v("--hatch-2"), density: v("--ink-3"), onSpan: v("--h-ink"), onCulprit: v("--h-hot-ink"), bad: v("--bad"),
+  inks = {
+    ink: v("--ink"),
+    ink2: v("--ink-2"),
+    ink3: v("--ink-3"),
+    rule: v("--rule"),
+    accent: v("--accent"),
+    ground: v("--ground"),
+    sans: v("--sans") || "sans-serif",
+    culprit: v("--h-hot"),
+    wait: v("--h-wait2"),
+    rest: v("--h-call"),
+    untraced: v("--hatch-1"),
+    error: v("--h-hot"),
+    hatch: v("--hatch-2"),
+    density: v("--ink-3"),
+    onSpan: v("--h-ink"),
+    onCulprit: v("--h-hot-ink"),
+    bad: v("--bad"),
     stack: [v("--h-call"), v("--h-hot"), v("--h-wait2"), v("--h-wait")],
-    "sev-info": v("--sev-info"), "sev-minor": v("--sev-minor"), "sev-major": v("--sev-major"), "sev-critical": v("--sev-critical") };
+    "sev-info": v("--sev-info"),
+    "sev-minor": v("--sev-minor"),
+    "sev-major": v("--sev-major"),
+    "sev-critical": v("--sev-critical"),
+  };
   return inks;
 }
 
@@ -60,11 +83,14 @@ function axis(g, frame, view, rows, base, ink) {
 function bands(g, frame, view, rows, base, ink) {
   for (const band of frame.meta.bands) {
     const on = frame.state.selected ? band.finding === frame.state.selected : true;
-    const x = view.x(band.start), w = Math.max(2, (band.end - band.start) / view.pixel);
+    const x = view.x(band.start),
+      w = Math.max(2, (band.end - band.start) / view.pixel);
     g.fillStyle = ink[`sev-${band.severity}`] ?? ink.ink3;
     g.globalAlpha = on ? 0.13 : 0.05;
     for (const { lane, top, high } of rows) {
-      const cited = band.strips ? band.strips.some(([name, label]) => name === lane.lane && label === lane.label) : true;
+      const cited = band.strips
+        ? band.strips.some(([name, label]) => name === lane.lane && label === lane.label)
+        : true;
       if (cited && band.clocks.includes(lane.clock)) g.fillRect(x, top + 1, w, high - 1);
     }
     g.globalAlpha = 1;
@@ -96,16 +122,20 @@ function people(g, frame, view, base, ink) {
 }
 
 function strip(g, frame, view, { lane, top: above, high: room }, ink) {
-  const bar = lane.kind === "event" ? 12 : BAR, top = above + (room - bar) / 2;
+  const bar = lane.kind === "event" ? 12 : BAR,
+    top = above + (room - bar) / 2;
   g.font = `11.5px ${ink.sans}`;
   g.textBaseline = "middle";
   let free = -Infinity;
-  const err = frame.meta.clocks.find((one) => one.clock === lane.clock)?.err ?? 0, shaky = 2 * err / view.pixel > 3;
+  const err = frame.meta.clocks.find((one) => one.clock === lane.clock)?.err ?? 0,
+    shaky = (2 * err) / view.pixel > 3;
   for (const span of lane.spans) {
-    const x0 = Math.max(-2, view.x(span[S.start])), x1 = Math.min(view.width + 2, view.x(span[S.end]));
+    const x0 = Math.max(-2, view.x(span[S.start])),
+      x1 = Math.min(view.width + 2, view.x(span[S.end]));
     if (x1 < 0 || x0 > view.width) continue;
     const width = Math.max(lane.kind === "event" ? 2 : 1, x1 - x0);
-    if (span[S.n] > 1) {       // many short ones in a pixel: their share of the time as height, their number as depth; never a solid bar
+    if (span[S.n] > 1) {
+      // many short ones in a pixel: their share of the time as height, their number as depth; never a solid bar
       const share = Math.min(1, span[S.total] / Math.max(span[S.end] - span[S.start], view.pixel));
       const high = Math.max(3, lane.kind === "event" ? Math.min(bar, 2 + 2 * Math.log2(span[S.n])) : bar * share);
       g.fillStyle = span[S.cls] === "error" ? ink.error : ink.density;
@@ -128,8 +158,12 @@ function strip(g, frame, view, { lane, top: above, high: room }, ink) {
       g.setLineDash([]);
     } else g.fillRect(x0, top, width, bar);
     if (cls === "untraced") hatch(g, ink, x0, top, width, bar);
-    if (shaky && width > 6) for (const at of [span[S.start], span[S.end]]) whisker(g, ink, view.x(at - err), view.x(at + err), top + bar / 2);
-    if (span === frame.chosen) { g.strokeStyle = ink.ink; g.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, width - 1), bar - 1); }
+    if (shaky && width > 6)
+      for (const at of [span[S.start], span[S.end]]) whisker(g, ink, view.x(at - err), view.x(at + err), top + bar / 2);
+    if (span === frame.chosen) {
+      g.strokeStyle = ink.ink;
+      g.strokeRect(x0 + 0.5, top + 0.5, Math.max(1, width - 1), bar - 1);
+    }
     if (lane.kind !== "event" && width > 28 && x0 >= free) {
       const label = spanLabel(span);
       g.save();
@@ -158,10 +192,13 @@ function whisker(g, ink, x0, x1, y) {
 }
 
 export function isCited(frame, span) {
-  return frame.meta.culprits.some((c) => c.artifact === span[S.artifact] && span[S.to] === c.line_to && span[S.from] === c.line_from);
+  return frame.meta.culprits.some(
+    (c) => c.artifact === span[S.artifact] && span[S.to] === c.line_to && span[S.from] === c.line_from,
+  );
 }
 
-// A counter is a step for each sample: what it was between two of its stamps; lowest to highest where several share a pixel.
+// A counter is a step for each sample: what it was between two of its stamps; lowest to highest where several share
+// a pixel.
 function counter(g, view, { lane, top, high }, ink) {
   const samples = lane.samples ?? [];
   const inside = samples.filter((s) => s[C.end] >= view.start && s[C.start] <= view.end);
@@ -172,11 +209,15 @@ function counter(g, view, { lane, top, high }, ink) {
     g.fillText("no evidence here", 6, top + high / 2);
     return;
   }
-  const most = lane.unit === "%" ? Math.max(100, ...inside.map((s) => s[C.high])) : Math.max(...inside.map((s) => s[C.high]), 0);
+  const most =
+    lane.unit === "%" ? Math.max(100, ...inside.map((s) => s[C.high])) : Math.max(...inside.map((s) => s[C.high]), 0);
   const least = Math.min(0, ...inside.map((s) => s[C.low]));
-  const room = high - 6, whole = most - least || 1, y = (value) => top + 3 + room * (1 - (value - least) / whole);
+  const room = high - 6,
+    whole = most - least || 1,
+    y = (value) => top + 3 + room * (1 - (value - least) / whole);
   for (const s of inside) {
-    const x0 = view.x(s[C.start]), width = Math.max(s[C.end] > s[C.start] ? 1 : 2, (s[C.end] - s[C.start]) / view.pixel);
+    const x0 = view.x(s[C.start]),
+      width = Math.max(s[C.end] > s[C.start] ? 1 : 2, (s[C.end] - s[C.start]) / view.pixel);
     if (lane.stack?.length) {
       let from = 0;
       lane.stack.forEach((_, k) => {
@@ -189,7 +230,8 @@ function counter(g, view, { lane, top, high }, ink) {
       g.fillStyle = ink.rest;
       g.fillRect(x0, y(s[C.mean]), width, Math.max(1, y(Math.min(0, s[C.mean]) || 0) - y(s[C.mean])));
     }
-    if (s[C.low] < s[C.high]) {        // the extremes of what shares this pixel
+    if (s[C.low] < s[C.high]) {
+      // the extremes of what shares this pixel
       g.fillStyle = ink.ink3;
       g.globalAlpha = 0.5;
       g.fillRect(x0, y(s[C.high]), Math.max(1, Math.min(width, 3)), Math.max(1, y(s[C.low]) - y(s[C.high])));
@@ -215,9 +257,13 @@ function arrows(g, frame, view, rows, ink) {
   g.fillStyle = ink.ink;
   g.lineWidth = 1.2;
   for (const edge of frame.arrows) {
-    const from = place(edge.from), to = place(edge.to);
+    const from = place(edge.from),
+      to = place(edge.to);
     if (!from || !to || edge.end < view.start || edge.end > view.end) continue;
-    const x = view.x(edge.end), y0 = from.top + from.high / 2, y1 = to.top + to.high / 2, down = y1 > y0 ? 1 : -1;
+    const x = view.x(edge.end),
+      y0 = from.top + from.high / 2,
+      y1 = to.top + to.high / 2,
+      down = y1 > y0 ? 1 : -1;
     line(g, x, y0, x, y1 - 5 * down);
     g.beginPath();
     g.moveTo(x, y1);
@@ -232,12 +278,18 @@ export function overview(g, meta, whole, view, width, ink) {
   const length = meta.t1 - meta.t0 || 1;
   g.clearRect(0, 0, width, 14);
   g.fillStyle = ink.rule;
-  for (const lane of whole) for (const mark of lane.kind === "counter" ? lane.samples : lane.spans) {
-    g.fillRect((mark[0] - meta.t0) / length * width, 5, Math.max(1, (mark[1] - mark[0]) / length * width), 4);
-  }
+  for (const lane of whole)
+    for (const mark of lane.kind === "counter" ? lane.samples : lane.spans) {
+      g.fillRect(((mark[0] - meta.t0) / length) * width, 5, Math.max(1, ((mark[1] - mark[0]) / length) * width), 4);
+    }
   g.strokeStyle = ink.accent;
   g.lineWidth = 1.5;
-  g.strokeRect((view.start - meta.t0) / length * width, 1, Math.max(4, (view.end - view.start) / length * width), 12);
+  g.strokeRect(
+    ((view.start - meta.t0) / length) * width,
+    1,
+    Math.max(4, ((view.end - view.start) / length) * width),
+    12,
+  );
 }
 
 function hatch(g, ink, x, y, w, h) {
@@ -250,7 +302,12 @@ function hatch(g, ink, x, y, w, h) {
   for (let at = Math.max(x, 0) - h; at < Math.min(x + w, 4000); at += 6) line(g, at, y + h, at + h, y);
   g.restore();
 }
-function line(g, x0, y0, x1, y1) { g.beginPath(); g.moveTo(x0, y0); g.lineTo(x1, y1); g.stroke(); }
+function line(g, x0, y0, x1, y1) {
+  g.beginPath();
+  g.moveTo(x0, y0);
+  g.lineTo(x1, y1);
+  g.stroke();
+}
 export function fitCanvas(canvas, width, height) {
   const ratio = devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);

@@ -3,7 +3,8 @@
 import { button, make, text } from "./words.js";
 
 export function saveMenu(frame, room) {
-  const menu = make("details", "tl-save script-only"), list = make("div");
+  const menu = make("details", "tl-save script-only"),
+    list = make("div");
   menu.append(text("summary", "Save as", "quiet"), list);
   const window = () => {
     const { start, end } = frame.mark ?? frame.view;
@@ -13,7 +14,9 @@ export function saveMenu(frame, room) {
     const one = text("a", words, "quiet");
     one.setAttribute("download", "");
     one.href = "#";
-    one.addEventListener("click", () => { one.href = url(); });
+    one.addEventListener("click", () => {
+      one.href = url();
+    });
     return one;
   };
   const picture = (query) => `${room.state.picture}?${query}`;
@@ -29,17 +32,31 @@ export function saveMenu(frame, room) {
       canvas.width = image.naturalWidth * 2;
       canvas.height = image.naturalHeight * 2;
       canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      const made = await new Promise((done) => { canvas.toBlob(done, "image/png"); });
+      const made = await new Promise((done) => {
+        canvas.toBlob(done, "image/png");
+      });
       const save = make("a");
       save.href = URL.createObjectURL(made);
       save.download = `${room.state.picture.split("/").at(-3)}.png`;
       save.click();
       setTimeout(() => URL.revokeObjectURL(save.href), 10_000);
-    } catch { frame.say("The picture could not be made. Try again, or take the SVG."); }
+    } catch {
+      frame.say("The picture could not be made. Try again, or take the SVG.");
+    }
   });
   list.append(
-    link("Picture (SVG)", () => { const query = window(); query.set("px", "1600"); query.set("save", ""); return picture(query); }), png,
-    ...[["Rows (CSV)", "csv"], ["Rows (Parquet)", "parquet"], ["Trace for Perfetto", "trace"]].map(([words, form]) => link(words, () => `${room.state.rows.replace(/csv$/, form)}?${window()}`)),
+    link("Picture (SVG)", () => {
+      const query = window();
+      query.set("px", "1600");
+      query.set("save", "");
+      return picture(query);
+    }),
+    png,
+    ...[
+      ["Rows (CSV)", "csv"],
+      ["Rows (Parquet)", "parquet"],
+      ["Trace for Perfetto", "trace"],
+    ].map(([words, form]) => link(words, () => `${room.state.rows.replace(/csv$/, form)}?${window()}`)),
   );
   return menu;
 }

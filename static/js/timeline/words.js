@@ -1,15 +1,38 @@
 // How the timeline writes lengths, times and lines; and the smallest tools to build elements.
 
-export const S = { start: 0, end: 1, label: 2, cls: 3, artifact: 4, from: 5, to: 6, atMost: 7, n: 8, total: 9, worst: 10 };
+export const S = {
+  start: 0,
+  end: 1,
+  label: 2,
+  cls: 3,
+  artifact: 4,
+  from: 5,
+  to: 6,
+  atMost: 7,
+  n: 8,
+  total: 9,
+  worst: 10,
+};
 export const C = { start: 0, end: 1, low: 2, high: 3, mean: 4, artifact: 5, line: 6, n: 7, stack: 8 };
 const MIN_SPAN = 1e-6;
 
 export function seconds(value) {
-  return value >= 100 ? `${value.toFixed(0)} s` : value >= 1 ? `${value.toFixed(3)} s` : value >= 1e-3 ? `${(value * 1e3).toFixed(1)} ms` : `${(value * 1e6).toFixed(0)} µs`;
+  return value >= 100
+    ? `${value.toFixed(0)} s`
+    : value >= 1
+      ? `${value.toFixed(3)} s`
+      : value >= 1e-3
+        ? `${(value * 1e3).toFixed(1)} ms`
+        : `${(value * 1e6).toFixed(0)} µs`;
 }
-export function plural(n, word) { return `${n.toLocaleString("en").replaceAll(",", "\u2009")} ${word}${n === 1 ? "" : "s"}`; }
+export function plural(n, word) {
+  return `${n.toLocaleString("en").replaceAll(",", "\u2009")} ${word}${n === 1 ? "" : "s"}`;
+}
 export function amount(value, unit) {
-  const text = Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en").replaceAll(",", "\u2009") : String(Number(value.toPrecision(4)));
+  const text =
+    Math.abs(value) >= 1000
+      ? Math.round(value).toLocaleString("en").replaceAll(",", "\u2009")
+      : String(Number(value.toPrecision(4)));
   return unit ? `${text} ${unit}` : text;
 }
 export function niceStep(rough) {
@@ -22,34 +45,71 @@ export function stamp(axis, t, step) {
   const day = new Date(t * 1000);
   const two = (n) => String(n).padStart(2, "0");
   const rest = ((t % 60) + 60) % 60;
-  if (day.getUTCFullYear() > 1970 && (step >= 86400 || (step >= 60 && t % 86400 === 0))) return `${two(day.getUTCMonth() + 1)}-${two(day.getUTCDate())}`;
-  return `${two(day.getUTCHours())}:${two(day.getUTCMinutes())}:${rest.toFixed(digits).padStart(digits ? digits + 3 : 2, "0")}`;
+  if (day.getUTCFullYear() > 1970 && (step >= 86400 || (step >= 60 && t % 86400 === 0)))
+    return `${two(day.getUTCMonth() + 1)}-${two(day.getUTCDate())}`;
+  const second = rest.toFixed(digits).padStart(digits ? digits + 3 : 2, "0");
+  return `${two(day.getUTCHours())}:${two(day.getUTCMinutes())}:${second}`;
 }
 export function spanLabel(span) {
   const length = span[S.worst];
   return length > 0 ? `${span[S.label]} ${span[S.atMost] ? "at most " : ""}${seconds(length)}` : span[S.label];
 }
-export function lineRange(span) { return span[S.from] === span[S.to] ? `line ${span[S.to]}` : `lines ${span[S.from]} and ${span[S.to]}`; }
+export function lineRange(span) {
+  return span[S.from] === span[S.to] ? `line ${span[S.to]}` : `lines ${span[S.from]} and ${span[S.to]}`;
+}
 export function describe(lane, mark) {
   if (lane.kind === "counter") {
-    const many = mark[C.n] > 1 ? `${amount(mark[C.low], "")} to ${amount(mark[C.high], lane.unit)}, mean ${amount(mark[C.mean], "")} of ${plural(mark[C.n], "sample")}` : mark[C.low] < mark[C.high] ? `${amount(mark[C.low], "")} to ${amount(mark[C.high], lane.unit)}, mean ${amount(mark[C.mean], "")}` : amount(mark[C.high], lane.unit);
+    const many =
+      mark[C.n] > 1
+        ? `${amount(mark[C.low], "")} to ${amount(mark[C.high], lane.unit)}, ` +
+          `mean ${amount(mark[C.mean], "")} of ${plural(mark[C.n], "sample")}`
+        : mark[C.low] < mark[C.high]
+          ? `${amount(mark[C.low], "")} to ${amount(mark[C.high], lane.unit)}, mean ${amount(mark[C.mean], "")}`
+          : amount(mark[C.high], lane.unit);
     const parts = (lane.stack ?? []).map((name, k) => `${name} ${amount(mark[C.stack + k], "")}`).join(", ");
     return `${lane.label}: ${many}${parts ? ` (${parts})` : ""}, line ${mark[C.line]}`;
   }
   if (mark[S.n] > 1) {
-    const length = mark[S.total] > 0 ? `, together ${seconds(mark[S.total])}; the longest ${mark[S.label]} ${seconds(mark[S.worst])}` : `, the last ${mark[S.label]}`;
-    return `${lane.label}: ${plural(mark[S.n], lane.kind === "event" ? "event" : "call")} here${length}, line ${mark[S.to]}`;
+    const length =
+      mark[S.total] > 0
+        ? `, together ${seconds(mark[S.total])}; the longest ${mark[S.label]} ${seconds(mark[S.worst])}`
+        : `, the last ${mark[S.label]}`;
+    const what = lane.kind === "event" ? "event" : "call";
+    return `${lane.label}: ${plural(mark[S.n], what)} here${length}, line ${mark[S.to]}`;
   }
   return `${lane.label}: ${spanLabel(mark)}${mark[S.artifact] ? `, ${lineRange(mark)}` : ""}`;
 }
-export function laneKey(lane) { return [lane.lane, lane.clock, lane.label].join("|"); }
+export function laneKey(lane) {
+  return [lane.lane, lane.clock, lane.label].join("|");
+}
 
-export function make(tag, cls) { const node = document.createElement(tag); if (cls) node.className = cls; return node; }
-export function text(tag, value, cls) { const node = make(tag, cls); node.textContent = value ?? ""; return node; }
-export function button(label, cls = "small") { const node = text("button", label, cls); node.type = "button"; return node; }
-export function debounce(fn, wait) { let timer; return (...args) => { clearTimeout(timer); timer = setTimeout(() => fn(...args), wait); }; }
+export function make(tag, cls) {
+  const node = document.createElement(tag);
+  if (cls) node.className = cls;
+  return node;
+}
+export function text(tag, value, cls) {
+  const node = make(tag, cls);
+  node.textContent = value ?? "";
+  return node;
+}
+export function button(label, cls = "small") {
+  const node = text("button", label, cls);
+  node.type = "button";
+  return node;
+}
+export function debounce(fn, wait) {
+  let timer;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => fn(...args), wait);
+  };
+}
 export async function fetchJson(url, options = {}) {
   const answer = await fetch(url, { headers: { Accept: "application/json" }, credentials: "same-origin", ...options });
-  if (!answer.ok) throw new Error(answer.status === 404 ? "this room is not open to you any more" : `the server answered ${answer.status}`);
+  if (!answer.ok)
+    throw new Error(
+      answer.status === 404 ? "this room is not open to you any more" : `the server answered ${answer.status}`,
+    );
   return answer.json();
 }

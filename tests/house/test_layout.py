@@ -1,0 +1,59 @@
+"""Templates, rules, style sheets and scripts are laid out for people."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def layout():
+    loader = SourceFileLoader("layout", str(ROOT / "scripts" / "layout"))
+    spec = spec_from_loader("layout", loader)
+    assert spec
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def test_the_project_is_laid_out():
+    done = subprocess.run([sys.executable, "scripts/layout"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "layout: nothing found\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", "<p>\n" + "x" * 121),
+        ("a.html", "\n<ul><li>one</li></ul>"),
+        ("a.html", "\n<td>one</td><td>two</td>"),
+        ("a.css", "a {\n  color: red; top: 0;\n}"),
+        ("a.css", "\na { color: red; }"),
+        ("a.yaml", "a:\n  'it is " + "long " * 30 + "'"),
+        ("a.js", "\n" + "x" * 121),
+    ],
+)
+def test_it_finds(layout, name, text):
+    assert [number for number, _ in layout.faults(name, text)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.html", "x" * 120),
+        ("a.html", "<td><b>one</b> <i>two</i></td>"),
+        ("a.html", "{% if one %}<li>one</li>{% endif %}"),
+        ("a.html", "<tbody>\n<tr>\n<thead>"),
+        ("a.css", "a {\n  background: url(data:image/png;base64,AA) no-repeat; /* one; two */\n}"),
+        ("a.yaml", "  '^" + "one|two" * 30 + "$',"),
+    ],
+)
+def test_it_lets_be(layout, name, text):
+    assert list(layout.faults(name, text)) == []
