@@ -1,0 +1,61 @@
+"""Write a recording: a folder with the JSON of both commands and the pages of the sample rooms.
+
+OUT/parsers.jsonl     one line a file: its path in the checkout and what `python -m parsers --json` printed
+OUT/rules.jsonl       one line a case: its path, the exit status and what `python -m rules --json` printed
+OUT/pages/ROOM/*      one file a page: address, answer, then one line an element or text
+OUT/about.json        commit, counts, seconds; written last: a folder without it is not complete
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from lab.same import commands, pages
+
+ABOUT = "about.json"
+SECTIONS = ("parsers", "rules", "pages")
+
+
+def record(checkout: Path, out: Path, only: list[str] | None, every: int, evidence: Path | None) -> None:
+    """Record the named sections of a checkout into `out`; sections recorded there before stay."""
+    checkout = checkout.resolve()
+    python = _python(checkout)
+    evidence = (evidence or checkout).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    about: dict[str, Any] = {"commit": _commit(checkout), "evidence": _commit(evidence), "every": every, "sections": {}}
+    if (out / ABOUT).is_file():
+        before = json.loads((out / ABOUT).read_text(encoding="utf-8"))
+        if any(before[key] != about[key] for key in ("commit", "evidence", "every")):
+            raise SystemExit(f"{out} holds a recording of something else: {before['commit']}")
+        about = before
+        (out / ABOUT).unlink()
+    for section in only or SECTIONS:
+        since = time.monotonic()
+        if section == "parsers":
+            counts = commands.record_parsers(checkout, python, evidence, out / "parsers.jsonl", every)
+        elif section == "rules":
+            counts = commands.record_rules(checkout, python, evidence, out / "rules.jsonl", every)
+        else:
+            shutil.rmtree(out / "pages", ignore_errors=True)
+            counts = pages.record_pages(checkout, python, out / "pages")
+        about["sections"][section] = counts | {"seconds": round(time.monotonic() - since, 1)}
+        print(section, about["sections"][section], flush=True)
+    (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _python(checkout: Path) -> str:
+    own = checkout / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
+
+
+def _commit(checkout: Path) -> str:
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=checkout, capture_output=True, text=True
+    )
+    return done.stdout.strip() or "unknown"
