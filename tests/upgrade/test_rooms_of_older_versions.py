@@ -112,7 +112,9 @@ def test_what_people_wrote_is_there(rooms):
 
 
 def test_a_room_judged_again_has_the_same_verdict_and_the_same_findings(rooms):
-    for room in judged(rooms):
+    again = [room for room in rooms if room["again"]]
+    assert again
+    for room in again:
         then, now = room["stored"], room["again"]
         assert {**now["verdict"], "sentence": ""} == {**then["verdict"], "sentence": ""}
         assert [one["key"] for one in now["findings"]] == [one["key"] for one in then["findings"]]

@@ -11,9 +11,10 @@ from typing import Any
 import django
 
 MEMBER = "ada"
+FEW = ("room", "evidence", "notes", "plan", "activity")
 PAGES = (
-    "room", "evidence", "notes", "board", "compare", "case", "clocks", "similar", "plan", "ask", "thresholds", "requests",
-    "summary", "summary-versions", "summary-links", "status", "webhooks", "members", "activity", "questions",
+    *FEW, "board", "compare", "case", "clocks", "similar", "ask", "thresholds", "requests", "summary", "summary-versions",
+    "summary-links", "status", "webhooks", "members", "questions",
 )  # fmt: skip
 
 
@@ -34,30 +35,32 @@ def visit() -> list[dict[str, Any]]:
 
 
 def _room(client: Any, incident: Any) -> dict[str, Any]:
+    """Return what one room shows: all pages if it has a summary, else a few."""
     from django.urls import reverse
 
     from incidents.models.evidence.artifact import Artifact
+    from incidents.models.room.incident import Status
     from incidents.work import analysis
 
     def page(name: str, *args: object) -> Any:
         return client.get(reverse(name, args=[incident.slug, *args]), follow=True)
 
+    pages = {name: page(name) for name in (PAGES if incident.summary_versions.exists() else FEW)}
     newest = incident.evaluations.filter(accepted=True).order_by("-number").first()
-    artifacts = list(Artifact.objects.filter(incident=incident, reading__isnull=False).order_by("number"))
     stored = newest.report if newest else None
     sound = stored is not None and not stored["failed"]  # the report of another room was made to show a failed rule
+    again = analysis.judge(analysis.case_of(incident)) if sound and incident.status != Status.CLOSED else None
+    artifacts = list(Artifact.objects.filter(incident=incident, reading__isnull=False).order_by("number"))
     return {
         "title": incident.title,
-        "pages": {name: page(name).status_code for name in PAGES},
-        "room": page("room").content.decode(),
-        "notes": page("notes").content.decode(),
-        "plan": page("plan").content.decode(),
+        "pages": {name: answer.status_code for name, answer in pages.items()},
+        **{name: pages[name].content.decode() for name in ("room", "notes", "plan")},
         "summary": page("summary-version", 1).content.decode() if incident.summary_versions.exists() else "",
         "lines": {a.name: _lines(page("lines-data", a.number)) for a in artifacts},
         "originals": {a.name: (a.sha256, _sha256(page("original", a.number))) for a in artifacts},
         "findings": {f.key: f.current.content["headline"] for f in _findings(incident)},
         "stored": stored if sound else None,
-        "again": analysis.judge(analysis.case_of(incident)) if sound else None,
+        "again": again,
     }
 
 
