@@ -57,7 +57,7 @@ def main() -> int:
         return 0
     for folder in (options.old, options.new):
         if not (folder / recording.ABOUT).is_file():
-            parser.error(f"{folder} holds no complete recording")
+            parser.error(f"{folder} holds no recording")
     allowed = comparing.Allowed(words=options.words, spaces=options.spaces, ignored=frozenset(options.ignore))
     return comparing.report(options.old, options.new, allowed, options.most)
 

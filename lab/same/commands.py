@@ -94,12 +94,14 @@ def _run(checkout: Path, python: str, package: str, evidence: Path, files: Itera
     return done.returncode, printed, done.stderr[-2000:]
 
 
-def _side_by_side(ask: Callable[[Asked], Said], these: Iterable[Asked]) -> list[Said]:
+def _side_by_side(ask: Callable[[Asked], Said], these: Iterable[Asked]) -> Iterator[Said]:
+    """Ask some at a time; yield the answers in the order of the questions."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-        return list(threads.map(ask, these))
+        yield from threads.map(ask, these)
 
 
 def _write(out: Path, said: Iterable[Json]) -> None:
     with out.open("w", encoding="utf-8") as file:
         for one in said:
             file.write(json.dumps(one, ensure_ascii=False) + "\n")
+            file.flush()

@@ -1,7 +1,7 @@
 """Record the pages of the five sample rooms of a running Exhibit, as a browser without scripts gets them.
 
-Every address is followed that a page of the room names, in an attribute of any element. Of the general pages those
-are recorded that a room or the list of rooms leads to; what is linked only by those is not followed.
+Every address is followed that a page of the room names in a link, a source, an `hx-get` or a `data-` attribute. General pages
+are recorded if a page of a room leads to them; what is linked only by those is not followed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -31,6 +31,8 @@ QUIET_S = 12.0
 JUDGED_S = 600.0
 MOST_PAGES = 900
 """Pages of one room; the addresses beyond are counted."""
+MOST_QUERIES = 20
+"""Addresses of one room that differ in their query only, such as the thresholds of each rule; the rest is counted."""
 ASKED_BY_SCRIPTS = (
     "timeline/data?frame=A",
     "timeline/picture.svg?frame=A",
@@ -39,7 +41,7 @@ ASKED_BY_SCRIPTS = (
 """Addresses below a room that no page names, because scripts put them together."""
 LEFT_OUT = re.compile(r"/stream$|/logout/|^/admin/|^/static/|/uploads/$|/here/$")
 """Never ends, ends the session, is not ours, or is no page."""
-ADDRESSES = re.compile(r"""\s[a-z-]+="(/[^"]*|\?[^"]*)\"""")
+ADDRESSES = re.compile(r"""\s(?:href|src|hx-get|data-[a-z-]+)="(/[^"\s]*|\?[^"\s]*)\"""")
 
 
 @dataclass(frozen=True)
@@ -126,11 +128,11 @@ def _open(visitor: Visitor, number: str, placeholders: Placeholders) -> str:
 
 def _save_room(visitor: Visitor, room: str, general: dict[str, None], out: Path, placeholders: Placeholders) -> int:
     """Save every page that the room leads to; collect general addresses; return how many pages were too many."""
-    found = dict.fromkeys([room, *(room + more for more in ASKED_BY_SCRIPTS)])
     slug = room.strip("/").rpartition("/")[2]
-    found[f"/api/rooms/{slug}/report.json"] = None
+    found = dict.fromkeys([room, f"/api/rooms/{slug}/report.json", *(room + more for more in ASKED_BY_SCRIPTS)])
+    queries = Counter(_path(address) for address in found)
     waiting = deque(found)
-    saved = 0
+    saved = beyond = 0
     while waiting and saved < MOST_PAGES:
         address = waiting.popleft()
         answer = visitor.get(address)
@@ -138,19 +140,23 @@ def _save_room(visitor: Visitor, room: str, general: dict[str, None], out: Path,
             continue
         _save(answer, address, out, placeholders)
         saved += 1
-        for named in _named(answer, address):
-            if named.startswith(room):
-                if named not in found:
-                    found[named] = None
-                    waiting.append(named)
-            elif slug not in named and not named.startswith("/rooms/") or named == "/rooms/new/":
-                general[named] = None
+        named = _named(answer, address)
+        general |= dict.fromkeys(one for one in named if slug not in one and not re.match(r"/rooms/(?!new/)", one))
         if re.search(r"/evidence/\d+/$", address):
-            chunk = f"{address}lines?from=1&to=2000"
-            if chunk not in found:
-                found[chunk] = None
-                waiting.append(chunk)
-    return len(waiting)
+            named.append(f"{address}lines?from=1&to=2000")
+        for one in named:
+            if one.startswith(room) and one not in found:
+                found[one] = None
+                queries[_path(one)] += 1
+                if queries[_path(one)] > MOST_QUERIES:
+                    beyond += 1
+                else:
+                    waiting.append(one)
+    return beyond + len(waiting)
+
+
+def _path(address: str) -> str:
+    return address.partition("?")[0]
 
 
 def _named(answer: Answer, address: str) -> list[str]:

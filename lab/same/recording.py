@@ -3,7 +3,7 @@
 OUT/parsers.jsonl     one line a file: its path in the checkout and what `python -m parsers --json` printed
 OUT/rules.jsonl       one line a case: its path, the exit status and what `python -m rules --json` printed
 OUT/pages/ROOM/*      one file a page: address, answer, then one line an element or text
-OUT/about.json        commit, counts, seconds; written last: a folder without it is not complete
+OUT/about.json        commit, and counts and seconds of each section that is complete
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def record(checkout: Path, out: Path, only: list[str] | None, every: int, eviden
         if any(before[key] != about[key] for key in ("commit", "evidence", "every")):
             raise SystemExit(f"{out} holds a recording of something else: {before['commit']}")
         about = before
-        (out / ABOUT).unlink()
     for section in only or SECTIONS:
+        about["sections"].pop(section, None)
+        _write(out, about)
         since = time.monotonic()
         if section == "parsers":
             counts = commands.record_parsers(checkout, python, evidence, out / "parsers.jsonl", every)
@@ -46,6 +47,10 @@ def record(checkout: Path, out: Path, only: list[str] | None, every: int, eviden
             counts = pages.record_pages(checkout, python, out / "pages")
         about["sections"][section] = counts | {"seconds": round(time.monotonic() - since, 1)}
         print(section, about["sections"][section], flush=True)
+        _write(out, about)
+
+
+def _write(out: Path, about: dict[str, Any]) -> None:
     (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
