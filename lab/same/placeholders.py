@@ -13,8 +13,16 @@ TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|"X-CSRFToken": "|X-CSRFToken&
 COUNTER = re.compile(r'(data-(?:seq|evaluation)=")\d+')
 HASHED = re.compile(r"(/static/[\w./-]+?)\.[0-9a-f]{12}(\.\w+)")
 TIME = re.compile(r"<time\b[^>]*>.*?</time>", re.DOTALL)
-ORDER_OF_WORK = ((re.compile(r'(<p\b[^>]*\bid="changed"[^>]*>).*?(</p>)', re.DOTALL), r"\1CHANGED\2"),)
+UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+ORDER_OF_WORK = re.compile(r'(<p\b[^>]*\bid="changed"[^>]*>).*?(</p>)', re.DOTALL)
 """What a page says about the way to the present verdict: it depends on how many files were read when judging began."""
+HASHES = (
+    re.compile(r'(<td class="sha" title=")[0-9a-f]{64}(">)[0-9a-f]+'),  # of an entry of the activity and all before it
+    re.compile(r'("exhibit-content-sha256" content=")[0-9a-f]{64}()'),
+    re.compile(r"(SHA-256 of this content: `)[0-9a-f]{64}()"),
+    re.compile(r'(\binputs <span class="hash">)[0-9a-f]{64}()'),  # of a case, with the folders that hold its evidence
+)
+"""Hashes over something that holds a moment or a folder of the recording."""
 
 
 class Placeholders:
@@ -22,6 +30,7 @@ class Placeholders:
 
     def __init__(self, began: datetime, url: str) -> None:
         self.first: date = (began - timedelta(days=1)).date()
+        self.first_s = (began - timedelta(days=1)).timestamp()
         self.today: date = began.date()
         self.url = url
         self.slugs: dict[str, str] = {}
@@ -30,22 +39,25 @@ class Placeholders:
         """Replace addresses, slugs and the dates of the recording."""
         for slug, name in self.slugs.items():
             text = text.replace(slug, name)
+        for pattern in HASHES:
+            text = pattern.sub(r"\1HASH\2", text)
         return STAMP.sub(self._stamp, text.replace(self.url, "http://EXHIBIT"))
 
     def replace_page(self, page: str) -> str:
         """Replace what `replace` does, and tokens, counters, hashes of files and the order of work."""
         page = TIME.sub(self._time, page)
-        for pattern, instead in ORDER_OF_WORK:
-            page = pattern.sub(instead, page)
+        page = UUID.sub("UUID", ORDER_OF_WORK.sub(r"\1CHANGED\2", page))
         page = HASHED.sub(r"\1\2", COUNTER.sub(r"\1N", TOKEN.sub(r"\1TOKEN", page)))
         return self.replace(page)
 
     def replace_json(self, value: Any) -> Any:
-        """Replace what `replace` does in every text of a JSON value, and the seconds that the judging took."""
+        """Replace what `replace` does in every text of a JSON value, and numbers that count seconds up to the recording."""
         if isinstance(value, dict):
             return {self.replace(key): self.replace_json(one) for key, one in value.items()}
         if isinstance(value, list):
             return [self.replace_json(one) for one in value]
+        if isinstance(value, float | int) and self.first_s <= value <= self.first_s + AHEAD.total_seconds():
+            return "NOW"
         return self.replace(value) if isinstance(value, str) else value
 
     def _stamp(self, found: re.Match[str]) -> str:

@@ -163,3 +163,13 @@ class TestPlaceholders:
         assert self.here.replace_page(page) == (
             '<body data-seq="N"><input name="csrfmiddlewaretoken" value="TOKEN"><link href="/static/css/base.css">'
         )
+
+    def test_hashes_and_seconds_that_hold_the_moment_go(self):
+        page = f'<td class="sha" title="{"a1" * 32}">a1a1a1a1a1</td><td class="hash">{"b2" * 32}</td>'
+        assert self.here.replace_page(page) == f'<td class="sha" title="HASH"></td><td class="hash">{"b2" * 32}</td>'
+        seconds = {"t0": self.here.first_s + 9.5, "t1": 1226012345.5, "n": 7, "ok": True}
+        assert self.here.replace_json(seconds) == {"t0": "NOW", "t1": 1226012345.5, "n": 7, "ok": True}
+
+    def test_names_that_a_form_makes_up_go(self):
+        page = '<input name="client_id" value="c7e317b7-a5b1-4fb4-931f-e43748114cc7">'
+        assert self.here.replace_page(page) == '<input name="client_id" value="UUID">'
