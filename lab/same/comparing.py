@@ -223,13 +223,13 @@ def _element(lines: list[str], place: int) -> str:
     """Name the element that a line stands in or is, from the outermost in: `main > section#verdict > p.say`."""
     open_now: list[str] = []
     for line in lines[: place + 1]:
+        if open_now and open_now[-1].startswith("!") and line.startswith("<"):
+            open_now.pop()
         if line.startswith("</"):
             if open_now and open_now[-1].split("#")[0].split(".")[0] == line[2:-1]:
                 open_now.pop()
         elif line.startswith("<"):
             name = re.match(r"<([\w:-]+)", line)
-            if open_now and open_now[-1].startswith("!"):
-                open_now.pop()
             if name is None:
                 continue
             ident = re.search(r""" id='([^']*)'""", line)

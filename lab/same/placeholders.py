@@ -13,6 +13,7 @@ TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|"X-CSRFToken": "|X-CSRFToken&
 COUNTER = re.compile(r'(data-(?:seq|evaluation)=")\d+')
 HASHED = re.compile(r"(/static/[\w./-]+?)\.[0-9a-f]{12}(\.\w+)")
 TIME = re.compile(r"<time\b[^>]*>.*?</time>", re.DOTALL)
+TOOK = re.compile(r'(data-label="Time to verdict">)\s*\d+ (?:s|min)\b')
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 ORDER_OF_WORK = re.compile(r'(<p\b[^>]*\bid="changed"[^>]*>).*?(</p>)', re.DOTALL)
 """What a page says about the way to the present verdict: it depends on how many files were read when judging began."""
@@ -46,8 +47,10 @@ class Placeholders:
     def replace_page(self, page: str) -> str:
         """Replace what `replace` does, and tokens, counters, hashes of files and the order of work."""
         page = TIME.sub(self._time, page)
-        page = UUID.sub("UUID", ORDER_OF_WORK.sub(r"\1CHANGED\2", page))
-        page = HASHED.sub(r"\1\2", COUNTER.sub(r"\1N", TOKEN.sub(r"\1TOKEN", page)))
+        page = ORDER_OF_WORK.sub(r"\1CHANGED\2", page)
+        page = TOKEN.sub(r"\1TOKEN", UUID.sub("UUID", page))
+        page = TOOK.sub(r"\1SECONDS", COUNTER.sub(r"\1N", page))
+        page = HASHED.sub(r"\1\2", page)
         return self.replace(page)
 
     def replace_json(self, value: Any) -> Any:

@@ -14,7 +14,7 @@ from lab.same.comparing import Allowed, Difference
 from lab.same.placeholders import Placeholders
 from lab.same.plain_page import page_lines
 
-PAGE = """<main><section id="verdict"><p class="say"><b>cause</b> It waits
+PAGE = """<main><svg class="icon"><use href="#bell"/></svg><section id="verdict"><p class="say"><b>cause</b> It waits
   2.473 s for memory.</p><a href="/rooms/ROOM-001/evidence/3/?at=14" title="stall">lines 14 to 30</a></section></main>"""
 
 
@@ -104,7 +104,7 @@ def test_a_reworded_page_lists_the_text_with_its_element(old, tmp_path):
     new = write(tmp_path / "new", page=PAGE.replace("It waits", "The login waits").replace('"stall"', '"the stall"'))
     text, title = found(old, new, words=True)
     assert text.sort == title.sort == "word"
-    assert text.place.endswith("section#verdict > p.say")
+    assert text.place == "001 /rooms/ROOM-001/: main > section#verdict > p.say"
     assert "It waits 2.473 s" in text.old
     assert "The login waits 2.473 s" in text.new
     assert "title='the stall'" in title.new
@@ -158,11 +158,18 @@ class TestPlaceholders:
         )
         assert self.here.replace_page(page) == '<p><time>NOW</time> <time datetime="2008-11-07">7:03</time></p>'
 
-    def test_tokens_counters_and_hashes_of_files_go(self):
-        page = '<body data-seq="54"><input name="csrfmiddlewaretoken" value="Ab9"><link href="/static/css/base.edd89170fe5e.css">'
-        assert self.here.replace_page(page) == (
-            '<body data-seq="N"><input name="csrfmiddlewaretoken" value="TOKEN"><link href="/static/css/base.css">'
-        )
+    @pytest.mark.parametrize(
+        ("page", "left"),
+        [
+            ('<td data-label="Time to verdict">19 s</td>', '<td data-label="Time to verdict">SECONDS</td>'),
+            ('<body data-seq="54">', '<body data-seq="N">'),
+            ('<input name="csrfmiddlewaretoken" value="Ab9">', '<input name="csrfmiddlewaretoken" value="TOKEN">'),
+            ('<link href="/static/css/base.edd89170fe5e.css">', '<link href="/static/css/base.css">'),
+            ('<p id="changed">22:38: a file arrived</p>', '<p id="changed">CHANGED</p>'),
+        ],
+    )
+    def test_tokens_counters_and_hashes_of_files_go(self, page, left):
+        assert self.here.replace_page(page) == left
 
     def test_hashes_and_seconds_that_hold_the_moment_go(self):
         page = f'<td class="sha" title="{"a1" * 32}">a1a1a1a1a1</td><td class="hash">{"b2" * 32}</td>'
