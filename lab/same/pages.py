@@ -1,7 +1,8 @@
 """Record the pages of the five sample rooms of a running Exhibit, as a browser without scripts gets them.
 
 Every address is followed that a page of the room names in a link, a source, an `hx-get` or a `data-` attribute. General pages
-are recorded if a page of a room leads to them; what is linked only by those is not followed.
+are recorded if a page of a room leads to them; what is linked only by those is not followed. Style sheets, scripts and
+pictures that pages load are recorded by the hash in their names: with the same page and the same files, a browser draws the same.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ def record_pages(checkout: Path, python: str, out: Path) -> dict[str, int]:
             counts["beyond"] += beyond
         for address in general:
             _save(visitor.get(address), address, out / "general", placeholders)
+        files = "".join(f"{name} {content}\n" for name, content in sorted(placeholders.static.items()))
+        (out / "general" / "static.txt").write_text(f"/static/\n200 text/plain /static/\n{files}", encoding="utf-8")
     counts["pages"] = sum(1 for _ in out.rglob("*.txt"))
     return counts
 

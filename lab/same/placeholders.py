@@ -11,7 +11,7 @@ AHEAD = timedelta(days=400)
 """Dates from the day before the recording to so many days after it are dates of the recording; no evidence is so young."""
 TOKEN = re.compile(r'(csrfmiddlewaretoken" value="|"X-CSRFToken": "|X-CSRFToken&quot;: &quot;)\w+')
 COUNTER = re.compile(r'(data-(?:seq|evaluation)=")\d+')
-HASHED = re.compile(r"(/static/[\w./-]+?)\.[0-9a-f]{12}(\.\w+)")
+HASHED = re.compile(r"(/static/[\w./-]+?)\.([0-9a-f]{12})(\.\w+)")
 TIME = re.compile(r"<time\b[^>]*>.*?</time>", re.DOTALL)
 TOOK = re.compile(r'(data-label="Time to verdict">)\s*\d+ (?:s|min)\b')
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -27,7 +27,10 @@ HASHES = (
 
 
 class Placeholders:
-    """What to replace in one recording. `slugs`: slug of each room and the name that stands for it."""
+    """What to replace in one recording. `slugs`: slug of each room and the name that stands for it.
+
+    `static`: the files that the pages loaded, with the hash of the content that their names carried.
+    """
 
     def __init__(self, began: datetime, url: str) -> None:
         self.first: date = (began - timedelta(days=1)).date()
@@ -35,6 +38,7 @@ class Placeholders:
         self.today: date = began.date()
         self.url = url
         self.slugs: dict[str, str] = {}
+        self.static: dict[str, str] = {}
 
     def replace(self, text: str) -> str:
         """Replace addresses, slugs and the dates of the recording."""
@@ -50,7 +54,8 @@ class Placeholders:
         page = ORDER_OF_WORK.sub(r"\1CHANGED\2", page)
         page = TOKEN.sub(r"\1TOKEN", UUID.sub("UUID", page))
         page = TOOK.sub(r"\1SECONDS", COUNTER.sub(r"\1N", page))
-        page = HASHED.sub(r"\1\2", page)
+        self.static |= {before + after: content for before, content, after in HASHED.findall(page)}
+        page = HASHED.sub(r"\1\3", page)
         return self.replace(page)
 
     def replace_json(self, value: Any) -> Any:

@@ -3,7 +3,7 @@
 OUT/parsers.jsonl     one line a file: its path in the checkout and what `python -m parsers --json` printed
 OUT/rules.jsonl       one line a case: its path, the exit status and what `python -m rules --json` printed
 OUT/pages/ROOM/*      one file a page: address, answer, then one line an element or text
-OUT/about.json        commit, and counts and seconds of each section that is complete
+OUT/about.json        commit, and counts and seconds of each section; null for one that is not complete
 """
 
 from __future__ import annotations
@@ -28,15 +28,11 @@ def record(checkout: Path, out: Path, only: list[str] | None, every: int, eviden
     python = _python(checkout)
     evidence = (evidence or checkout).resolve()
     out.mkdir(parents=True, exist_ok=True)
-    about: dict[str, Any] = {"commit": _commit(checkout), "evidence": _commit(evidence), "every": every, "sections": {}}
-    if (out / ABOUT).is_file():
-        before = json.loads((out / ABOUT).read_text(encoding="utf-8"))
-        if any(before[key] != about[key] for key in ("commit", "evidence", "every")):
-            raise SystemExit(f"{out} holds a recording of something else: {before['commit']}")
-        about = before
+    about: dict[str, Any] = {"commit": _commit(checkout), "evidence": _commit(evidence), "every": every}
+    if any(_about(out).get(key, value) != value for key, value in about.items()):
+        raise SystemExit(f"{out} holds a recording of something else: {_about(out)['commit']}")
     for section in only or SECTIONS:
-        about["sections"].pop(section, None)
-        _write(out, about)
+        _note(out, about | {section: None})
         since = time.monotonic()
         if section == "parsers":
             counts = commands.record_parsers(checkout, python, evidence, out / "parsers.jsonl", every)
@@ -45,13 +41,19 @@ def record(checkout: Path, out: Path, only: list[str] | None, every: int, eviden
         else:
             shutil.rmtree(out / "pages", ignore_errors=True)
             counts = pages.record_pages(checkout, python, out / "pages")
-        about["sections"][section] = counts | {"seconds": round(time.monotonic() - since, 1)}
-        print(section, about["sections"][section], flush=True)
-        _write(out, about)
+        counts |= {"seconds": round(time.monotonic() - since)}
+        print(section, counts, flush=True)
+        _note(out, about | {section: counts})
 
 
-def _write(out: Path, about: dict[str, Any]) -> None:
-    (out / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+def _about(out: Path) -> dict[str, Any]:
+    file = out / ABOUT
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _note(out: Path, about: dict[str, Any]) -> None:
+    """Write what is known of a recording; what is there stays, for another process may record another section."""
+    (out / ABOUT).write_text(json.dumps(_about(out) | about, indent=1) + "\n", encoding="utf-8")
 
 
 def _python(checkout: Path) -> str:

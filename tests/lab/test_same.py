@@ -171,6 +171,10 @@ class TestPlaceholders:
     def test_tokens_counters_and_hashes_of_files_go(self, page, left):
         assert self.here.replace_page(page) == left
 
+    def test_the_hash_of_a_file_is_noted(self):
+        self.here.replace_page('<link href="/static/css/base.edd89170fe5e.css">')
+        assert self.here.static["/static/css/base.css"] == "edd89170fe5e"
+
     def test_hashes_and_seconds_that_hold_the_moment_go(self):
         page = f'<td class="sha" title="{"a1" * 32}">a1a1a1a1a1</td><td class="hash">{"b2" * 32}</td>'
         assert self.here.replace_page(page) == f'<td class="sha" title="HASH"></td><td class="hash">{"b2" * 32}</td>'
