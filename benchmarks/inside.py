@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from typing import Any
 
-from tests.served import ROOT, Served
+from tests.served import Served
 
 ROOM = """
 import json
@@ -33,7 +32,8 @@ def run(served: Served, code: str) -> Any:
     env = os.environ | {"EXHIBIT_VAR": str(served.var), "DJANGO_SETTINGS_MODULE": "config.settings"}
     for name in ("DATABASE_URL", "REDIS_URL"):
         env.pop(name, None)
-    done = subprocess.run([sys.executable, "manage.py", "shell", "-v", "0", "-c", code], cwd=ROOT, env=env, capture_output=True, text=True)  # fmt: skip
+    command = [served.python, "manage.py", "shell", "-v", "0", "-c", code]
+    done = subprocess.run(command, cwd=served.checkout, env=env, capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     if done.returncode or not lines:
         raise RuntimeError(f"the shell failed:\n{done.stdout}\n{done.stderr}")

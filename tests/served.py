@@ -21,20 +21,27 @@ START_S = 300
 
 @dataclass
 class Served:
-    """A running Exhibit: its address, the link for the first administrator, its data and what it printed."""
+    """A running Exhibit: its address, the link for the first administrator, its data, what it printed, and its code."""
 
     url: str
     first_link: str
     var: Path
     process: subprocess.Popen[str]
     printed: list[str] = field(default_factory=list)
+    checkout: Path = ROOT
+    python: str = sys.executable
 
 
 @contextmanager
-def served(env: dict[str, str] | None = None, fill: Callable[[Path], None] = lambda var: None) -> Iterator[Served]:
+def served(
+    env: dict[str, str] | None = None,
+    fill: Callable[[Path], None] = lambda var: None,
+    checkout: Path = ROOT,
+    python: str = sys.executable,
+) -> Iterator[Served]:
     """Start everything, wait for the address, and stop it in order; RuntimeError with what it printed if it does not come.
 
-    `fill` may put something into the folder before it starts there.
+    `fill` may put something into the data folder before it starts there. `checkout`: the tree that is started, if not this one.
     """
     var = Path(tempfile.mkdtemp(prefix="exhibit-served-", dir="/tmp"))
     fill(var)
@@ -43,8 +50,8 @@ def served(env: dict[str, str] | None = None, fill: Callable[[Path], None] = lam
         env or {}
     )
     process = subprocess.Popen(
-        [sys.executable, "manage.py", "up", "--port", "0"],  # one that the system gives: two runs never meet
-        cwd=ROOT, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        [python, "manage.py", "up", "--port", "0"],  # one that the system gives: two runs never meet
+        cwd=checkout, env=kept, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     printed: list[str] = []
     ready = threading.Event()
@@ -66,7 +73,7 @@ def served(env: dict[str, str] | None = None, fill: Callable[[Path], None] = lam
         link = re.search(r"once: (\S+)", text)
         if process.poll() is not None or not address or not link:
             raise RuntimeError(f"Exhibit did not start:\n{text}")
-        yield Served(address[1], link[1], var, process, printed)
+        yield Served(address[1], link[1], var, process, printed, checkout, python)
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
