@@ -422,7 +422,7 @@ def test_an_account_split_over_rows_of_a_dump_is_masked_in_both():
         net_packets.mask_row(line, [(a, b) for n, a, b, _ in places if n == i]) for i, line in enumerate(lines, 1)
     ]
     assert not any("a" in line or "61" in line for line in hidden)
-    assert net_packets.say(packets)["said"].to_list() == ["(USER=*******)"]
+    assert net_packets.describe(packets)["descriptor"].to_list() == ["(USER=*******)"]
 
 
 # rebuilding
