@@ -73,7 +73,7 @@ _CRS_WHO = r"^\[ *([A-Za-z0-9_:. -]+?) *(?:\(([0-9]+)\) *)?\]|^([A-Z][A-Za-z0-9_
 _CRS_BEGINS = rf"{_CRS}|^\[[A-Za-z]+\([0-9]+\)\]"
 _LINES = {"line_no": pl.Int64, "line": pl.String, "line_end": pl.Int64}
 ALIKE = 0.8
-"""Minimum share of lines of a block with the same beginning, from which lines without it are no messages of their own (from practice)."""
+"""Minimum share of lines with the same beginning at which lines of the block without it are not separate messages (from practice)."""
 _VERSION = r"^Version [0-9]+(?:\.[0-9]+)+$"
 _HEADLINE = r"^Fatal NI connect error ([0-9]+)"
 _NI = (
