@@ -24,7 +24,7 @@ def named() -> list[pl.Expr]:
         .otherwise(pl.lit("file"))
     )
     hex_id = mapping.str.extract(r"shmid=0x([0-9a-fA-F]{1,15})\b").str.to_integer(base=16, strict=False)
-    # In -X and maps a System V segment has its shmid in the inode column; the name holds the key.
+    # In -X and maps a System V segment has its shmid in the inode column; the name contains the key.
     by_inode = pl.when(mapping.str.contains(r"^/?SYSV")).then(pl.col("inode").cast(pl.Int64, strict=False))
     return [
         region.alias("region"),

@@ -1,4 +1,4 @@
-r"""Alert logs: the database's (text and ADR's log.xml) and the clusterware's; 9i to 23ai, all systems.
+r"""Alert logs of the database (text and log.xml of ADR) and of the clusterware; 9i to 23ai, all systems.
 Source: Database Administrator's Guide, "Monitoring Errors with Trace Files and the Alert Log"; `show parameter background_dump_dest`.
 
     Mon Oct 12 10:03:39 2009
@@ -7,12 +7,14 @@ Source: Database Administrator's Guide, "Monitoring Errors with Trace Files and 
     ORA-609 : opiodr aborting process unknown ospid (21631120_1)
     2023-04-15 05:37:59.078 [ORAROOTAGENT(3654)]CRS-5818: Aborted command 'check' for resource 'ora.drivers.acfs'.
 
-Fills `logs`, one row per message: a line with its error stack, its indented lines, or a whole `Fatal NI connect error` block (code =
-headline; secondary = ns secondary, nt main, nt secondary, nt OS); `params` (scope oracle) from the start-up list; `hosts` nothing.
-Traps: a stamp holds for all lines up to the next one, lines before the first have no time, the block's own `Time:` counts for it;
-`ORA-609` and `ORA-00609` are one code; pid is the ospid before `_` (what follows is a thread); one event may give two messages, so
-count by pid; several processes write at once, a block torn by others is given as fragments (a note says so); clusterware lines are
-written late and out of order. Known gaps: a message's own lines and a stranger's plain line under one stamp cannot be told apart.
+Tables: logs, one row for each message: a line with its error stack, its indented lines, or a whole `Fatal NI connect error` block (code =
+headline; secondary = ns secondary, nt main, nt secondary, nt OS); params (scope oracle) from the start-up list.
+Clock: wall-local; wall-utc where stamps have an offset.
+Traps: a stamp applies to all lines up to the next stamp; lines before the first stamp have no time; a block uses its `Time:` line.
+`ORA-609` and `ORA-00609` are one code. pid is the ospid before `_` (a thread follows it). One event may give two messages, so
+count by pid. Several processes write at once: a block interrupted by others is stored as fragments, with a note. Clusterware lines are
+written late and out of order. Known gaps: a plain line that another process wrote under the same stamp cannot be distinguished from a
+message's further lines.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ _CRS_WHO = r"^\[ *([A-Za-z0-9_:. -]+?) *(?:\(([0-9]+)\) *)?\]|^([A-Z][A-Za-z0-9_
 _CRS_BEGINS = rf"{_CRS}|^\[[A-Za-z]+\([0-9]+\)\]"
 _LINES = {"line_no": pl.Int64, "line": pl.String, "line_end": pl.Int64}
 ALIKE = 0.8
-"""Where so many lines of a block begin alike, those that do not are none of their own (practice)."""
+"""Minimum share of lines with the same beginning at which lines of the block without it are not separate messages (from practice)."""
 _VERSION = r"^Version [0-9]+(?:\.[0-9]+)+$"
 _HEADLINE = r"^Fatal NI connect error ([0-9]+)"
 _NI = (
@@ -83,7 +85,7 @@ _STACK = (
     r"^(?:ORA|TNS|OSD|O/S-Error|Linux-[a-z0-9_]+ Error|SVR4 Error|IBM AIX|Additional information)[-: ]"
     r"|^(?:Process|Session|\?+|进程|会话|プロセス|セッション) ?ID: ?"
 )
-"""The ids below ORA-3113 are question marks where the writer's character set lacks the words."""
+"""A line of an error stack; the names of the ids below ORA-3113 are question marks if the character set lacks the words."""
 _PLAIN_ORA = r"^ORA-[0-9]+ :|^ORA-[0-9]+ (?:signalled|encountered)"
 _PARAMS = r"^System parameters with (?:non-default|specified) values:"
 _PARAM = r"^\s*([A-Za-z_][A-Za-z0-9_$#]*) *= *(.*)$"
@@ -100,10 +102,11 @@ _NI_TIME = r"Time: ([0-9]{1,2}-[^ ]{1,12} ?-[0-9]{4}) ([0-9]{2}:[0-9]{2}:[0-9]{2
 _OPS = (("^Starting ORACLE instance", "startup"), ("^Shutting down instance", "shutdown"), ("^Instance terminated", "terminated"),
         (_HEADLINE, "connect"), ("opi[a-z]+ aborting process", "abort"))  # fmt: skip
 HELD_ROWS = 20_000
-"""A message that is still open after so many lines ends there."""
+"""Maximum number of lines of an open message that are held for the next block; a longer message ends there."""
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by elements of log.xml, lines of the clusterware, or stamps and messages of a database."""
     text = head.text
     if "comp_id='rdbms'" in text or "comp_id='asm'" in text:
         return Claim(0.97, "messages of a database in log.xml", "xml")
@@ -129,7 +132,10 @@ def claim(head: Head) -> Claim | None:
 
 
 def _errors_below_stamps(lines: Sequence[str]) -> int:
-    """Count stamps with an error on one of the two lines below, where the first line is one: all that many a mail shows."""
+    """Count stamps with an error on one of the two lines below; 0 unless the first line is a stamp.
+
+    Many mails quote no more of an alert log than that.
+    """
     if not re.match(oracle_stamps.CLOCK, next(filter(None, lines), "")):
         return 0
     stamps = [i for i, line in enumerate(lines) if re.match(oracle_stamps.CLOCK, line)]
@@ -138,7 +144,7 @@ def _errors_below_stamps(lines: Sequence[str]) -> int:
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     clock: float | None = None
     east: int | None = None
@@ -149,6 +155,7 @@ class _Carry:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     held = pl.DataFrame(carry.held, schema=_LINES, orient="row")
     variant = state["variant"]
@@ -167,14 +174,14 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _whole(lines: pl.DataFrame, source: Source, out: Tables, variant: str) -> pl.DataFrame:
-    """Join lines that a paste broke, where the others begin alike; what lacks a collector's mark is no message."""
-    own = {"crs": _CRS_BEGINS, "text": _PREFIX}.get(variant)
+    """Join lines that a paste broke, if most lines have the same beginning; lines without a collector's prefix are unknown."""
+    beginning = {"crs": _CRS_BEGINS, "text": _PREFIX}.get(variant)
     filled = lines.filter(pl.col("line") != "")
-    marked = own is not None and int(filled["line"].str.contains(own).sum()) >= ALIKE * max(len(filled), 1)
-    if own is None or (variant == "text" and not marked):
+    marked = beginning is not None and int(filled["line"].str.contains(beginning).sum()) >= ALIKE * max(len(filled), 1)
+    if beginning is None or (variant == "text" and not marked):
         return lines.with_columns(line_end="line_no")
-    lines = rejoin(lines, source, out, own)
-    odd = lines.filter((pl.col("line") != "") & ~pl.col("line").str.contains(own))["line_no"]
+    lines = rejoin(lines, source, out, beginning)
+    odd = lines.filter((pl.col("line") != "") & ~pl.col("line").str.contains(beginning))["line_no"]
     if variant == "text":
         out.account("unknown", odd)
         return lines.filter(~pl.col("line_no").is_in(odd.implode()))
@@ -185,7 +192,7 @@ def _whole(lines: pl.DataFrame, source: Source, out: Tables, variant: str) -> pl
 
 
 def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, variant: str, *, final: bool) -> pl.DataFrame:
-    """Read the messages that are complete; give back the lines of the last one."""
+    """Write the messages that are complete; return the lines of the last one, which may continue."""
     if lines.is_empty():
         return lines
     line = pl.col("line")
@@ -197,8 +204,8 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, variant: 
         )["n"]
         begin = int(rows["line_no"][0]) if len(rows) else first
         tags = line.str.contains(oracle_xml.TAG) & (pl.col("line_no") < begin)
-        own = (line != "") & (pl.col("line_no").is_in(inside.implode()) | tags) & (pl.col("line_no") >= first)
-        out.read(lines.filter(own)["line_no"])
+        of_messages = (line != "") & (pl.col("line_no").is_in(inside.implode()) | tags) & (pl.col("line_no") >= first)
+        out.read(lines.filter(of_messages)["line_no"])
         rows = rows.with_columns(line=line.str.split("\n")).explode("line", empty_as_null=True, keep_nulls=True).with_columns(
             begins=pl.col("line_no").ne_missing(pl.col("line_no").shift())
         )  # fmt: skip
@@ -224,7 +231,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, variant: 
 
 
 def _stamped(rows: pl.DataFrame, carry: _Carry, variant: str) -> pl.DataFrame:
-    """Add `clock` (is a stamp), `t` of the stamp that holds, `east` its offset."""
+    """Add `clock` (whether the line is a stamp), `stamp` (its time), and `east` (its offset)."""
     line = pl.col("line")
     if variant == "xml":
         stamp, east = oracle_stamps.iso_seconds(pl.col("time")), oracle_stamps.offset(pl.col("time"))
@@ -241,7 +248,7 @@ def _stamped(rows: pl.DataFrame, carry: _Carry, variant: str) -> pl.DataFrame:
 
 
 def _crs(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same for lines that begin with their stamp; older ones have it on a line of its own."""
+    """Add the columns of `_stamped` to clusterware lines, which begin with their stamp; older ones have it on a separate line."""
     line = pl.col("line")
     stamp, rest = line.str.extract(_CRS, 1), line.str.extract(_CRS, 2)
     rows = rows.with_columns(stamp=oracle_stamps.iso_seconds(stamp), rest=rest)
@@ -256,7 +263,7 @@ def _crs(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _messages(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
-    """Name the shape of each line and whether it opens a message; carry the stamp that holds."""
+    """Add the shape of each line and whether it opens a message."""
     line = pl.col("line")
     shape = (
         pl.when("clock").then(pl.lit("clock"))
@@ -269,7 +276,7 @@ def _messages(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
         .otherwise(pl.lit("plain"))
     )  # fmt: skip
     rows = rows.with_columns(shape=shape)
-    # In a block whose indents are lost; elsewhere it is a line of the start's banner.
+    # A version line in a block that lost its indents belongs to the block; elsewhere it is part of the start's banner.
     below = pl.col("shape").shift().is_in(["ni", "headline"])
     within = (pl.col("shape") == "plain") & below & line.str.contains(_VERSION)
     rows = rows.with_columns(shape=pl.when(within).then(pl.lit("ni")).otherwise("shape"))
@@ -316,7 +323,7 @@ def _emit(rows: pl.DataFrame, out: Tables, carry: _Carry, variant: str) -> None:
         codes=codes, pid=pl.coalesce(*(text.str.extract(p).cast(pl.Int64, strict=False) for p in _PIDS), "pid")
     )
     op = pl.coalesce(*(pl.when(text.str.contains(pattern)).then(pl.lit(name)) for pattern, name in _OPS))
-    # A level or type that says nothing is no severity.
+    # Type UNKNOWN is not a severity.
     severity = pl.coalesce(
         text.str.extract(r"^(WARNING|ERROR|Warning|Error)\b"), pl.when(pl.col("type") != "UNKNOWN").then("type")
     )
@@ -338,7 +345,7 @@ def _emit(rows: pl.DataFrame, out: Tables, carry: _Carry, variant: str) -> None:
 
 
 def _blocks(net: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
-    """Take the codes, time and peer of `Fatal NI connect error` blocks; a block without its headline is a fragment."""
+    """Add codes, time and peer of `Fatal NI connect error` blocks; a block without its headline is a fragment."""
     text = pl.col("text")
     flat = text.str.replace_all("\n", "", literal=True)
     client = pl.coalesce(
@@ -348,15 +355,15 @@ def _blocks(net: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         text.str.extract(_HEADLINE).cast(pl.Int64, strict=False),
         text.str.extract(r"ns main err code: ([0-9]+)").cast(pl.Int64, strict=False),
     )
-    own = oracle_stamps.entry_seconds(
+    time_of_block = oracle_stamps.entry_seconds(
         net.select(text.str.extract(_NI_TIME, 1)).to_series(), net.select(text.str.extract(_NI_TIME, 2)).to_series()
     )
     numbers = pl.concat_list(text.str.extract(p) for p in _NI_CODES)
     lost = net.filter(pl.col("shape") == "ni")
     if len(lost):
-        said = "a fragment of a Fatal NI connect error block: its headline is missing or stands under another stamp"
-        out.notes(lost.select("line_no", "line_end", kind=pl.lit("remark"), text=pl.lit(said)))
-    local = own if carry.kind != "wall-utc" else own - (carry.east or 0)
+        remark = "a fragment of a Fatal NI connect error block: its headline is missing or stands under another stamp"
+        out.notes(lost.select("line_no", "line_end", kind=pl.lit("remark"), text=pl.lit(remark)))
+    local = time_of_block if carry.kind != "wall-utc" else time_of_block - (carry.east or 0)
     return net.with_columns(own=local).with_columns(
         t=pl.coalesce("own", "t"), code=pl.coalesce(pl.format("TNS-{}", main), pl.col("codes").list.first()),
         secondary=pl.when(text.str.contains(_NI_CODES[0])).then(numbers).otherwise("secondary"),
@@ -366,19 +373,19 @@ def _blocks(net: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 
 def _params(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.Series:
-    """Write the start-up list to `params`; tell which rows it is."""
+    """Write the start-up list to `params`; return which rows belong to it."""
     line = pl.col("line")
     fits = line.str.contains(_PARAM) & ~pl.col("shape").is_in(["clock", "listing", "ni", "headline"])
-    # The list goes on from its heading to the first line that is no `name = value`; its own stamp again is none.
+    # The list extends from its heading to the first line that is not `name = value`; its stamp, repeated, does not end it.
     again = (pl.col("shape") == "clock") & (pl.col("t") == pl.col("t").shift())
     mark = pl.when(pl.col("shape") == "listing").then(True).when(~fits & ~again.fill_null(False)).then(False)
     rows = rows.with_columns(inside=mark.forward_fill().fill_null(carry.listing), fits=fits)
     inside = rows["inside"] & rows["fits"]
     carry.listing = bool(rows["inside"][-1])
-    found = rows.filter(inside)
-    if len(found):
+    listed = rows.filter(inside)
+    if len(listed):
         value = line.str.extract(_PARAM, 2).str.strip_chars()
-        named = found.select(
+        named = listed.select(
             "line_no", "line_end", name=line.str.extract(_PARAM, 1).str.to_lowercase(), value=value, t_local="t"
         )
         secret = oracle_values.is_secret(pl.col("name"))
@@ -409,7 +416,7 @@ def _steps_back(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 
 def _domain(rows: pl.DataFrame, out: Tables, carry: _Carry, first: int, last: int) -> None:
-    """Report the clock: UTC where stamps carry an offset, else local time of unknown zone."""
+    """Report the clock: UTC where stamps have an offset, else local time of unknown zone."""
     if last < first:
         return
     if carry.kind is None:

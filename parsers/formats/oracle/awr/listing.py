@@ -1,17 +1,18 @@
-r"""Listings of Oracle's dynamic views as SQL*Plus, sqlcl or a grid prints them: v$session, v$process, v$resource_limit, v$system_event,
-v$event_histogram, v$sys_time_model, v$osstat; all versions. Source: Database Reference, dynamic performance views.
+r"""Listings of Oracle's dynamic views printed by SQL*Plus, sqlcl or as a grid; all versions.
+Views: v$session, v$process, v$resource_limit, v$system_event, v$event_histogram, v$sys_time_model, v$osstat.
+Source: Database Reference, dynamic performance views.
 
     RESOURCE_NAME        CURRENT_UTILIZATION MAX_UTILIZATION LIMIT_VALUE
     -------------------- ------------------- --------------- -----------
     processes                            148             300         300
      342 DIAG idle wait                      oracle@db1 (DIA0)             2817     ACTIVE   CDB$ROOT
 
-Fills `sessions`, `resource_use` (scope oracle), `db_waits`, `hist`, `counters` (grp time_model and os_stats since the instance started; grp
-sessions, name count: how many sessions share a user, machine, event ..., the item). No clock.
-Traps: columns are the author's choice, wrapped onto further lines by linesize, headings come again on each page or not at all: rows
-without a heading are read where their contents tell the columns (a note says so). TIME_WAITED and AVERAGE_WAIT are hundredths of a
-second, TIME_WAITED_MICRO is not; the time model counts microseconds, unless its heading names
-seconds. Sessions counted by event are no waits. Parallel slaves keep a stale event while INACTIVE. UNLIMITED is no number (NULL). Known gaps: histogram cells
+Tables: sessions, resource_use (scope oracle), db_waits, hist, counters (grp time_model and os_stats since the instance started; grp
+sessions, name count: the number of sessions with the same user, machine, event ..., which is the item). Clock: none.
+Traps: the author of the query chooses the columns; linesize wraps them onto further lines; headings are repeated on each page or missing.
+Rows without headings are read where their contents identify the columns (with a note). TIME_WAITED and AVERAGE_WAIT are hundredths of a
+second, TIME_WAITED_MICRO is microseconds; the time model counts microseconds, unless its heading names seconds. Sessions counted by event
+are not waits. Parallel slaves show a stale event while INACTIVE. UNLIMITED is not a number (NULL). Known gaps: histogram cells
 of a listing without headings; columns that no table has.
 """
 
@@ -53,7 +54,7 @@ FORMAT = Format(
 _HEAD_WORDS = ("RESOURCE_NAME", "TOTAL_WAITS", "CURRENT_UTILIZATION", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#")
 _KEYS = ("ACTIVE ", "KILLED", "RESOURCE_NAME", "TOTAL_WAITS", "WAIT_TIME_MILLI", "TIME_WAITED", "SERIAL#", "SQL*Net", "db file ", "latch", "log file ",
          "PX Deq", "STAT_NAME", "USERNAME", "MACHINE", "PROGRAM", "EVENT", "v$session", "V$SESSION")  # fmt: skip
-"""One of these is in every such text: most heads are somebody else's."""
+"""Texts of which every such listing has at least one; a quick test that rejects most heads."""
 _SESSION = {
     "db_user": ("USERNAME", "USER", "SCHEMANAME", "SCHEMA"), "program": ("PROGRAM",), "machine": ("MACHINE", "HOST"), "state": ("STATUS", "STATE"),
     "event": ("EVENT", "WAIT_EVENT"), "logon_text": ("LOGON_TIME", "LOGON"),
@@ -85,9 +86,9 @@ _OF_WAIT = frozenset((
     "P1", "P1RAW", "P1TEXT", "P2", "SEQ#", "STATE", "WAIT_TIME", "SECONDS_IN_WAIT", "WAIT_CLASS", "BLOCKING_SESSION",
     "FINAL_BLOCKING_SESSION", "SQL_ID", "SECONDS", "USERNAME",
 ))  # fmt: skip
-"""One of these beside SID and EVENT: what a session waits for."""
+"""Headings of which one beside SID and EVENT identifies a listing of session waits."""
 _WAITING = frozenset(("EVENT", "STATE", "SECONDS_IN_WAIT"))
-"""These alone tell a session too, where its author asked for one sid."""
+"""Headings that identify a session wait without SID, where the query selected one session."""
 _VALUE = (
     ("TIME_MICRO_S", 1e-6),
     ("MICROSECONDS", 1e-6),
@@ -104,6 +105,7 @@ _ROW = re.compile(f"{_SESSION_ROW}|{_WAIT_ROW}").match
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by headings of dynamic views, by rows of sessions or waits without headings, or by a grid of wait events."""
     text = head.text
     if not head.any_of(_KEYS):
         return None
@@ -113,14 +115,14 @@ def claim(head: Head) -> Claim | None:
     if rows > 1 and rows * 2 > filled:
         return Claim(0.9, f"{rows} rows of sessions or waits without headings", "listing")
     upper = text.upper()
-    found = head.fitting(_HEADS) if any(word in upper for word in _HEAD_WORDS) else []
-    if found and re.search(r"(?m)^[ |+]*-{2,}", text):
-        if re.search(r"(?i)\bRESOURCE_NAME\b|TOTAL_WAITS|WAIT_TIME_MILLI|TIME_WAITED", found[0]):
+    headings = head.fitting(_HEADS) if any(word in upper for word in _HEAD_WORDS) else []
+    if headings and re.search(r"(?m)^[ |+]*-{2,}", text):
+        if re.search(r"(?i)\bRESOURCE_NAME\b|TOTAL_WAITS|WAIT_TIME_MILLI|TIME_WAITED", headings[0]):
             return Claim(0.93, "headings of a dynamic view", "listing")
-        if any(re.search(r"(?i)\bSID\b.*\bSERIAL#", line) for line in found):
+        if any(re.search(r"(?i)\bSID\b.*\bSERIAL#", line) for line in headings):
             return Claim(0.93, "headings of v$session", "listing")
-    if said := _headed(head):
-        return Claim(0.9, said, "listing")
+    if reason := _headed(head):
+        return Claim(0.9, reason, "listing")
     grid = [line for line in head.lines if line.startswith(("|", "+--", "+=="))]
     if (
         len(grid) > 3
@@ -132,7 +134,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _headed(head: Head) -> str | None:
-    """Find headings over dashes that only v$sys_time_model, v$osstat or a choice of v$session's columns has."""
+    """Return the reason of a claim by headings over dashes of v$sys_time_model, v$osstat or v$session; None if there are none."""
     if not head.any_of(("STAT_NAME", "MACHINE", "PROGRAM", "OSUSER", "v$session", "V$SESSION", "EVENT")):
         return None
     for line, under in pairwise(head.lines):
@@ -152,6 +154,7 @@ def _headed(head: Head) -> str | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the open row with its headings, and whether the remark on missing headings was written."""
     reader = _Reader(out, state)
     for block in source.blocks():
         for line_no, line in block.frame.rows():
@@ -164,23 +167,23 @@ def parse(source: Source, out: Tables, state: State) -> State:
     reader.flush()
     if source.next_line > source.first_line:
         out.domain(Domain(1, "none", lines=[(source.first_line, source.next_line - 1)]))
-    return state | {"listing": asdict(reader.listing), "pipes": reader.pipes, "told": reader.told}
+    return state | {"listing": asdict(reader.listing), "pipes": reader.pipes, "told": reader.remarked}
 
 
 class _Reader:
-    """Takes lines; rows by table wait for `flush`."""
+    """Reader of lines; it collects rows by table until `flush`."""
 
     def __init__(self, out: Tables, state: State) -> None:
         self.out = out
-        kept = state.get("listing", {})
-        above = kept.get("above")
+        saved = state.get("listing", {})
+        above = saved.get("above")
         self.listing = sqlplus.Listing(
-            [[(h, a, b) for h, a, b in line] for line in kept.get("heads", [])], [(n, t) for n, t in kept.get("held", [])],
-            (above[0], above[1]) if above else None, kept.get("fresh", False),
-            tuple(kept["before"]) if kept.get("before") else None,
+            [[(h, a, b) for h, a, b in line] for line in saved.get("heads", [])], [(n, t) for n, t in saved.get("held", [])],
+            (above[0], above[1]) if above else None, saved.get("fresh", False),
+            tuple(saved["before"]) if saved.get("before") else None,
         )  # fmt: skip
         self.pipes: list[str] = state.get("pipes", [])
-        self.told: bool = state.get("told", False)
+        self.remarked: bool = state.get("told", False)
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.plain: list[int] = []
 
@@ -192,7 +195,7 @@ class _Reader:
         for table, rows in self.rows.items():
             columns = schema(table)
             names = dict.fromkeys(k for r in rows for k in r)
-            # A number that no column holds is left unknown.
+            # A number outside a column's range becomes unknown.
             cells = {c: [r.get(c) for r in rows] for c in names}
             self.out.add(table, pl.DataFrame(cells, schema={c: columns[c] for c in names}, strict=False))
         self.rows, self.plain = {}, []
@@ -209,35 +212,35 @@ class _Reader:
         self.take(self.listing.feed(line_no, line))
 
     def bare(self, line_no: int, line: str) -> bool:
-        """Take a row without headings whose contents tell its columns."""
-        if found := re.match(_SESSION_ROW, line):
-            self.tell(line_no, "no headings: sid, event, program, process and state were told by their contents")
+        """Read a row without headings whose contents identify its columns; return whether it is one."""
+        if match := re.match(_SESSION_ROW, line):
+            self.remark_once(line_no, "no headings: sid, event, program, process and state were told by their contents")
             self.add(
                 "sessions",
                 line_no,
                 line_no,
-                sid=int(found[1]),
-                event=found[2],
-                program=found[3],
-                spid=int(found[4]),
-                state=found[5],
+                sid=int(match[1]),
+                event=match[2],
+                program=match[3],
+                spid=int(match[4]),
+                state=match[5],
             )
             return True
-        if found := re.match(_WAIT_ROW, line):
-            self.tell(
+        if match := re.match(_WAIT_ROW, line):
+            self.remark_once(
                 line_no,
                 "no headings: event, class, waits, time, share and average were told by their units; other cells are not read",
             )
-            n, total, average = figure(found[3]), seconds(found[4]), seconds(found[6])
-            self.add("db_waits", line_no, line_no, event=found[1], wait_class=found[2], n=None if n is None else int(n), total_s=total,
-                     pct=figure(found[5]), avg_ms=None if average is None else round(average * 1000, 9))  # fmt: skip
+            n, total, average = figure(match[3]), seconds(match[4]), seconds(match[6])
+            self.add("db_waits", line_no, line_no, event=match[1], wait_class=match[2], n=None if n is None else int(n), total_s=total,
+                     pct=figure(match[5]), avg_ms=None if average is None else round(average * 1000, 9))  # fmt: skip
             return True
         return False
 
-    def tell(self, line_no: int, text: str) -> None:
-        if not self.told:
+    def remark_once(self, line_no: int, text: str) -> None:
+        if not self.remarked:
             self.out.note(line_no, line_no, "remark", text)
-        self.told = True
+        self.remarked = True
 
     def grid(self, line_no: int, line: str) -> None:
         cells = [c.strip() for c in line.strip().strip("|").split("|")]
@@ -247,7 +250,7 @@ class _Reader:
         elif self.pipes and len(cells) == len(self.pipes):
             self.row(sqlplus.Cells(line_no, line_no, dict(zip(self.pipes, (c or None for c in cells), strict=True))))
         elif not self.pipes and len(cells) == 2 and (value := figure(cells[1])) is not None and cells[0]:
-            self.tell(line_no, "no headings and no unit: the second cell is taken for microseconds")
+            self.remark_once(line_no, "no headings and no unit: the second cell is taken for microseconds")
             self.add("db_waits", line_no, line_no, event=cells[0], total_s=round(value * 1e-6, 6))
 
     def take(self, got: tuple[list[sqlplus.Cells], list[int]]) -> None:
@@ -258,7 +261,7 @@ class _Reader:
     def row(self, row: sqlplus.Cells) -> None:
         of = row.of
         if any(" " in name for name in of):
-            # Headings of two lines: `CURRENT` above `UTILIZATION`.
+            # Headings of two lines are joined with a blank: `CURRENT` above `UTILIZATION`.
             of = {**{name.replace(" ", "_"): cell for name, cell in of.items()}, **of}
 
         def first(names: tuple[str, ...]) -> str | None:
@@ -316,7 +319,7 @@ class _Reader:
             return
 
     def statistic(self, span: tuple[int, int], of: dict[str, str | None]) -> None:
-        """Take a row of v$sys_time_model, in microseconds or as its heading says, or of v$osstat."""
+        """Add a row of v$osstat, or of v$sys_time_model in microseconds or in the unit of its heading."""
         name = (of["STAT_NAME"] or "").strip()
         value, unit = next(((v, u) for n, u in _VALUE if (v := figure(of.get(n))) is not None), (None, 1.0))
         if not name or value is None:
@@ -337,9 +340,9 @@ class _Reader:
 
     def wait(self, span: tuple[int, int], event: str, of: dict[str, str | None], first: Any) -> None:
         count = figure(first(_COUNT))
-        total = next((said * unit for name, unit in _TOTALS if (said := figure(of.get(name))) is not None), None)
+        total = next((value * unit for name, unit in _TOTALS if (value := figure(of.get(name))) is not None), None)
         if total is None:
-            # A grid whose time has no unit in its heading: the readers of trace files that print it count microseconds.
+            # The heading of the time has no unit: the tools for trace files that print such grids count microseconds.
             named = next(
                 (
                     n
@@ -362,10 +365,10 @@ class _Reader:
             )
             if named is not None:
                 total = (figure(of[named]) or 0.0) * 1e-6
-                self.tell(span[0], f"{named.lower()} has no unit: taken for microseconds")
+                self.remark_once(span[0], f"{named.lower()} has no unit: taken for microseconds")
         if count is None and total is None:
             return
-        said = figure(of.get("AVERAGE_WAIT"))
-        avg = total / count * 1000 if total is not None and count else None if said is None else said * 10
+        value = figure(of.get("AVERAGE_WAIT"))
+        avg = total / count * 1000 if total is not None and count else None if value is None else value * 10
         self.add("db_waits", *span, event=event, wait_class=first(("WAIT_CLASS", "CLASS")), n=None if count is None else int(count),
                  total_s=None if total is None else round(total, 6), avg_ms=None if avg is None else round(avg, 6))  # fmt: skip

@@ -5,16 +5,16 @@ Source: Database Performance Tuning Guide, "Automatic Performance Statistics"; `
     ------------------------------ ------------ ----------- ------ ------ ----------
     db file sequential read              35,732       6,575    184   77.5 User I/O
 
-Fills `db_waits` (tables of events), `counters` (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot; the sections
-`SQL ordered by`, `Segments by`, those of ASH and every other table of names and figures under their own titles: item is the SQL id,
-segment, session or name), `params` (scope oracle, the init.ora section), `resource_use`, `hist` (wait histograms: n is waits times
-percent), `sessions` (ASH), `hosts`. t_local is the end of the interval; rows above its line have none.
-Traps: cells stand where the dashes are; event names are cut by their column; an average printed as 0 is made from time and waits; `%WIO`
-is part of `%Idle`; DB CPU has no waits; a table may be continued on a next page; `OUTPUT` heads each page where the report was selected
-in SQL*Plus, even between headings and dashes; since 12.1 a segment has two lines; the detail of a histogram counts other waits than its
-percentages do; the share of an event in ASH counts samples, it has neither waits nor seconds. Literals of statements are masked, also
-over the end of a line. Known gaps: the texts of statements fill no table; headings that stand beside their dashes (a retyped report) give
-no rows; HTML reports come as transcripts of their tables.
+Tables: db_waits (tables of events), counters (grp load_profile, time_model, os_stats, host_cpu, instance_activity, snapshot; the sections
+`SQL ordered by`, `Segments by`, those of ASH and every other table of names and figures under their titles: item is the SQL id,
+segment, session or name), params (scope oracle, the init.ora section), resource_use, hist (wait histograms: n is waits times
+percent), sessions (ASH), hosts. Clock: wall-local, t_local is the end of the interval; rows above the line of the interval have none.
+Traps: the dashes mark the columns; event names are cut to their column's width; an average printed as 0 is computed from time and waits;
+`%WIO` is part of `%Idle`; DB CPU has no waits; a table may continue on the next page; `OUTPUT` heads each page if the report was selected
+in SQL*Plus, even between headings and dashes; since 12.1 a segment has two lines; the waits printed in the detail of a histogram are not
+the total of its percentages; the share of an event in ASH counts samples and has neither waits nor seconds. Literals of statements are
+masked, also across line ends. Known gaps: the texts of statements fill no table; headings that stand beside their dashes (a retyped
+report) give no rows; HTML reports are read as transcripts of their tables.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SECTION = re.compile(
     r"^(\S.*?) *DB/Inst: (\S+?)/(\S+)|^(Top [0-9]+ .*Events.*|Load Profile.*|Host CPU.*|init.ora Parameters.*|Wait Event Histogram.*)$"
 )
 _BESIDE = re.compile(r"^ *DB/Inst: (\S+?)/(\S+) +\(")
-"""The names of the instance on a line of their own, below the title."""
+"""The names of the instance on a separate line, below the title."""
 _TOP = re.compile(r"^Top .*?Events(?: by [A-Z][A-Za-z ]*?(?=  |$))?")
 _PAGE = "OUTPUT"
 _ASH = re.compile(
@@ -70,6 +70,7 @@ _FOREIGN = re.compile(r"^([^0-9]*(?:[0-9][0-9.,]*|\.[0-9]+)) +(\S+)$")
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by the title of a report, its page headers, or a table that only such reports have."""
     if not any(
         key in head.text
         for key in (
@@ -86,9 +87,9 @@ def claim(head: Head) -> Claim | None:
         return None
     if re.search(_TITLE, head.text):
         return Claim(0.97, "title of a workload report", "report")
-    found = re.findall(r"DB/Inst: \S+/\S+ +(?:Snaps?: |\([A-Z][a-z]{2} )", head.text)
-    if found:
-        return Claim(0.95, f"{len(found)} page headers of a workload report", "report")
+    headers = re.findall(r"DB/Inst: \S+/\S+ +(?:Snaps?: |\([A-Z][a-z]{2} )", head.text)
+    if headers:
+        return Claim(0.95, f"{len(headers)} page headers of a workload report", "report")
     if re.search(
         r"(?m)^Top [0-9]+ (?:Timed|Foreground).*Events|^\s*Begin Snap: +[0-9]+ |^Load Profile\b.*(?:\n~+)? +Per Second\b",
         head.text,
@@ -99,7 +100,7 @@ def claim(head: Head) -> Claim | None:
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     section: str = ""
     columns: list[tuple[int, int]] = field(default_factory=list)
@@ -109,27 +110,28 @@ class _Carry:
     end: float | None = None
     under: list[tuple[int, int]] = field(default_factory=list)
     under_heads: list[str] = field(default_factory=list)
-    """The second line of a row, where a row has two (ASH)."""
+    """Headings of the second line of a row, where a row has two lines (ASH)."""
     fresh: bool = False
-    """No row stood under the dashes yet."""
+    """True until a row stands under the dashes."""
     item: str = ""
     item_line: int = 0
     item_event: str | None = None
     remark: bool = False
     literal: bool = False
-    """A literal of a statement goes on in the next line."""
+    """True if a literal of a statement continues on the next line."""
     page_above: list[tuple[int, str]] = field(default_factory=list)
     page_remark: bool = False
-    """What stood before a blank line: a page of SQL*Plus may begin behind it."""
+    """`above` and `remark` before a blank line: a page of SQL*Plus may begin after it."""
     page: bool = False
     lead: str = ""
-    """The heading of a row's first line, where the names stand on a line of their own."""
+    """Heading of the first line of a row, where the names stand on separate lines."""
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    kept = {f.name: state[f.name] for f in fields(_Carry) if f.name in state}
-    kept |= {name: [tuple(c) for c in kept.get(name, [])] for name in ("columns", "under")}
-    reader = _Reader(out, _Carry(**kept))
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
+    saved = {f.name: state[f.name] for f in fields(_Carry) if f.name in state}
+    saved |= {name: [tuple(c) for c in saved.get(name, [])] for name in ("columns", "under")}
+    reader = _Reader(out, _Carry(**saved))
     for block in source.blocks():
         for line_no, line in block.frame.rows():
             reader.feed(line_no, line.expandtabs(8))
@@ -147,7 +149,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Takes lines; rows by table wait for `flush`."""
+    """Reader of lines; it collects rows by table until `flush`."""
 
     def __init__(self, out: Tables, carry: _Carry) -> None:
         self.out, self.carry = out, carry
@@ -175,15 +177,15 @@ class _Reader:
             return
         above, carry.page_above = carry.page_above, []
         if carry.page or (begun and re.match(r"^-+$", line)):
-            # The function's only column is the whole report: its heading comes again on each page.
+            # The report is the only column of a query: its heading is repeated on each page.
             if carry.page and above:
                 carry.above = above
             carry.remark = carry.remark or (carry.page and carry.page_remark)
             self.plain.append(line_no)
         elif _DASHES.match(line):
             self.rule(line_no, line)
-        elif found := _SNAP.match(line):
-            self.snap(line_no, found)
+        elif snapshot := _SNAP.match(line):
+            self.snap(line_no, snapshot)
         elif span := _SPAN.match(line):
             self.add(
                 "counters",
@@ -194,8 +196,8 @@ class _Reader:
                 unit="s",
                 mode="total",
             )
-        elif told := _ASH.match(line):
-            self.ash(line_no, told)
+        elif ash_line := _ASH.match(line):
+            self.ash(line_no, ash_line)
         elif section := _SECTION.match(line):
             self.title((section[1] or section[4]).lower(), [line_no])
             if section[4] and line.startswith(("Load Profile", "Top ")):
@@ -215,7 +217,7 @@ class _Reader:
             self.plain.append(line_no)
             carry.remark = carry.remark or text.startswith("->")
             if carry.section.startswith(("top ", "load profile")) and text.startswith("~") and not carry.columns:
-                # What is written beside it belongs to the headings.
+                # Text beside the tildes belongs to the headings.
                 carry.above.append((line_no, line.replace("~", " ")))
             elif text.startswith("~~~") and carry.above:
                 self.title(carry.above[-1][1].strip().lower(), [carry.above[-1][0]])
@@ -230,23 +232,23 @@ class _Reader:
             carry.above = [*carry.above[-3:], (line_no, line)]
 
     def title(self, section: str, lines: list[int]) -> None:
-        """Begin a section."""
+        """Begin a section with this title."""
         carry = self.carry
         carry.section, carry.item, carry.lead, carry.literal = section, "", "", False
         carry.columns, carry.heads, carry.under, carry.above = [], [], [], []
         self.plain += lines
 
     def statement_text(self, line_no: int, line: str) -> None:
-        """Take a line of a statement (or its module): read, its literals masked, kept in no table."""
+        """Read a line of a statement (or its module): mask its literals; it fills no table."""
         spots, self.carry.literal = awr_sections.secrets(line, self.carry.literal)
         for begin, end in spots:
             self.out.secret(line_no, begin, end, "literal")
         self.plain.append(line_no)
 
-    def ash(self, line_no: int, told: re.Match[str]) -> None:
-        """Take a line of an ASH report's head: the interval and how many samples it has."""
+    def ash(self, line_no: int, match: re.Match[str]) -> None:
+        """Read a line of an ASH report's head: the interval and the number of samples."""
         self.plain.append(line_no)
-        name, text = told[1].lower(), told[2]
+        name, text = match[1].lower(), match[2]
         stamp = re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9:]{8})", text)
         if stamp:
             at = oracle_stamps.entry_seconds(pl.Series([stamp[1]]), pl.Series([stamp[2]]))[0]
@@ -256,7 +258,7 @@ class _Reader:
             self.add("counters", line_no, **row)
 
     def rule(self, line_no: int, line: str) -> None:
-        """Take a line of dashes: columns and what is written above them; a single long one ends a table."""
+        """Read a line of dashes: it defines columns and their headings; a single run of dashes ends a table."""
         carry = self.carry
         runs = [(m.start(), m.end()) for m in re.finditer(r"-+|~+", line)]
         if carry.section.startswith("load profile") and runs[0][0] > 20:  # 10g: no dashes under the names
@@ -264,7 +266,7 @@ class _Reader:
         self.plain.append(line_no)
         carry.literal = False
         if len(runs) < 2:
-            # A single one below a heading: names on a line of their own, their figures on the next.
+            # A single run below a heading: names stand on separate lines, their figures on the next line.
             titles = carry.above if not carry.columns else []
             carry.lead = titles[-1][1].strip().lower() if titles and runs[0][0] == 0 else ""
             within = titles and runs[0][0] <= len(titles[-1][1].rstrip()) <= runs[0][1]
@@ -274,12 +276,12 @@ class _Reader:
         starts = [0 if i == 0 and runs[0][0] < 4 else a for i, (a, _) in enumerate(runs)]
         above = [(n, t) for n, t in carry.above if _DASHES.match(t) is None]
         if carry.section.startswith("top ") and (flat := awr_waits.flat_heads([t for _, t in above])):
-            # Blanks were collapsed: the columns are told by their order.
+            # Blanks were collapsed: the order of the headings identifies the columns.
             carry.columns, carry.heads, carry.under, carry.fresh, carry.above = [(0, 0)], flat, [], True, []
             self.plain += [n for n, _ in above]
             return
         edges = [(a, b) for a, (_, b) in zip(starts, runs, strict=True)]
-        # Names of a load profile stick out over their underline; what follows them is set to the right.
+        # Names of a load profile extend beyond their underline; the figures after them are aligned to the right.
         edges[0] = (edges[0][0], edges[1][0])
         heads = awr_sections.headings([t for _, t in above], edges)
         if any("~" in line[a:b] for a, b in runs[:1]) and heads[0]:
@@ -293,7 +295,7 @@ class _Reader:
         carry.above = []
 
     def row(self, line_no: int, line: str) -> bool:
-        """Take a line under dashes; False if it is no row of this table."""
+        """Read a line under dashes; return False if it is not a row of this table."""
         carry = self.carry
         if carry.under and carry.heads == awr_sections.OWNER:
             return self.owned(line_no, line)
@@ -319,7 +321,7 @@ class _Reader:
         return self.dispatch(line_no, cells, of) or self.second(line_no, line)
 
     def owned(self, line_no: int, line: str) -> bool:
-        """Take a line of a segment: owner and tablespace, its name and figures below them, its container (12.1 and later)."""
+        """Read a line of a segment (12.1 and later): owner and tablespace, then its name and figures, then its container."""
         carry = self.carry
         if line.lstrip().startswith("PDB: "):
             self.plain.append(line_no)
@@ -330,14 +332,14 @@ class _Reader:
         for row in rows or ():
             self.add("counters", line_no, **row)
         if not rows:
-            found = re.match(r"^(\S+) +\S+$", line)
-            carry.item, carry.item_line = found[1] if found else "", line_no
-            self.plain += [line_no] if found else []
-            return found is not None
+            names = re.match(r"^(\S+) +\S+$", line)
+            carry.item, carry.item_line = names[1] if names else "", line_no
+            self.plain += [line_no] if names else []
+            return names is not None
         return True
 
     def led(self, line_no: int, line: str, cells: list[str] | None) -> bool:
-        """Take a line of a table whose names stand on a line of their own: a name, or its figures."""
+        """Read a line of a table whose names stand on separate lines: a name, or its figures."""
         carry = self.carry
         if cells and not re.match(r"\S*[A-Za-z]", line):
             rows = awr_tables.named(carry.section, [carry.lead, *carry.heads], [carry.item, *cells])
@@ -349,7 +351,7 @@ class _Reader:
         return True
 
     def second(self, line_no: int, line: str) -> bool:
-        """Take the second line of a row of an ASH report, where its tables have two."""
+        """Read the second line of a row of an ASH report, where rows have two lines; return whether it is one."""
         carry = self.carry
         if not carry.under or not carry.item or line_no > carry.item_line + 2:
             return False
@@ -357,14 +359,14 @@ class _Reader:
         cells = cells or awr_sections.apart(line, carry.under_heads)
         if cells is None:
             return False
-        found = awr_sections.session(carry.under_heads, cells, carry.item)
-        if found is not None and carry.section == "top sessions":
-            self.add("sessions", carry.item_line, line_end=line_no, event=carry.item_event, **found)
+        session = awr_sections.session(carry.under_heads, cells, carry.item)
+        if session is not None and carry.section == "top sessions":
+            self.add("sessions", carry.item_line, line_end=line_no, event=carry.item_event, **session)
         self.plain.append(line_no)
         return True
 
     def listed(self, line_no: int, cells: list[str]) -> bool:
-        """Take a row about a statement, a segment, or what ASH saw active."""
+        """Read a row about a statement, a segment, or activity in ASH; return whether it is one."""
         carry = self.carry
         rows = awr_sections.statement(carry.section, carry.heads, cells) or awr_sections.segment(
             carry.section, carry.heads, cells
@@ -392,18 +394,18 @@ class _Reader:
             if waited is not None:
                 self.add("db_waits", line_no, **waited)
             return waited is not None
-        found = awr_tables.rows(section, heads, cells)
-        if found is None and self.head(line_no, of):
+        rows = awr_tables.rows(section, heads, cells)
+        if rows is None and self.head(line_no, of):
             return True
-        if not found and not section.startswith((*awr_sections.WITH_TEXT, *awr_tables.OWN)):
-            found = awr_tables.named(section, heads, cells)
-        for table, row in found or ():
+        if not rows and not section.startswith((*awr_sections.WITH_TEXT, *awr_tables.WITH_KNOWN_COLUMNS)):
+            rows = awr_tables.named(section, heads, cells)
+        for table, row in rows or ():
             self.add(table, line_no, **row)
-        self.plain += [line_no] if found == [] else []
-        return found is not None
+        self.plain += [line_no] if rows == [] else []
+        return rows is not None
 
     def head(self, line_no: int, of: dict[str, str]) -> bool:
-        """Take the tables at the top: database and host."""
+        """Read a row of the tables at the top, about database and host; return whether it is one."""
         if "host name" in of or "cpus" in of:
             host = awr_tables.host(of)
             if host is not None:
@@ -417,14 +419,14 @@ class _Reader:
             if stamped := re.match(r"([0-9]{1,2}-[^ -]{1,9}-[0-9]{2,4}) ([0-9]{2}:[0-9]{2})$", of.get(name, "")):
                 at = oracle_stamps.entry_seconds(pl.Series([stamped[1]]), pl.Series([f"{stamped[2]}:00"]))[0]
                 self.stamp(line_no, at, begins=begins)
-        told = awr_tables.is_about(list(of)) and any(figure(c) is not None for c in of.values())
-        if told and not all(figure(c) is not None for c in of.values() if c):
+        is_about = awr_tables.is_about(list(of)) and any(figure(c) is not None for c in of.values())
+        if is_about and not all(figure(c) is not None for c in of.values() if c):
             self.plain.append(line_no)
             return True
         return False
 
     def stamp(self, line_no: int, at: float | None, *, begins: bool) -> None:
-        """Take the beginning or the end of a report; another report's beginning takes the end of the one above away."""
+        """Set the beginning or the end of the interval; the beginning of another report clears the end of the one above."""
         if begins:
             self.carry.begin, self.carry.end = at, None
             return
@@ -432,13 +434,13 @@ class _Reader:
             self.out.note(line_no, line_no, "remark", "the report ends before it begins: a clock was set back")
         self.carry.end = at
 
-    def snap(self, line_no: int, found: re.Match[str]) -> None:
-        date, time = pl.Series([found[3]]), pl.Series([found[4]])
+    def snap(self, line_no: int, match: re.Match[str]) -> None:
+        date, time = pl.Series([match[3]]), pl.Series([match[4]])
         at = oracle_stamps.entry_seconds(date, time)[0]
-        self.stamp(line_no, at, begins=found[1] == "Begin")
-        for name, cell in (("sessions", found[5]), ("cursors_per_session", found[6])):
+        self.stamp(line_no, at, begins=match[1] == "Begin")
+        for name, cell in (("sessions", match[5]), ("cursors_per_session", match[6])):
             if (value := figure(cell)) is not None:
                 self.add(
-                    "counters", line_no, grp="snapshot", item=found[1].lower(), name=name, value=value, mode="level"
+                    "counters", line_no, grp="snapshot", item=match[1].lower(), name=name, value=value, mode="level"
                 )
         self.plain.append(line_no)

@@ -1,8 +1,8 @@
-"""Tables of workload reports that name statements, segments, sessions: cells to rows of `counters` and `sessions`.
+"""Read tables of workload reports about statements, segments and sessions: cells to rows of `counters` and `sessions`.
 
-They keep the report's own words: `grp` is the section (`sql ordered by gets`, `segments by logical reads`, `top sessions`),
-`item` what the row is about (an SQL id, `OWNER.OBJECT (TYPE)`, a session), `name` the heading of the figure, or the event that
-stands before it in a row of an ASH report.
+The rows have the report's words: `grp` is the section (`sql ordered by gets`, `segments by logical reads`, `top sessions`),
+`item` the subject of the row (an SQL id, `OWNER.OBJECT (TYPE)`, a session), `name` the heading of the figure, or the event
+before it in a row of an ASH report.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SQL_ID = re.compile(r"^(?:[0-9a-z]{13}|[0-9]{6,10})$")
 WITH_TEXT = ("sql ordered by", "top sql", "complete list of sql")
 """Sections whose rows have the statement's text below them."""
 OWNER = ["owner", "tablespace name"]
-"""The first of two lines of a segment, where it has two."""
+"""Headings of the first line of a segment, where it has two lines."""
 _NAMED = ("event", "event caused", "action")
 _QUOTED = re.compile(r"'")
 _SECRET = re.compile(r"(?i)\bidentified\s+by\s+(\"?[^\s\";']+)")
@@ -31,7 +31,7 @@ def _counter(grp: str, item: str, name: str, head: str, value: float) -> dict[st
 
 
 def statement(section: str, heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
-    """Read a row of `SQL ordered by ...`: figures, and the statement's id behind them; None if it is none.
+    """Read a row of `SQL ordered by ...`: figures, then the statement's id; return None if it is not such a row.
 
     >>> statement("sql ordered by gets", ["buffer gets", "sql id"], ["1,204", "5vx5qmyh3hj7v"])[0]["value"]
     1204.0
@@ -42,7 +42,7 @@ def statement(section: str, heads: list[str], cells: list[str]) -> list[dict[str
 
 
 def segment(section: str, heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
-    """Read a row of `Segments by ...`. A partition is `OWNER.OBJECT.PARTITION`; names are cut by their columns.
+    """Read a row of `Segments by ...`; None if it is not one. A partition is `OWNER.OBJECT.PARTITION`; names are cut to their columns.
 
     >>> heads = ["owner", "tablespace name", "object name", "subobject name", "obj. type", "logical reads", "%total"]
     >>> segment("segments by logical reads", heads, ["SYS", "SYSTEM", "I_OBJ1", "", "INDEX", "5,936", "12.54"])[0]["item"]
@@ -50,8 +50,8 @@ def segment(section: str, heads: list[str], cells: list[str]) -> list[dict[str, 
     """
     if heads[0] != "owner" or "object name" not in heads:
         return None
-    kept = [(h, c) for h, c in zip(heads, cells, strict=True) if h not in ("obj#", "dataobj#")]
-    heads, cells = [h for h, _ in kept], [c for _, c in kept]
+    pairs = [(h, c) for h, c in zip(heads, cells, strict=True) if h not in ("obj#", "dataobj#")]
+    heads, cells = [h for h, _ in pairs], [c for _, c in pairs]
     of = dict(zip(heads, cells, strict=True))
     name = ".".join(of[h] for h in ("owner", "object name", "subobject name") if of.get(h))
     kind = of.get("obj. type")
@@ -60,15 +60,15 @@ def segment(section: str, heads: list[str], cells: list[str]) -> list[dict[str, 
 
 
 def _figures(grp: str, item: str, heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
-    said = [(h, figure(c)) for h, c in zip(heads, cells, strict=True)]
-    rows = [_counter(grp, item, h, h, value) for h, value in said if value is not None]
-    return rows if rows and not any(v is None and c for (_, v), c in zip(said, cells, strict=True)) else None
+    values = [(h, figure(c)) for h, c in zip(heads, cells, strict=True)]
+    rows = [_counter(grp, item, h, h, value) for h, value in values if value is not None]
+    return rows if rows and not any(v is None and c for (_, v), c in zip(values, cells, strict=True)) else None
 
 
 def activity(section: str, heads: list[str], cells: list[str], above: str) -> tuple[str, list[dict[str, Any]]] | None:
-    """Read a row of an ASH report: what it is about, and its figures. `above`: whom the row above was about.
+    """Read a row of an ASH report: return its subject and its figures. `above` is the subject of the row above.
 
-    A figure behind an event is that event's share; a row without a first cell goes on with whom the row above was about.
+    A figure after an event is that event's share; a row without a first cell has the subject of the row above.
 
     >>> heads = ["sid, serial#", "% activity", "event", "% event"]
     >>> item, rows = activity("top sessions", heads, ["146,   11", "40.16", "CPU + Wait for CPU", "38.90"], "")
@@ -98,27 +98,27 @@ def activity(section: str, heads: list[str], cells: list[str], above: str) -> tu
 
 
 def session(heads: list[str], cells: list[str], item: str) -> dict[str, Any] | None:
-    """Read the second line of a session in an ASH report: user and program of the session `146,11`.
+    """Read the second line of a session in an ASH report: user and program of the session `146,11`; None if it is not one.
 
     >>> session(["user", "program", "# samples active"], ["SHOP", "java@app1", "1,030/3,600 [ 29%]"], "146,11")
     {'sid': 146, 'serial': 11, 'db_user': 'SHOP', 'program': 'java@app1'}
     """
-    found = re.fullmatch(r"([0-9]+),([0-9]+)", item)
-    if found is None or heads[:2] != ["user", "program"] or not heads[2].startswith("# samples") or not cells[0]:
+    match = re.fullmatch(r"([0-9]+),([0-9]+)", item)
+    if match is None or heads[:2] != ["user", "program"] or not heads[2].startswith("# samples") or not cells[0]:
         return None
     if re.fullmatch(r"[0-9,]+/[0-9,]+ +\[ *<? *[0-9]+%\]", cells[2]) is None:
         return None
-    return {"sid": int(found[1]), "serial": int(found[2]), "db_user": cells[0], "program": cells[1] or None}
+    return {"sid": int(match[1]), "serial": int(match[2]), "db_user": cells[0], "program": cells[1] or None}
 
 
 def event(heads: list[str], cells: list[str]) -> str | None:
-    """Give the event that a row of an ASH report names; a figure below a heading that slipped is none."""
+    """Return the event in a row of an ASH report; a figure under the heading (the columns slipped) is not an event."""
     named = (c for h, c in zip(heads, cells, strict=True) if h == "event" and c and figure(c) is None)
     return next(named, None)
 
 
 def secrets(text: str, inside: bool) -> tuple[list[tuple[int, int]], bool]:
-    """Give the places of literals and passwords in a line of a statement, and whether a literal is open at its end.
+    """Return the places of literals and passwords in a line of a statement, and whether a literal is open at its end.
 
     >>> secrets("where a = 'x y' and b = 'z", False)
     ([(11, 14), (25, 26)], True)
@@ -132,7 +132,7 @@ def secrets(text: str, inside: bool) -> tuple[list[tuple[int, int]], bool]:
         inside, begin = not inside, quote.end()
     if inside and begin < len(text):
         spots.append((begin, len(text)))
-    spots += [found.span(1) for found in _SECRET.finditer(text)]
+    spots += [secret.span(1) for secret in _SECRET.finditer(text)]
     return sorted(spots), inside
 
 
@@ -140,7 +140,7 @@ _SAMPLED = re.compile(r"([0-9,]+/[0-9,]+ +\[ *<? *[0-9]+%\])(?: +([0-9]+))?$")
 
 
 def apart(line: str, heads: list[str]) -> list[str] | None:
-    """Take the second line of a row of an ASH report apart that does not keep to its columns: by its blanks, or as one long name.
+    """Split the second line of a row of an ASH report that does not fit its columns: at its blanks, or as one long name.
 
     >>> apart("SYS                  oracle@db1 (J000)         2,465/2,700 [  9%]        1", ["user", "program", "# samples active", "xids"])
     ['SYS', 'oracle@db1 (J000)', '2,465/2,700 [  9%]', '1']
@@ -155,11 +155,11 @@ def apart(line: str, heads: list[str]) -> list[str] | None:
 
 
 def headings(above: list[str], edges: list[tuple[int, int]]) -> list[str]:
-    """Give the heading of each column: the words that stand over it, in the order of the lines."""
+    """Return the heading of each column: the words above it, in the order of the lines."""
     return [re.sub(r"\s+", " ", " ".join(over(t, a, b) for t in above)).strip().lower() for a, b in edges]
 
 
 def over(text: str, begin: int, end: int) -> str:
-    """Take the words of a heading line that stand over a column; a word belongs where most of it stands."""
+    """Return the words of a heading line above a column; a word belongs to the column that most of it is above."""
     words = [(m[0], m.start(), m.end()) for m in re.finditer(r"\S+", text)]
     return " ".join(w for w, a, b in words if min(b, end) - max(a, begin) > (b - a) / 2 and not set(w) <= {"~"})

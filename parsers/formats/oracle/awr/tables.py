@@ -1,6 +1,6 @@
-"""Rows of workload reports by their headings: the tables that have columns of their own, and all others by their names.
+"""Read rows of workload reports by their headings: tables with known columns, and all others in a general way.
 
-A table whose first cell names something and whose other cells are figures needs no knowledge of its section: `grp` is the title,
+A table with a name in the first cell and figures in the others is read without knowledge of its section: `grp` is the title,
 `item` the first cell, `name` the heading of the figure.
 
     Wait Class                  Waits       Time (sec)       Time   time Sessions
@@ -17,13 +17,13 @@ from typing import Any
 from parsers.formats.oracle.shared.figures import figure, seconds
 
 Row = tuple[str, dict[str, Any]]
-"""A table of the schema and the cells of a row."""
+"""Name of an evidence table, and the cells of a row."""
 NO_DATA = "No data exists for this section of the report."
 _LABELLED = re.compile(
     r"([A-Za-z%][^:]{2,40}?) *: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+)(?: +(-?[0-9][0-9.,]*[KMG%]?|\.[0-9]+))?(?= {2,}\S|$)"
 )
 _OS = (("linux", "linux"), ("solaris", "solaris"), ("aix", "aix"), ("hp-ux", "hpux"), ("windows", "windows"))
-OWN = (
+WITH_KNOWN_COLUMNS = (
     *(
         "top 5",
         "top 10",
@@ -36,17 +36,17 @@ OWN = (
     ),
     *("host cpu", "operating system", "instance activity", "segments by"),
 )
-"""Sections whose tables have columns of their own: where their headings are lost, their rows are nobody's."""
+"""Sections whose tables have known columns: if their headings are lost, their rows are not read in the general way."""
 _ABOUT = ("db name", "instance", "container db id", "db id", "id", "i#")
-"""First headings of tables about the database and its instances: names, no figures."""
+"""First headings of tables about the database and its instances, which have names and no figures."""
 
 
 def rows(section: str, heads: list[str], cells: list[str]) -> list[Row] | None:
-    """Read a row of a table that is neither of events nor of statements; None if its headings and cells do not fit."""
-    first, told = heads[0], " ".join(heads[1:])
+    """Read a row of a table with known columns (except events and statements); None if its headings and cells do not fit."""
+    first, others = heads[0], " ".join(heads[1:])
     if "per second" in " ".join(heads[1:3]) and not first.startswith("statistic"):
         return _load_profile(heads, cells)
-    if first.startswith("parameter") and "value" in told:
+    if first.startswith("parameter") and "value" in others:
         return [("params", _parameter(cells))]
     if first.startswith("resource name"):
         return [("resource_use", _resource(heads, cells))]
@@ -58,7 +58,7 @@ def rows(section: str, heads: list[str], cells: list[str]) -> list[Row] | None:
 
 
 def named(section: str, heads: list[str], cells: list[str]) -> list[Row] | None:
-    """Read a row of any other table: a name, and figures behind it; None if another cell holds a word.
+    """Read a row of any other table: a name, then figures; return None if another cell contains a word.
 
     >>> [(r["item"], r["name"], r["value"], r["unit"]) for _, r in named("wait classes", ["wait class", "waits", "avg time"], ["Commit", "2", "19.72ms"])]
     [('Commit', 'waits', 2.0, None), ('Commit', 'avg time', 0.01972, 's')]
@@ -68,7 +68,7 @@ def named(section: str, heads: list[str], cells: list[str]) -> list[Row] | None:
     item = cells[0].rstrip(": ")
     if not section or not item or heads[0] in _ABOUT[:-1] or not (any(cells[1:]) or cells[0].endswith(":")):
         return None
-    found: list[Row] = []
+    rows_found: list[Row] = []
     for name, cell in zip(_names(heads[1:]), cells[1:], strict=True):
         value = figure(cell)
         if value is None and cell not in ("", "N/A"):
@@ -77,15 +77,15 @@ def named(section: str, heads: list[str], cells: list[str]) -> list[Row] | None:
             timed = seconds(cell)
             unit = "%" if "%" in name else "s" if timed is not None or "(s)" in name or "(sec)" in name else None
             unit = "/s" if unit is None and name.endswith(("/s", "/second", "per sec")) else unit
-            said = timed is not None or "%" in name or "avg" in name
-            mode = "level" if said else "rate" if "per " in name or "/s" in name else "total"
+            is_level = timed is not None or "%" in name or "avg" in name
+            mode = "level" if is_level else "rate" if "per " in name or "/s" in name else "total"
             value = value if timed is None else timed
-            found.append(("counters", _counter(section, item, name, value, unit, mode)))
-    return found
+            rows_found.append(("counters", _counter(section, item, name, value, unit, mode)))
+    return rows_found
 
 
 def labelled(section: str, text: str) -> list[Row] | None:
-    """Read a line of `Label: figure`, one or two of them, each with its value at the beginning and at the end.
+    """Read a line of one or more `Label: figure`, perhaps with two figures: at the beginning and at the end; None if it is not one.
 
     >>> [(r["name"], r["item"], r["value"]) for _, r in labelled("cache sizes", "Buffer Cache:       424M       512M  Std Block Size:         8K")]
     [('Buffer Cache', 'begin', 424000000.0), ('Buffer Cache', 'end', 512000000.0), ('Std Block Size', None, 8000.0)]
@@ -93,17 +93,17 @@ def labelled(section: str, text: str) -> list[Row] | None:
     pairs = list(_LABELLED.finditer(text))
     if not section or not pairs or re.sub(r"\s", "", text) != re.sub(r"\s", "", "".join(m[0] for m in pairs)):
         return None
-    found: list[Row] = []
+    rows_found: list[Row] = []
     for pair in pairs:
         name, items = pair[1].strip(), ("begin", "end") if pair[3] else (None,)
         unit = "%" if "%" in name else None
         for item, cell in zip(items, (pair[2], pair[3]), strict=False):
-            found.append(("counters", _counter(section, item, name, figure(cell), unit, "level")))
-    return found
+            rows_found.append(("counters", _counter(section, item, name, figure(cell), unit, "level")))
+    return rows_found
 
 
 def host(of: dict[str, str]) -> dict[str, Any] | None:
-    """Read the row of the host: heading to cell; None if it names neither a number of processors nor a system."""
+    """Read the row of the host, its cells by heading; return None if it has neither a number of processors nor a system."""
     platform = of.get("platform", "").lower()
     os = next((name for word, name in _OS if word in platform), None)
     memory = next((figure(c) for h, c in of.items() if h.startswith("memory")), None)
@@ -117,7 +117,7 @@ def host(of: dict[str, str]) -> dict[str, Any] | None:
 
 
 def ash_head(name: str, text: str) -> dict[str, Any] | None:
-    """Read a figure of the head of an ASH report.
+    """Read a figure in the head of an ASH report; return None if it is not a number.
 
     >>> ash_head("elapsed time", "60.0 (mins)")["value"]
     3600.0
@@ -132,7 +132,7 @@ def ash_head(name: str, text: str) -> dict[str, Any] | None:
 
 
 def is_about(heads: list[str]) -> bool:
-    """Tell whether a table names the database and its instances."""
+    """Return whether a table is about the database and its instances."""
     return heads[0] in _ABOUT
 
 
@@ -141,7 +141,7 @@ def _counter(grp: str, item: str | None, name: str, value: float | None, unit: s
 
 
 def _names(heads: list[str]) -> Iterator[str]:
-    """Give the headings; one that comes twice has the group before it that the first of its row names (`Reads:  Reqs`)."""
+    """Yield the headings; a repeated one gets the group in front that an earlier heading names (`Reads:  Reqs`)."""
     group = ""
     for head in heads:
         begins = re.match(r"([a-z]+): ", head)
@@ -181,13 +181,15 @@ def _statistic(section: str, heads: list[str], cells: list[str]) -> list[Row]:
     timed = "time (s)" in heads[1]
     os = section.startswith(("operating", "os stat"))
     group = "time_model" if timed else "os_stats" if os else "instance_activity"
-    found: list[Row] = []
+    rows_found: list[Row] = []
     for head, cell in zip(heads[1:], cells[1:], strict=True):
         if (value := figure(cell)) is not None and "%" not in head:
             unit = "s" if "time (s)" in head else "/s" if "per second" in head else None
             mode = "rate" if "per " in head else "level" if head in ("begin value", "end value") and not os else "total"
-            found.append(("counters", _counter(group, None if head == heads[1] else head, cells[0], value, unit, mode)))
-    return found
+            rows_found.append(
+                ("counters", _counter(group, None if head == heads[1] else head, cells[0], value, unit, mode))
+            )
+    return rows_found
 
 
 def _host_cpu(heads: list[str], cells: list[str]) -> list[Row]:

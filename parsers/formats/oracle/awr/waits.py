@@ -1,4 +1,4 @@
-"""Tables of wait events in workload reports: totals by event, and histograms of single waits."""
+"""Read tables of wait events in workload reports: totals by event, and histograms of single waits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from parsers.formats.oracle.shared.figures import figure, seconds
 
 
 def event(heads: list[str], cells: list[str]) -> dict[str, Any] | None:
-    """Read a row of events into cells of `db_waits`; None if it holds neither time nor waits nor share.
+    """Convert a row of events to cells of `db_waits`; return None if it has neither time nor waits nor share.
 
-    An average that is printed as 0 or not at all is made from time and waits.
+    An average that is printed as 0 or not at all is computed from time and waits.
 
     >>> event(["event", "waits", "time(s)", "avg wait (ms)", "% db time"], ["log file sync", "10", "2", "0", "7.5"])["avg_ms"]
     200.0
@@ -56,54 +56,54 @@ _FLAT_ROW = re.compile(
 
 
 def flat_heads(above: list[str]) -> list[str] | None:
-    """Headings of a top list whose blanks were collapsed, so that the dashes say nothing; None if it is no such list.
+    """Return the headings of a top list whose blanks were collapsed, so that the dashes are useless; None if it is not such a list.
 
     >>> flat_heads(["% Total", "Event Waits Time (s) Ela Time"])
     ['event', 'waits', 'time (s)', '% time']
     >>> flat_heads(["Event                 Waits    Time (s)"]) is None
     True
     """
-    found = _FLAT.fullmatch(above[-1].strip()) if above else None
-    if found is None:
+    match = _FLAT.fullmatch(above[-1].strip()) if above else None
+    if match is None:
         return None
     heads = [
         "event",
         "waits",
         "time (s)",
-        *["avg wait (ms)"] * bool(found[1]),
-        *["% time"] * bool(found[2] or found[3]),
+        *["avg wait (ms)"] * bool(match[1]),
+        *["% time"] * bool(match[2] or match[3]),
     ]
-    return heads + ["wait class"] * bool(found[3])
+    return heads + ["wait class"] * bool(match[3])
 
 
 def flat_cells(heads: list[str], line: str) -> list[str] | None:
-    """Cut a row below such headings: CPU time has neither waits nor an average; None if it is no row.
+    """Split a row below collapsed headings; CPU time has neither waits nor an average. Return None if it is not a row.
 
     >>> flat_cells(["event", "waits", "time (s)", "% time"], "CPU time 37,297 52.27")
     ['CPU time', '', '37,297', '52.27']
     >>> flat_cells(["event", "waits", "time (s)", "% time"], "log file sync 7,053 50 .75")
     ['log file sync', '7,053', '50', '.75']
     """
-    found = _FLAT_ROW.fullmatch(line.strip())
-    if found is None or (found[3] and "wait class" not in heads):
+    match = _FLAT_ROW.fullmatch(line.strip())
+    if match is None or (match[3] and "wait class" not in heads):
         return None
-    figures, wanted = found[2].split(), [h for h in heads[1:] if h != "wait class"]
+    figures, wanted = match[2].split(), [h for h in heads[1:] if h != "wait class"]
     if len(figures) == len(wanted):
         cells = figures
     elif len(figures) == 2 and len(wanted) in (3, 4):
         cells = ["", figures[0], *[""] * (len(wanted) - 3), figures[1]]
     else:
         return None
-    return [found[1], *cells, *[found[3] or ""] * (len(heads) - 1 - len(wanted))]
+    return [match[1], *cells, *[match[3] or ""] * (len(heads) - 1 - len(wanted))]
 
 
 _EDGE = re.compile(r"(<=?|>=?) ?([0-9]+)(?:/([0-9]+))?(us|ms|s|m)$")
 
 
 def histogram(heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None:
-    """Read a row of a wait histogram: waits, then the percentage of them in each bucket; None if it has no number of waits.
+    """Read a row of a wait histogram: waits, then the percentage in each bucket; return None if it has no number of waits.
 
-    A detail (`Waits 64ms to 2s`) counts the waits between its first and its last bucket, its percentages are of all waits of the event.
+    A detail (`Waits 64ms to 2s`) counts the waits between its first and its last bucket, but its percentages are of all waits of the event.
 
     >>> heads = ["event", "waits 64ms to 2s", "<32ms", "<64ms", "<1/8s", ">=2s"]
     >>> [(r["lo"], r["hi"], r["n"]) for r in histogram(heads, ["log file sync", "60", "25.0", "50.0", "25.0", ""])]
@@ -112,7 +112,7 @@ def histogram(heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None
     total = figure(cells[1])
     if total is None:
         return None
-    found: list[tuple[float, float | None, float | None]] = []
+    buckets: list[tuple[float, float | None, float | None]] = []
     lo = 0.0
     for head, cell in list(zip(heads, cells, strict=True))[2:]:
         edge = _EDGE.search(head)
@@ -121,16 +121,16 @@ def histogram(heads: list[str], cells: list[str]) -> list[dict[str, Any]] | None
         at = (seconds(edge[2] + edge[4]) or 0.0) * 1000 / float(edge[3] or 1)
         open_end = not edge[1].startswith("<")
         lo = at if open_end else lo
-        found.append((lo, None if open_end else at, figure(cell)))
+        buckets.append((lo, None if open_end else at, figure(cell)))
         lo = at
     if " to " in heads[1]:
-        inner = sum(share or 0.0 for _, hi, share in found[1:] if hi is not None)
+        inner = sum(share or 0.0 for _, hi, share in buckets[1:] if hi is not None)
         total = total * 100 / inner if inner else total
     return [
         {
             "agg": "wait_event", "key1": cells[0], "lo": lo, "hi": hi, "unit": "ms", "n": round(total * share / 100, 3),
             "cumulative": False, "complete": True,
         }
-        for lo, hi, share in found
+        for lo, hi, share in buckets
         if share is not None
     ]  # fmt: skip

@@ -1,5 +1,5 @@
-r"""Listener log: the listener's own log of connections and commands, text and ADR's log.xml; 9i to 23ai, all systems.
-Source: Net Services Administrator's Guide, "Analyzing Listener Log Files"; `lsnrctl show log_directory` says where it is.
+r"""Listener log: connections and commands logged by the listener, text and log.xml of ADR; 9i to 23ai, all systems.
+Source: Net Services Administrator's Guide, "Analyzing Listener Log Files"; `lsnrctl show log_directory` prints its directory.
 
     TIMESTAMP * CONNECT DATA [* PROTOCOL INFO] * EVENT [* SID] * RETURN CODE
     06-FEB-2025 10:56:39 * (CONNECT_DATA=(SERVICE_NAME=hr)(CID=(PROGRAM=sqlplus)(HOST=app1)(USER=u)))
@@ -8,13 +8,14 @@ Source: Net Services Administrator's Guide, "Analyzing Listener Log Files"; `lsn
     29-FEB-2008 15:36:46 * 12502
     TNS-12502: TNS:listener received no CONNECT_DATA from client
 
-Fills `logs`, one row per entry with the error stack below it (`secondary`: its codes in order, then the system's error as
-printed), and one per message of the start: op `start` (t_local: the banner's), `started` (pid), `listen`, `message`.
-Traps: the stamp is that of logging, after the hand-over, so the rate is that of completed connections; code 0 does not say that the
-client got its session; `service` is that of CONNECT_DATA, else the entry's own; months are in the listener's language; in log.xml the
-element's time counts (with zone, so that part's clock is UTC), the text repeats it without one; an ISO clock line gives the zone of
-the entries. Two entries written into each other are reported, not guessed; entries glued by a paste are taken apart where each
-stands whole. Known gaps: lines of an alert log merged into the same file (`alertlog: `) stay unknown.
+Tables: logs, one row for each entry with the error stack below it (`secondary`: its codes in order, then the system's error as
+printed), and one for each message of the start: op `start` (t_local: the banner's), `started` (pid), `listen`, `message`.
+Clock: wall-local; wall-utc in log.xml with a zone.
+Traps: the stamp is the time of logging, after the hand-over, so the rate is that of completed connections; code 0 does not mean that the
+client got its session; `service` comes from CONNECT_DATA, else from the entry; months are in the listener's language; in log.xml the time
+of the element counts (it has a zone, so the clock of that part is UTC), the text repeats it without a zone; an ISO clock line gives the
+zone of the entries. Two entries written into each other are reported as damaged; entries that a paste joined on one line are separated if
+each is complete. Known gaps: lines of an alert log merged into the same file (`alertlog: `) stay unknown.
 """
 
 from __future__ import annotations
@@ -75,10 +76,11 @@ _PORT = r"(?i)\(PORT *= *([0-9]+) *\)"
 _OPENERS = ("entry", "start", "pid", "listen", "message")
 _OS = {"linux": "linux", "solaris": "solaris", "aix": "aix", "hpux": "hpux", "hp-ux": "hpux", "windows": "windows"}
 HELD_ROWS = 5_000
-"""An entry is held for the stack below it no longer than this."""
+"""Maximum number of lines of an entry with its stack that are held for the next block."""
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by elements of the listener's log.xml, or by entries: a stamp and a return code between asterisks."""
     text = head.text
     if "comp_id='tnslsnr'" in text:
         return Claim(0.97, "messages of the listener in log.xml", "xml")
@@ -98,10 +100,10 @@ def claim(head: Head) -> Claim | None:
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     clock: float | None = None
-    """Time of the clock line above, None once an entry stands between."""
+    """Time of the clock line above; None once an entry stands between."""
     last: float | None = None
     offset: int | None = None
     domain: int = 1
@@ -110,6 +112,7 @@ class _Carry:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     held = pl.DataFrame(carry.held, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     xml = state["variant"] == "xml"
@@ -130,16 +133,16 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: bool, final: bool) -> pl.DataFrame:
-    """Read what is complete; give back the lines of an entry that may go on in the next block."""
+    """Write the entries that are complete; return the lines of one that may continue in the next block."""
     if lines.is_empty():
         return lines
     line = pl.col("line")
     cut: int | None = None
     if xml:
         rows, cut = oracle_xml.unfold(lines, complete=final)
-        told = line.str.contains(oracle_xml.TAG) | line.str.contains(oracle_xml.STACK)
-        out.read(lines.filter(told & (pl.col("line_no") >= first))["line_no"])
-        # What a paste broke is joined; the errors below one of a message are lines of their own.
+        tags = line.str.contains(oracle_xml.TAG) | line.str.contains(oracle_xml.STACK)
+        out.read(lines.filter(tags & (pl.col("line_no") >= first))["line_no"])
+        # Texts that a paste broke are joined; the errors below a message become separate lines.
         rows = rows.with_columns(line=oracle_xml.lines_of(line)).explode("line", empty_as_null=True, keep_nulls=True)
     else:
         rows, cut = mend(lines.with_columns(line=line.str.replace(_PREFIX, "")), out, final=final)
@@ -147,13 +150,13 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
     rows = _shaped(rows)
     out.account("blank", rows.filter((pl.col("shape") == "blank") & (pl.col("line_no") >= first))["line_no"])
     solid = rows.filter(pl.col("shape").ne_missing("blank"))
-    # A stack belongs to what stands right above; one without belongs to nobody and is a row of its own.
+    # A stack belongs to the line right above it; a stack without such a line is a separate row.
     above = pl.col("shape").is_in(["stack", *_OPENERS]).fill_null(False).shift(fill_value=False)
     opens = pl.col("shape").is_in(_OPENERS) | ((pl.col("shape") == "stack") & ~above)
     solid = solid.with_columns(opens=opens.fill_null(False))
-    own = solid.filter(pl.col("opens") | (pl.col("shape") == "stack"))
-    if not final and len(own) and len(solid):
-        start = int(own.filter("opens")["line_no"][-1])
+    records = solid.filter(pl.col("opens") | (pl.col("shape") == "stack"))
+    if not final and len(records) and len(solid):
+        start = int(records.filter("opens")["line_no"][-1])
         rest = solid.filter(pl.col("line_no") >= start)
         if rest["shape"].is_in(["stack", *_OPENERS]).fill_null(False).all() and len(rest) < HELD_ROWS:
             cut = min(start, cut) if cut is not None else start
@@ -170,9 +173,9 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int, *, xml: b
 
 
 def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
-    """Name what each row is; NULL is unknown."""
+    """Add the shape of each row; NULL is unknown."""
     line = pl.col("line")
-    # ENTRY in two looks, one from each end: as one pattern it reads the whole line.
+    # Test the two ends of ENTRY separately: as one pattern it reads the whole line.
     entry = rows.select((line.str.contains(BEGINS) & line.str.contains(ENDS)).fill_null(False)).to_series()
     others = (~entry).arg_true()
     other = (
@@ -192,11 +195,13 @@ def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _emit(rows: pl.DataFrame, out: Tables) -> None:
-    own = rows.filter(pl.col("opens") | (pl.col("shape") == "stack")).with_columns(record=pl.col("opens").cum_sum())
-    if own.is_empty():
+    of_records = rows.filter(pl.col("opens") | (pl.col("shape") == "stack")).with_columns(
+        record=pl.col("opens").cum_sum()
+    )
+    if of_records.is_empty():
         return
-    records = own.filter("opens")
-    stack = own.filter(pl.col("shape") == "stack")
+    records = of_records.filter("opens")
+    stack = of_records.filter(pl.col("shape") == "stack")
     line = pl.col("line")
     code = pl.coalesce(
         line.str.extract(_CODE, 1) + line.str.extract(_CODE, 2), line.str.extract(_SYSTEM_ERROR).str.strip_chars()
@@ -214,7 +219,7 @@ def _emit(rows: pl.DataFrame, out: Tables) -> None:
 
 
 def _fields(records: pl.DataFrame) -> pl.DataFrame:
-    """Take the columns of `logs` from entries, messages and orphaned stacks."""
+    """Return the columns of `logs` from entries, messages and stacks without a message."""
     line, shape = pl.col("line"), pl.col("shape")
     entry, orphan = shape == "entry", shape == "stack"
     word = [pl.col(f"field_{i}") for i in range(7)]
@@ -228,7 +233,7 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
     n, d1, d2, stacked = (pl.col(c) for c in ("count", "d1", "d2", "stacked"))
     records = records.with_columns(
         failed=pl.when(n < 7).then(pl.coalesce(word[5], word[4], word[3], word[2], word[1])).cast(pl.Int64, strict=False),
-        # The words that are no descriptor: the event, then what it is about.
+        # Words that are not a descriptor: the event, then its subject.
         op=pl.when(n == 6).then(word[3])
         .when(n == 5).then(pl.when(d2).then(word[3]).when(d1).then(word[2]).otherwise(word[1]))
         .when(n == 4).then(pl.when(~d1).then(word[1]).when(~d2).then(word[2]))
@@ -258,26 +263,28 @@ def _fields(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _callers(data: pl.Series) -> pl.DataFrame:
-    """Read what entries say of their callers: data, program, client_host, service; a row for each text that comes.
+    """Return data, program, client_host and service of callers, a row for each different text of CONNECT_DATA.
 
-    A pool of connections says the same in each entry, so the patterns see few texts.
+    A pool of connections has the same text in each entry, so the patterns see few texts.
     """
-    told = data.drop_nulls().unique().to_frame()
+    callers = data.drop_nulls().unique().to_frame()
     text = pl.col("data")
-    told = told.with_columns(
+    callers = callers.with_columns(
         program=text.str.extract(_PROGRAM),
         client_host=text.str.extract(_CLIENT),
         service=connect_descriptors.service(text),
     )
     odd = pl.col("program").is_null() & text.str.contains(r"(?i)\(PROGRAM *= *[^ )]")
-    if told.select(odd.any()).item():
-        # Blanks and brackets of a Windows path; too dear for every entry.
-        told = told.with_columns(program=pl.when(odd).then(connect_descriptors.program(text)).otherwise("program"))
-    return told
+    if callers.select(odd.any()).item():
+        # This pattern handles blanks and brackets of a Windows path; it is too slow for every entry.
+        callers = callers.with_columns(
+            program=pl.when(odd).then(connect_descriptors.program(text)).otherwise("program")
+        )
+    return callers
 
 
 def _peers(address: pl.Series) -> list[pl.Series]:
-    """Read the columns peer_ip and peer_port of addresses: as the listener writes them, then the others."""
+    """Return peer_ip and peer_port of addresses: first those in the listener's usual form, then the others."""
     usual = address.str.extract_groups(_ADDRESS).struct.unnest()
     ip, port = usual.get_columns()
     others = (ip.is_null() & address.is_not_null()).arg_true()
@@ -288,7 +295,7 @@ def _peers(address: pl.Series) -> list[pl.Series]:
 
 
 def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.DataFrame:
-    """Add `t`: the entry's own stamp, the banner's, or that of the clock line right above; in log.xml the element's, in UTC."""
+    """Add `t`: the stamp of the entry, of the banner, or of the clock line right above; in log.xml that of the element, in UTC."""
     line = pl.col("line")
     entry = pl.col("shape") == "entry"
     usual = entry & line.str.contains(_USUAL)
@@ -305,7 +312,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
             .then(line.str.extract(_STARTED_AT))
             .otherwise(line.str.splitn(" * ", 2).struct[0])
         )
-        # All that follows the date: `10:56:39`, of some versions `10:56:39:123`.
+        # The time follows the date: `10:56:39`, in some versions `10:56:39:123`.
         width = pl.when(pl.col("when").str.contains(r":[0-9]{2}[:.][0-9]{3}$")).then(12).otherwise(8)
         parts = parts.select(
             d=pl.col("when").str.slice(0, pl.col("when").str.len_chars() - width - 1),
@@ -323,15 +330,15 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
         if len(lost) < len(rows.filter(entry)):
             text = "the element's own time is not here: that of the text, whole seconds, in the zone of the elements around"
             out.notes(lost.select("line_no", "line_end", kind=pl.lit("damaged"), text=pl.lit(text)))
-        given = rows["east"].drop_nulls()
-        if len(given):
-            carry.offset = int(given[-1])
+        offsets = rows["east"].drop_nulls()
+        if len(offsets):
+            carry.offset = int(offsets[-1])
     else:
         at = (rows["shape"] == "clock").arg_true()
         clocks = rows[at].select(stamp=oracle_stamps.clock_seconds(line), east=oracle_stamps.offset(line))
         empty = pl.DataFrame(schema=clocks.schema).clear(len(rows))
         rows = rows.with_columns(empty[c].scatter(at, clocks[c]) for c in clocks.columns)
-        # The clock line holds until an entry stands below it.
+        # The clock line applies until an entry stands below it.
         current = (
             pl.when(pl.col("shape") == "clock")
             .then("stamp")
@@ -347,7 +354,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry, *, xml: bool) -> pl.D
 
 
 def _doubled(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Note clock lines that come twice: the listener writes one before the first entry of a new time, so a paste was doubled."""
+    """Note repeated clock lines: the listener writes one before the first entry of a new time, so a paste was doubled."""
     clocks = rows.filter(pl.col("shape") == "clock").select("line_no", "line")
     again = clocks.filter(pl.col("line") == pl.col("line").shift().fill_null(pl.lit(carry.clock_text)))
     if len(clocks):
@@ -372,7 +379,7 @@ def _steps_back(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 
 def _domains(rows: pl.DataFrame, out: Tables, carry: _Carry, first: int, last: int, *, xml: bool) -> None:
-    """Report the clock of these lines: UTC where elements give a zone, else local time, a domain of its own for each offset."""
+    """Report the clock of these lines: UTC where elements have a zone, else local time, a separate domain for each offset."""
     if last < first:
         return
     changes = []

@@ -1,10 +1,10 @@
-"""Entries of a listener's log that a paste wrapped or glued, told by what each entry must have: a stamp and a return code.
+"""Repair entries of a listener's log that a paste wrapped or joined: each entry must have a stamp and a return code.
 
     06-FEB-2025 10:56:39 * (CONNECT_DATA=(SERVICE_NAME=hr)(CID=(PROGRAM=sqlplus)
     (HOST=app1)(USER=u))) * (ADDRESS=(PROTOCOL=tcp)(HOST=192.0.2.4)(PORT=61809)) * establish * hr * 0
 
-A wrapped entry is joined up to the line that ends it. Of a line with several stamps the pieces are taken if each is whole; two
-entries written into each other are reported as damaged and never taken apart.
+A wrapped entry is joined up to the line that ends it. A line with several stamps is split if each piece is complete; two
+entries written into each other are reported as damaged and never split.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STAMP = r"[0-9]{1,2}-[^ *]{1,12} ?-[0-9]{2,4} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:[:.]
 BEGINS = f"^{_STAMP}"
 ENDS = r"\* [0-9]{1,5}$"
 ENTRY = rf"{BEGINS}(?:.*\* )?[0-9]{{1,5}}$"
-"""What both BEGINS and ENDS fit: a stamp holds no asterisk."""
+"""A whole entry, which fits both BEGINS and ENDS; a stamp contains no asterisk."""
 _SECOND = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[:.][0-9]{3})? \* "
 _CUT = re.compile(
     rf"\s+(?={_STAMP}|(?:{oracle_stamps.WEEKDAY[1:-1]}|{oracle_stamps.ISO[1:-1]})(?:\s|$)|TNS-[0-9]{{5}}: |TIMESTAMP \* CONNECT"
@@ -30,14 +30,14 @@ _CUT = re.compile(
 _WHOLE = re.compile(ENTRY)
 _BEGIN = re.compile(BEGINS)
 _LIMIT_LINES = 20
-"""No paste breaks one entry into more lines than this."""
+"""Maximum number of lines into which a paste breaks one entry."""
 _LIMIT_REPAIRS = 20_000
-"""A block with more lines to mend is no paste: the rest stays unknown."""
+"""Maximum number of lines of a block that are repaired; the rest stays unknown, because such a block is not a paste."""
 _ROWS = {"line_no": pl.Int64, "line_end": pl.Int64, "line": pl.String}
 
 
 def mend(lines: pl.DataFrame, out: Tables, *, final: bool) -> tuple[pl.DataFrame, int | None]:
-    """Give rows (line_no, line_end, line), one for each entry or other line; and the line of an entry that the block cut, if any."""
+    """Return rows (line_no, line_end, line), one for each entry or other line, and the line of an entry that the block cut, if any."""
     line = pl.col("line")
     begins = line.str.contains(BEGINS)
     odd = lines.with_row_index("at").filter(
@@ -87,7 +87,7 @@ def mend(lines: pl.DataFrame, out: Tables, *, final: bool) -> tuple[pl.DataFrame
 
 
 def _joined(texts: pl.Series, at: int) -> tuple[str | None, int]:
-    """Join the lines from `at` on until they are an entry; None if another entry begins first. Also the last line looked at."""
+    """Join the lines from `at` on until they are an entry; None if another entry begins first. Also return the last line examined."""
     whole = str(texts[at])
     last = at
     for last in range(at + 1, min(at + _LIMIT_LINES, len(texts))):

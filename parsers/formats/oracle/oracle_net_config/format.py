@@ -1,4 +1,4 @@
-r"""Oracle Net's configuration: listener.ora, sqlnet.ora, tnsnames.ora; all systems and versions since 8i.
+r"""Configuration of Oracle Net: listener.ora, sqlnet.ora, tnsnames.ora; all systems and versions since 8i.
 Source: Database Net Services Reference, "Syntax Rules for Configuration Files" and the chapter of each file.
 
     LISTENER =
@@ -7,12 +7,12 @@ Source: Database Net Services Reference, "Syntax Rules for Configuration Files" 
     SQLNET.INBOUND_CONNECT_TIMEOUT = 60
     NAMES.DIRECTORY_PATH = (TNSNAMES, EZCONNECT)
 
-Fills `params`, one row for each leaf: scope listener, sqlnet or tnsnames; entity = the entry (listener or alias; NULL for a plain
-setting); name = its path in lower case (`description.address.port`), of a plain setting its own name in upper case; list of `(A, B)`;
-active false for a plain setting behind a `#`.
-Traps: keywords in any case, brackets and values anywhere on the lines, an entry ends only where its brackets do; several aliases may
-share an entry. Brackets that do not balance are noted with the line where the entry begins: what was read of it is given. Passwords
-and wallet places are masked. Known gaps: IFILE is given as a setting, what it includes is not here; a `#` in a value must be quoted.
+Tables: params, one row for each leaf: scope listener, sqlnet or tnsnames; entity = the entry (listener or alias; NULL for a plain
+setting); name = its path in lower case (`description.address.port`), for a plain setting its name in upper case; list of `(A, B)`;
+active false for a plain setting after a `#`. Clock: none.
+Traps: keywords may be in any case, brackets and values anywhere on the lines; an entry ends only where its brackets do; several aliases may
+share an entry. Brackets that do not balance are noted with the line where the entry begins; the part that was read is stored. Passwords
+and wallet locations are masked. Known gaps: IFILE is stored as a setting, the included file is not read; a `#` in a value must be quoted.
 """
 
 from __future__ import annotations
@@ -75,10 +75,11 @@ _LISTENER_PLAIN = r"_LISTENER[A-Z0-9_]*$|^(?:PASSWORDS|INBOUND_CONNECT|LOGGING|S
 
 
 _FOREIGN = re.compile(r"[^\s()=\"',]+(?:\s+[^\s()=\"',]+){2,}$")
-"""Three words or more, alone on a line: no name, keyword or value looks so. Another program's line."""
+"""Three words or more alone on a line: a line of another program, because no name, keyword or value looks like this."""
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by descriptors or settings of Oracle Net, if most lines are settings or brackets."""
     text = head.text
     if "=" not in text or not head.any_of(_KEYS) or text.count("{") > 5:
         return None
@@ -100,22 +101,25 @@ def claim(head: Head) -> Claim | None:
 
 @dataclass
 class _Entry:
-    """The entry that is open: where we are in its brackets. JSON-able."""
+    """The open entry and the position in its brackets. JSON-able."""
 
     names: list[str] = field(default_factory=list)
     begin: int = 0
     path: list[str] = field(default_factory=list)
-    """The keyword of each open bracket, "" until its equals sign."""
+    """Keyword of each open bracket, "" until its equals sign."""
     text: str = ""
     text_line: int = 0
     awaits: bool = False
-    """An equals sign came last: what follows is its value, on whatever line."""
+    """True if an equals sign was last: the text that follows is its value, on this or a later line."""
     plain: bool = True
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
-    kept = state.get("entry", {})
-    reader = _Reader(out, state["variant"], _Entry(**{f.name: kept[f.name] for f in fields(_Entry) if f.name in kept}))
+    """Read a run of blocks; `state` keeps the open entry."""
+    saved = state.get("entry", {})
+    reader = _Reader(
+        out, state["variant"], _Entry(**{f.name: saved[f.name] for f in fields(_Entry) if f.name in saved})
+    )
     for block in source.blocks():
         lines, places = connect_descriptors.mask_lines(block.frame.select("line_no", "line"))
         out.secrets(places)
@@ -131,7 +135,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Takes lines, collects leaves."""
+    """Reader of lines that collects leaves."""
 
     def __init__(self, out: Tables, variant: str, entry: _Entry) -> None:
         self.out, self.variant, self.entry = out, variant, entry
@@ -150,16 +154,16 @@ class _Reader:
                 self.leaf(line_no, line_no, None, off[1].upper(), off[2], active=False)
             self.plain.append(line_no)
             return
-        found = re.match(_NAME, line)
-        # A keyword of a bracket always has the bracket before it, so a name at the front begins an entry.
-        if found and not (entry.path and entry.awaits):
+        setting = re.match(_NAME, line)
+        # A keyword of a bracket always stands after the bracket, so a name at the front begins an entry.
+        if setting and not (entry.path and entry.awaits):
             self.close(line_no)
-            names = [n.strip() for n in found[1].split(",")]
+            names = [n.strip() for n in setting[1].split(",")]
             self.entry = entry = _Entry(names=names, begin=line_no)
-            text = found[2].strip()
+            text = setting[2].strip()
         elif not entry.names:
             return
-        if not found and _FOREIGN.match(text):
+        if not setting and _FOREIGN.match(text):
             return
         if (
             not entry.path
@@ -197,12 +201,12 @@ class _Reader:
         else:
             if not entry.text.strip():
                 entry.text_line = line_no
-            # A value that goes on below: one blank for the line end.
+            # A value that continues on the next line gets one blank for the line end.
             glue = " " if entry.text and entry.text_line != line_no and not entry.text.endswith(" ") else ""
             entry.text += glue + piece
 
     def shut(self, line_no: int) -> None:
-        """End a bracket: a leaf if it holds a value, else the end of a group."""
+        """Close a bracket: it is a leaf if it contains a value, else the end of a group."""
         entry = self.entry
         if not entry.path:
             text = f"more brackets are closed than the entry of line {entry.begin} has open"
@@ -218,7 +222,7 @@ class _Reader:
         entry.text = ""
 
     def hidden(self, line_no: int, name: str, value: str) -> str:
-        """Mask what a password setting holds, wherever it stands."""
+        """Return the value masked if the name is that of a password, and report the secret's place."""
         if not value or not re.search(r"(?i)password", name) or value.strip("*") == "":
             return value
         at = self.line.rfind(value)
@@ -230,7 +234,7 @@ class _Reader:
         self.rows.append((line_no, line_end, entity, name, value, active))
 
     def close(self, line_no: int) -> None:
-        """End the entry because another begins, or the file ends."""
+        """Close the entry because another one begins, or the file ends."""
         entry = self.entry
         if entry.path:
             text = f"{len(entry.path)} brackets of the entry of line {entry.begin} are left open"

@@ -1,4 +1,4 @@
-r"""The listener as it runs: `lsnrctl status` and `lsnrctl services`; all systems, 8i to 23ai.
+r"""Status of a running listener: `lsnrctl status` and `lsnrctl services`; all systems, 8i to 23ai.
 Source: Database Net Services Reference, "Listener Control Utility".
 
     LSNRCTL for Linux: Version 19.0.0.0.0 - Production on 19-NOV-2021 09:57:54
@@ -8,13 +8,13 @@ Source: Database Net Services Reference, "Listener Control Utility".
       Instance "db1", status READY, has 1 handler(s) for this service...
           "DEDICATED" established:12 refused:0 state:ready
 
-Fills `params` (scope listener): entity = the listener's alias, names as printed, `listener.trace_level` (num of uptime in seconds), one
+Tables: params (scope listener): entity = the listener's alias, names as printed, `listener.trace_level` (num of uptime in seconds), one
 `listener.endpoint` for each address it listens on; entity = a service, name `instance.NAME`, value its status; `listener.error` if the
-listener did not answer. Fills `counters` (grp handlers, item service/instance/handler): established and refused since the start, of a dispatcher
-current and max. t_local is the time of the command.
-Traps: status UNKNOWN is a service of listener.ora whose instance nobody asked, it is no fault; the listener's answers count by service,
-so one instance comes several times; words of a handler follow on the lines below it. Known gaps: values that a console wrapped; in other
-languages than English and Chinese the names of the settings are as printed.
+listener did not answer. counters (grp handlers, item service/instance/handler): established and refused since the start, for a dispatcher
+also current and max. Clock: wall-local, t_local is the time of the command.
+Traps: status UNKNOWN means that the service is from listener.ora and its state was not checked; it is not a fault. The listener counts by
+service, so one instance is printed several times; the words of a handler follow on the lines below it. Known gaps: values that a console
+wrapped; in languages other than English and Chinese the names of the settings are as printed.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _CHINESE = {
     "监听程序跟踪文件": "Listener Trace File",
 }  # fmt: skip
 _CHINESE_WORDS = {"已建立": "established", "已被拒绝": "refused", "当前": "current", "最大": "max", "状态": "state"}
-"""Of a handler, in front of their colons."""
+"""Words of a handler in front of their colons: the English ones."""
 _FLAT = re.compile(rf"^ *({_NAMES}) (\S.*)$")
-"""A setting whose blanks were collapsed: only below the title, where its name alone tells it."""
+"""A setting whose blanks were collapsed; used only below the title, where the name alone identifies it."""
 _BANNER = re.compile(
     r"^ *LSNRCTL(?:80)? for ([^:]+): Version ([0-9.]+)(?:.* on ([0-9]{1,2}-[^ -]{1,10} ?-[0-9]{2,4}) ([0-9:]{8}))?"
 )
 _COMPOSE = r"(?:[A-Za-z0-9_.-]{1,60} +\|(?: |$))?"
-"""What `docker compose logs` writes in front of every line of a container (practice)."""
+"""Name that `docker compose logs` prints in front of every line of a container (from practice)."""
 _WORN = re.compile(rf"^{_COMPOSE}")
 _ENDPOINT = re.compile(r"^ *\((?:DESCRIPTION|ADDRESS) *=.*\)$", re.IGNORECASE)
 _SERVICE = re.compile(r'^ *(?:[^\s"]+ ){1,2}"([^"]+)" [^",]*[0-9]')
@@ -84,6 +84,7 @@ _OS = {"linux": "linux", "solaris": "solaris", "aix": "aix", "hp": "hpux", "hpux
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by the banner, a title or summary, or lines of services and instances."""
     text = head.text
     if not any(
         key in text
@@ -104,18 +105,18 @@ def claim(head: Head) -> Claim | None:
         return Claim(0.95, "the settings of a running listener", "lsnrctl")
     if re.search(r"(?m)^ *(?:Listening Endpoints|Services) Summary\.\.\.$", text):
         return Claim(0.9, "a summary of a listener's endpoints or services", "lsnrctl")
-    found = sum(1 for line in head.lines if _SERVICE.match(line) or _INSTANCE.match(line))
-    return Claim(0.9, f"{found} services and instances of a listener", "lsnrctl") if found > 1 else None
+    count = sum(1 for line in head.lines if _SERVICE.match(line) or _INSTANCE.match(line))
+    return Claim(0.9, f"{count} services and instances of a listener", "lsnrctl") if count > 1 else None
 
 
 def _in_english(line: str) -> str:
-    """Give a line of a handler with English words in front of its colons."""
+    """Return a line of a handler with English words in front of its colons."""
     return line if line.isascii() else re.sub(r"([^\x00-\x7f]+):", lambda m: f"{_CHINESE_WORDS.get(m[1], m[1])}:", line)
 
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     alias: str | None = None
     service: str = ""
@@ -124,19 +125,20 @@ class _Carry:
     begin: float | None = None
     failed: bool = False
     status: bool = False
-    """Among the settings, between the rule below their title and the first endpoint."""
+    """True among the settings: between the rule below their title and the first endpoint."""
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{name: state[name] for name in _Carry.__dataclass_fields__ if name in state})
     for block in source.blocks():
         lines, places = connect_descriptors.mask_lines(block.frame.select("line_no", "line"))
         out.secrets(places)
         reader = _Reader(out, carry)
         for line_no, line in lines.rows():
-            worn = _WORN.sub("", line).rstrip()
-            reader.feed(line_no, worn)
-            if not worn and line.strip():  # a blank line behind the name of its container
+            bare = _WORN.sub("", line).rstrip()
+            reader.feed(line_no, bare)
+            if not bare and line.strip():  # a line with only the name of its container
                 reader.plain.append(line_no)
         reader.flush()
     if source.next_line > source.first_line:
@@ -147,7 +149,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Takes lines; rows by table wait for `flush`."""
+    """Reader of lines; it collects rows by table until `flush`."""
 
     def __init__(self, out: Tables, carry: _Carry) -> None:
         self.out, self.carry = out, carry
@@ -211,7 +213,7 @@ class _Reader:
         self.param(line_no, self.carry.alias, "listener." + name.lower().replace(" ", "_"), value, num)
 
     def handler(self, line_no: int, name: str, words: str) -> None:
-        """Take what a handler did since the start; its state is a row of its own where it is not ready."""
+        """Add the counters of a handler since the start; add its state as a row of params if it is not ready."""
         carry = self.carry
         item = "/".join(n for n in (carry.service, carry.instance, name) if n)
         for key, value in _FIGURE.findall(words):
@@ -225,7 +227,7 @@ class _Reader:
         self.plain.append(line_no)
 
     def error(self, line_no: int, code: str | None) -> None:
-        """Take the first error of a stack: the listener did not answer."""
+        """Add the first error of a stack: the listener did not answer."""
         if code and not self.carry.failed:
             self.param(
                 line_no, self.carry.alias, "listener.error", code.replace("TNS-0", "TNS-").replace("TNS-0", "TNS-")

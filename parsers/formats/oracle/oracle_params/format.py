@@ -1,4 +1,4 @@
-r"""Oracle's parameters: `show parameter`, pfile and init.ora (also an spfile through strings), listings of v$parameter and x$ksppi.
+r"""Initialization parameters of Oracle: `show parameter`, pfile and init.ora (also an spfile through strings), v$parameter, x$ksppi.
 Source: Database Reference, "Initialization Parameters"; SQL*Plus User's Guide, SHOW.
 
     NAME                                 TYPE        VALUE
@@ -8,11 +8,12 @@ Source: Database Reference, "Initialization Parameters"; SQL*Plus User's Guide, 
     #*.memory_target=32212254720
     PROD1.__db_cache_size=1073741824
 
-Fills `params` (scope oracle): entity = SID (NULL for `*`), names in lower case, num in bytes, list of comma lists, privilege `auto` for
-`__` names (the last automatic sizes, no settings) and `hidden` for `_` names, active false for commented lines; the sizes that a start
-prints (`Total System Global Area`) with entity SGA.
-Traps: TYPE may hold a blank; VALUE may be empty or stand on a line of its own; names are wrapped at 36 characters; a `#` starts a comment
-behind a value too; an instance's own setting beats `*`, both are given. Known gaps: a setting that comes twice in one pfile is given twice.
+Tables: params (scope oracle): entity = SID (NULL for `*`), names in lower case, num in bytes, list of values separated by commas,
+privilege `auto` for `__` names (the last automatic sizes, not settings) and `hidden` for `_` names, active false for commented lines; the
+sizes that a start prints (`Total System Global Area`) have entity SGA. Clock: none.
+Traps: TYPE may contain a blank; VALUE may be empty or stand on a separate line; names are wrapped at 36 characters; a `#` starts a comment
+after a value too; the setting of an instance overrides that of `*`, both are stored. Known gaps: a setting that stands twice in one pfile
+is stored twice.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _WORDS = ("integer", "string", "boolean")
 _TYPES = r"(?:big integer|integer|string|boolean)"
 _SHOW_ROW = rf"^\s*([A-Za-z_][A-Za-z0-9_$#]*)\s+({_TYPES})(?:\s+(\S.*))?$"
 NAME_WIDE = 12
-"""Names of parameters stand in a column of 36; sentences have a blank behind a short word."""
+"""Minimum distance in characters from a name to its type: names stand in a column of 36, a sentence has a blank after a short word."""
 
 _SHOW_HEAD = r"^\s*NAME(?:_COL_PLUS_SHOW_PARAM)?\s+TYPE(\s+VALUE(?:_COL_PLUS_SHOW_PARAM)?)?$"
 _LISTED = r"(?i)^[ |\t]*(?:NAME|PARAMETER|KSPPINM)\b.*\b(?:VALUE|KSPPSTVL)\b"
@@ -75,7 +76,7 @@ _VALUES = (
 )
 _KEYS = ("big integer", "boolean", " string", "\tstring", "integer  ", "integer\t", "*.", "sga_", "db_name", "control_files", "memory_target", "processes",
          "ksppinm", "Global Area", "KSPPINM", "undo_", "._", "open_cursors", "compatible")  # fmt: skip
-"""One of these is in every such text: most heads are somebody else's."""
+"""Texts of which every such text has at least one; a quick test that rejects most heads."""
 _ROWS = {
     "line_no": pl.Int64, "line_end": pl.Int64, "entity": pl.String, "name": pl.String, "value": pl.String, "active": pl.Boolean,
 }  # fmt: skip
@@ -86,10 +87,11 @@ _PLAIN = re.compile(rf"(?i)^#? *{_KNOWN} *=").match
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by rows of show parameter, settings of a pfile, or a listing with known names."""
     text = head.text
     if not head.any_of(_KEYS):
         return None
-    # A plain look into the text or the line first: a pattern goes slowly over 64 KiB.
+    # Test plain texts first: a pattern is slow over 64 KiB.
     typed = any(word in text for word in _WORDS)
     shown = [x for x in (head.fitting(_SHOW_ROW) if typed else ()) if _is_shown(x)]
     if shown and (re.search(rf"(?m){_SHOW_HEAD}", text) or len(shown) > 2):
@@ -113,7 +115,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def _is_shown(line: str) -> bool:
-    """Is it a row of show parameter, not a sentence such as `a string that ...`?"""
+    """Return whether a line is a row of show parameter, not a sentence such as `a string that ...`."""
     row = re.match(_SHOW_ROW, line)
     if row is None:
         return False
@@ -123,7 +125,7 @@ def _is_shown(line: str) -> bool:
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run: the setting that may go on, and what the headings said."""
+    """State carried from block to block and from run to run: the setting that may continue, and the headings."""
 
     open: tuple[int, int, str | None, str, str, bool] | None = None
     narrow: bool = False
@@ -131,10 +133,11 @@ class _Carry:
     listing: dict[str, Any] = field(default_factory=dict)
     pipes: list[str] = field(default_factory=list)
     bare: tuple[int, str] | None = None
-    """The setting of the first line, where no instance stands before its name: the name may be the end of a longer one."""
+    """Setting of the first line, if it has no instance before its name: the name may be the end of a longer one."""
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     reader = {"show": _Show, "pfile": _Pfile, "listing": _Table}[state["variant"]](out, carry, source.first_line)
     for block in source.blocks():
@@ -152,7 +155,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 class _Reader:
-    """Collects rows; what a name's value may hold of secrets is masked on the way."""
+    """Base of the readers: collects rows and masks secrets in values."""
 
     def __init__(self, out: Tables, carry: _Carry, first: int) -> None:
         self.out, self.carry, self.first = out, carry, first
@@ -168,13 +171,13 @@ class _Reader:
         raise NotImplementedError
 
     def end(self) -> None:
-        """Close what is open at the end of the part."""
+        """Close an open row or setting at the end of the part."""
 
     def hold(self) -> None:
-        """Count lines as read that the next run goes on with."""
+        """Count the open lines as read, with which the next run continues."""
 
     def hide(self, line_no: int, line: str, name: str, value: str) -> str:
-        """Mark the secrets of a line and give the value without them."""
+        """Report the secrets of a line and return the value with them masked."""
         for begin, end, kind in connect_descriptors.secret_spans(line):
             self.out.secret(line_no, begin, end, kind)
         bare = value.strip("'\"")
@@ -207,14 +210,14 @@ def _secret_name(name: str) -> bool:
 
 
 class _Show(_Reader):
-    """`show parameter`: rows by their TYPE, so that collapsed blanks and tabs do not matter."""
+    """Reader of `show parameter`: recognises rows by their TYPE, so that collapsed blanks and tabs do not matter."""
 
     def feed(self, line_no: int, line: str) -> None:
         carry = self.carry
-        found = re.match(_SHOW_ROW, line)
-        if found and not (carry.narrow and carry.open and not carry.open[4]):
+        row = re.match(_SHOW_ROW, line)
+        if row and not (carry.narrow and carry.open and not carry.open[4]):
             self.close()
-            name, value = found[1], found[3] or ""
+            name, value = row[1], row[3] or ""
             carry.open = (line_no, line_no, None, name, self.hide(line_no, line, name, value), True)
         elif heading := re.match(_SHOW_HEAD, line):
             self.close()
@@ -238,7 +241,7 @@ class _Show(_Reader):
             self.continued(line_no, line)
 
     def continued(self, line_no: int, line: str) -> None:
-        """Join what stands below a row: the rest of a name of 36 characters, the rest of its value."""
+        """Join a line below a row: the rest of a name of 36 characters, the rest of its value."""
         first, last, entity, name, value, active = self.carry.open or (0, 0, None, "", "", True)
         rest = line.strip()
         wrapped = re.match(r"^([a-z0-9_$#]+)(?:\s{2,}(\S.*))?$", line)
@@ -269,7 +272,7 @@ class _Show(_Reader):
 
 
 class _Pfile(_Show):
-    """Settings `SID.name=value`; a value goes on while a bracket, a quote or a comma is open."""
+    """Reader of settings `SID.name=value`; a value continues while a bracket, a quote or a comma is open."""
 
     def feed(self, line_no: int, line: str) -> None:
         carry = self.carry
@@ -286,21 +289,21 @@ class _Pfile(_Show):
             )
             self.plain.append(line_no)
             return
-        found = re.match(_SETTING, line)
+        setting = re.match(_SETTING, line)
         if carry.fragment is not None:
-            found = self.mended(line_no, line) or found
-        if found is None or (found[1] and not _is_setting(found)):
+            setting = self.mended(line_no, line) or setting
+        if setting is None or (setting[1] and not _is_setting(setting)):
             self.loose(line_no, line)
             return
         first = line_no if carry.fragment is None else carry.fragment[0]
         carry.fragment = None
         self.close()
-        name, value = found[3].lower(), _without_comment(found[4])
-        self.doubted(line_no, found[2], name)
-        carry.open = (first, line_no, found[2], name, self.hide(line_no, line, name, value), not found[1])
+        name, value = setting[3].lower(), _without_comment(setting[4])
+        self.doubted(line_no, setting[2], name)
+        carry.open = (first, line_no, setting[2], name, self.hide(line_no, line, name, value), not setting[1])
 
     def doubted(self, line_no: int, instance: str | None, name: str) -> None:
-        """Say that the first line is cut where a later one has an instance and a name that ends like the first one's."""
+        """Note that the first line was cut, if a later line has an instance and a name that ends with the first line's name."""
         carry = self.carry
         if line_no == 1 and instance is None:
             carry.bare = (line_no, name)
@@ -310,7 +313,7 @@ class _Pfile(_Show):
             carry.bare = None
 
     def loose(self, line_no: int, line: str) -> None:
-        """Take what is no setting: a comment, or a piece that strings(1) broke off."""
+        """Read a line that is not a setting: a comment, or a piece that strings(1) broke off."""
         carry, piece = self.carry, line.strip()
         if piece.startswith("#"):
             self.close()
@@ -330,18 +333,18 @@ class _Pfile(_Show):
     def mended(self, line_no: int, line: str) -> re.Match[str] | None:
         """Join a name that was broken at the end of a 512-byte block."""
         first, piece = self.carry.fragment or (0, "")
-        found = re.match(_SETTING, piece + line.strip()) if first == line_no - 1 else None
-        if found is None:
+        setting = re.match(_SETTING, piece + line.strip()) if first == line_no - 1 else None
+        if setting is None:
             self.carry.fragment = None
         else:
             self.plain.append(first)
-            self.out.note(first, line_no, "repaired", f"the name {found[3]} was broken onto a second line, joined")
-        return found
+            self.out.note(first, line_no, "repaired", f"the name {setting[3]} was broken onto a second line, joined")
+        return setting
 
 
-def _is_setting(found: re.Match[str]) -> bool:
-    """Tell a setting that is switched off from a remark with an equals sign in it."""
-    return bool(found[2]) or re.fullmatch(_KNOWN, found[3].lower()) is not None
+def _is_setting(match: re.Match[str]) -> bool:
+    """Return whether a commented line is a setting that is switched off, not a remark with an equals sign."""
+    return bool(match[2]) or re.fullmatch(_KNOWN, match[3].lower()) is not None
 
 
 def _goes_on(value: str) -> bool:
@@ -350,25 +353,25 @@ def _goes_on(value: str) -> bool:
 
 
 def _without_comment(value: str) -> str:
-    """Cut a comment off a value; a `#` inside quotes is none.
+    """Remove a comment after a value; a `#` inside quotes does not begin one.
 
     >>> _without_comment("98728K# log buffer update"), _without_comment("'a#b' # c")
     ('98728K', "'a#b'")
     """
-    found = re.match(r"^((?:'[^']*'|\"[^\"]*\"|[^#'\"]|['\"](?=[^'\"]*$))*)", value)
-    return (found[1] if found else value).strip()
+    match = re.match(r"^((?:'[^']*'|\"[^\"]*\"|[^#'\"]|['\"](?=[^'\"]*$))*)", value)
+    return (match[1] if match else value).strip()
 
 
 class _Table(_Reader):
-    """A listing: columns over dashes, or cells between pipes."""
+    """Reader of a listing: columns under dashes, or cells between pipes."""
 
     def __init__(self, out: Tables, carry: _Carry, first: int) -> None:
         super().__init__(out, carry, first)
-        kept = carry.listing
+        saved = carry.listing
         self.listing = sqlplus.Listing(
-            [[(h, a, b) for h, a, b in line] for line in kept.get("heads", [])], [(n, t) for n, t in kept.get("held", [])],
-            tuple(kept["above"]) if kept.get("above") else None, kept.get("fresh", False),
-            tuple(kept["before"]) if kept.get("before") else None,
+            [[(h, a, b) for h, a, b in line] for line in saved.get("heads", [])], [(n, t) for n, t in saved.get("held", [])],
+            tuple(saved["above"]) if saved.get("above") else None, saved.get("fresh", False),
+            tuple(saved["before"]) if saved.get("before") else None,
         )  # fmt: skip
 
     def feed(self, line_no: int, line: str) -> None:

@@ -1,4 +1,4 @@
-r"""SQL traces of an Oracle server process: event 10046 (calls, waits, binds) and 10079 (what goes over the wire); 8i to 23ai.
+r"""SQL traces of an Oracle server process: event 10046 (calls, waits, binds) and 10079 (network messages); 8i to 23ai.
 Source: Database Performance Tuning Guide, "Using SQL Trace and TKPROF"; `alter session set events '10046 trace name context forever, level 8'`.
 
     *** 2014-10-28 13:40:20.194
@@ -8,15 +8,14 @@ Source: Database Performance Tuning Guide, "Using SQL Trace and TKPROF"; `alter 
      172 bytes received via SQL*Net
     00D27C460 656C6573 63207463 646C6968 6D756E5F  [select child_num]
 
-Fills `db_waits` (one row per WAIT, n = 1), `db_calls` (PARSE, EXEC, FETCH ...), `counters` (grp plan: the figures of each STAT line, item is
-`#cursor/step operation`), `sqlnet` (side server: the messages of 10079 with bytes and direction, the dump below belongs to the row).
-Traps: stamps are ends; `ela` and `e` are microseconds since 9i and hundredths before, and so is `tim`; which of them holds is told by the
-version in the header, else by a tim behind WAIT (10g and later), by what only 11g prints, by a tim too large for hundredths, else the
-times are unknown and a note says so. `tim` counts from boot unless a `***` line proves that it is Unix time (then the pair also gives
-the zone). Rows with `dep` above 0 lie inside their parent; so do the time and blocks of a step in a STAT line inside those of the step
-above it.
-Dumps, bind values and literals of statements are masked. Known gaps: XCTEND and the statement's text fill no table; time of 10079
-messages is not printed.
+Tables: db_waits (one row for each WAIT, n = 1), db_calls (PARSE, EXEC, FETCH ...), counters (grp plan: the figures of each STAT line, item
+is `#cursor/step operation`), sqlnet (side server: the messages of 10079 with bytes and direction; the dump below belongs to the row).
+Clock: that of `tim`. Traps: stamps are ends; `ela`, `e` and `tim` are microseconds since 9i and hundredths of a second before. The unit is
+decided by the version in the header, else by a tim after WAIT (10g and later), by texts that only 11g prints, by a tim too large for
+hundredths; else the times are unknown, with a note. `tim` counts from boot unless a `***` line proves that it is Unix time (then the two
+also give the zone). Time of rows with `dep` above 0 is part of their parent's; so are the time and blocks of a step in a STAT line part of
+those of the step above it. Dumps, bind values and literals of statements are masked. Known gaps: XCTEND and the statement's text fill no
+table; the time of 10079 messages is not printed.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ FORMAT = Format(
 _WAIT = r"^WAIT #([0-9]+): nam='([^']*)' ela= ?([0-9]+)(?: |$)"
 _CALL = r"^(PARSE|EXEC|FETCH|UNMAP|SORT UNMAP|CLOSE|LOB[A-Z]+) ?#([0-9]+):c=([0-9]+),e=([0-9]+),"
 _STAT = r"^STAT #([0-9]+) id=([0-9]+) cnt=([0-9]+) pid=[0-9]+ pos=[0-9]+ obj=-?[0-9]+ op='([^(']*?(?:\((?:[^()'=]*)\)[^(']*?)*) *(?:\(([a-z]+=[^()']*)\))?'$"
-"""A step of the plan as it was carried out: cursor, number, rows, operation (`X$KGLCURSOR_CHILD (ind:2)`), figures."""
+"""A step of the executed plan: cursor, number, rows, operation (`X$KGLCURSOR_CHILD (ind:2)`), figures."""
 _FIGURES = {
     "cr": ("consistent_reads", "blocks"), "pr": ("physical_reads", "blocks"), "pw": ("physical_writes", "blocks"),
     "r": ("physical_reads", "blocks"), "w": ("physical_writes", "blocks"), "time": ("time", "us"),
@@ -73,39 +72,40 @@ _PROSE = (
 )
 _OWN = f"{_BEGINS}|{_PROSE}|{_DUMP}|{_MESSAGE}|{_PARSING}"
 _ELEVEN = r",plh=[0-9]+,|^PARSING IN CURSOR #.* sqlid='"
-"""What calls and cursors print since 11.1."""
+"""Texts of calls and cursors since 11.1."""
 _NO_HUNDREDTHS = 1e12
-"""In hundredths of a second that would be three centuries."""
+"""Minimum tim that cannot be in hundredths of a second: it would be three centuries."""
 _WHOLE = r"'$"
-"""Ends of lines that take no more: of a cursor or a step."""
+"""End of lines of a cursor or a step, which never continue."""
 _VALUE = r"^(\s*value=)(.+)$"
 _LITERAL = re.compile(r"'([^']+)'|(?i:identified\s+by\s+)(\"?[^\s\";]+)")
 _OS = {"linux": "linux", "sunos": "solaris", "aix": "aix", "hp-ux": "hpux", "windows": "windows"}
 DECIDE_LINES = 5_000
-"""The unit of tim is decided on so many lines, so that the size of blocks changes nothing."""
+"""Number of lines by which the unit of tim is decided, so that the size of blocks changes nothing."""
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by waits and calls, more strongly below the header of a trace file."""
     text = head.text
     if "WAIT #" not in text and "PARSING IN CURSOR" not in text and ":c=" not in text and "IFCD" not in text:
         return None
-    found = sum(
+    count = sum(
         1
         for line in head.lines
         if re.match(_WAIT, line) or re.match(_CALL, line) or line.startswith(("PARSING IN", "IFCD"))
     )
-    if not found:
+    if not count:
         return None
     filled = sum(1 for line in head.lines if line)
     header = text.startswith(("Trace file", "Dump file", "/")) or "*** SESSION ID" in text
     return Claim(
-        0.97 if header else min(0.95, 0.6 + found / filled), f"{found} waits and calls of a SQL trace", "10046"
+        0.97 if header else min(0.95, 0.6 + count / filled), f"{count} waits and calls of a SQL trace", "10046"
     )
 
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     decided: bool = False
     per_second: float | None = None
@@ -121,6 +121,7 @@ class _Carry:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     held = pl.DataFrame(carry.held, schema={"line_no": pl.Int64, "line": pl.String}, orient="row")
     for frame in source.frames(PASTE):
@@ -133,7 +134,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         _take(held, out, carry, source.first_line)
         held = held.clear()
     else:
-        # Few lines and more to come: only where runs are made small.
+        # Fewer lines than needed, and more follow: this happens only where runs are made small.
         shaped = _shaped(held, _Carry(in_text=carry.in_text))
         out.read(shaped.filter(pl.col("shape").is_not_null() & (pl.col("line_no") >= source.first_line))["line_no"])
     if source.last:
@@ -171,7 +172,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, first: int) -> None:
 
 
 def _shaped(lines: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
-    """Name what each line is: wait, call, message, dump, text (of a statement), plain; NULL is unknown."""
+    """Add the shape of each line: wait, call, stat, message, dump, text (of a statement), plain; NULL is unknown."""
     line = pl.col("line")
     inside = pl.when(line.str.contains(_PARSING)).then(True).when(line == "END OF STMT").then(False)
     inside = inside.when(line.str.contains(f"{_BEGINS}|^={{10,}}$|^\\*\\*\\* ")).then(False)
@@ -191,7 +192,10 @@ def _shaped(lines: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
 
 
 def _decide(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Decide the unit of tim, and whether it is Unix time: a `***` line beside it within two seconds and a quarter of an hour's multiple."""
+    """Decide the unit of tim, and whether it is Unix time.
+
+    It is Unix time if it differs from the `***` line above by a multiple of a quarter of an hour, within five seconds.
+    """
     line = pl.col("line")
     carry.decided = True
     marks = lines.select(
@@ -228,13 +232,13 @@ def _decide(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 
 def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry) -> tuple[float | None, float | None]:
-    """Write waits and calls; give the first and last time."""
+    """Write waits and calls; return the first and last time."""
     if rows.is_empty():
         return None, None
     line, scale = pl.col("line"), carry.per_second
     size = pl.col("tim").str.len_bytes()
     longest = rows.select(size.max()).item() or 0
-    # A tim of one digit less than those above was cut at the end of a paste; only the last line can be.
+    # A tim that is at least two digits shorter than those above was cut at the end of a paste; only the last line can be.
     carry.digits = max(carry.digits, longest)
     last = rows[-1]
     if last["tim"][0] is not None and len(last["tim"][0]) < carry.digits - 1:
@@ -267,7 +271,7 @@ def _timed(rows: pl.DataFrame, out: Tables, carry: _Carry) -> tuple[float | None
 
 
 def _steps(rows: pl.DataFrame, out: Tables) -> None:
-    """Write the figures of each step of a plan as counters; 9i and older print its rows only."""
+    """Write the figures of each step of a plan as counters; 9i and older print only its rows."""
     if rows.is_empty():
         return
     cells = rows.select("line_no", pl.col("line").str.extract_groups(_STAT).alias("g"))
@@ -276,12 +280,12 @@ def _steps(rows: pl.DataFrame, out: Tables) -> None:
     pairs = pl.concat_list(
         pl.format("rows={}", "cnt"), pl.col("figures").str.extract_all("[a-z]+=[0-9.]+").fill_null([])
     )
-    said = cells.select("line_no", item=item, pair=pairs).explode("pair")
-    said = said.with_columns(
+    figures = cells.select("line_no", item=item, pair=pairs).explode("pair")
+    figures = figures.with_columns(
         key=pl.col("pair").str.extract("^([a-z]+)"), value=pl.col("pair").str.extract("=(.+)$").cast(pl.Float64)
     )
     names = {"rows": ("rows", "rows")} | _FIGURES
-    known = said.filter(pl.col("key").is_in(list(names))).select(
+    known = figures.filter(pl.col("key").is_in(list(names))).select(
         "line_no", "item", "value", grp=pl.lit("plan"),
         mode=pl.when(pl.col("key").is_in(["cost", "size", "card"])).then(pl.lit("level")).otherwise(pl.lit("total")),
         name=pl.col("key").replace_strict({k: n for k, (n, _) in names.items()}),
@@ -291,7 +295,7 @@ def _steps(rows: pl.DataFrame, out: Tables) -> None:
 
 
 def _messages(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Write what 10079 says went over the wire; dump rows below extend the row. The last one may go on in the next block."""
+    """Write the network messages of 10079, each with the dump below it; the last one may continue in the next block."""
     line = pl.col("line")
     some = rows.filter(pl.col("shape").is_not_null())
     starts = some.with_columns(
@@ -303,28 +307,28 @@ def _messages(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
     # A message ends at the first line that is neither its dump nor the next message.
     group = starts.with_columns(message=pl.col("opens").cum_sum(), cut=pl.col("stops").cum_sum())
     first_cut = group.filter("opens").select("message", begin_cut="cut")
-    own = group.join(first_cut, on="message", how="left", maintain_order="left")
-    carried = own.filter((pl.col("message") == 0) & (pl.col("cut") == 0))
+    of_messages = group.join(first_cut, on="message", how="left", maintain_order="left")
+    carried = of_messages.filter((pl.col("message") == 0) & (pl.col("cut") == 0))
     if carry.message is not None:
         if len(carried):
             carry.message["line_end"] = carried["line_no"][-1]
-        if len(own) > len(carried):
+        if len(of_messages) > len(carried):
             _message(out, carry)
-    own = own.filter((pl.col("message") > 0) & (pl.col("cut") == pl.col("begin_cut")))
-    found = own.group_by("message", maintain_order=True).agg(
+    of_messages = of_messages.filter((pl.col("message") > 0) & (pl.col("cut") == pl.col("begin_cut")))
+    messages = of_messages.group_by("message", maintain_order=True).agg(
         pl.col("line_no").min(), line_end=pl.col("line_no").max(), line=line.first(), pid=pl.col("pid").first()
     )
-    if found.is_empty():
+    if messages.is_empty():
         return
-    found = found.select(
+    messages = messages.select(
         "line_no", "line_end", bytes=line.str.extract(_MESSAGE, 1).cast(pl.Int64, strict=False), text=line.str.strip_chars(),
         direction=pl.when(line.str.extract(_MESSAGE, 2) == "sent").then(pl.lit("out")).otherwise(pl.lit("in")), thread=pl.col("pid").cast(pl.String),
     )  # fmt: skip
     open_one = group["cut"][-1] == first_cut["begin_cut"][-1]
     if open_one:
-        carry.message = found.row(-1, named=True)
-        found = found.head(-1)
-    _add(found, out, carry)
+        carry.message = messages.row(-1, named=True)
+        messages = messages.head(-1)
+    _add(messages, out, carry)
 
 
 def _message(out: Tables, carry: _Carry) -> None:
@@ -341,7 +345,7 @@ def _add(rows: pl.DataFrame, out: Tables, carry: _Carry) -> None:
 
 
 def _hide(rows: pl.DataFrame, out: Tables, first: int) -> None:
-    """Mask dumps behind their address, bind values, and literals of statements."""
+    """Mask dumps after their address, bind values, and literals of statements."""
     line = pl.col("line")
     here = rows.filter(pl.col("line_no") >= first)
     for shape, pattern, kind in (("dump", _PAYLOAD, "payload"), ("plain", _VALUE, "bind")):

@@ -1,4 +1,4 @@
-"""Messages of Oracle's log.xml: elements without a root, cut at `<msg` and `</msg>`; listener, database and clusterware.
+"""Read messages of Oracle's log.xml, of listener, database and clusterware: elements without a root, split at `<msg` and `</msg>`.
 
     <msg time='2019-05-19T17:53:28.124+08:00' org_id='oracle' comp_id='tnslsnr'
      type='UNKNOWN' level='16' host_id='oracledb'
@@ -7,8 +7,8 @@
      </txt>
     </msg>
 
-A paste may begin inside an element, have lost all but the `<txt>` lines (grep), carry `-- ` in front of each line (SQL*Plus), or
-break the text inside a descriptor. An element whose text lost its end ends where the next one begins.
+A paste may begin inside an element, have lost all lines except `<txt>` (grep), have `-- ` in front of each line (SQL*Plus), or
+break the text inside a descriptor. An element whose text lost its end tag ends where the next element begins.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _OPENS = r"^\s*<msg\b"
 _TEXT = r"(?s)<txt>\s*(.*?)\s*(?:</txt>|</msg>|$)"
 _ERROR = r"[ \t]*(?:(?:TNS|ORA|NL|NNL|NNO|NZE)-[0-9]{5}: |[A-Za-z0-9/ -]{3,40} Error: [0-9]+:)"
 STACK = f"^{_ERROR}"
-"""Errors below the one of a message: each has a line of its own."""
+"""An error of the stack below a message: each stands on a separate line."""
 _APART = "\x1e"
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&apos;", "'"), ("&#39;", "'"), ("&amp;", "&"))
 
 
 def unfold(lines: pl.DataFrame, *, complete: bool) -> tuple[pl.DataFrame, int | None]:
-    """Make one row per message from `lines` (line_no, line): line_no, line_end, line (its text), time, pid, level, type, comp.
+    """Return one row for each message in `lines` (line_no, line): line_no, line_end, line (its text), time, pid, level, type, comp.
 
-    Lines of the text stay apart by "\\n". The second value is the line where an element begins that has no end yet (None if
-    `complete`: then it is given as it is).
+    The lines of the text are separated by "\\n". The second value is the first line of an element that has no end yet; it is None
+    if `complete` is true, and then that element is returned as it is.
     """
     line = pl.col("line")
     tagged = lines.with_columns(line=line.str.replace(r"^\s*--(?: |$)", "")).with_columns(
@@ -39,7 +39,7 @@ def unfold(lines: pl.DataFrame, *, complete: bool) -> tuple[pl.DataFrame, int | 
         text=line.str.contains("<txt>", literal=True),
         ends=line.str.contains("</msg>", literal=True),
     )
-    # A text opens a message of its own where no <msg stands between it and the text before.
+    # A text begins a new message if no <msg stands between it and the text before.
     turns = tagged.filter(pl.col("opens") | "text").with_columns(
         alone=~pl.col("opens") & pl.col("text").shift(fill_value=True)
     )
@@ -66,13 +66,16 @@ def unfold(lines: pl.DataFrame, *, complete: bool) -> tuple[pl.DataFrame, int | 
 
 
 def lines_of(text: pl.Expr) -> pl.Expr:
-    """Give the lines of the text of a listener's message: one, and one for each error of the stack below it."""
+    """Return the lines of a listener's message: one, and one for each error of the stack below it."""
     apart = text.str.replace_all(f"\n({_ERROR})", f"{_APART}$1").str.replace_all("\n", "", literal=True)
     return apart.str.split(_APART)
 
 
 def joined_texts(lines: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, list[int]]:
-    """Join the lines of a text that was broken (each message of a listener is one line): line_no, line; and the joined lines' numbers."""
+    """Join the lines of broken texts, because each message of a listener is one line.
+
+    Returns line_no and line, and the first line numbers of the texts that were joined.
+    """
     line = pl.col("line")
     begins, ends = line.str.contains("<txt>", literal=True), line.str.contains("</txt>|</?msg\\b")
     within = pl.when(ends).then(False).when(begins).then(True).forward_fill().fill_null(False)
@@ -81,17 +84,17 @@ def joined_texts(lines: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, list[i
     ).to_series()
     if not goes_on.any():
         return lines, []
-    kept: list[list[tuple[int, str]]] = []
+    texts: list[list[tuple[int, str]]] = []
     for (number, text), more in zip(lines.iter_rows(), goes_on, strict=True):
-        if more and kept:
-            kept[-1].append((number, text))
+        if more and texts:
+            texts[-1].append((number, text))
         else:
-            kept.append([(number, text)])
+            texts.append([(number, text)])
     rows = []
-    for pieces in kept:
+    for pieces in texts:
         whole, starts = "", []
         for _, text in pieces:
-            # What the break took away: fields stand between blanks, all else was cut within words.
+            # Restore the blank that a break took away between fields; all other breaks were within words.
             blank = bool(whole) and (whole.endswith("*") or text.lstrip().startswith("*"))
             whole = f"{whole.rstrip()} " if blank else whole
             text = text.lstrip() if whole else text
@@ -100,7 +103,7 @@ def joined_texts(lines: pl.DataFrame, out: Tables) -> tuple[pl.DataFrame, list[i
         if len(pieces) > 1:
             out.joined_lines([(n, t, at) for (n, t), at in zip(pieces, starts, strict=True)], whole)
         rows.append((pieces[0][0], whole))
-    torn = [pieces[0][0] for pieces in kept if len(pieces) > 1]
+    torn = [pieces[0][0] for pieces in texts if len(pieces) > 1]
     return pl.DataFrame(rows, schema={"line_no": pl.Int64, "line": pl.String}, orient="row"), torn
 
 

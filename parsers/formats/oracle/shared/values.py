@@ -1,4 +1,4 @@
-"""Values of Oracle's parameters: sizes in bytes, lists, quotes; shared by parameter listings, start-up lists and reports.
+"""Convert values of Oracle's parameters (sizes, lists, quotes) in parameter listings, start-up lists and reports.
 
 memory_target = 240M        control_files = "/u01/a.ctl", "/u02/b.ctl"        dispatchers = "(PROTOCOL=TCP) (SERVICE=XEXDB)"
 """
@@ -14,7 +14,7 @@ _LIST = r"""^(?:'[^']*'|"[^"]*"|[^,'"()]*)(?:, *(?:'[^']*'|"[^"]*"|[^,'"()]*))+$
 
 
 def number(value: pl.Expr) -> pl.Expr:
-    """Read `8G`, `12000M`, `300` as a number, sizes in bytes; NULL for all else."""
+    """Convert `8G`, `12000M`, `300` to a number, sizes to bytes; NULL for any other value."""
     bare = value.str.strip_chars("'\" ")
     factor = (
         bare.str.extract(_SIZE, 2).str.to_uppercase().replace_strict(_FACTORS, default=None, return_dtype=pl.Float64)
@@ -23,17 +23,17 @@ def number(value: pl.Expr) -> pl.Expr:
 
 
 def unquoted(value: pl.Expr) -> pl.Expr:
-    """Take the quotes off a value that is quoted as a whole; NULL for an empty one."""
+    """Remove the quotes of a value that is quoted as a whole; NULL for an empty value."""
     inner = pl.coalesce(value.str.extract(r"^'([^']*)'$"), value.str.extract(r'^"([^"]*)"$'), value).str.strip_chars()
     return pl.when(inner != "").then(inner)
 
 
 def items(value: pl.Expr) -> pl.Expr:
-    """Split a value with commas outside of quotes and brackets into a list; NULL for a single value."""
+    """Split a value at commas outside quotes and brackets into a list; NULL for a single value."""
     parts = value.str.split(",").list.eval(pl.element().str.strip_chars(" '\""))
     return pl.when(value.str.contains(_LIST)).then(parts)
 
 
 def is_secret(name: pl.Expr) -> pl.Expr:
-    """Tell parameters whose value nobody may read."""
+    """Return whether a parameter's value is secret."""
     return name.str.contains(_SECRET)

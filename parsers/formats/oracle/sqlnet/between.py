@@ -1,4 +1,4 @@
-"""Lines between the records of an Oracle Net trace: what carries no stamp and names no function.
+"""Classify the lines between the records of an Oracle Net trace, which have no stamp and name no function.
 
     2014-11-15 16:13:28.320729 : nsevfnt:cxd: 0xf1b9c8 stage 0: NT events set:
             READ
@@ -6,7 +6,7 @@
     ER=scott)))(ADDRESS=...
 
 Events, the environment of a new process and wrapped descriptors continue the record above; header lines, marks of elision and an
-author's prose do not. Behind a mark or prose nothing continues the record above any more.
+author's prose do not. After a mark or prose no line continues the record above.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ELISION = (
 _CUT_STAMP = r"^[\t ]*(?:\([0-9]*\)? ?)?(?:\[[0-9A-Z: .-]*|[0-9]{4}-[0-9: .-]*)$"
 _LOST_START = rf"^[^\[(]{{0,24}}\] ?{net_records.FUNCTION}:"
 _TABLE = r"^[\t ]*(?:(?:[a-z]{1,6}|[0-9.]+)[\t ]+){7,}(?:[a-z]{1,6}|[0-9.]+)$"
-"""Eight numbers or short names, and nothing else: a table's row or heading, so another program's (practice)."""
+"""Eight numbers or short names and nothing else: row or heading of a table, so of another program (from practice)."""
 _PHASES = ("entry", "exit", "normal exit", "error exit")
 _UNFINISHED = re.compile(r"^soc(?:ket)? [0-9]+ h[^=]*=?$|\b[pt]len=$|\btype=$|events (?:s|se|set)?$|^exit [(:][^)]*=$")
 _HALF_ROW = re.compile(r"(?:[0-9A-Fa-f*]{2} ){0,7}[0-9A-Fa-f*]{0,2} *(?:\|.{0,8})?")
@@ -41,36 +41,36 @@ _NONE = pl.DataFrame(
 )  # fmt: skip
 
 
-def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
-    """Give the lines that are no records, with `owner` (number of the record above, -1 if none), `what` and `breaks` (records may be
-    missing here).
+def classify(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
+    """Return the lines that are not records, with their class.
 
-    `what`: blank, elided, header, damaged, prose, unknown, or how they continue the record above (one of CONTINUES).
-    `last_line`: number of the file's last line if it is here.
+    Columns: `owner` (number of the record above, -1 if none), `what` and `breaks` (records may be missing here).
+    `what` is blank, elided, header, damaged, prose, unknown, or the way in which the line continues the record above (one of CONTINUES).
+    `last_line` is the number of the file's last line if `split` contains it.
     """
     if split["record"].all():
         return _NONE
-    got = split.select_seq(
+    others = split.select_seq(
         "line_no", "sub", "line", "text", "record", owner=pl.col("record").cum_sum().cast(pl.Int64, strict=False) - 1
     )
-    got = got.filter(~pl.col("record")).drop("record")
-    place = got.select_seq(pl.when(pl.col("owner") >= 0).then("owner")).to_series()
+    others = others.filter(~pl.col("record")).drop("record")
+    place = others.select_seq(pl.when(pl.col("owner") >= 0).then("owner")).to_series()
     above = split.filter(pl.col("record")).select_seq(
-        pl.col("func").gather(place).alias("of"), pl.col("text").gather(place).alias("said"),
+        pl.col("func").gather(place).alias("of"), pl.col("text").gather(place).alias("text_above"),
         pl.col("dump").gather(place).alias("inner"), pl.col("line").gather(place).alias("above"),
     )  # fmt: skip
-    got = pl.concat([got, above], how="horizontal")
-    text, said = pl.col("text"), pl.col("said")
+    others = pl.concat([others, above], how="horizontal")
+    text, text_above = pl.col("text"), pl.col("text_above")
     deeper = _indent(text) > _indent(pl.col("above"))
     net = _brackets(text)
-    before = _brackets(said) + net.cum_sum().over("owner") - net
-    descriptor = said.str.contains(r"\([A-Z_]+ *=") & ~pl.col("inner")
-    got = got.with_columns_seq(
+    before = _brackets(text_above) + net.cum_sum().over("owner") - net
+    descriptor = text_above.str.contains(r"\([A-Z_]+ *=") & ~pl.col("inner")
+    others = others.with_columns_seq(
         what=pl.when(text.str.strip_chars() == "").then(pl.lit("blank"))
         .when(text.str.contains(_ELISION)).then(pl.lit("elided"))
-        .when((pl.col("of") == "nlpcaini") & said.str.starts_with("env[")).then(pl.lit("env"))
-        .when(said.str.contains(net_records.EVENTS) & text.str.contains(r"^[\t ]*[A-Z][A-Z ]*[A-Z]$")).then(pl.lit("event"))
-        .when(said.str.ends_with("follow:") & (deeper | text.str.contains('^"(?:and|or)"'))).then(pl.lit("joined"))
+        .when((pl.col("of") == "nlpcaini") & text_above.str.starts_with("env[")).then(pl.lit("env"))
+        .when(text_above.str.contains(net_records.EVENTS) & text.str.contains(r"^[\t ]*[A-Z][A-Z ]*[A-Z]$")).then(pl.lit("event"))
+        .when(text_above.str.ends_with("follow:") & (deeper | text.str.contains('^"(?:and|or)"'))).then(pl.lit("joined"))
         .when(descriptor & (before > 0)).then(pl.lit("wrapped"))
         .when(text.str.contains(_HEADER)).then(pl.lit("header"))
         .when((pl.col("line_no") == (last_line or 0)) & text.str.contains(_CUT_STAMP)).then(pl.lit("damaged"))
@@ -83,8 +83,8 @@ def judge(split: pl.DataFrame, last_line: int | None) -> pl.DataFrame:
     )  # fmt: skip
     gone = pl.col("what").is_in(BREAKS).cast(pl.Int32, strict=False)
     orphan = pl.col("what").is_in(CONTINUES) & ((gone.cum_sum() - gone).over("owner") > 0)
-    got = got.with_columns_seq(what=pl.when(orphan).then(pl.lit("damaged")).otherwise("what"))
-    return got.drop("of", "said", "inner", "above").with_columns_seq(breaks=pl.col("what").is_in(BREAKS))
+    others = others.with_columns_seq(what=pl.when(orphan).then(pl.lit("damaged")).otherwise("what"))
+    return others.drop("of", "text_above", "inner", "above").with_columns_seq(breaks=pl.col("what").is_in(BREAKS))
 
 
 def _indent(text: pl.Expr) -> pl.Expr:
@@ -94,14 +94,17 @@ def _indent(text: pl.Expr) -> pl.Expr:
 
 
 def _brackets(text: pl.Expr) -> pl.Expr:
-    """Brackets that a text leaves open."""
+    """Return the number of brackets that a text leaves open."""
     opened, closed = (text.str.count_matches(sign, literal=True).cast(pl.Int64, strict=False) for sign in "()")
     return opened - closed
 
 
 def is_cut(records: pl.DataFrame, others: pl.DataFrame, last_line: int) -> bool:
-    """Tell whether the last line, behind which no line end stands, was provably cut inside its text: a bracket is open, a row of a
-    dump has no end, a word of the phases or the words before a number stand alone. A text that may be whole is left in peace."""
+    """Return whether the last line, which has no line end, was certainly cut within its text.
+
+    It was if a bracket is open, a row of a dump has no end, or half a word of the phases or the words before a number stand alone.
+    A text that may be complete does not count as cut.
+    """
     if not len(records):
         return False
     end = records.row(-1, named=True)
@@ -116,8 +119,10 @@ def is_cut(records: pl.DataFrame, others: pl.DataFrame, last_line: int) -> bool:
 
 
 def half_rows(records: pl.DataFrame) -> pl.DataFrame:
-    """Give the records (line_no, line, text, at) that begin like a row of the dump above them and have no end: bytes of a packet, which
-    may be a secret, that nothing tells any more what they are."""
+    """Return the records (line_no, line, text, at) that begin like a row of the dump above them but have no end.
+
+    Their bytes may be a secret, because nothing identifies them any more.
+    """
     follows = (pl.col("dump") | pl.col("head")).shift(1, fill_value=False) & (pl.col("func") == pl.col("func").shift(1))
     candidates = records.select_seq("line_no", "line", "text", "dump", at=pl.int_range(pl.len()), follows=follows)
     return candidates.filter(pl.col("follows") & ~pl.col("dump") & (pl.col("text") != "packet dump")).filter(
@@ -126,7 +131,7 @@ def half_rows(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Mask the environment's lines as a whole and whatever else names an account; gives the lines masked and the places."""
+    """Mask lines of the environment as a whole, and accounts in all others; return the masked lines and the places."""
     if not len(others):
         return others, connect_descriptors.places([])
     env = pl.col("what") == "env"
@@ -141,13 +146,16 @@ def hidden(others: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def below(others: pl.DataFrame, packet: pl.Series) -> pl.DataFrame:
-    """Collect what stands below each record: packet, below (last line), events, cut (events may be missing), tail (further text or
-    NULL), wrapped_lines (line_no, line of what was one text with the record's). `packet`: the number of each record's row."""
+    """Collect the lines below each record.
+
+    Returns packet, below (last line), events, cut (events may be missing), tail (further text or NULL), wrapped_lines (line_no and
+    line of the pieces of the record's text). `packet` is the number of each record's row.
+    """
     parts = others.filter(pl.col("owner") >= 0)
     parts = parts.with_columns_seq(packet=packet.gather(parts["owner"]), text=pl.col("text").str.strip_chars())
     kind = pl.col("what")
     event, wrapped = kind == "event", kind == "wrapped"
-    found = parts.group_by("packet", maintain_order=True).agg(
+    collected = parts.group_by("packet", maintain_order=True).agg(
         below=pl.col("line_no").filter(kind.is_in(CONTINUES)).max(),
         events=pl.col("text").filter(event),
         cut=(kind.is_in(["elided", "damaged"]) & (event.cum_sum() == 0)).any(),
@@ -157,4 +165,6 @@ def below(others: pl.DataFrame, packet: pl.Series) -> pl.DataFrame:
     )
     joined = pl.when(pl.col("joined") != "").then(pl.concat_str(pl.lit("\n"), "joined")).otherwise(pl.lit(""))
     tail = pl.concat_str(pl.col("wrapped").fill_null(""), joined)
-    return found.select_seq("packet", "below", "events", "cut", "wrapped_lines", tail=pl.when(tail != "").then(tail))
+    return collected.select_seq(
+        "packet", "below", "events", "cut", "wrapped_lines", tail=pl.when(tail != "").then(tail)
+    )

@@ -1,11 +1,11 @@
-"""What the text of an Oracle Net record says: its phase, and the few that name a socket, a packet, a descriptor, a code.
+"""Extract facts from the text of Oracle Net records: phase, socket, packet, descriptor, error code.
 
     nttrd: socket 516 had bytes read=8                      nsprecv: tlen=284, plen=284, type=6
     nsevfnt:cxd: 0xf1b9c8 stage 0: NT events set:           sntpcall:result string is NTP0 4165
     nserror: nsres: id=0, op=65, ns=12537, ns2=12560; nt[0]=507, nt[1]=0, nt[2]=0
     nsc2addr: (DESCRIPTION=(CONNECT_DATA=(SERVICE_NAME=prod)(CID=(PROGRAM=sqlplus)(HOST=app1)(USER=scott)))(ADDRESS=...
 
-A family of functions has its own words, so each pattern sees only the records of its family that hold a word of it.
+Each family of functions has certain words, so each pattern is applied only to the records of its family that contain one of them.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ _TELLING = (
     "cxd", " bytes ", "socket", "soc ", "ERROR on", "NODELAY on", "plen=", "NSPT", "NTP0", "nsres:", "events set:", "=(", "ipaddr",
     "incoming node", "host IP address",
 )  # fmt: skip
-"""A record with none of these has no fact beside its text: one search spares all patterns on most lines."""
+"""Words of which a record with facts has at least one; searching them first avoids all patterns on most lines."""
 
 
 def spread(facts: pl.DataFrame, at: pl.Series, size: int) -> pl.DataFrame:
-    """Put rows at their places among `size` rows, NULL elsewhere; columns that are NULL in all rows are left out.
+    """Return `size` rows with `facts` at the places `at` and NULL elsewhere; leave out columns that are NULL in all rows.
 
-    A third of the cost of a join.
+    This takes a third of the time of a join.
     """
     place = np.full(size, -1)
     place[at.to_numpy()] = np.arange(len(at))
     gaps = pl.Series(place)
-    said = [name for name in facts.columns if facts[name].null_count() < len(facts)]
-    return facts.select_seq(pl.col(said).gather(gaps.set(gaps < 0, None)))
+    known = [name for name in facts.columns if facts[name].null_count() < len(facts)]
+    return facts.select_seq(pl.col(known).gather(gaps.set(gaps < 0, None)))
 
 
 def phase() -> pl.Expr:
-    """Tell whether a record enters a function, leaves it, leaves it with an error, or says something."""
+    """Return an expression for the phase: a record enters a function, leaves it, leaves it with an error, or informs."""
     text = pl.col("text")
-    # Most texts begin otherwise, and NULL costs nothing.
+    # Most texts begin with another letter, and tests on NULL cost nothing.
     word = pl.when(text.str.starts_with("e")).then(text)
     return (
         pl.when((word == "entry") | word.str.starts_with("entry:")).then(pl.lit("entry"))
@@ -60,36 +60,38 @@ def phase() -> pl.Expr:
     )  # fmt: skip
 
 
-def told(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give the facts of all rows, one row each, NULL where a record says nothing.
+def facts_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the facts of all rows, one row each, NULL where a record has none.
 
-    `rows`: func, text, event, side; of packets shown, bytes, type_no, said; of lists events, cut.
+    `rows` has func, text, event, side; for packets also shown, bytes, type_no, descriptor; for lists of events also events, cut.
     """
-    says = (rows["event"] == "info").to_numpy().copy()
-    says[says] = rows["text"].filter(pl.Series(says)).str.contains_any(list(_TELLING))
+    has_facts = (rows["event"] == "info").to_numpy().copy()
+    has_facts[has_facts] = rows["text"].filter(pl.Series(has_facts)).str.contains_any(list(_TELLING))
     if "shown" in rows.columns:
-        says |= rows["shown"].is_not_null().to_numpy() & (rows["event"] == "info").to_numpy()
+        has_facts |= rows["shown"].is_not_null().to_numpy() & (rows["event"] == "info").to_numpy()
     needed = [c for c in ("func", "text", "side", *_ELSEWHERE) if c in rows.columns]
-    some = rows.select_seq(pl.int_range(pl.len()).alias("at"), *needed).filter(pl.Series(says))
+    some = rows.select_seq(pl.int_range(pl.len()).alias("at"), *needed).filter(pl.Series(has_facts))
     some = some.with_columns_seq(
         pl.lit(None, dtype).alias(name) for name, dtype in _ELSEWHERE.items() if name not in needed
     )
     plain = pl.col("shown").is_null()
     families = [(some.filter(plain & which), read) for which, read in _FAMILIES]
     families.append((some.filter(~plain), _packet))
-    found = [read(family) for family, read in families if len(family)]
-    talk = some.filter(pl.col("said").is_not_null() | (plain & pl.col("text").str.contains("=(", literal=True)))
-    if len(talk):
-        found.append(_descriptor(talk))
-    facts = pl.concat(found, how="diagonal") if found else some.select_seq("at")
-    if len(talk):
-        # A record of any family may hold a descriptor too; the address in that comes first.
+    tables = [read(family) for family, read in families if len(family)]
+    with_descriptor = some.filter(
+        pl.col("descriptor").is_not_null() | (plain & pl.col("text").str.contains("=(", literal=True))
+    )
+    if len(with_descriptor):
+        tables.append(_descriptor(with_descriptor))
+    facts = pl.concat(tables, how="diagonal") if tables else some.select_seq("at")
+    if len(with_descriptor):
+        # A record of any family may also contain a descriptor; its address takes precedence.
         facts = facts.group_by("at").agg(pl.all().exclude("at").drop_nulls().last())
     return spread(facts.drop("at"), facts["at"], len(rows))
 
 
 _ELSEWHERE = {
-    "shown": pl.String(), "bytes": pl.Int64(), "type_no": pl.Int64(), "said": pl.String(), "events": pl.List(pl.String()),
+    "shown": pl.String(), "bytes": pl.Int64(), "type_no": pl.Int64(), "descriptor": pl.String(), "events": pl.List(pl.String()),
     "cut": pl.Boolean(),
 }  # fmt: skip
 
@@ -153,9 +155,9 @@ def _child(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _packet(rows: pl.DataFrame) -> pl.DataFrame:
-    """The row of a packet's dump."""
+    """Return the facts of the row of a packet's dump."""
     func = pl.col("func")
-    refused = pl.when(pl.col("type_no") == 4).then(pl.col("said"))
+    refused = pl.when(pl.col("type_no") == 4).then(pl.col("descriptor"))
     return rows.select_seq(
         "at",
         "bytes",
@@ -167,8 +169,8 @@ def _packet(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _descriptor(rows: pl.DataFrame) -> pl.DataFrame:
-    """Descriptors stand in the text itself or in the packet."""
-    talk = pl.coalesce("said", "text")
+    """Return the facts of descriptors, which stand in the text or in the packet."""
+    talk = pl.coalesce("descriptor", "text")
     outward = (pl.col("side") != "listener").fill_null(True)
     calls = pl.when(pl.col("func").is_in(["nsc2addr", "niotns", "nscall"]) & outward).then(talk)
     return rows.select_seq(

@@ -1,5 +1,5 @@
 """sqlnet.log: blocks that an Oracle client or server writes when a connect fails or a connection dies; 10g to 19c, all systems.
-Source: Net Services Administrator's Guide, "Using Log Files"; written without being asked, `log_directory_client` says where.
+Source: Net Services Administrator's Guide, "Using Log Files"; written by default, in the directory `log_directory_client`.
 
     ***********************************************************************
     Fatal NI connect error 12514, connecting to:
@@ -8,10 +8,10 @@ Source: Net Services Administrator's Guide, "Using Log Files"; written without b
       Tns error struct:
         ns main err code: 12564
 
-Fills `logs`, one row per block: `code` is the headline, `secondary` ns secondary, nt main, nt secondary, nt OS in this order.
-Traps: headline and `ns main err code` differ; headline 12170 stands for a dead connection and for an unfinished login alike; nt OS and
-nt secondary are errno values of the host that wrote the file; `Client address` is the peer of a server, the descriptor that of a client.
-Known gaps: blocks inside an alert log belong to that kind.
+Tables: logs, one row for each block: `code` is the headline, `secondary` ns secondary, nt main, nt secondary, nt OS in this order.
+Clock: wall-local. Traps: headline and `ns main err code` differ; headline 12170 means either a dead connection or an unfinished login;
+nt OS and nt secondary are errno values of the host that wrote the file; `Client address` is the peer of a server, the descriptor names
+the peer of a client. Known gaps: blocks inside an alert log belong to that kind.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FORMAT = Format(
 START = r"^\s*Fatal NI connect error [0-9]+"
 _KNOWN = r"^\s*(?:\(|VERSION INFORMATION|TNS|Time:|Tracing|Tns error|ns |nt |Client address)|NT Protocol Adapter"
 _BEGINS = rf"{START}|{_KNOWN}|^\s*\*{{20}}|^\s*Version [0-9.]+$"
-"""How lines begin, whole or broken."""
+"""Beginnings of lines, by which lines broken in two are joined."""
 _RULE = r"^\s*\*{20,}$"
 _TIME = r"^\s*Time: ([0-9]{1,2}-\S{3,12} ?-[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2})"
 _CODES = (r"ns main err code: ([0-9]+)", r"ns (?:secondary|\(2\)) +err code: ([0-9]+)", r"nt main err code: ([0-9]+)",
@@ -56,7 +56,7 @@ _CALLER = r"(?i)\(CID *= *\(PROGRAM *= *.*?\) *\(HOST *= *([^()]+)\)"
 
 
 class _Carry(TypedDict):
-    """First and last stamp of the blocks read so far (s), and what `stamp_falls` keeps."""
+    """First and last stamp of the blocks read so far (s), and the state of `stamp_falls`."""
 
     t_begin: float | None
     t_end: float | None
@@ -64,6 +64,7 @@ class _Carry(TypedDict):
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by headlines of blocks; half as strongly if the blocks are inside an alert log."""
     starts = [i for i, line in enumerate(head.lines) if line.lstrip().startswith("Fatal NI connect error ")]
     if not starts:
         return None
@@ -92,6 +93,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the last block of the log, which may continue, and the first and last stamp."""
     schema = {"line_no": pl.Int64, "line": pl.String}
     held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
     held = held.with_columns(line_end=pl.col("line_no"))
@@ -112,7 +114,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
         kind, base = ("none", None) if carry["t_begin"] is None else ("wall-local", WALL_BASE)
         lines_read = [(source.first_line, source.next_line - 1)]
         out.domain(Domain(1, kind, base, t_begin=carry["t_begin"], t_end=carry["t_end"], lines=lines_read))
-    # What the next run goes on with is stored: without the accounts.
+    # The lines with which the next run continues are stored with their accounts masked.
     rows = [(line_no, connect_descriptors.masked(line)) for line_no, line in held.select(*schema).iter_rows()]
     return {**state, **carry, "held": rows}
 
@@ -123,19 +125,19 @@ def _emit(lines: pl.DataFrame, out: Tables, carry: _Carry) -> None:
         block=line.str.contains(START).cum_sum(), rule=line.str.contains(_RULE), blank=line.str.strip_chars() == ""
     )
     out.read(lines.filter("rule")["line_no"])
-    # A block ends with its last known line; what a person wrote behind it stays unknown.
+    # A block ends with its last known line; text that a person wrote after it stays unknown.
     known = line.str.contains(START) | line.str.contains(_KNOWN)
-    own = lines.filter((pl.col("block") > 0) & ~pl.col("rule")).with_columns(
+    of_blocks = lines.filter((pl.col("block") > 0) & ~pl.col("rule")).with_columns(
         last=pl.col("line_no").filter(known).max().over("block")
     )
-    own = own.filter(pl.col("line_no") <= pl.col("last"))
-    if not len(own):
+    of_blocks = of_blocks.filter(pl.col("line_no") <= pl.col("last"))
+    if not len(of_blocks):
         return
-    seen = own.filter(connect_descriptors.looks_secret(line))
+    seen = of_blocks.filter(connect_descriptors.looks_secret(line))
     texts = {text: connect_descriptors.masked(text) for text in seen["line"].unique()}
-    own = own.with_columns(line=line.replace(texts) if texts else line)
+    of_blocks = of_blocks.with_columns(line=line.replace(texts) if texts else line)
     address = line.str.strip_chars().str.starts_with("(")
-    blocks = own.group_by("block", maintain_order=True).agg(
+    blocks = of_blocks.group_by("block", maintain_order=True).agg(
         pl.col("line_no").min(),
         pl.col("line_end").max(),
         code=line.str.extract(r"Fatal NI connect error ([0-9]+)").drop_nulls().first(),

@@ -1,10 +1,10 @@
-"""Packet dumps of Oracle Net traces: rows of eight bytes in hex and as text, joined into packets, secrets found and masked.
+"""Join the rows of packet dumps in Oracle Net traces (eight bytes in hex and as text) into packets, and mask their secrets.
 
-A dump of a data packet (type 6) holds the login, every SQL statement and every value fetched, and the names of the login's keys
-are split over rows, so a search row by row finds nothing. Only the first ten bytes (length, type, flags) of such a packet are kept.
+A dump of a data packet (type 6) contains the login, every SQL statement and every fetched value, and the names of the login's keys
+are split over rows, so a search row by row finds nothing. Only the first ten bytes (length, type, flags) of such a packet are stored.
 Connect, accept, refuse and redirect packets keep their descriptor without account and password. A dump without its head line may be
-the middle of anything and is masked as a whole. The text column prints a blank as a point, so descriptors are read from the hex.
-Length is the first two bytes, or the first four where those two are zero (large packets of version 315 on).
+the middle of any packet and is masked as a whole. The text column prints a blank as a point, so descriptors are read from the hex.
+The length is the first two bytes, or the first four where those two are zero (large packets since version 315).
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ PACKET_TYPES = {
     13: "attention", 14: "control",
 }  # fmt: skip
 _BYTES = r"[0-9A-Fa-f*]{2}(?:[ *][0-9A-Fa-f*]{2}){0,7}"
-"""Asterisks: what an earlier reading masked."""
+"""Bytes of a row; asterisks were masked by an earlier reading."""
 DUMP_ROW = rf"^{_BYTES} +\|.{{0,8}}\|$"
 
 _ROW = rf"^({_BYTES}) +\|(.{{0,8}})\|$"
 _WITH_DESCRIPTOR = (1, 2, 4, 5)
 _PUBLIC = (3, 7, 9, 11, 12, 13, 14)
 _KEPT = 10
-"""Bytes of a data packet that are no payload: eight of the packet header, two of data flags."""
+"""Number of bytes of a data packet before its payload: eight of the packet header, two of data flags."""
 
 IN = ("nsprecv", "nsbasic_brc", "nsrdr")
 OUT = ("nspsend", "nsbasic_bsd", "nsdofls")
-"""Functions whose dumps came in, or went out."""
+"""Functions whose dumps are of received packets (IN) or of sent packets (OUT)."""
 DUMP_REACH = 200
-"""Rows of one dump stand at most so many lines apart (other threads write between them)."""
+"""Maximum distance in lines between two rows of one dump (other threads write between them)."""
 
 _KEYS = re.compile(r"AUTH_[A-Z][A-Z_]*|A(?:U(?:T(?:H_?)?)?)?$")
 
 _CLIENT_CALLS = ("01", "02", "03", "11")
-"""First payload byte of what a client sends: protocol, data types, function call, piggyback."""
+"""First payload bytes of packets that a client sends: protocol, data types, function call, piggyback."""
 _SERVER_ANSWERS = ("04", "06", "07", "08", "09", "0b", "10", "0e")
-"""First payload byte of what a server sends: error, row header, row, parameters, status, I/O vector, description."""
+"""First payload bytes of packets that a server sends: error, row header, row, parameters, status, I/O vector, description."""
 
 
 def is_dump_row(text: pl.Expr) -> pl.Expr:
-    """Tell rows of a dump. The cheap test of the last character comes first: most records of a trace fail it."""
+    """Return an expression for rows of a dump. The cheap test of the last character comes first: most records fail it."""
     return pl.when(text.str.ends_with("|")).then(text).str.contains(DUMP_ROW).fill_null(False)
 
 
 def numbered(records: pl.DataFrame, epoch: Longs) -> pl.DataFrame:
-    """Add `head` (a dump begins here) and `packet` (number of the record, from 0, in whose row each record is).
+    """Add `head` (whether a dump begins here) and `packet` (number, from 0, of the record to whose row each record belongs).
 
-    A row of a dump belongs to the record of the same thread and function above it, unless lines are missing between (`epoch`).
+    A row of a dump belongs to the record above it with the same thread and function, unless lines are missing between (`epoch`).
     """
     head = (records["text"] == "packet dump") & records["func"].is_not_null()
     dump = np.flatnonzero(records["dump"].to_numpy())
@@ -72,7 +72,7 @@ def numbered(records: pl.DataFrame, epoch: Longs) -> pl.DataFrame:
 
 
 def dumps(records: pl.DataFrame) -> pl.DataFrame:
-    """Give the rows of packet dumps: headed (their dump's first line is here) and direction, as the functions name it."""
+    """Return the rows of packet dumps with headed (whether the dump's first line is here) and direction, by the function."""
     func = pl.col("func")
     direction = pl.when(func.is_in(OUT)).then(pl.lit("out")).when(func.is_in(IN)).then(pl.lit("in"))
     heads = records.filter("head")["packet"]
@@ -86,15 +86,15 @@ def dumps(records: pl.DataFrame) -> pl.DataFrame:
 def join_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Join dump rows into packets.
 
-    `rows`: packet (any key), text, headed (the dump began with its head line), in file order. Gives per packet, in order of first
-    appearance: shown (bytes dumped), bytes (announced), type_no, hex (without blanks; NULL where it holds no descriptor), auth (keys
-    of a login), speaker (client or server, from the first payload byte and `direction`, else NULL).
+    `rows` has packet (any key), text, headed (the dump began with its head line), in file order. The result has for each packet, in
+    order of first appearance: shown (number of bytes dumped), bytes (announced), type_no, hex (without blanks; NULL if it has no
+    descriptor), auth (keys of a login), speaker (client or server, from the first payload byte and `direction`, else NULL).
     """
     cells = _cut(rows)
     order, begin, end = _stretches(rows["packet"])
     size = cells["hex"].str.len_bytes().to_numpy().astype(np.int64)[order] + 1
     short = size != 3 * 8
-    # Of most packets only the head matters, which stands in two rows if they are full.
+    # For most packets only the head matters, which takes two rows if they are full.
     odd = np.add.reduceat(short, begin) - short[end - 1] > 0 if len(begin) else np.zeros(0, np.bool_)
     second = pl.Series(np.where(end - begin > 1, order[np.minimum(begin + 1, end - 1)], -1))
     lead = pl.select(
@@ -148,14 +148,14 @@ def _keys(ascii_: pl.Expr) -> pl.Expr:
 def _joined(packet: pl.DataFrame, cells: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
     """Join the rows of the wanted packets: packet, whole (hex without blanks), ascii."""
     rows = pl.concat([packet, cells], how="horizontal").filter(pl.col("packet").is_in(wanted.implode()))
-    found = rows.group_by("packet").agg(whole=pl.col("hex").str.join(" "), ascii=pl.col("ascii").str.join(""))
-    return found.with_columns_seq(whole=_without_blanks(pl.col("whole")))
+    joined = rows.group_by("packet").agg(whole=pl.col("hex").str.join(" "), ascii=pl.col("ascii").str.join(""))
+    return joined.with_columns_seq(whole=_without_blanks(pl.col("whole")))
 
 
 def _cut(rows: pl.DataFrame) -> pl.DataFrame:
-    """Cut rows of dumps into hex (eight bytes at most, blanks between) and ascii.
+    """Split rows of dumps into hex (at most eight bytes, blanks between) and ascii.
 
-    Full rows stand in fixed columns; cutting them there is ten times faster than the pattern, which the others get.
+    Full rows have fixed columns; splitting them by position is ten times faster than by the pattern, which the others need.
     """
     text = pl.col("text")
     full = (text.str.len_bytes() == 35) & (text.str.slice(25, 1) == "|")
@@ -171,7 +171,7 @@ def _cut(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _stretches(packet: pl.Series) -> tuple[Longs, Longs, Longs]:
-    """Give the rows packet by packet, and where in that order each packet begins and ends."""
+    """Return the order of the rows packet by packet, and where in that order each packet begins and ends."""
     numbers = packet.to_numpy()
     order = np.arange(len(numbers)) if packet.is_sorted() else np.argsort(numbers, kind="stable")
     begin = np.flatnonzero(np.diff(numbers[order], prepend=numbers[order][:1] - 1))
@@ -192,14 +192,14 @@ def _without_blanks(bytes_: pl.Expr) -> pl.Expr:
     )
 
 
-def say(packets: pl.DataFrame) -> pl.DataFrame:
-    """Add `said` (descriptor of the packet, secrets masked, NULL for other packets) and `text` (what the trace's row shows)."""
+def describe(packets: pl.DataFrame) -> pl.DataFrame:
+    """Add `descriptor` (secrets masked, NULL for packets without one) and `text` (for the row of the trace)."""
     talks = (
         packets.with_row_index("nth").filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select_seq("nth", "hex").rows()
     )
-    said: list[str | None] = [None] * len(packets)
+    descriptors: list[str | None] = [None] * len(packets)
     for nth, hexed in talks:
-        said[nth] = _descriptor(hexed)
+        descriptors[nth] = _descriptor(hexed)
     kind = pl.col("type_no").replace_strict(PACKET_TYPES, default="", return_dtype=pl.String)
     shown = pl.format("{} of {} bytes", "shown", pl.col("bytes").cast(pl.String).fill_null("?"))
     keys = (
@@ -208,10 +208,10 @@ def say(packets: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit(""))
     )
     secret = pl.when(_is_secret()).then(pl.lit(", payload masked")).otherwise(pl.lit(""))
-    return packets.with_columns_seq(said=pl.Series(said, dtype=pl.String)).with_columns_seq(
+    return packets.with_columns_seq(descriptor=pl.Series(descriptors, dtype=pl.String)).with_columns_seq(
         text=pl.concat_str(
             pl.lit("packet dump ["), kind, pl.when(kind != "").then(pl.lit(", ")).otherwise(pl.lit("")), shown, secret, keys, pl.lit("]"),
-            pl.concat_str(pl.lit(" "), "said").fill_null(""),
+            pl.concat_str(pl.lit(" "), "descriptor").fill_null(""),
         )
     )  # fmt: skip
 
@@ -225,14 +225,14 @@ def _descriptor(hexed: str) -> str | None:
     start = body.find(b"(")
     if start < 0:
         return None
-    # Bytes that are no text belong to the packet, not to its descriptor; an account may still be split off by them.
+    # Bytes that are not text belong to the packet, not to its descriptor; they may still separate an account from its name.
     return masked("".join(c if c.isprintable() else "." for c in body[start:].decode("latin-1")))
 
 
 def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
-    """Give what must be masked in the lines of the dumps: line_no, from, to (0-based characters, half-open), kind.
+    """Return the places to mask in the lines of the dumps: line_no, from, to (0-based characters, half-open), kind.
 
-    `rows`: as for `join_rows` and line_no, line (the whole line as it stands in the file); `packets`: from `join_rows`.
+    `rows` is as for `join_rows`, with line_no and line (the whole line of the file); `packets` is the result of `join_rows`.
     """
     placed = _placed(rows, packets)
     hidden = placed.filter(_is_secret())
@@ -240,7 +240,7 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     first = (skip > 0) & pl.col("type_no").is_not_null() & (pl.col("start") > 0)
     at = {"from": pl.col("start"), "to": pl.col("end")}
     frames = [hidden.filter(~first).select_seq("line_no", **at, kind=pl.lit("payload")), _named(placed, packets)]
-    # Of the rows with the packet's head the bytes behind it, in hex and in the text column.
+    # In rows with the packet's head, mask only the bytes after it, in hex and in the text column.
     count = (pl.col("text").str.find("|", literal=True).cast(pl.Int64, strict=False)).alias("bar")
     partly = (
         hidden.filter(first).with_columns_seq(count, bytes=_bytes_of(pl.col("text"))).filter(skip < pl.col("bytes"))
@@ -255,14 +255,14 @@ def secret_columns(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bytes_of(text: pl.Expr) -> pl.Expr:
-    """Count the bytes that a dump's row shows."""
+    """Return the number of bytes in a row of a dump."""
     return text.str.splitn("|", 2).struct.field("field_0").str.count_matches("[^ ]+").cast(pl.Int64, strict=False)
 
 
 def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
-    """Add to dump rows where their text begins and where its last bar stands in the line, and their number in the packet."""
+    """Return dump rows with the place of their text (start) and of its last bar (end) in the line, and their number in the packet."""
     size, length = (pl.col(c).str.len_chars().cast(pl.Int64, strict=False) for c in ("line", "text"))
-    # Around the text of a repaired line stand the tags that were taken off; a text that is not there at all is masked from 0.
+    # A repaired line has tags around its text; if the text is not in the line at all, the line is masked from 0.
     inside = pl.col("line").str.find(pl.col("text"), literal=True).cast(pl.Int64, strict=False)
     at_end = rows.select_seq(pl.col("line").str.ends_with(pl.col("text"))).to_series().all()
     start = (
@@ -274,7 +274,7 @@ def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
     order, begin, until = _stretches(rows["packet"])
     nth, place = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     nth[order] = np.arange(len(order)) - np.repeat(begin, until - begin)
-    # Packets come in order of first appearance, stretches in order of their keys.
+    # `packets` is in order of first appearance, the stretches are in order of their keys.
     appeared = np.argsort(np.argsort(order[begin]))
     place[order] = np.repeat(appeared, until - begin)
     return rows.select_seq(
@@ -289,20 +289,20 @@ def _placed(rows: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
 
 
 def key_places(rows: pl.DataFrame, packets: pl.DataFrame) -> list[tuple[int, int, int]]:
-    """Give the places (line_no, from, to) of the names of a login's keys, which are no secret; the last may be cut at the end."""
-    found: list[tuple[int, int, int]] = []
+    """Return the places (line_no, from, to) of the names of a login's keys, which are not secret; the last may be cut at the end."""
+    places_of_keys: list[tuple[int, int, int]] = []
     for _, dump in _placed(rows, packets).group_by("packet", maintain_order=True):
         lines = dump.select_seq("line_no", "start", "text").rows()
         shown = "".join(text.split("|", 1)[1][:-1].ljust(8)[:8] for _, _, text in lines)
         for key in _KEYS.finditer(shown.rstrip()):
             for nth, (line_no, start, text) in enumerate(lines):
                 cells = _cells(text, start, key.start() - 8 * nth, key.end() - 8 * nth)
-                found += [(line_no, begin, end) for begin, end in cells]
-    return found
+                places_of_keys += [(line_no, begin, end) for begin, end in cells]
+    return places_of_keys
 
 
 def mask_row(line: str, spans: list[tuple[int, int]]) -> str:
-    """Put asterisks over half-open places of a dump's line, leaving what makes it a row of a dump: blanks of the hex column, the bar.
+    """Mask half-open places of a dump's line, but keep it a row of a dump: blanks of the hex column and the bar stay.
 
     >>> mask_row("nspsend: 02 EA 00  |...|", [(12, 24)])
     'nspsend: 02 ** **  |****'
@@ -315,7 +315,7 @@ def mask_row(line: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _cells(text: str, start: int, first: int, last: int) -> list[tuple[int, int]]:
-    """Give the places of bytes [first, last) of one dump row: in hex and in the text column."""
+    """Return the places of bytes [first, last) of one dump row: in hex and in the text column."""
     count = len(text.split("|", 1)[0].split())
     first, last = max(first, 0), min(last, count)
     if first >= last:
@@ -325,17 +325,17 @@ def _cells(text: str, start: int, first: int, last: int) -> list[tuple[int, int]
 
 
 def _named(placed: pl.DataFrame, packets: pl.DataFrame) -> pl.DataFrame:
-    """Accounts and passwords inside the dumps of descriptors: packets of a handshake, so a loop over them is cheap."""
+    """Return the places of accounts and passwords inside dumped descriptors; these are few packets of a handshake, so a loop is cheap."""
     talks = packets.filter(pl.col("type_no").is_in(_WITH_DESCRIPTOR)).select_seq("packet", "hex").rows()
-    found = {
+    secrets = {
         packet: spans for packet, hexed in talks if (spans := secret_spans(bytes.fromhex(hexed).decode("latin-1")))
     }
-    rows = placed.filter(pl.col("packet").is_in(list(found))).select_seq("packet", "nth", "line_no", "start", "text")
+    rows = placed.filter(pl.col("packet").is_in(list(secrets))).select_seq("packet", "nth", "line_no", "start", "text")
     return places(
         [
             (line_no, a, b, kind)
             for packet, nth, line_no, start, text in rows.iter_rows()
-            for begin, end, kind in found[packet]
+            for begin, end, kind in secrets[packet]
             for a, b in _cells(text, start, begin - 8 * nth, end - 8 * nth)
         ]
     )

@@ -1,13 +1,13 @@
-"""Records of Oracle Net traces: one line `PREFIX FUNCTION: TEXT`, and the lines below it that carry no stamp.
+"""Split the lines of Oracle Net traces into records (`PREFIX FUNCTION: TEXT`) and lines without stamp below them.
 
-    [14-APR-2016 05:58:39:329] nttrd: entry                            milliseconds behind a colon (10g to 12c)
+    [14-APR-2016 05:58:39:329] nttrd: entry                            milliseconds after a colon (10g to 12c)
     (5304) [12-FEB-2019 17:25:10:647] nttrd: entry                     with the thread (Windows, HP-UX, threaded clients)
-    [000001 12-OCT-2009 10:03:39:116] nttrd: entry                     with six digits that are no part of the date
-    2014-11-15 16:12:24.300524 : nlstdipi:entry                        ADR, six or three digits behind a point, no blank
+    [000001 12-OCT-2009 10:03:39:116] nttrd: entry                     with six digits that are not part of the date
+    2014-11-15 16:12:24.300524 : nlstdipi:entry                        ADR, six or three digits after a point, no blank
     nttbnd2addr: using ::1                                             time stamps switched off
 
-Lines of a function without blank, pasted indentation, tags of a page and Markdown's quoting are understood. Two records may
-stand on one physical line (`nsglcrstrc` writes without a line end): they become two rows with the same number.
+Functions without a blank after their colon, pasted indentation, tags of a page and quoting of Markdown are understood. Two records
+may stand on one physical line (`nsglcrstrc` writes without a line end): they become two rows with the same number.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from parsers.formats.oracle.sqlnet.packets import is_dump_row
 from parsers.text.times import month, wall_seconds
 
 FUNCTION = r"[a-z][a-z0-9_]{2}[A-Za-z0-9_]{0,37}"
-"""Capitals only behind the third letter, so that `Attempted load of ...:` or `LISTENER = (...` name no function."""
+"""Name of a function; capitals only after the third letter, so that `Attempted load of ...:` and `LISTENER = (...` do not fit."""
 LAYERED = r"(?:ni[a-z]|n[ns][a-z]|na[cemgsui_]|nt[a-z]|nr[a-z]|nl[a-z]|nz[a-z]|sn[lsit])[A-Za-z0-9_]{1,37}"
-"""Function of one of the layers; asked of records without a stamp, since any prose has a word before a colon."""
+"""Function of one of the layers; required in records without a stamp, because any prose has a word before a colon."""
 
 _NAMED_DATE = r"[0-9]{1,2}-[^-\] ]{1,12} ?-[0-9]{4}"
 _ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -36,7 +36,7 @@ _NO_THREAD = "()"
 
 @dataclass(frozen=True)
 class Shape:
-    """One form of the prefix: with or without the number of the thread, then the stamp (groups date, time) with its date."""
+    """One form of the prefix: whether it begins with the number of the thread, pattern of the stamp (groups date, time) and of its date."""
 
     name: str
     threaded: bool
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def pattern(self) -> str:
-        """The whole prefix, groups thread, date, time."""
+        """Return the pattern of the whole prefix, with groups thread, date, time."""
         return (_THREAD if self.threaded else _NO_THREAD) + self.stamp
 
 
@@ -60,7 +60,7 @@ SHAPES = (
 BARE = "bare"
 
 _STAMPED = r"^[\t ]*(?:\(?-?[0-9]+\) )?(?:\[[0-9]{1,6}[- ]|[0-9]{4}-[0-9]{2}-[0-9]{2} )"
-"""May begin with a stamp; a cheap question before all forms are tried."""
+"""A line that may begin with a stamp; a cheap test before all forms are tried."""
 _TAG = r"(?i)</?(?:span|strong|em|b|i|u|code|pre|font|mark|tt|p|div|br|a|li)(?: [^<>]*)?/?>"
 _QUOTED = r"^(?:> ?)+"
 _ESCAPED = r"\\([\[\]_*(){}#.|>-])"
@@ -74,7 +74,7 @@ _FIELDS = ("head", "thread", "date", "time", "func")
 
 
 def shape_of(lines: pl.Series) -> str:
-    """Name the prefix that most of the lines have; `bare` if no line is stamped."""
+    """Return the name of the prefix that most of the lines have; `bare` if no line has a stamp."""
     lines = clean(lines.to_frame("line"))["text"]
     hits = {shape.name: int(lines.str.contains(rf"^[\t ]*{shape.pattern}").sum()) for shape in SHAPES}
     best = max(hits, key=lambda name: hits[name])
@@ -82,9 +82,9 @@ def shape_of(lines: pl.Series) -> str:
 
 
 def clean(lines: pl.DataFrame) -> pl.DataFrame:
-    """Take page tags and Markdown's quoting off; adds `text` (the cleaned line) and `repaired`.
+    """Remove tags of a page and quoting of Markdown; add `text` (the cleaned line) and `repaired`.
 
-    Rows of a dump are left alone: their right column may well hold a piece of a page that went over the wire.
+    Rows of a dump stay as they are: their right column may contain a piece of a page that was sent over the network.
     """
     line = pl.col("line")
     signs = line.str.contains_any(["<", "\\"]) | line.str.starts_with(">")
@@ -104,9 +104,9 @@ def clean(lines: pl.DataFrame) -> pl.DataFrame:
 def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
     """Split lines into records and others, in file order.
 
-    `lines`: line_no, line. Gives line_no, sub (0, or 1 ... for further records on the line), line, repaired, stamped, thread, day
-    (days since 1970), micro (microseconds of the day), func, text, dump (a row of a packet dump), record. What is no record has
-    stamped False and func NULL; its text is the line as it stands, indentation included.
+    `lines` has line_no and line. The result has line_no, sub (0, or 1 ... for further records on the line), line, repaired, stamped,
+    thread, day (days since 1970), micro (microseconds of the day), func, text, dump (a row of a packet dump), record. Lines that are
+    not records have stamped False and func NULL; their text is the unchanged line with its indentation.
     """
     whole = clean(lines).with_columns_seq(sub=pl.lit(0, pl.Int32))
     if shape == BARE:
@@ -118,10 +118,10 @@ def split(lines: pl.DataFrame, shape: str) -> pl.DataFrame:
     order = sorted(SHAPES, key=lambda s: s.name != shape)
     done = [_empty(whole)]
     while len(rest):
-        found, rest = _stamped(rest, order)
-        found, glued = _unglue(found)
+        stamped, rest = _stamped(rest, order)
+        stamped, glued = _unglue(stamped)
         rest, more = _unglue(rest)
-        done += [found, rest]
+        done += [stamped, rest]
         rest = pl.concat([glued, more])
     records = pl.concat([straight, _timed(pl.concat(done, how="diagonal"))], how="diagonal")
     records = records.with_columns_seq(pl.col("stamped").fill_null(False))
@@ -135,39 +135,41 @@ def _judged(records: pl.DataFrame) -> pl.DataFrame:
     named = pl.col("func").is_not_null()
     left_out = records.select_seq(pl.col("text").str.ends_with(_LEFT_OUT)).to_series()
     if left_out.any():
-        # An author's mark behind a row of a dump is no part of it.
+        # An author's mark after a row of a dump is not part of it.
         records = records.with_columns_seq(text=pl.col("text").str.replace(_LEFT_OUT, "|", literal=True))
     return records.with_columns_seq(dump=named & is_dump_row(pl.col("text")), record=named | pl.col("stamped"))
 
 
 def _straight(lines: pl.DataFrame, shape: Shape) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Read the lines whose prefix stands in the same columns as in the first record; gives them and the rest."""
+    """Read the lines whose prefix has the same columns as the first record; return them and the rest."""
     like = net_stamps.template(lines["text"].head(200), f"{shape.pattern}({FUNCTION}):", shape.threaded)
     if like is None:
         return _timed(_empty(lines)), lines
     stamps = net_stamps.read(lines["text"], like, lambda date: _days(date) if re.fullmatch(shape.date, date) else None)
     rest = lines["text"].str.slice(pl.Series(stamps.length))
-    # A blank more or less than in the first record is for the pattern to judge.
+    # Lines with a blank more or less than the first record are left to the pattern.
     fits = pl.Series(stamps.fits) & ~rest.str.starts_with(" ")
-    cut = rest.str.splitn(":", 2).struct.rename_fields(["func", "said"]).struct.unnest()
+    cut = rest.str.splitn(":", 2).struct.rename_fields(["func", "message"]).struct.unnest()
     names = cut["func"].unique()
     names = names.filter(names.str.contains(f"^{FUNCTION}$"))
-    named = cut["func"].is_in(names.implode()) & cut["said"].is_not_null()
+    named = cut["func"].is_in(names.implode()) & cut["message"].is_not_null()
     if not named.all():
         named_one = pl.when(named)
-        cut = cut.select_seq(named_one.then("func").alias("func"), named_one.then("said").otherwise(rest).alias("said"))
+        cut = cut.select_seq(
+            named_one.then("func").alias("func"), named_one.then("message").otherwise(rest).alias("message")
+        )
     thread = pl.lit(pl.Series(stamps.thread)) if shape.threaded else pl.lit(None, pl.Int64)
-    found = lines.with_columns_seq(
-        cut["said"].str.strip_chars().alias("text"), cut["func"], stamped=pl.lit(True), thread=thread,
+    records = lines.with_columns_seq(
+        cut["message"].str.strip_chars().alias("text"), cut["func"], stamped=pl.lit(True), thread=thread,
         day=pl.Series(stamps.day), micro=pl.Series(stamps.micro),
     )  # fmt: skip
-    fits &= ~_glued(found["text"])
-    return (found, lines.clear()) if fits.all() else (found.filter(fits), lines.filter(~fits))
+    fits &= ~_glued(records["text"])
+    return (records, lines.clear()) if fits.all() else (records.filter(fits), lines.filter(~fits))
 
 
 def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take the records with a stamp out of `lines`: with a function first, by the commonest prefix first."""
-    found: list[pl.DataFrame] = []
+    """Split `lines` into records with a stamp and the rest, trying the most common prefix first, each first with a function."""
+    parts: list[pl.DataFrame] = []
     may = lines["text"].str.contains(_STAMPED)
     rest = lines.filter(may)
     for shape in order:
@@ -181,13 +183,13 @@ def _stamped(lines: pl.DataFrame, order: list[Shape]) -> tuple[pl.DataFrame, pl.
                 .alias("g")
             ).unnest("g")
             hit = pl.col("head").is_not_null()
-            found.append(tried.filter(hit))
+            parts.append(tried.filter(hit))
             rest = tried.filter(~hit).drop(_FIELDS)
     rest = pl.concat([lines.filter(~may), rest])
-    if not found:
+    if not parts:
         return _empty(lines), rest
     text = pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars()
-    records = pl.concat(found).with_columns_seq(
+    records = pl.concat(parts).with_columns_seq(
         text=text, func=_filled("func"), thread=_filled("thread").cast(pl.Int64, strict=False), stamped=pl.lit(True)
     )
     return records.drop("head"), rest
@@ -205,17 +207,17 @@ def _empty(like: pl.DataFrame) -> pl.DataFrame:
 
 
 def _glued(text: pl.Series) -> pl.Series:
-    """Tell texts that hold a further stamp: long enough for one, no row of a dump, and the end of a stamp inside."""
+    """Return which texts contain a further stamp: long enough for one, not a row of a dump, and with the end of a stamp inside."""
     size = text.str.len_bytes()
-    found = ((size >= 25) & ~((size == 35) & text.str.ends_with("|"))).to_numpy().copy()
-    long = text.filter(pl.Series(found)).str
-    found[found] = long.contains(" : ", literal=True) | long.contains("] ", literal=True)
-    found[found] = text.filter(pl.Series(found)).str.contains(_STAMP_INSIDE)
-    return pl.Series(found)
+    glued = ((size >= 25) & ~((size == 35) & text.str.ends_with("|"))).to_numpy().copy()
+    long = text.filter(pl.Series(glued)).str
+    glued[glued] = long.contains(" : ", literal=True) | long.contains("] ", literal=True)
+    glued[glued] = text.filter(pl.Series(glued)).str.contains(_STAMP_INSIDE)
+    return pl.Series(glued)
 
 
 def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cut lines in which a further record begins: the lines up to there, and the further records as lines of their own."""
+    """Split lines in which a further record begins: return the lines up to it, and the further records as separate lines."""
     text = pl.col("text")
     may = _glued(lines["text"])
     none = lines.clear().select_seq("line_no", "line", "text", "repaired", "sub")
@@ -233,17 +235,17 @@ def _unglue(lines: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _bare(lines: pl.DataFrame) -> pl.DataFrame:
     pattern = rf"^([\t ]*({LAYERED}):)"
-    got = lines.with_columns_seq(
+    records = lines.with_columns_seq(
         pl.col("text").str.extract_groups(pattern).struct.rename_fields(["head", "func"]).alias("g")
     ).unnest("g")
     text = pl.when(pl.col("head").is_not_null()).then(pl.col("text").str.strip_prefix(pl.col("head")).str.strip_chars())
     none = _empty(lines)
-    got = got.with_columns_seq(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
-    return _timed(pl.concat([none, got], how="diagonal"))
+    records = records.with_columns_seq(text=text.otherwise(pl.col("text")), stamped=pl.lit(False)).drop("head")
+    return _timed(pl.concat([none, records], how="diagonal"))
 
 
 def _timed(records: pl.DataFrame) -> pl.DataFrame:
-    """Put day and micro in place of date and time."""
+    """Replace date and time by day and micro."""
     dates = {text: _days(text) for text in records["date"].unique() if text is not None}
     clock = pl.col("time")
     hour, minute, second, fraction = (
@@ -257,7 +259,7 @@ def _timed(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def _days(text: str) -> int | None:
-    """Days since 1970 of `14-APR-2016` (month in any language that `parsers.text.times` knows) or `2014-11-15`; None if no such day."""
+    """Return the days since 1970 of `14-APR-2016` (month in any language of `parsers.text.times`) or `2014-11-15`; None if invalid."""
     first, middle, last = text.split("-")
     number = month(middle)
     if number is None:

@@ -1,9 +1,9 @@
-"""Stamps that stand in the same columns on almost every line, read as bytes: a fifth of the cost of a pattern.
+"""Read stamps that have the same columns on almost every line as bytes, in a fifth of the time of a pattern.
 
     (5304) [12-FEB-2019 17:25:10:647] nttrd: entry
     2014-11-15 16:12:24.300524 : nlstdipi:entry
 
-A line is taken only if it differs from a stamp that the pattern has accepted in digits alone, and its date is itself accepted.
+A line fits only if it differs in nothing but digits from a stamp that the pattern accepted, and if its date is valid.
 Every other line (indented, repaired, a longer month) is left to the pattern.
 """
 
@@ -23,12 +23,12 @@ Flags = npt.NDArray[np.bool_]
 _THREAD_DIGITS = 10
 _ZERO, _NINE = ord("0"), 9
 _WEIGHTS = (36_000, 3600, 0, 600, 60, 0, 10, 1)
-"""Seconds that each digit of `HH:MM:SS` stands for."""
+"""Seconds for one unit of each digit of `HH:MM:SS`."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A stamp that the pattern accepted, and where in it date and time stand (0-based, half-open)."""
+    """A stamp that the pattern accepted, with the places of date and time in it (0-based, half-open)."""
 
     text: str
     date: tuple[int, int]
@@ -38,7 +38,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Stamps:
-    """What the columns say, one element a line: `fits` (the rest holds only there), length of prefix and stamp, thread, day, micro."""
+    """Result of reading stamps, one element for each line: `fits` (the others are valid only there), length of prefix and stamp, thread, day, micro."""
 
     fits: Flags
     length: Longs
@@ -48,7 +48,7 @@ class Stamps:
 
 
 def read(lines: pl.Series, like: Template, day_of: Callable[[str], int | None]) -> Stamps:
-    """Read the stamps of all lines. `day_of` gives the day of a date that the pattern accepts, None for no such day."""
+    """Read the stamps of all lines. `day_of` returns the day of a date, None if the pattern does not accept it or it does not exist."""
     array = lines.to_arrow(compat_level=pl.CompatLevel.oldest())
     ends = np.frombuffer(array.buffers()[1], np.int64)[array.offset :][: len(array) + 1]
     width = len(like.text)
@@ -81,7 +81,7 @@ def read(lines: pl.Series, like: Template, day_of: Callable[[str], int | None]) 
 
 
 def _threads(data: npt.NDArray[np.uint8], starts: Longs) -> tuple[Longs, Longs, Flags]:
-    """Read `(5304) `: where the stamp begins, the number, and whether that is what stands there."""
+    """Read `(5304) ` in front of stamps: return where the stamp begins, the number, and whether the line has this form."""
     number, begin = np.zeros(len(starts), np.int64), starts.copy()
     is_open = data[starts] == ord("(")
     for at in range(1, _THREAD_DIGITS + 1):
@@ -99,7 +99,7 @@ def _threads(data: npt.NDArray[np.uint8], starts: Longs) -> tuple[Longs, Longs, 
 def _days(
     data: npt.NDArray[np.uint8], begin: Longs, fits: Flags, place: tuple[int, int], day_of: Callable[[str], int | None]
 ) -> tuple[Longs, Flags]:
-    """Read the dates. Dates hardly ever change from line to line: each stretch is read once."""
+    """Read the dates. They hardly ever change from line to line, so each stretch of equal dates is read once."""
     day, dated = np.zeros(len(begin), np.int64), np.zeros(len(begin), np.bool_)
     lines = np.flatnonzero(fits)
     changes = np.zeros(len(lines), np.bool_)
@@ -122,14 +122,14 @@ def _days(
 
 
 def template(lines: pl.Series, pattern: str, threaded: bool) -> Template | None:
-    """Make the template from the first of `lines` that the pattern accepts; None if there is none or it holds more than ASCII.
+    """Return the template from the first of `lines` that the pattern accepts; None if there is none or it is not ASCII.
 
-    Groups of the pattern: thread, date, time, and what follows the stamp.
+    Groups of the pattern: thread, date, time, and the text after the stamp.
     """
     first = lines.filter(lines.str.contains(f"^{pattern}")).head(1)
-    found = re.match(pattern, first[0]) if len(first) else None
-    if found is None or not found[0].isascii():
+    match = re.match(pattern, first[0]) if len(first) else None
+    if match is None or not match[0].isascii():
         return None
-    begin = found[0].index(") ") + 2 if threaded else 0
-    date, time = ((found.start(n) - begin, found.end(n) - begin) for n in (2, 3))
-    return Template(found[0][begin : found.start(4)], date, time, threaded)
+    begin = match[0].index(") ") + 2 if threaded else 0
+    date, time = ((match.start(n) - begin, match.end(n) - begin) for n in (2, 3))
+    return Template(match[0][begin : match.start(4)], date, time, threaded)

@@ -1,4 +1,4 @@
-"""Which record of an Oracle Net trace stands before which on the same thread, and what time passed between them."""
+"""Find for each record of an Oracle Net trace the previous record of the same thread, and its time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import polars as pl
 Longs = npt.NDArray[np.int64]
 
 LINKS = pl.Schema({"thread": pl.Int64(), "line_no": pl.Int64(), "t": pl.Int64(), "epoch": pl.Int64()})
-"""The last record of a thread, as `chain` takes and gives it; `t` in microseconds since 1970."""
+"""Columns of the last record of a thread, as `chain` takes and returns it; `t` in microseconds since 1970."""
 
 
 def by_thread(thread: pl.Series) -> tuple[Longs, Longs]:
-    """Give the rows thread by thread (each in file order), and for each row the one before it on its thread, -1 if none.
+    """Return the order of the rows thread by thread (each in file order), and for each row the previous one of its thread, -1 if none.
 
-    Records without a number of their thread are one thread.
+    Records without a thread number form one thread.
     """
     rows = np.arange(len(thread))
     if not len(rows) or thread.null_count() == len(rows):
@@ -23,7 +23,7 @@ def by_thread(thread: pl.Series) -> tuple[Longs, Longs]:
     thread = thread.fill_null(np.iinfo(np.int64).min)
     numbers, known = thread.to_numpy(), thread.unique().sort().to_numpy()
     codes = np.searchsorted(known, numbers)
-    # Sixteen bits are sorted by radix, three times faster.
+    # Numbers of sixteen bits are sorted by radix, which is three times faster.
     order = np.argsort(codes.astype(np.uint16) if len(known) < 1 << 16 else codes, kind="stable")
     before = np.full(len(rows), -1)
     same = codes[order[1:]] == codes[order[:-1]]
@@ -32,24 +32,25 @@ def by_thread(thread: pl.Series) -> tuple[Longs, Longs]:
 
 
 def last_above(order: Longs, begins: npt.NDArray[np.bool_]) -> Longs:
-    """Give for each row the last row at or before it on its thread that begins something; each thread's first must."""
+    """Return for each row the last row of its thread, at or before it, for which `begins` is true; it must be true for each thread's first."""
     places = np.maximum.accumulate(np.where(begins[order], np.arange(len(order)), 0))
-    found = np.empty(len(order), np.int64)
-    found[order] = order[places]
-    return found
+    above = np.empty(len(order), np.int64)
+    above[order] = order[places]
+    return above
 
 
 def chain(rows: pl.DataFrame, earlier: pl.DataFrame, most: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give past_line, past_t, past_epoch of each row (NULL for a thread's first), and the last link of each thread.
+    """Return past_line, past_t, past_epoch of each row (NULL for a thread's first), and the last link of each thread.
 
-    `rows`: columns of LINKS; `earlier`: the links of the blocks before; at most `most` links, those of the latest lines, are given.
+    `rows` has the columns of LINKS; `earlier` are the links of the previous blocks; at most `most` links, those of the latest lines,
+    are returned.
     """
     links = pl.concat([earlier, rows.select_seq(LINKS.names())])
     _, before = by_thread(links["thread"])
     place = pl.Series(before[len(earlier) :])
     place = place.set(place < 0, None) if (place < 0).any() else place
     past = links.select_seq(past_line="line_no", past_t="t", past_epoch="epoch").select_seq(pl.all().gather(place))
-    goes_on = np.zeros(len(links), np.bool_)
-    goes_on[before[before >= 0]] = True
-    newest = links.filter(pl.Series(~goes_on))
+    is_followed = np.zeros(len(links), np.bool_)
+    is_followed[before[before >= 0]] = True
+    newest = links.filter(pl.Series(~is_followed))
     return past, newest.sort("line_no", maintain_order=True).tail(most)

@@ -1,6 +1,7 @@
-"""Oracle Net (SQL*Net) traces: client, listener and server, 10g to 19c, all systems; `trace_level_client=16` in sqlnet.ora,
-`trace_level_listener=16` in listener.ora, or `oradebug unit ... ` / event 10079 for a running server.
-Source: Net Services Administrator's Guide, chapter "Troubleshooting Oracle Net Services"; record forms in `parsers/formats/oracle/sqlnet/records.py`.
+"""Oracle Net (SQL*Net) traces of client, listener and server, 10g to 19c, all systems.
+Capture: `trace_level_client=16` in sqlnet.ora, `trace_level_listener=16` in listener.ora, or `oradebug unit ... ` / event 10079 for a
+running server.
+Source: Net Services Administrator's Guide, chapter "Troubleshooting Oracle Net Services"; `records.py` has the forms of records.
 
     [14-APR-2016 05:58:39:329] nttrd: entry
     [14-APR-2016 05:58:41:201] nttrd: socket 516 had bytes read=8
@@ -9,12 +10,12 @@ Source: Net Services Administrator's Guide, chapter "Troubleshooting Oracle Net 
     2014-11-15 16:13:28.320742 : nsevfnt:cxd: 0xf1b9c8 stage 0: NS events set:
     2014-11-15 16:13:28.320771 : sntpcall:result string is NTP0 4165
 
-Fills `sqlnet` (one row per record; a packet dump is one row), `params` (header), kind of clock wall-local, no zone.
-Traps: the stamp is when the line was written, so a gap was spent *after* what the record before it says; `nsbeqaddr:error exit`
-stands in every good dedicated connection; the events of `nsevfnt` stand on the lines below, and a list without lines is printed and
-empty (a child's answer), which is not the same as no list (NULL); dumps and the environment written before each fork hold secrets;
-`bytes read=-1` is no number of bytes (NULL). Steps of the clock backwards leave the gap NULL and are noted, rows keep the file's order.
-Known gaps: a record that lost its stamp in a stamped file is text of the record above when it is indented, else unknown.
+Tables: sqlnet (one row for each record; a packet dump is one row), params (header). Clock: wall-local, no zone.
+Traps: the stamp is the time when the line was written, so a gap was spent *after* the event of the record before it. `nsbeqaddr:error exit`
+stands in every good dedicated connection. The events of `nsevfnt` stand on the lines below; a list without lines is an empty list (a
+child's answer), which is not the same as no list (NULL). Dumps and the environment written before each fork contain secrets.
+`bytes read=-1` is not a number of bytes (NULL). Where the clock steps back, the gap is NULL, with a note; rows keep the file's order.
+Known gaps: a record that lost its stamp in a stamped file is text of the record above if it is indented, else unknown.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ FORMAT = Format(
 )
 
 DECIDE_LINES = 2000
-"""Prefix and side are decided on so many lines (or the whole file), so that the size of blocks changes nothing."""
+"""Number of lines (or the whole file) by which prefix and side are decided, so that the size of blocks changes nothing."""
 HELD_LINES = 100_000
-"""A record that is still open after so many lines is closed there: the memory of a damaged file stays bounded."""
+"""Maximum number of lines held for an open record; it is closed there, so that a damaged file needs bounded memory."""
 MAX_THREADS = 10_000
 
 _OS = {"linux": "linux", "solaris": "solaris", "sunos": "solaris", "aix": "aix", "hp": "hpux", "windows": "windows"}
@@ -88,13 +89,14 @@ _VARIABLE = r"^env\[[0-9]+\] = [^=]*=(.*)$"
 
 
 def claim(head: Head) -> Claim | None:
-    # Most heads name no function of these layers: one look before any column is made.
+    """Claim by the share of lines that are records of functions of Oracle Net's layers."""
+    # Most heads name no function of these layers: test this before building a data frame.
     return _claim(tuple(filter(None, head.lines))) if head.shows(_NAMED) else None
 
 
 @lru_cache(maxsize=8)
 def _claim(filled: tuple[str, ...]) -> Claim | None:
-    """Judge a head by its lines that are not blank. One output of a mail is asked about three or four times in a row."""
+    """Return the claim on a head's lines that are not blank; cached, because a mail's splitter asks three or four times in a row."""
     lines = pl.DataFrame(
         {"line_no": range(1, len(filled) + 1), "line": filled}, schema={"line_no": pl.Int64, "line": pl.String}
     )
@@ -107,7 +109,7 @@ def _claim(filled: tuple[str, ...]) -> Claim | None:
         return None
     share = fits / len(lines)
     if shape == net_records.BARE:
-        # Any text may hold a word and a colon: without stamps most lines must be functions of the layers, three of them different.
+        # Any text may contain a word and a colon: without stamps at least half of the lines must name functions, three different ones.
         if share < 0.5 or (
             records["func"].drop_nulls().n_unique() < 3
             and not records.filter(net_packets.is_dump_row(pl.col("text"))).height
@@ -118,14 +120,14 @@ def _claim(filled: tuple[str, ...]) -> Claim | None:
             f"{known} of {len(lines)} lines name functions of Oracle Net's layers, no stamps",
             "trace",
         )
-    # Lines without a stamp (environment, events) may be many; a stamped line that names a function of the layers is never chance.
+    # Many lines may have no stamp (environment, events), but a stamped line with a function of the layers is never accidental.
     strength = min(0.6 + 0.4 * share, 0.99) if share >= 0.2 or known >= 5 else 0.3 + share
     return Claim(strength, f"{known} of {len(lines)} lines are records of Oracle Net functions ({shape})", "trace")
 
 
 @dataclass
 class _Carry:
-    """What goes from block to block and from run to run."""
+    """State carried from block to block and from run to run."""
 
     first_line: int = 1
     shape: str | None = None
@@ -143,6 +145,7 @@ class _Carry:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the fields of `_Carry`."""
     carry = _Carry(**{f.name: state[f.name] for f in fields(_Carry) if f.name in state})
     carry.first_line = source.first_line
     held = _lines(carry.held)
@@ -152,7 +155,7 @@ def parse(source: Source, out: Tables, state: State) -> State:
             continue
         held = _take(held, out, carry, final=False)
     torn = source.last and _ends_inside_line(source)
-    held = _take(held, out, carry, final=True, torn=torn) if source.last else _kept(held, out, carry)
+    held = _take(held, out, carry, final=True, torn=torn) if source.last else _held_masked(held, out, carry)
     carry.held = held.rows()
     kind = "none" if carry.t_begin is None else "wall-local"
     if source.next_line > source.first_line:
@@ -179,9 +182,9 @@ def _lines(rows: list[tuple[int, str]]) -> pl.DataFrame:
 
 
 def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool, torn: bool = False) -> pl.DataFrame:
-    """Read all records of `lines` that are complete; give back the lines of those that the next block may continue.
+    """Write the records of `lines` that are complete; return the lines of those that the next block may continue.
 
-    `final`: the file ends here; `torn`: without a line end.
+    `final` is true at the end of the file, `torn` if the file ends without a line end.
     """
     if not len(lines):
         return lines
@@ -189,13 +192,13 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool, torn:
         first = lines.head(DECIDE_LINES)
         carry.shape = net_records.shape_of(first["line"])
         begin = net_records.split(first, carry.shape)
-        carry.side = net_sides.decide(begin, _grouped(begin, net_between.judge(begin, None).clear()), carry.speakers)
+        carry.side = net_sides.decide(begin, _grouped(begin, net_between.classify(begin, None).clear()), carry.speakers)
     split = net_records.split(lines, carry.shape)
-    others = net_between.judge(split, last_line=int(lines["line_no"][-1]) if final else None)
+    others = net_between.classify(split, last_line=int(lines["line_no"][-1]) if final else None)
     records = _grouped(split, others)
     cut = None if final else _open_from(records, lines)
     if cut is not None:
-        # What is cut off here is looked at again with the next block: only whole records leave a trace in the tables.
+        # Lines from `cut` on are read again with the next block: only complete records reach the tables.
         records, others = (f.head(f["line_no"].search_sorted(cut)) for f in (records, others))
     last = int(lines["line_no"][-1])
     if torn and net_between.is_cut(records, others, last):
@@ -208,7 +211,7 @@ def _take(lines: pl.DataFrame, out: Tables, carry: _Carry, *, final: bool, torn:
 
 
 def _without_payload(records: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
-    """Hide what is left of dump rows that lost their end."""
+    """Mask the rest of dump rows that lost their end."""
     halves = net_between.half_rows(records)
     if not len(halves):
         return records
@@ -224,16 +227,16 @@ def _without_payload(records: pl.DataFrame, out: Tables, carry: _Carry) -> pl.Da
     )
 
 
-def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
-    """Account for the lines that the next run goes on with, and take their secrets out: the state is stored."""
+def _held_masked(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
+    """Account for the lines with which the next run continues, and return them with secrets masked, because the state is stored."""
     if not len(held):
         return held
     fresh = pl.col("line_no") >= carry.first_line
     split = net_records.split(held, carry.shape or net_records.shape_of(held["line"]))
-    others = net_between.judge(split, last_line=None)
+    others = net_between.classify(split, last_line=None)
     records = _grouped(split, others)
     if carry.shape is None:
-        # Who speaks stands in bytes that are masked below.
+        # The speaker is in bytes that are masked below, so it is read here.
         carry.speakers += net_sides.speaking(records.filter(fresh))
     _account(others.filter(fresh), out)
     out.read(records.filter(fresh)["line_no"])
@@ -262,16 +265,16 @@ def _kept(held: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 
 def _grouped(split: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    """Give the records with `epoch` (breaks since the first line here), `head` and `packet` (see `net_packets.numbered`)."""
+    """Return the records with `epoch` (number of breaks since the first line here), `head` and `packet` (see `net_packets.numbered`)."""
     records = split if split["record"].all() else split.filter("record")
     breaks = others.filter("breaks")["owner"].to_numpy()
-    # A break behind record n is known from record n + 1 on.
+    # A break after record n counts from record n + 1 on.
     epoch = np.searchsorted(breaks, np.arange(len(records)) - 1, side="right")
     return net_packets.numbered(records, epoch).with_columns_seq(epoch=pl.Series(epoch, dtype=pl.Int64))
 
 
 def _open_from(records: pl.DataFrame, lines: pl.DataFrame) -> int | None:
-    """Find the first line of the records that may go on in the next block; None if there is none."""
+    """Return the first line of the records that may continue in the next block; None if there is none."""
     if not len(records) or len(lines) > HELD_LINES:
         return None
     near = int(records["line_no"].search_sorted(lines["line_no"][-1] - net_packets.DUMP_REACH, side="right"))
@@ -288,24 +291,24 @@ _COLUMNS = (
 
 
 def _account(others: pl.DataFrame, out: Tables) -> None:
-    """Say what became of the lines between the records."""
+    """Account for the lines between the records, and note those that are not read."""
     if not len(others):
         return
     what = pl.col("what")
     for kind in ("blank", *net_between.BREAKS):
         out.account(kind, others.filter(what == kind)["line_no"])
     out.read(others.filter(what.is_in(["header", *net_between.CONTINUES]))["line_no"])
-    said = {"elided": "lines left out by the author", "damaged": "piece of a record whose rest is not here"}
-    noted = others.filter(what.is_in(list(said)))
-    out.notes(noted.select_seq("line_no", kind="what", text=what.replace_strict(said, return_dtype=pl.String)))
-    # An author's words may quote what must not be seen: the note shows them masked.
+    texts = {"elided": "lines left out by the author", "damaged": "piece of a record whose rest is not here"}
+    noted = others.filter(what.is_in(list(texts)))
+    out.notes(noted.select_seq("line_no", kind="what", text=what.replace_strict(texts, return_dtype=pl.String)))
+    # An author's words may quote secrets: the note has them masked.
     words = others.filter(what.is_in(["prose", "unknown"])).select_seq("line_no", "what", "text").rows()
     for line_no, kind, text in words:
         out.note(line_no, line_no, "remark" if kind == "prose" else "unknown", connect_descriptors.masked(text.strip()))
 
 
 def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Hide the secrets, then write the rows."""
+    """Mask the secrets, then write the rows."""
     _header(others, out, carry)
     others, hidden = net_between.hidden(others)
     _hide(hidden, out, carry)
@@ -316,14 +319,14 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
         rows = _with(rows, net_between.below(others, records["packet"]), place)
     dumps = net_packets.dumps(records)
     if len(dumps):
-        packets = net_packets.say(net_packets.join_rows(dumps))
+        packets = net_packets.describe(net_packets.join_rows(dumps))
         _hide(net_packets.secret_columns(dumps, packets), out, carry)
-        said = packets.select_seq("packet", "bytes", "type_no", "said", "speaker", shown="text")
-        rows = _with(rows, said, place)
+        packets = packets.select_seq("packet", "bytes", "type_no", "descriptor", "speaker", shown="text")
+        rows = _with(rows, packets, place)
     rows = _masked(rows, out, carry)
     rows = _sided(rows, carry)
     rows = _chained(rows, out, carry).with_columns_seq(event=net_facts.phase())
-    facts = net_facts.told(rows)
+    facts = net_facts.facts_of(rows)
     if len(dumps):
         rows = rows.with_columns_seq(text=pl.coalesce("shown", "text"))
     _settings(rows, out, carry)
@@ -340,7 +343,7 @@ def _emit(records: pl.DataFrame, others: pl.DataFrame, out: Tables, carry: _Carr
 
 
 def _rows(records: pl.DataFrame) -> tuple[pl.DataFrame, net_threads.Longs]:
-    """Give the records that begin a row, with its last line among the records, and the place of each record's row."""
+    """Return the records that begin a row, with the row's last line, and the place of each record's row."""
     packet, line_no = records["packet"].to_numpy(), records["line_no"].to_numpy()
     begins = packet == np.arange(len(packet))
     place = (np.cumsum(begins) - 1)[packet]
@@ -351,7 +354,7 @@ def _rows(records: pl.DataFrame) -> tuple[pl.DataFrame, net_threads.Longs]:
 
 
 def _with(rows: pl.DataFrame, more: pl.DataFrame, place: net_threads.Longs) -> pl.DataFrame:
-    """Put what belongs to few rows beside them; `more` names the rows by `packet`."""
+    """Add the columns of `more` to the rows that its `packet` names, NULL elsewhere."""
     if not len(more):
         return rows
     at = pl.Series(place[more["packet"].to_numpy()])
@@ -359,7 +362,7 @@ def _with(rows: pl.DataFrame, more: pl.DataFrame, place: net_threads.Longs) -> p
 
 
 def _environment(records: pl.DataFrame) -> pl.DataFrame:
-    """Give the places of the values in `env[0] = NAME=VALUE`."""
+    """Return the places of the values in `env[0] = NAME=VALUE`."""
     env = records.filter(pl.col("func") == "nlpcaini").filter(pl.col("text").str.starts_with("env["))
     value = pl.col("text").str.extract(_VARIABLE).fill_null("").str.len_chars().cast(pl.Int64, strict=False)
     end = pl.col("line").str.len_chars().cast(pl.Int64, strict=False)
@@ -373,7 +376,7 @@ def _least(old: float | None, new: object, pick: Callable[[float, float], float]
 
 
 def _masked(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
-    """Put continuations behind the text, and asterisks over accounts and the environment of a new process."""
+    """Append continuations to the text, and mask accounts and the environment of a new process."""
     text = pl.col("text")
     if "tail" in rows.columns:
         rows = rows.with_columns_seq(
@@ -386,10 +389,10 @@ def _masked(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
     variable = ((pl.col("func") == "nlpcaini") & text.str.starts_with("env[")).fill_null(False)
     places = [_environment(rows)]
     shown = [c for c in ("shown",) if c in rows.columns]
-    own = ~variable & pl.col("shown").is_null() if shown else ~variable
+    may_name_account = ~variable & pl.col("shown").is_null() if shown else ~variable
     seen = rows.select_seq(
         pl.int_range(pl.len()).alias("at"), "func", "line_no", "line", "text", "wrapped_lines", *shown
-    ).filter(own & connect_descriptors.looks_secret(text))
+    ).filter(may_name_account & connect_descriptors.looks_secret(text))
     if len(places[0]):
         value = text.str.extract(_VARIABLE).fill_null("")
         hidden = pl.concat_str(text.str.strip_suffix(value), value.str.replace_all(".", "*"))
@@ -407,7 +410,7 @@ def _masked(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 
 def _hide(places: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Mask places; those of lines before this run were named when they were held."""
+    """Report places to mask; those of lines before this run were reported when the lines were held."""
     if len(places):
         out.secrets(places.filter(pl.col("line_no") >= carry.first_line))
 
@@ -421,7 +424,7 @@ def _sided(rows: pl.DataFrame, carry: _Carry) -> pl.DataFrame:
 
 
 def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
-    """Add seq, t_local, and prev_line, gap_s and contiguous from the record before on the same thread."""
+    """Add seq, t_local, and prev_line, gap_s and contiguous from the previous record of the same thread."""
     rows = rows.with_columns_seq(
         t=pl.col("day") * 86_400_000_000 + pl.col("micro"), epoch=pl.col("epoch") + carry.epoch
     )
@@ -444,7 +447,7 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
         prev_line=pl.col("past_line"),
         # Polars multiplies long columns by the inverse: without rounding the last bit depends on the size of the block.
         gap_s=pl.when(gap >= 0).then((gap / 1e6).round(6)),
-        # Once lines were taken out, other places may have been shortened without a mark.
+        # Once lines are missing, other places may have been shortened without a mark.
         contiguous=pl.when(torn)
         .then(pl.lit("broken"))
         .when(pl.col("epoch") > 0)
@@ -454,15 +457,15 @@ def _chained(rows: pl.DataFrame, out: Tables, carry: _Carry) -> pl.DataFrame:
 
 
 def _header(others: pl.DataFrame, out: Tables, carry: _Carry) -> None:
-    """Take version and system from the head of the file; a file that begins with its head is the whole file up to the first break."""
+    """Read version and system from the file's head; a file that begins with its head is complete up to the first break."""
     lines = others.filter(pl.col("what") == "header").select_seq("line_no", "text").rows()
     for line_no, text in lines:
         carry.header = carry.header or line_no <= 2
-        found = re.match(net_between.VERSION, text)
-        if found:
-            carry.facts = [*carry.facts, f"version={found[2]}"]
+        version = re.match(net_between.VERSION, text)
+        if version:
+            carry.facts = [*carry.facts, f"version={version[2]}"]
             carry.scope = "listener" if text.startswith("TNSLSNR") else carry.scope
-            system = next((name for word, name in _OS.items() if word in found[1].lower()), None)
+            system = next((name for word, name in _OS.items() if word in version[1].lower()), None)
             if system:
                 out.fact("os", system)
     if lines and carry.facts:

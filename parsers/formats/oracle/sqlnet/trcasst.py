@@ -1,4 +1,4 @@
-"""Reports of `trcasst`, the Trace Assistant of Oracle Net: packets and error stacks of a trace, 10g to 12c.
+"""Reports of trcasst, the Trace Assistant of Oracle Net: packets and error stacks of a trace, 10g to 12c.
 Source: Net Services Administrator's Guide, "Trace Assistant".
 
     <--- Received 190 bytes - Connect packet  timestamp=014-11-15 16:44:06.389016
@@ -8,9 +8,9 @@ Source: Net Services Administrator's Guide, "Trace Assistant".
         tnslsnr)(ENVS=)(ARGV0=)(ARGS='LISTENER,-inherit')(DETACH=yes))
     ---> Send 103 bytes - Refuse packet  timestamp=014-11-15 16:45:02.346088
 
-Fills `sqlnet`: one row per packet (func NULL; the report names none) and per error stack. Traps: the year has lost its first digit; texts
-are wrapped at 70 characters inside words; the lines of a data packet may hold statements and values and are masked.
-Known gaps: the statistics at the end and the explanations of codes give no rows.
+Tables: sqlnet, one row for each packet (func NULL; the report names none) and each error stack. Clock: wall-local. Traps: the year lacks
+its first digit; texts are wrapped at 70 characters inside words; the lines of a data packet may contain statements and values and are
+masked. Known gaps: the statistics at the end and the explanations of codes give no rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORMAT = Format(
 )
 
 DECIDE_LINES = 2000
-"""Whose trace it was is decided on so many lines, so that the size of blocks changes nothing."""
+"""Number of lines by which the side of the trace is decided, so that the size of blocks changes nothing."""
 
 _PACKET = r"^ *(<---|--->) (?:Received|Send) ([0-9]+) bytes - ([A-Za-z]+) packet(?: +timestamp=([0-9-]+ [0-9:.]+))?"
 _STACK = r"^ *Error found\. Error Stack follows(?: for thread #: ([0-9]+))?"
@@ -66,12 +66,13 @@ _BEGINS = (
     rf"{_START}|{_REPORT}|^ {{4,}}|^\s*$|^(?:Connect|Redirect|Refuse|Accept|Marker|Resend|Control) [dDp]|^ *(?:<---|--->) "
     r"|^(?:NS|NT|OS|Protocol) (?:Error|Generic)|^(?:User|System) return|^ *(?:NS|NT|OS) "
 )
-"""How lines begin, whole or broken."""
+"""Beginnings of lines, by which lines broken in two are joined."""
 
 _WHEN = re.compile(r"([0-9]{1,4})-([0-9]{1,2})-([0-9]{1,2}) ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
 
 
 def claim(head: Head) -> Claim | None:
+    """Claim by packets, error stacks and the title of the report."""
     packets = sum(line.lstrip().startswith(("<--- Received ", "---> Send ")) for line in head.lines)
     stacks = sum("Error Stack follows" in line for line in head.lines)
     titled = any(line.startswith("Trace Assistant Utility: Version") for line in head.lines[:10])
@@ -82,6 +83,7 @@ def claim(head: Head) -> Claim | None:
 
 
 def parse(source: Source, out: Tables, state: State) -> State:
+    """Read a run of blocks; `state` keeps the last packet or stack, which may continue, the side, and the last time."""
     schema = {"line_no": pl.Int64, "line": pl.String}
     held = pl.DataFrame(state.get("held", []), schema=schema, orient="row")
     carry = {key: state.get(key) for key in ("seq", "side", "prev_line", "t", "t_begin", "t_end")}
@@ -120,18 +122,18 @@ def parse(source: Source, out: Tables, state: State) -> State:
 
 
 def _emit(lines: pl.DataFrame, broken: dict[int, str], out: Tables, carry: dict[str, int | float | str | None]) -> None:
-    """Add the rows of whole blocks; `broken`: the lines of a paste as they stand, by number, for what is masked in them."""
+    """Write the rows of complete packets and stacks; `broken` has the unjoined lines of a paste by number, for masking."""
     line = pl.col("line")
     lines = lines.with_columns(begins=line.str.contains(_START)).with_columns(block=pl.col("begins").cum_sum())
     ended = (line.str.contains(_END) & ~pl.col("begins")).cum_max().over("block")
     lines = lines.with_columns(own=(pl.col("block") > 0) & ~ended)
     out.read(lines.filter(~pl.col("own") & line.str.contains(_REPORT))["line_no"])
-    # Explanations of codes stand between the numbers of a stack and its last rule; their further lines begin with a blank and slashes.
-    own = lines.filter("own").filter(line.str.strip_chars() != "")
-    if not len(own):
+    # Explanations of codes stand between the numbers of a stack and its last rule; their lines begin with a blank and slashes.
+    of_blocks = lines.filter("own").filter(line.str.strip_chars() != "")
+    if not len(of_blocks):
         return
     head = line.filter(pl.col("begins")).first()
-    blocks = own.group_by("block", maintain_order=True).agg(
+    blocks = of_blocks.group_by("block", maintain_order=True).agg(
         pl.col("line_no").min(), pl.col("line_no").alias("numbers"), pl.col("line_end").alias("ends"), line.alias("lines"),
         pl.col("line_end").max(), head=head,
         body=line.filter(~pl.col("begins") & line.str.contains("^    ")).str.strip_chars_start().str.join(""),
@@ -167,7 +169,7 @@ def _emit(lines: pl.DataFrame, broken: dict[int, str], out: Tables, carry: dict[
         service=connect_descriptors.service(body), program=connect_descriptors.program(body), err=pl.format("TNS-{}", code),
         secondary=pl.when(pl.col("ns").is_not_null()).then(pl.concat_list("ns2", "nt0", "nt1", "os")),
         prev_line=previous, gap_s=pl.when(gap >= 0).then(gap.round(6)),
-        # The report shows all packets and nothing else: a gap is between two packets, what happened in it is not told.
+        # The report has all packets and nothing else, so events within a gap between two packets are unknown.
         contiguous=pl.when(previous.is_null() | (gap < 0)).then(pl.lit("broken")).otherwise(pl.lit("assumed")),
     )  # fmt: skip
     out.add("sqlnet", rows)
@@ -181,7 +183,7 @@ def _emit(lines: pl.DataFrame, broken: dict[int, str], out: Tables, carry: dict[
 
 
 def _places(blocks: pl.DataFrame, broken: dict[int, str]) -> pl.DataFrame:
-    """Mask the lines of data packets as a whole and accounts in descriptors, which are wrapped inside words."""
+    """Return the places to mask: lines of data packets as a whole, accounts in descriptors, which are wrapped inside words."""
     spans: list[tuple[int, int, int, str]] = []
     for ptype, *columns in blocks.select("ptype", "numbers", "ends", "lines").iter_rows():
         indented = [row for row in zip(*columns, strict=True) if row[2].startswith("    ")]
@@ -201,9 +203,9 @@ def _side(blocks: pl.DataFrame) -> str | None:
 
 
 def _seconds(text: str) -> float | None:
-    """Seconds of `014-11-15 16:44:06.389016`: the year's first digit is lost, and Oracle Net has no traces of other millennia."""
-    found = _WHEN.fullmatch(text)
-    if found is None:
+    """Return the seconds of `014-11-15 16:44:06.389016`; the first digit of the year, which is missing, is 2."""
+    match = _WHEN.fullmatch(text)
+    if match is None:
         return None
-    year, month, date, hour, minute = (int(found[i]) for i in range(1, 6))
-    return wall_seconds(year + 2000 if year < 1000 else year, month, date, hour, minute, float(found[6]))
+    year, month, date, hour, minute = (int(match[i]) for i in range(1, 6))
+    return wall_seconds(year + 2000 if year < 1000 else year, month, date, hour, minute, float(match[6]))

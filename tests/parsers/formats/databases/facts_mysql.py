@@ -1,4 +1,4 @@
-"""What the facts beside logs and listings of MySQL and MariaDB mean."""
+"""Checks of the facts stored beside the corpus samples of MySQL and MariaDB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.parsers.formats.told_rows import asks, clock, notes, rows_of
 
 
 def statements(reading: Reading, value: list[list[Any]]) -> None:
-    """The statements of a slow query log, each with a row of its figures."""
+    """Check the statements of a slow query log; each has a row of its figures."""
     rows = reading.table("logs").filter(pl.col("op") == "slow_query")
     columns = ("line_no", "t_local", "op", "elapsed_s", "ok", "peer_ip", "service", "text")
     assert [list(row) for row in rows.select(columns).iter_rows()] == value

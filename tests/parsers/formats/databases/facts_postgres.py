@@ -1,4 +1,4 @@
-"""What the facts beside logs and listings of PostgreSQL mean."""
+"""Checks of the facts stored beside the corpus samples of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.parsers.formats.told_rows import asks, clock, notes, rows_of
 
 
 def ops(reading: Reading, value: dict[str, int]) -> None:
-    """How often each operation stands in the log."""
+    """Check how often each operation stands in the log."""
     found = reading.table("logs")["op"].drop_nulls().value_counts(name="n")
     assert dict(found.iter_rows()) == value
 

@@ -1,4 +1,4 @@
-"""Logs and listings of MySQL and MariaDB beyond the corpus."""
+"""Tests of MySQL and MariaDB logs and listings beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs and listings of PostgreSQL beyond the corpus."""
+"""Tests of PostgreSQL logs and listings beyond the corpus."""
 
 from __future__ import annotations
 

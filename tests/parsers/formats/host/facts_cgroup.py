@@ -1,4 +1,4 @@
-"""What the facts beside control groups mean."""
+"""Checks of the facts stored beside the corpus samples of control groups."""
 
 from __future__ import annotations
 

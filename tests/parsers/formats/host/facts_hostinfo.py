@@ -1,4 +1,4 @@
-"""What the facts beside descriptions of machines mean."""
+"""Checks of the facts stored beside the corpus samples of descriptions of machines."""
 
 from __future__ import annotations
 

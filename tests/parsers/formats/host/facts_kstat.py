@@ -1,4 +1,4 @@
-"""What the facts beside counters of kstat mean."""
+"""Checks of the facts stored beside the corpus samples of kstat."""
 
 from __future__ import annotations
 

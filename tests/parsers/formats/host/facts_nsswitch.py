@@ -1,4 +1,4 @@
-"""What the facts beside nsswitch.conf and its like mean."""
+"""Checks of the facts stored beside the corpus samples of nsswitch.conf and netsvc.conf."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ CHECKERS = {
     "settings": settings,
 }
 WAIVED: dict[str, str] = {}
-AHEAD = ("active",)  # A later line for the same database overrides.
-REPAIRED = True  # What overrides what is settled within a run.
+AHEAD = ("active",)  # a later line for the same database overrides an earlier one
+REPAIRED = True  # overriding is decided within a run

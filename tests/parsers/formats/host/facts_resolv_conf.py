@@ -1,4 +1,4 @@
-"""What the facts beside resolv.conf mean."""
+"""Checks of the facts stored beside the corpus samples of resolv.conf."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def notes(reading: Reading, value: list[list[Any]]) -> None:
 
 CHECKERS = {"nameservers": nameservers, "search": search, "options": options, "inactive": inactive, "notes": notes}
 WAIVED: dict[str, str] = {}
-AHEAD = ("active",)  # A later line for the same setting overrides.
-REPAIRED = True  # What overrides what is settled within a run.
+AHEAD = ("active",)  # a later line for the same setting overrides an earlier one
+REPAIRED = True  # overriding is decided within a run

@@ -1,4 +1,4 @@
-"""What the facts beside kernel settings and limits mean."""
+"""Checks of the facts stored beside the corpus samples of kernel settings and limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _line_of(name: str) -> Callable[[Reading, int], None]:
 
 
 def comments(reading: Reading, value: int) -> None:
-    """Lines read that gave no active setting."""
+    """Check the number of lines that were read and gave no active setting."""
     rows = _active(reading)
     assert reading.account.account.read - len(rows) == value
 
@@ -77,7 +77,7 @@ def prompt_lines(reading: Reading, value: list[int]) -> None:
 
 
 def params(reading: Reading, value: list[list[Any]]) -> None:
-    """Rows as [name, entity, privilege, value, num], active ones only."""
+    """Check the active rows as [name, entity, privilege, value, num]."""
     rows = _active(reading).select("name", "entity", "privilege", "value", "num")
     assert [list(row) for row in rows.iter_rows()] == value
 
@@ -105,7 +105,7 @@ def notes(reading: Reading, value: list[list[Any]]) -> None:
 
 
 def separator(reading: Reading, value: str) -> None:
-    """FreeBSD keys end with a colon: none of it may stick to a name or a value."""
+    """Check that the colon at the end of FreeBSD keys is in no name and in no value."""
     assert value == ": "
     assert not any(
         n.endswith(":") or v.startswith((":", " ")) for n, v in _active(reading)[["name", "value"]].iter_rows()
@@ -142,5 +142,5 @@ CHECKERS = {
     "notes": notes,
 }
 WAIVED: dict[str, str] = {}
-AHEAD = ("active",)  # A later line for the same setting overrides.
-REPAIRED = True  # What overrides what is settled within a run.
+AHEAD = ("active",)  # a later line for the same setting overrides an earlier one
+REPAIRED = True  # overriding is decided within a run

@@ -1,4 +1,4 @@
-"""Control groups: lines rebuilt from the columns, and what damage does to them."""
+"""Tests of control groups: lines rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of machines beyond the corpus."""
+"""Tests of descriptions of machines beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of kstat beyond the corpus."""
+"""Tests of kstat beyond the corpus."""
 
 from __future__ import annotations
 

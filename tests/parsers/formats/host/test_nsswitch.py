@@ -1,4 +1,4 @@
-"""Name service switches beyond the corpus."""
+"""Tests of nsswitch.conf and netsvc.conf beyond the corpus."""
 
 from __future__ import annotations
 

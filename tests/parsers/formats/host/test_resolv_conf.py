@@ -1,4 +1,4 @@
-"""Settings of resolvers beyond the corpus."""
+"""Tests of resolver settings beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernel settings and limits beyond the corpus."""
+"""Tests of kernel settings and limits beyond the corpus."""
 
 from __future__ import annotations
 

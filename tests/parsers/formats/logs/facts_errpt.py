@@ -1,4 +1,4 @@
-"""What the facts beside reports of faults mean."""
+"""Checks of the facts stored beside the corpus samples of fault reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside system logs mean."""
+"""Checks of the facts stored beside the corpus samples of system logs."""
 
 from __future__ import annotations
 

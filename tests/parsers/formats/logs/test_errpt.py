@@ -1,4 +1,4 @@
-"""Reports of faults beyond the corpus."""
+"""Tests of fault reports beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System logs beyond the corpus."""
+"""Tests of system logs beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside listings of ipcs mean."""
+"""Checks of the facts stored beside the corpus samples of ipcs listings."""
 
 from __future__ import annotations
 
@@ -165,4 +165,4 @@ WAIVED: dict[str, Any] = {
     "dtime": "the table ipcs_shm has no column for the time of the last detach",
     "pids": "the table counters has no column for the last process of a semaphore",
 }
-REPAIRED = True  # A wrapped row is joined within its run.
+REPAIRED = True  # a wrapped row is joined only within its run

@@ -1,4 +1,4 @@
-"""What the facts beside memory figures mean."""
+"""Checks of the facts stored beside the corpus samples of memory figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside listings of nodes mean."""
+"""Checks of the facts stored beside the corpus samples of NUMA nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def nodes(reading: Reading, value: int) -> None:
 
 
 def _one_or_all(metric: str) -> Callable[[Reading, Any], None]:
-    """MB: a number for the one node, a list or an object by node."""
+    """Check a size in MB: a number if there is one node, else a list or an object by node."""
 
     def check(reading: Reading, value: Any) -> None:
         found = {str(n): v / 1024 for n, v in _rows(reading, metric).select("node", "value").iter_rows()}
@@ -37,7 +37,7 @@ def lgroups(reading: Reading, value: int) -> None:
 
 
 def root(reading: Reading, value: int) -> None:
-    """The root group is no node: its rows have none."""
+    """Check that the rows of the root group, which is not a node, have no node."""
     assert value == 0
     assert reading.table("numa").filter(pl.col("node").is_null())["metric"].to_list()[:1] == ["cpus"]
 
@@ -75,7 +75,7 @@ def sizes_known(reading: Reading, value: bool) -> None:
 
 
 def rows(reading: Reading, value: list[list[Any]]) -> None:
-    """Rows as [sample, node, metric, value]."""
+    """Check rows as [sample, node, metric, value]."""
     found = reading.table("numa").select("sample", "node", "metric", "value")
     assert [list(row) for row in found.iter_rows()] == value
 

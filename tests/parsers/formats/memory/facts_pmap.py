@@ -1,4 +1,4 @@
-"""What the facts beside address maps mean."""
+"""Checks of the facts stored beside the corpus samples of address maps."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def truncated_last_line(reading: Reading, value: int) -> None:
 
 def columns(reading: Reading, value: int) -> None:
     filled = [c for c in _rows(reading).columns if _rows(reading)[c].null_count() < len(_rows(reading))]
-    # Eighteen were printed; perm, offset, device and inode and the ones about huge pages have no column of their own.
+    # Eighteen were printed; perm, offset, device, inode and those about huge pages have no column in the table.
     assert value == 18
     assert {"kbytes", "rss_kb", "pss_kb", "anon_kb", "swap_kb", "locked_kb", "mapping"} <= set(filled)
 

@@ -1,4 +1,4 @@
-"""What the facts beside kernel caches mean."""
+"""Checks of the facts stored beside the corpus samples of kernel memory caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside reports of svmon mean."""
+"""Checks of the facts stored beside the corpus samples of svmon reports."""
 
 from __future__ import annotations
 

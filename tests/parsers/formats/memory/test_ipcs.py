@@ -1,4 +1,4 @@
-"""Listings of ipcs beyond the corpus."""
+"""Tests of ipcs listings beyond the corpus."""
 
 from __future__ import annotations
 

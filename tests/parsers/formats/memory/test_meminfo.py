@@ -1,4 +1,4 @@
-"""Memory figures beyond the corpus."""
+"""Tests of memory figures beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listings of nodes beyond the corpus."""
+"""Tests of NUMA listings beyond the corpus."""
 
 from __future__ import annotations
 

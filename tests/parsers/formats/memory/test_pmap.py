@@ -1,4 +1,4 @@
-"""Address maps beyond the corpus."""
+"""Tests of address maps beyond the corpus."""
 
 from __future__ import annotations
 

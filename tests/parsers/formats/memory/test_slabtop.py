@@ -1,4 +1,4 @@
-"""Kernel caches beyond the corpus."""
+"""Tests of kernel memory caches beyond the corpus."""
 
 from __future__ import annotations
 

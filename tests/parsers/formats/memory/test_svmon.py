@@ -1,4 +1,4 @@
-"""Reports of svmon beyond the corpus."""
+"""Tests of svmon reports beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside connection-time samples mean."""
+"""Checks of the facts stored beside the corpus samples of connection times."""
 
 from __future__ import annotations
 
@@ -121,4 +121,4 @@ WAIVED = {
 
 AHEAD = ("elapsed_s",)
 AHEAD_IF = rb"[1-9],[0-9]{3}\b"
-"""A number whose comma may part thousands or decimals: the other lines of the file decide, also those that come later."""
+"""A number whose comma may separate thousands or decimals: the other lines of the file decide, also later ones."""

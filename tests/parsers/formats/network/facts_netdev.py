@@ -1,4 +1,4 @@
-"""What the facts beside counters of interfaces mean."""
+"""Checks of the facts stored beside the corpus samples of interface counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def values(reading: Reading, value: dict[str, float]) -> None:
 
 
 def intervals(reading: Reading, value: list[list[object]]) -> None:
-    """Line, sample, since boot, interface, name, value, unit, growth."""
+    """Check rows as line, sample, whether since boot, interface, name, value, unit, growth."""
     rows = (
         reading.table("counters").select("line_no", "sample", "first", "item", "name", "value", "unit", "delta").rows()
     )

@@ -1,4 +1,4 @@
-"""What the facts beside netstat mean."""
+"""Checks of the facts stored beside the corpus samples of netstat and nstat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside packets mean."""
+"""Checks of the facts stored beside the corpus samples of packets."""
 
 from __future__ import annotations
 

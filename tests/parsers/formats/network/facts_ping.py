@@ -1,4 +1,4 @@
-"""What the facts beside samples of ping mean."""
+"""Checks of the facts stored beside the corpus samples of ping."""
 
 from __future__ import annotations
 

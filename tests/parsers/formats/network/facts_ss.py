@@ -1,4 +1,4 @@
-"""What the facts beside ss mean."""
+"""Checks of the facts stored beside the corpus samples of ss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of interfaces: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of interface counters: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

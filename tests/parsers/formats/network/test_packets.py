@@ -1,4 +1,4 @@
-"""Packets: what connections say, and lines of the tools rebuilt from the columns."""
+"""Tests of packets: facts of connections, and lines of the tools rebuilt from the columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AT = 1_433_926_800 * S
 
 
 def capture(*steps: tuple[float, str, dict]) -> bytes:
-    """A capture of one connection: seconds, who sends, the rest of `tcp`."""
+    """Return a capture of one connection from packets of seconds, sender, and the other arguments of `tcp`."""
     ends: dict[str, dict[str, Any]] = {
         "c": {"src": CLIENT, "sport": 40000, "dst": SERVER, "dport": 1521},
         "s": {"src": SERVER, "sport": 1521, "dst": CLIENT, "dport": 40000},

@@ -1,4 +1,4 @@
-"""tshark -T fields: rows written as the tool writes them, and what a table of fields must not become."""
+"""Tests of tshark -T fields: generated tables of fields, and tables that must not be read as such."""
 
 from __future__ import annotations
 

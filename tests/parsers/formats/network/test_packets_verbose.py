@@ -1,4 +1,4 @@
-"""Packets in full: made up packets, written layer by layer as each tool does, come back out of the columns."""
+"""Tests of packets in full: generated packets, printed layer by layer as each tool does, are read back."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_sequence_numbers_of_ipreport_that_may_be_either_are_left_out():
     ways = {"12345678": None, "b6bfbc02": 0xB6BFBC02, "00000012": 18}
     texts = [ipreport({**packet, "seq": way, "ack": 0}) for way in ways]
     reading = read_bytes("".join(texts).encode())
-    # The second shows how they are written, so the third is known; the first came before anything told.
+    # The second number can only be hexadecimal, so the third is read as such; the first came before the radix was known.
     assert reading.table("packets")["seq"].to_list() == list(ways.values())
     assert reading.table("packets")["ack"].to_list() == [0, 0, 0]
     assert [n.line_from for n in reading.account.notes if "decimal or hexadecimal" in n.text] == [1]

@@ -1,4 +1,4 @@
-"""Answers to pings: what is printed comes out of the columns again."""
+"""Tests of ping: generated answers are read back from the columns."""
 
 from __future__ import annotations
 

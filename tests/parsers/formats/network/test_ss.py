@@ -1,4 +1,4 @@
-"""ss: rows rebuilt from the columns, and what damage does to them."""
+"""Tests of ss: rows rebuilt from the columns, and the effect of damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the facts beside alert logs mean."""
+"""Checks of the facts stored beside the corpus samples of alert logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _params(reading: Reading) -> dict[str, str]:
 
 
 def codes(reading: Reading, value: list[str]) -> None:
-    """As spelt in the text: rows hold them without leading zeros, so both are looked at."""
+    """Check codes as spelt in the text: rows have them without leading zeros, so both forms are compared."""
     found = {c for text in _rows(reading)["text"] for c in re.findall(r"\b(?:ORA|TNS|CRS)-[0-9]+", text)}
     assert found == set(value)
     rows = _rows(reading).filter(pl.col("op").fill_null("") != "connect")
@@ -50,7 +50,7 @@ def kind_of_timeout(reading: Reading, value: str) -> None:
 
 
 def time_of_the_block(reading: Reading, value: bool) -> None:
-    # The block is timed by its own line, not by the stamp behind it.
+    # The time of the block is on its `Time:` line, not in the stamp after it.
     assert (_rows(reading)["t_local"][0] is not None) is value
     assert _rows(reading)["t_local"][1] is None
 
@@ -137,7 +137,7 @@ def first_five(reading: Reading, value: bool) -> None:
 
 
 def stamps(reading: Reading, value: int) -> None:
-    # Lines that are read and in no row are the stamps.
+    # The lines that are read but belong to no row are the stamps.
     covered = sum(b - a + 1 for a, b in _rows(reading).select("line_no", "line_end").rows())
     assert reading.account.account.read - covered == value
 

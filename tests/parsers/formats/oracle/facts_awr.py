@@ -1,4 +1,4 @@
-"""What the facts beside workload reports and listings of dynamic views mean."""
+"""Checks of the facts stored beside the corpus samples of workload reports and listings of dynamic views."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tests.parsers.formats.evidence import Reading
 
-# Headings wait for the dashes below them. No report is as long as a run; where one ends between them (runs made small), the account
-# counts these lines by what could be seen, rows are the same (`test_runs_and_blocks_cut_nothing_of_a_report`).
+# Headings are recognised by the dashes below them. No report is as long as a run; where a run ends between them (runs made small), the
+# account counts the headings without knowing the dashes, rows are the same (`test_runs_and_blocks_cut_nothing_of_a_report`).
 REPAIRED = True
 
 
@@ -117,7 +117,7 @@ def header_missing(reading: Reading, value: bool) -> None:
 
 
 def mixed_units(reading: Reading, value: list[str]) -> None:
-    # Hours and minutes of totals, milli- and microseconds of averages: all are seconds and milliseconds.
+    # Totals are printed in hours and minutes, averages in milli- and microseconds; columns are in seconds and milliseconds.
     assert value == ["h", "m", "ms", "us"]
     worst = (_waits(reading)["total_s"] / _waits(reading)["n"] * 1000 / _waits(reading)["avg_ms"] - 1).abs().max()
     assert isinstance(worst, float)
@@ -205,7 +205,10 @@ def masked(reading: Reading, value: list[str]) -> None:
 
 
 def waits_between(reading: Reading, value: dict[str, list[Any]]) -> None:
-    """One bucket of a detail: its edges, its share; its waits are that share of all, and the printed waits are another share of all."""
+    """Check a bucket of a histogram's detail: [edges, share, printed waits, share of the printed waits].
+
+    The number of waits in the bucket is its share of all waits, which follow from the printed waits and their share.
+    """
     for name, (edges, share, shown, inner) in value.items():
         rows = reading.table("hist").filter((pl.col("key1") == name) & (pl.col("lo") == edges[0]))
         assert rows["hi"][0] == edges[1]

@@ -1,4 +1,4 @@
-"""What the facts beside listener logs mean."""
+"""Checks of the facts stored beside the corpus samples of listener logs."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def client_port(reading: Reading, value: int) -> None:
 
 
 def msg_elements(reading: Reading, value: int) -> None:
-    # Each is an entry or a line of the stack below one.
+    # Each line is an entry or belongs to the stack below one.
     stacked = _rows(reading)["secondary"].list.len().fill_null(0).sum()
     assert len(_rows(reading)) + stacked == value
 
@@ -133,7 +133,7 @@ def month_text(reading: Reading, value: str) -> None:
 
 
 def weekday_english(reading: Reading, value: bool) -> None:
-    # The clock lines give the messages of the start their times.
+    # Messages of the start have the times of the clock lines.
     assert (_op(reading, "started")["t_local"].null_count() == 0) is value
 
 

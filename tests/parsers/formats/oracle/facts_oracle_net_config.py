@@ -1,4 +1,4 @@
-"""What the facts beside listener.ora, sqlnet.ora and tnsnames.ora mean."""
+"""Checks of the facts stored beside the corpus samples of listener.ora, sqlnet.ora, tnsnames.ora and lsnrctl."""
 
 from __future__ import annotations
 

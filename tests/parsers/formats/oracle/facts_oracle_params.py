@@ -1,4 +1,4 @@
-"""What the facts beside Oracle's parameters mean."""
+"""Checks of the facts stored beside the corpus samples of Oracle parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _rows(reading: Reading, *, active: bool = True) -> pl.DataFrame:
 
 
 def setting(name: str) -> Callable[[Reading, str | int | None], None]:
-    """Check the value that holds; None: it is not set, whatever a comment says."""
+    """Check the value in force; None means that it is not set, even if a commented line has it."""
 
     def check(reading: Reading, value: str | int | None) -> None:
         rows = _rows(reading).filter((pl.col("name") == name) & pl.col("privilege").ne_missing("auto"))

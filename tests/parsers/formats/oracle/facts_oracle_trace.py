@@ -1,4 +1,4 @@
-"""What the facts beside SQL traces mean."""
+"""Checks of the facts stored beside the corpus samples of SQL traces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from tests.parsers.formats.evidence import Reading
 
-# The unit is told by the header or by a tim behind WAIT; a paste cut above that has no times.
+# The header or a tim after WAIT decides the unit; a paste cut before it has no times.
 AHEAD = ("t_local", "total_s", "avg_ms", "cpu_s", "elapsed_s")
 AHEAD_IF = rb"\A(?!Trace file|Dump file)"
 

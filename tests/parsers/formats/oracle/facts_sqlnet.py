@@ -1,4 +1,4 @@
-"""What the facts beside Oracle Net traces, sqlnet.log and Trace Assistant reports mean."""
+"""Checks of the facts stored beside the corpus samples of Oracle Net traces, sqlnet.log and Trace Assistant reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _rows(reading: Reading) -> pl.DataFrame:
 
 
 def _worst(reading: Reading) -> dict:
-    """The record that ends the largest gap; the first one of equals."""
+    """Return the record that ends the largest gap; the first one of equals."""
     rows = _rows(reading).filter(pl.col("gap_s").is_not_null())
     return rows.sort("gap_s", descending=True, maintain_order=True).row(0, named=True)
 
@@ -29,7 +29,7 @@ def _only(reading: Reading, column: str) -> list:
 
 
 def lines_with_timestamp(reading: Reading, value: int) -> None:
-    """Lines of records with a stamp: rows of dumps belong to their packet, so lines are counted, not rows."""
+    """Check the number of lines with a stamp; rows of dumps belong to their packet, so lines are counted, not rows."""
     rows = _rows(reading).filter(pl.col("t_local").is_not_null())
     below = rows.filter(pl.col("nt_events").list.len().fill_null(0) + pl.col("ns_events").list.len().fill_null(0) > 0)
     many = rows.filter(pl.col("text").str.contains("\n", literal=True) | pl.col("text").str.starts_with("env["))
@@ -74,7 +74,7 @@ def gap_starts_with(reading: Reading, value: str) -> None:
 
 def gap_function(reading: Reading, value: str) -> None:
     func = _before(reading)["func"]
-    # A script took the first word of a line without a function for one.
+    # The script that wrote the facts took the first word of a line without a function for a function.
     assert func == value or (func is None and _before(reading)["text"].startswith(value))
 
 
@@ -128,7 +128,7 @@ def last_line_truncated(reading: Reading, value: bool) -> None:
     last = reading.account.lines
     rows = _rows(reading)
     cut_off = {n.line_from for n in reading.account.notes if n.kind == "damaged"}
-    # Cut inside its stamp it is no record; cut inside its text nobody can tell it from a whole one.
+    # A line cut inside its stamp is not a record; one cut inside its text looks like a complete record.
     assert (last in cut_off) is (last not in rows["line_end"])
 
 
@@ -387,4 +387,4 @@ WAIVED = {
 }
 
 AHEAD = ("side", "peer_ip", "peer_port", "scope")
-"""Whose trace it is, its first 2,000 lines decide, and with it which address is the peer's."""
+"""Columns that later lines decide: the first 2,000 lines decide the side of the trace, and so which address is the peer's."""

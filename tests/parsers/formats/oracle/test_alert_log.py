@@ -1,4 +1,4 @@
-"""Alert logs beyond the corpus."""
+"""Tests of alert logs beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workload reports and listings of dynamic views beyond the corpus."""
+"""Tests of workload reports and listings of dynamic views beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listener logs beyond the corpus."""
+"""Tests of listener logs beyond the corpus."""
 
 from __future__ import annotations
 

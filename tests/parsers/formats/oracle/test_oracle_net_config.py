@@ -1,4 +1,4 @@
-"""Oracle Net's configuration beyond the corpus."""
+"""Tests of Oracle Net configuration beyond the corpus."""
 
 from __future__ import annotations
 

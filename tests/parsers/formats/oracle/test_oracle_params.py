@@ -1,4 +1,4 @@
-"""Oracle's parameters beyond the corpus."""
+"""Tests of Oracle parameters beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQL traces beyond the corpus."""
+"""Tests of SQL traces beyond the corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracle Net traces: forms of the prefix, records of several lines, secrets, gaps, sides, sizes of blocks."""
+"""Tests of Oracle Net traces: forms of the prefix, records of several lines, secrets, gaps, sides, sizes of blocks."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ STAMPS = {
 @settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), form=st.sampled_from(sorted(STAMPS)))
 def test_stamps_in_columns_are_what_the_pattern_reads(data, form):
-    """Indentation leads every line past the columns: the pattern reads it."""
+    """Check that both ways agree: indented lines do not fit the columns, so the pattern reads them."""
     drawn = st.tuples(
         st.fixed_dictionaries(
             {
@@ -317,7 +317,7 @@ def test_the_first_byte_of_a_message_tells_who_speaks(func, call, side):
 
 
 def quotes(content, tmp_path, kind=TRACE, **limits):
-    """Everything that is stored of a text beside the original: tables, notes, state, and the quoted lines."""
+    """Return everything that is stored for a text besides the original: tables, notes, state, and the quoted lines."""
     path = tmp_path / "original"
     path.write_bytes(content)
     out = tmp_path / "reading"
@@ -423,7 +423,7 @@ def test_an_account_split_over_rows_of_a_dump_is_masked_in_both():
         net_packets.mask_row(line, [(a, b) for n, a, b, _ in places if n == i]) for i, line in enumerate(lines, 1)
     ]
     assert not any("a" in line or "61" in line for line in hidden)
-    assert net_packets.say(packets)["said"].to_list() == ["(USER=*******)"]
+    assert net_packets.describe(packets)["descriptor"].to_list() == ["(USER=*******)"]
 
 
 # rebuilding

@@ -1,4 +1,4 @@
-"""What the facts beside tables of somebody's own mean."""
+"""Checks of the facts stored beside the corpus samples of tables that people made themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rows(reading: Reading, value: int) -> None:
 
 
 def values(reading: Reading, value: list[float]) -> None:
-    """Cells from left to right and from top to bottom."""
+    """Check the cells from left to right and from top to bottom."""
     name = _table(reading)
     found = reading.table(name)
     order = [c for c in ("line_no", "name") if c in found.columns]
@@ -62,8 +62,8 @@ def default(reading: Reading, value: str) -> None:
 CHECKERS = {f.__name__: f for f in (table, rows, values, names, series, clock, t_first, t_last, asked, default)}
 WAIVED: dict[str, str] = {}
 HEAD_DECIDES = True
-"""What a column holds, its decimal sign and the order of day and month are decided by the first 200 lines; a test of the
-kind's own cuts behind them.
+"""The first 200 lines decide the meaning of the columns, the decimal sign and the order of day and month; a separate test of
+this kind cuts after them.
 """
 REPAIRED = True
-"""The first run decides for all others; with runs of some lines it would see too little."""
+"""The first run decides for all others; a run of a few lines would be too short for that."""

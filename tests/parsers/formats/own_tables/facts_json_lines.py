@@ -1,4 +1,4 @@
-"""What the facts beside JSON lines mean."""
+"""Checks of the facts stored beside the corpus samples of JSON lines."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ def t_first(reading: Reading, value: float) -> None:
 CHECKERS = facts_csv.CHECKERS | {f.__name__: f for f in (table, rows, texts, t_first)}
 WAIVED: dict[str, str] = {}
 HEAD_DECIDES = True
-"""Which keys there are and what they hold is decided by the first 200 lines."""
+"""The first 200 lines decide the keys and their meaning."""
 REPAIRED = True
-"""The first run decides for all others; with runs of some lines it would see too little."""
+"""The first run decides for all others; a run of a few lines would be too short for that."""

@@ -1,4 +1,4 @@
-"""Tables of somebody's own: guessed, asked about, and read as the answer says."""
+"""Tests of tables that people made themselves: guesses, questions, and reading by the answer."""
 
 from __future__ import annotations
 

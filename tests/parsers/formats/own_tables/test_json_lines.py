@@ -1,4 +1,4 @@
-"""JSON lines: numbers, times taken and messages, whatever the keys are called."""
+"""Tests of JSON lines: numbers, durations and messages under any names of keys."""
 
 from __future__ import annotations
 
