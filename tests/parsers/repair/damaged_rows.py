@@ -168,7 +168,7 @@ def _plain(value: Any, damage: Damage, column: str) -> Any:
 def _like(row: dict[str, Any], old: dict[str, Any], others: int) -> bool:
     """Decide whether a row holds nothing that the old one did not.
 
-    Some values may be gone, and `many` of them may differ.
+    Some values may be gone, and `others` is how many values may differ.
     """
     same = 0
     for column, value in row.items():
