@@ -45,7 +45,7 @@ CLAIMS_KEPT = 5
 FIRST_BYTES = 2 * 1024 * 1024
 """Size of the first run of a large file; it is small, so that the first rows can be seen at once."""
 
-BREATH_S = 1.0
+HEARTBEAT_S = 1.0
 """Maximum time between calls of `progress` while a large document is laid out; it may report the same numbers again."""
 
 SHARED_BYTES = 2 * 1024 * 1024
@@ -316,8 +316,8 @@ class _Reading:
         self._close_batch()
 
     def _progress_if_due(self) -> None:
-        """Call `progress` if the last call was BREATH_S ago, though no batch is complete."""
-        if time.monotonic() - self._last_progress >= BREATH_S:
+        """Call `progress` if the last call was HEARTBEAT_S ago, though no batch is complete."""
+        if time.monotonic() - self._last_progress >= HEARTBEAT_S:
             self._call_progress()
 
     def _call_progress(self) -> None:

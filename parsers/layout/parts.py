@@ -167,15 +167,15 @@ def plan(known: Sequence[PartHint], hints: Hints) -> list[Plan]:
     return plans
 
 
-Breath = Callable[[], None]
+Heartbeat = Callable[[], None]
 """Callback that long work calls regularly, to show that it goes on; it may raise to stop the work."""
 
 
-def no_breath() -> None:
+def no_heartbeat() -> None:
     """Do nothing: no caller waits for signs of progress."""
 
 
-def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Breath = no_breath) -> list[Plan]:
+def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, heartbeat: Heartbeat = no_heartbeat) -> list[Plan]:
     """Lay out a file: a person's borders, and between them the parts that the splitter finds.
 
     The last plan may be open (`line_to` None); if it is watched, `lay_out_rest` goes on behind it.
@@ -184,13 +184,13 @@ def lay_out(text: TextFile, known: Sequence[PartHint], hints: Hints, breath: Bre
     if not known and hints.kind is None and (marked := sections(text)):
         return _numbered(_by_marks(text, marked, hints))
     if not known:
-        return _numbered(_span(text, Position(1, text.start), text.size, hints, breath, whole=True))
+        return _numbered(_span(text, Position(1, text.start), text.size, hints, heartbeat, whole=True))
     laid: list[Plan] = []
     at = Position(1, text.start)
     for what in given:
         end = text.size if what.line_to is None else text.line_offset(at, what.line_to + 1)
         if what.part is None and what.hints.kind is None and at.offset < end:
-            laid += _span(text, at, end, replace(hints, kind=None), breath, whole=False)
+            laid += _span(text, at, end, replace(hints, kind=None), heartbeat, whole=False)
         else:
             laid.append(what)
         at = Position((what.line_to or 0) + 1, end)
@@ -225,14 +225,16 @@ def _by_marks(text: TextFile, marked: Sequence[Section], hints: Hints) -> list[P
     return [*plans, Plan(None, following, None, hints)]
 
 
-def lay_out_rest(text: TextFile, begin: Position, hints: Hints, parts: int, breath: Breath = no_breath) -> list[Plan]:
+def lay_out_rest(
+    text: TextFile, begin: Position, hints: Hints, parts: int, heartbeat: Heartbeat = no_heartbeat
+) -> list[Plan]:
     """Lay out the rest of a file behind a watched part; `parts` is the number of the last part so far."""
-    return _numbered(_span(text, begin, text.size, hints, breath, whole=False), parts)
+    return _numbered(_span(text, begin, text.size, hints, heartbeat, whole=False), parts)
 
 
-def first_output(text: TextFile, begin: Position, end: int, breath: Breath = no_breath) -> Position | None:
+def first_output(text: TextFile, begin: Position, end: int, heartbeat: Heartbeat = no_heartbeat) -> Position | None:
     """Return where the first output begins in [begin, end) of text of unknown kind, None if there is none."""
-    scan = _Scan(text, begin, end, breath)
+    scan = _Scan(text, begin, end, heartbeat)
     region = next(iter(_regions(scan)), None)
     return None if region is None else Position(region.line_from, scan.offset(region.line_from))
 
@@ -247,7 +249,7 @@ def _numbered(plans: Iterable[Plan], parts: int = 0) -> list[Plan]:
     return numbered
 
 
-def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breath, *, whole: bool) -> list[Plan]:
+def _span(text: TextFile, begin: Position, end: int, hints: Hints, heartbeat: Heartbeat, *, whole: bool) -> list[Plan]:
     """Lay out [begin, end); a whole file in which nothing is found is one part of any kind."""
     alone = Plan(1, begin.line, None, hints)
     if whole and hints.kind is not None:
@@ -260,7 +262,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
     behind = text.cut(begin.offset, end, WINDOW_BYTES, WINDOW_LINES)
     kind = head.claims[0].format.kind if head.strength >= ENOUGH else None
     if whole and kind is not None and behind == end:
-        scan = _Scan(text, begin, behind, breath, tuple(s for s in head.dress if s != "tags"), kind)
+        scan = _Scan(text, begin, behind, heartbeat, tuple(s for s in head.dress if s != "tags"), kind)
         last = begin.line + scan.count - 1
         one = _one_kind(scan, kind)
         if one is not None:
@@ -272,7 +274,7 @@ def _span(text: TextFile, begin: Position, end: int, hints: Hints, breath: Breat
             return [*plans, Plan(None, final + 1, None, hints)]
     # SURE_STEPS and tags are the dress of a listing, not of the document.
     worn = tuple(step for step in head.dress if step not in (*SURE_STEPS, "tags"))
-    scan = _Scan(text, begin, behind, breath, worn)
+    scan = _Scan(text, begin, behind, heartbeat, worn)
     last = begin.line + scan.count - 1
     regions = _regions(scan)
     if whole and not regions:
@@ -362,11 +364,18 @@ class _Scan:
         text: TextFile,
         begin: Position,
         end: int,
-        breath: Breath = no_breath,
+        heartbeat: Heartbeat = no_heartbeat,
         dress: tuple[str, ...] = (),
         kind: str | None = None,
     ) -> None:
-        self.text, self.begin, self.end, self.dress, self.breath, self.kind = text, begin, end, dress, breath, kind
+        self.text, self.begin, self.end, self.dress, self.heartbeat, self.kind = (
+            text,
+            begin,
+            end,
+            dress,
+            heartbeat,
+            kind,
+        )
         self._pieces: list[tuple[int, int, int]] = []
         self._kept: dict[int, _Lines] = {}
         self._own: dict[tuple[str, int], Bools] = {}
@@ -384,7 +393,7 @@ class _Scan:
                 flags[name].append(found)
             if fits is not None:
                 bits.append(np.packbits(fits, axis=1))
-            breath()
+            heartbeat()
         self.count = count
         self._firsts = [number for number, _, _ in self._pieces]
         self._starts = np.concatenate(starts) if starts else np.zeros(0, np.int64)
@@ -570,7 +579,7 @@ def _regions(scan: _Scan) -> list[Region]:
     for first, behind in _between_walls(scan):
         if not scan.any[first:behind].any():
             continue
-        scan.breath()
+        scan.heartbeat()
         least = found[-1].line_to + 1 - scan.begin.line if found else 0
         for kind, begin, end in _outputs(scan, first, behind, least):
             found.append(Region(begin + scan.begin.line, end - 1 + scan.begin.line, kind))

@@ -1,10 +1,10 @@
-"""Mutated corpus files against every format: no crash, no hang, memory bounded, accounts that add up.
+"""Run mutated corpus files through every format: no crash, no hang, bounded memory, accounts that add up.
 
     python -m tests.parsers.fuzz [--kind K] [--inputs N] [--seed S] [--first I] [--every E] [--minutes M]
 
-Input I of a kind depends on seed, kind and I alone, so `--kind K --seed S --first I --inputs 1` makes it again. Each input is
-read twice: by the kind's own format, whether it fits or not (sometimes cut into several runs), and as an upload would be,
-recognised (each E-th). What fails is kept in `var/fuzz/` together with its traceback; the status is then 1.
+Input I of a kind depends only on seed, kind and I, so `--kind K --seed S --first I --inputs 1` makes it again. Each input
+is read twice: by the kind's own format, whether it fits or not (sometimes cut into several runs), and, each E-th one,
+with recognition as an upload is. Failures are saved in `var/fuzz/` with their traceback, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -39,11 +39,15 @@ NIGHTLY = 100_000
 MB = 1 << 20
 
 SECONDS, SECONDS_A_MB = 5.0, 5.0
-"""Processor time for one reading: a fixed share, and so much a megabyte (the demand is 1 s; machines are slow and busy)."""
+"""Processor time for one reading, in seconds: a fixed share and a share per megabyte.
+
+The requirement is 1 s, but machines are slow and busy.
+"""
 
 PEAK_MB, PEAK_FACTOR = 200.0, 80.0
-"""How far one input may lift the peak of the process: a fixed share, and so many times its own size (a text of nothing but
-line ends has a million lines a megabyte; a run is bounded by their number).
+"""How far one input may raise the peak memory of the process: a fixed share, and a multiple of its own size.
+
+A text of nothing but line ends has a million lines a megabyte; a run is bounded by their number.
 """
 
 LARGEST = 2 * MB
@@ -52,12 +56,12 @@ Mutation = Callable[[random.Random, bytes], bytes]
 
 
 class Failed(AssertionError):
-    """What must hold for every input does not hold for this one."""
+    """A property of all inputs does not hold for this one."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """One mutated text and how it came about."""
+    """One mutated text and how it was made."""
 
     kind: str
     seed: str
@@ -72,7 +76,7 @@ class Input:
 
 @cache
 def corpus(kind: str | None = None) -> tuple[bytes, ...]:
-    """Return the samples of a kind, or of all; long ones cut, so that an input stays cheap."""
+    """Return the samples of a kind, or of all kinds; long ones are cut, so that an input stays cheap."""
     paths = sorted(CORPUS.glob(f"{kind or '*'}/*.txt"))
     return tuple(path.read_bytes()[:30_000] for path in paths)
 
@@ -124,7 +128,7 @@ def splice(r: random.Random, content: bytes) -> bytes:
 
 
 def _interleaved(r: random.Random, one: bytes, other: bytes) -> bytes:
-    """Two writers in one file."""
+    """Interleave two writers in one file."""
     a, b, mixed = _lines(one)[:200], _lines(other)[:200], []
     while a or b:
         side = a if a and (not b or r.random() < 0.5) else b
@@ -184,7 +188,7 @@ def shuffle(r: random.Random, content: bytes) -> bytes:
 
 
 def renumber(r: random.Random, content: bytes) -> bytes:
-    """Put another number where one stands."""
+    """Replace a number by another one."""
     found = [i for i, c in enumerate(content[:5000]) if 48 <= c <= 57]
     for at in sorted(r.sample(found, min(len(found), r.randint(1, 10))), reverse=True):
         number = r.choice(
@@ -200,7 +204,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def make(kind: str, seed: str, number: int) -> Input:
-    """Make one input: a sample of the kind under one to four mutations; the same for the same arguments."""
+    """Return one input: a sample of the kind after one to four mutations; the same for the same arguments."""
     r = random.Random(f"{seed}:{kind}:{number}")
     content = r.choice(corpus(kind) or corpus())
     steps = []
@@ -215,7 +219,7 @@ def inputs(kind: str, seed: str, count: int, first: int = 0) -> Iterator[Input]:
 
 
 def check(one: Input, *, recognised: bool = True) -> None:
-    """Read one input by its kind's format and, if wanted, as an upload. Raises what a format lets through, or Failed."""
+    """Read one input by its kind's format and, if wanted, as an upload. Raises any error of a format, or Failed."""
     r = random.Random(f"{one.seed}:{one.kind}:{one.number}:how")
     variants = [form.variant for form, _ in all_formats() if form.kind == one.kind]
     variant = r.choice(variants)
@@ -296,7 +300,7 @@ def _check_upload(content: bytes, hints: Hints, limits: Limits) -> None:
 
 
 def _check_lines(path: Path, out: Path, account: Account) -> None:
-    """Every line can be shown; a mask has the length of what it covers and lies within its line."""
+    """Check that every line can be shown, and that a mask is as long as its secret and lies within its line."""
     reader = LineReader(path, out)
     shown = reader.lines(1, account.lines)
     _hold(len(shown) == account.lines, f"{len(shown)} lines shown of {account.lines}")
@@ -314,7 +318,7 @@ def _check_lines(path: Path, out: Path, account: Account) -> None:
 
 
 def keep(one: Input, error: BaseException, folder: Path | None = None) -> Path:
-    """Save an input that failed, with how to make it again and the traceback beside it."""
+    """Save an input that failed, the command that makes it again and the traceback."""
     folder = folder or KEPT
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{one.kind}-{one.seed}-{one.number}.txt"
@@ -327,7 +331,7 @@ def keep(one: Input, error: BaseException, folder: Path | None = None) -> Path:
 def run(
     kind: str, seed: str, count: int, first: int = 0, every: int = 1, until: float = float("inf")
 ) -> tuple[int, list[Path]]:
-    """Check inputs of one kind; gives how many, and the files of those that failed."""
+    """Check inputs of one kind; return their number and the files of those that failed."""
     done, failed = 0, []
     for one in inputs(kind, seed, count, first):
         if time.monotonic() > until:
@@ -335,7 +339,7 @@ def run(
         done += 1
         try:
             check(one, recognised=one.number % every == 0)
-        except Exception as error:  # the fuzzer's purpose: whatever it is, it is kept with its input
+        except Exception as error:  # the purpose of the fuzzer: any error is saved with its input
             failed.append(keep(one, error))
             print(f"FAILED {one}\n  {type(error).__name__}: {str(error)[:300]}", flush=True)
     return done, failed

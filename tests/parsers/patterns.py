@@ -1,7 +1,8 @@
-"""Find the patterns in the code of `parsers`: those of Python's `re`, which may backtrack, and those of Polars, which cannot.
+"""Find the patterns in the code of `parsers`: those of Python's `re`, which may backtrack, and those of Polars, which
+cannot.
 
-Compiled patterns are found in the attributes of the modules, however deep; patterns given as text by walking the calls in
-their source and evaluating the argument with the module's own names.
+Compiled patterns are found in the attributes of modules, however deep; patterns given as text are found by walking the
+calls in the source and evaluating the argument with the names of the module.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ RE_CALLS = {"compile", "match", "search", "fullmatch", "findall", "finditer", "s
 COLUMN_CALLS = {
     "contains", "extract", "extract_all", "extract_groups", "replace", "replace_all", "count_matches", "find",
 }  # fmt: skip
-"""Methods of `.str` of Polars whose first argument is a pattern."""
+"""Methods of Polars' `.str` whose first argument is a pattern."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A call whose pattern is made at run time, from local names."""
+    """A call whose pattern is built at run time from local names."""
 
     where: str
     source: str
@@ -50,7 +51,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def compiled() -> Iterator[Found]:
-    """Return the patterns that stand compiled in module attributes, in tuples, dicts and sets of them too."""
+    """Return the compiled patterns in module attributes, also inside tuples, dicts and sets."""
     for module in modules():
         for name, value in vars(module).items():
             for pattern in _inside(value, 4):
@@ -74,7 +75,7 @@ def _inside(value: Any, depth: int) -> Iterator[re.Pattern[Any]]:
 
 @cache
 def called() -> tuple[list[Found], list[Found], list[Unknown]]:
-    """Return the patterns that calls of `re` name, those that calls of `.str` name, and the calls that cannot be evaluated."""
+    """Return the patterns in calls of `re`, those in calls of `.str`, and the calls that cannot be evaluated."""
     python: list[Found] = []
     columns: list[Found] = []
     unknown: list[Unknown] = []
@@ -95,7 +96,7 @@ def called() -> tuple[list[Found], list[Found], list[Unknown]]:
             try:
                 pattern = _value(call.args[0], module)
                 flags = _flags(call, module) if of_re else 0
-            except Exception:  # an expression of local names cannot be evaluated, whatever it raises
+            except Exception:  # an expression with local names cannot be evaluated, whatever it raises
                 unknown.append(Unknown(where, ast.unparse(call)))
                 continue
             if isinstance(pattern, str):

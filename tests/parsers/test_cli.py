@@ -1,4 +1,4 @@
-"""`python -m parsers`: fields, exit status, what is printed."""
+"""Test the command `python -m parsers`: fields, exit status, output."""
 
 from __future__ import annotations
 

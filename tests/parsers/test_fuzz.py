@@ -1,4 +1,4 @@
-"""A fixed share of the fuzzer's inputs, every time the same; `scripts/fuzz` goes on with others."""
+"""Run a fixed share of the fuzzer's inputs, always the same; `scripts/fuzz` runs others."""
 
 from __future__ import annotations
 

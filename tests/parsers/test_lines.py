@@ -1,4 +1,4 @@
-"""Lines by number, masked and made visible."""
+"""Test lines by number, masked and made visible."""
 
 from __future__ import annotations
 

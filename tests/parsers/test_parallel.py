@@ -1,4 +1,4 @@
-"""A large part read by several processes gives the files, the manifest and the account that one process gives."""
+"""Test that several processes give the same files, manifest and account for a large part as one process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from parsers.text.source import Hints, Limits
 
 SIZE = 600_000
 LIMITS = Limits(run_bytes=100_000, block_bytes=32_768, ahead_bytes=0)
-"""Six runs, each read ahead."""
+"""A file of six runs, each read ahead."""
 
 Reading = tuple[dict[str, bytes], dict[str, Any]]
 
 
 def reading_of(out: Path) -> Reading:
-    """Return all files of a reading but the manifest, and the manifest without what may differ."""
+    """Return all files of a reading except the manifest, and the manifest without what may differ."""
     files = {str(f.relative_to(out)): f.read_bytes() for f in sorted(out.rglob("*")) if f.is_file()}
     manifest = json.loads(files.pop("manifest.json"))
     return files, {k: v for k, v in manifest.items() if k not in ("seconds", "state")}
@@ -37,7 +37,7 @@ def read_with(count: int, path: Path, out: Path, **more: Any) -> Reading:
 
 
 class Guesses:
-    """Counts how the guessed states turned out."""
+    """Counts the right and wrong guesses of states."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.good = self.wrong = 0
@@ -64,7 +64,7 @@ def test_rows_are_those_of_one_process(kind: str, tmp_path: Path, monkeypatch: p
 
 
 def rare_thread(lines: Iterator[str], every: int) -> Iterator[str]:
-    """Let a thread speak once in so many lines: early in each run, never among the last lines."""
+    """Write a thread's line once in so many lines: early in each run, never among the last lines."""
     for number, line in enumerate(lines, start=1):
         yield line
         if number % every == 400:

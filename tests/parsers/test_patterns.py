@@ -1,4 +1,4 @@
-"""No pattern of Python's `re` backtracks badly, and what Polars is given compiles there, where every pattern is linear."""
+"""Test that no pattern of Python's `re` backtracks badly and that Polars compiles its patterns, which are all linear."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from parsers.registry import all_formats
 from tests.parsers.patterns import Found, called, compiled
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it reads Python's parser of patterns under its old name
+    warnings.simplefilter("ignore")  # it imports Python's pattern parser under its old name
     from regexploit.ast.sre import SreOpParser
     from regexploit.redos import find
 
 QUADRATIC = 2
-"""Stars of regexploit: so many repeats may fight for the same characters; 11 and more are exponential."""
+"""Maximum stars of regexploit: repeats that may compete for the same characters; 11 and more are exponential."""
 
 ATTACK = 16_384
 SECONDS = 6.0
-"""For one attack of 16 KB: a quadratic pattern needs one or two on a busy machine, a cubic one minutes."""
+"""Maximum seconds for one attack of 16 KB: a quadratic pattern needs one or two on a busy machine, a cubic one minutes.
+"""
 
 CUBIC = {
     "parsers.formats.memory.svmon.format": "blanks of a description; only lines that begin with two numbers and a word",
     "parsers.formats.tracing.perf.stat": "blanks behind `#`; only the first 100 lines of a head and rows of perf stat",
     "parsers.formats.tracing.truss.records": "letters in brackets, in marks of elision of small pastes",
 }
-"""Patterns known to be worse, by module: to be rewritten, not to be joined by others."""
+"""Patterns known to be worse, by module: they are to be rewritten, and no others may join them."""
 
-ALWAYS = 32  # re.UNICODE, which every text pattern has
+ALWAYS = 32  # re.UNICODE, which every text pattern sets
 
 
 @cache
@@ -65,7 +66,7 @@ def test_no_pattern_backtracks_more_than_quadratically():
 
 
 def characters(pattern: str, flags: int) -> str:
-    """Return a character for each place of a pattern, in order."""
+    """Return a matching character for each place of a pattern, in order."""
     out: list[str] = []
 
     def walk(tokens):
@@ -106,7 +107,7 @@ def _of_class(members) -> str:
 
 
 def attacks(one: Found) -> set[str]:
-    """Return what is repeated: the characters of a pattern that stand in repeats most likely, neighbours, all of them."""
+    """Return texts to repeat: the pattern's characters most likely inside repeats, neighbours of them, all of them."""
     text = characters(one.pattern, one.flags & ~ALWAYS)
     often = sorted(set(text), key=text.count, reverse=True)
     pairs = [a + b for a, b in pairwise(text) if a != b]
@@ -124,11 +125,11 @@ def test_repeats_of_its_own_characters_do_not_stop_a_pattern(part):
                 began = time.thread_time()
                 pattern.match(text)
                 spent = time.thread_time() - began
-                # Growth tells early: cubic growth from here on would never end.
+                # Growth shows early: a cubic pattern would never end from here on.
                 if spent > SECONDS * (size / ATTACK) ** 2 + 0.1:
                     slow.append(f"{one.where}: {spent:.2f} s for {size} characters of {unit!r}: {one.pattern[:160]}")
                     break
-                if spent > 0.03:  # squares: the next size says nothing new and costs sixteen times as much
+                if spent > 0.03:  # quadratic: the next size shows nothing new and costs sixteen times as much
                     break
     assert not slow, "\n".join(slow)
 
@@ -146,7 +147,7 @@ def test_patterns_for_columns_compile_there():
 @pytest.mark.parametrize(("form", "module"), all_formats(), ids=lambda x: getattr(x, "variant", ""))
 def test_each_format_says_what_its_lines_are(form, module):
     if (form.kind, form.variant) == ("csv", "delimited"):
-        assert not form.own  # a table of anything has no line of its own
+        assert not form.own  # a generic table has no own lines
         return
     assert form.own
     assert pl.Series(["", "The quick brown fox jumps over the lazy dog."]).str.contains(form.own).len() == 2

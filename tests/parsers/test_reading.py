@@ -1,4 +1,4 @@
-"""Reading: runs, batches, the manifest, parts, refusals."""
+"""Test reading: runs, batches, the manifest, parts, refusals."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_killed_process_costs_no_row_and_doubles_none(original, tmp_path):
     begun = parquet.load_manifest(out)
     assert begun is not None
     assert not begun["complete"]
-    # What a kill between the files and the manifest leaves: a file that nothing counts.
+    # A kill between the files and the manifest leaves a file that the manifest does not count.
     left = parquet.batch_file(out, "conn_times", len(begun["batches"]) + 1)
     left.write_bytes(b"half a file")
     uncounted = parquet.batch_file(out, "notes", 999999)
@@ -139,7 +139,7 @@ def test_rows_are_visible_while_it_reads(original, tmp_path):
         seen.append(len(parquet.scan(tmp_path / "r", "conn_times").collect()))
 
     read(original, Hints(), tmp_path / "r", progress=look, limits=SMALL_RUNS)
-    counted = [rows for rows in seen if rows]  # before the first batch it only says that it goes on
+    counted = [rows for rows in seen if rows]  # before the first batch it only shows that the reading goes on
     assert counted == sorted(set(counted))
     assert len(counted) > 5
     assert counted[-1] == 2999
@@ -311,7 +311,7 @@ UNKNOWN = "".join(f"{n * 2654435761 % 2**60:x}\n" for n in range(1, 20_000))
 
 
 def test_a_file_of_no_known_kind_is_unknown_however_large_it_is(tmp_path, monkeypatch):
-    """One longer than a window was taken for prose, and nobody was told that it was not read."""
+    """An output longer than a window was once taken for prose, and no note said that it was not read."""
     monkeypatch.setattr(parts, "WINDOW_BYTES", 64 * 1024)
     original = tmp_path / "hex.txt"
     original.write_text(UNKNOWN, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Clock domains of all kinds: what each sample's clock is, what is asked about it, and what an answer does."""
+"""Test the clock domains of all kinds: the clock of each sample, the questions about it, and the effect of an answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.parsers.formats.evidence import Reading, read_bytes, read_path
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 
-# kind/sample: kind of clock, what its stamps mark, resolution in seconds, what is asked
+# kind/sample: kind of clock, what its stamps mark, resolution in seconds, questions
 CLOCKS = {
     "alert_log/11g-xe-windows-startup-parameters": ("wall-local", "moment", 1.0, ["tz"]),
     "alert_log/19c-iso-instance-terminated-603": ("wall-utc", "moment", 1e-6, []),
@@ -302,7 +302,7 @@ def test_one_sample_needs_no_interval():
 
 
 def stamped_vmstat(*stamps: str, zone: str = "UTC") -> bytes:
-    """`vmstat -t` with these local stamps; its header names the zone."""
+    """Return output of `vmstat -t` with these local stamps; its header names the zone."""
     head = (
         "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
         f" r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 {zone}\n"
@@ -458,7 +458,7 @@ def test_a_mark_in_another_language():
 
 
 def test_the_first_domain_of_a_large_file_keeps_its_questions(monkeypatch):
-    """Questions of several runs are put together, one of each name."""
+    """Questions of several runs are merged, one of each name."""
     from parsers.text.source import Limits
 
     text = (SYSSTAT + ROWS).replace("\n\n", "\n") * 30

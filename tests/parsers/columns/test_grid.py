@@ -1,4 +1,4 @@
-"""Columns under a header: what every table of words in columns leans on."""
+"""Test columns under a header, on which every table of words in columns relies."""
 
 from __future__ import annotations
 

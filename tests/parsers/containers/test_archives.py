@@ -1,4 +1,4 @@
-"""Containers: every kind, nested, damaged, hostile."""
+"""Test containers: every kind, nested, damaged, hostile."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pieces(stream):
 
 
 def walk(tmp_path, content, name="a.bin", caps=None):
-    """What is given (path -> content), what is left out (path -> why), what was damaged (path -> words)."""
+    """Return members (path -> content), members left out (path -> reason) and damage (path -> words)."""
     path = tmp_path / "original"
     path.write_bytes(content)
     given, out, damaged = {}, {}, {}
@@ -170,7 +170,7 @@ def test_encrypted_members_are_left_out(tmp_path):
 
 
 def test_overlapping_members_are_left_out(tmp_path):
-    """The trick of a zip bomb without nesting: many entries share one compressed kernel."""
+    """Build a zip bomb without nesting: many entries share one compressed kernel."""
     content = bytearray(zip_of({"a.txt": TIMES, "b.txt": TIMES}))
     second = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 4)
     content[second + 42 : second + 46] = (0).to_bytes(4, "little")

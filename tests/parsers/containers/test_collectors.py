@@ -1,4 +1,4 @@
-"""Trees of collecting tools: host, day and zone from their structure."""
+"""Test that host, day and zone are read from the trees of collecting tools."""
 
 from __future__ import annotations
 

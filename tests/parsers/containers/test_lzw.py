@@ -1,4 +1,4 @@
-"""compress(1): what another encoder wrote, every width, emptied tables, damage."""
+"""Test decompression of compress(1): output of another encoder, every width, cleared tables, damage."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ WDk4Bo4YNnDIAIFjRg0bM2ywHEx4suXLICiDqLFSxo0YK2/MqJwZRI4chAVXNoxYMWPHkCWTLj1bM+3b
 
 
 def compress(data: bytes, widest: int = 16, empty_at: int = 0) -> bytes:
-    """Pack as compress does; `empty_at`: the clearing code comes whenever the table has so many entries (0: never)."""
+    """Pack as compress does; with `empty_at`, send the clearing code whenever the table has that many entries (0:
+    never).
+    """
     out = bytearray([0x1F, 0x9D, 0x80 | widest])
     group: list[int] = []
     width = 9
 
     def close() -> None:
-        # A group that the width or the clearing code breaks off is padded to its eight codes.
+        # A group that ends early, at a new width or the clearing code, is padded to eight codes.
         if group:
             bits = sum(code << (width * i) for i, code in enumerate(group))
             out.extend(bits.to_bytes(width, "little"))
@@ -44,7 +46,7 @@ def compress(data: bytes, widest: int = 16, empty_at: int = 0) -> bytes:
 
     table: dict[bytes, int] = {bytes([i]): i for i in range(256)}
     following, seen = 257, b""
-    pending = 0  # entries the reader has: one less than the writer's
+    pending = 0  # number of entries in the reader's table: one less than in the writer's
     for byte in data:
         one = bytes([byte])
         if seen + one in table:

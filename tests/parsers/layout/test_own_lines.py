@@ -1,4 +1,4 @@
-"""Lines and whose they are: Python and Polars say the same, and no line keeps Python busy."""
+"""Test the matching of own lines: Python and Polars agree, and no line takes Python long."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.parsers.test_patterns import attacks
 CORPUS = Path(__file__).parents[2] / "corpus"
 STEP = 9
 SECONDS = 0.25
-"""For one line that is made to keep one pattern busy; a quadratic one needs a hundredth."""
+"""Maximum seconds for a line made to slow one pattern down; a quadratic pattern needs a hundredth."""
 
 
 @cache
 def some_lines() -> pl.Series:
-    """Return each ninth of the different lines of the corpus."""
+    """Return every ninth distinct line of the corpus."""
     texts = (path.read_text(encoding="utf-8", errors="replace") for path in sorted(CORPUS.glob("*/*.txt")))
     lines = {line.rstrip(" \t\r")[:LONG] for text in texts for line in text.split("\n")}
     return pl.Series("line", sorted(lines)[::STEP])

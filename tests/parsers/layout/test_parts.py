@@ -1,4 +1,4 @@
-"""Mixed documents: regions are found by the formats' own claims, prose stays prose."""
+"""Test mixed documents: regions are found by the formats' own claims, prose stays prose."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parts_of(text: str, **limits: int) -> list[tuple[int, int, str | None]]:
 
 
 def places(text: str, *outputs: tuple[str, str]) -> list[tuple[int, int, str]]:
-    """First and last line of each output in a text."""
+    """Return the first and last line of each output in a text."""
     found, at = [], 0
     for output, kind in outputs:
         at = text.index(output, at)
@@ -164,7 +164,7 @@ def test_an_output_whose_rows_fit_no_pattern_of_its_kind_is_taken_whole():
 
 
 def test_an_output_that_nobody_reads_does_not_take_the_others_with_it(monkeypatch):
-    """The second output, which looked like one, turns out to be nobody's when it is read."""
+    """The second output looked like one, but no format reads it."""
 
     def forgetful(head, *more, **named):
         found = recognise(head, *more, **named)
@@ -213,7 +213,7 @@ def test_a_killed_reading_goes_on_with_the_same_parts(tmp_path):
     def stop(progress):
         raise Stop
 
-    for _ in range(2):  # while it is laid out, and after the first batch
+    for _ in range(2):  # during layout, and after the first batch
         with pytest.raises(Stop):
             read(path, Hints(), tmp_path / "r", progress=stop)
     account = read(path, Hints(), tmp_path / "r")
@@ -229,7 +229,7 @@ def test_a_large_file_is_one_part_until_its_lines_fit_no_more(tmp_path, monkeypa
     path.write_text(("time elapsed : 0,31\n" * 40_000) + (f"{HELLO}\n" * 3000) + f"{MAP}\n" + f"{BYE}\n" * 10)
     account = read(path, Hints(), limits=Limits(run_bytes=200_000, block_bytes=50_000))
     assert [(p.line_from, p.line_to, p.kind) for p in account.parts] == [
-        (1, 40_001, "conntime"),  # the one line that the run ends with is too little to tell
+        (1, 40_001, "conntime"),  # the single line at the end of the run is too little to decide
         (43_001, 43_005, "pmap"),
     ]
     assert account.tables == {"conn_times": 40_000, "pmap": 3}
@@ -254,7 +254,7 @@ def test_a_mixed_text_of_some_megabytes_takes_seconds(tmp_path):
     began = time.process_time()
     with open_text(path) as text:
         plans = lay_out(text, (), Hints())
-    # Of the processor, 5 where this was written: a busy machine stretches the clock on the wall tenfold.
+    # Processor seconds; 5 where this was written. The wall clock may run ten times longer on a busy machine.
     assert time.process_time() - began < 30
     assert sum(1 for p in plans if p.part) == 80
 
@@ -434,7 +434,7 @@ def inset(text: str, indent: str) -> str:
 
 
 def test_a_banner_and_its_blank_line_go_with_the_command_above():
-    """Between a prompt and the header that tells the tool stand lines that many tools print."""
+    """Lines that many tools print stand between a prompt and the header that identifies the tool."""
     memory, disks = f"[root@db1 ~]# vmstat 1\n{SAMPLES.rstrip()}", f"[root@db1 ~]# iostat -x 1\n{DISKS}"
     text = f"{HELLO}\n\n{inset(memory, '    ')}\n    \n**Disks**\n\n{inset(disks, '    ')}\n"
     assert parts_of(text) == places(text, (inset(memory, "    "), "vmstat"), (inset(disks, "    "), "iostat"))

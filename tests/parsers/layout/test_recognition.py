@@ -1,4 +1,4 @@
-"""Recognition over the whole corpus."""
+"""Test recognition over the whole corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.parsers.formats.evidence import read_bytes
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 NAMED = ("csv", "json_lines")
-"""Kinds whose columns a person names: nobody takes such a file unasked."""
+"""Kinds whose columns a person names: no format takes such a file without asking."""
 
 MAP = "2767: ora_smon_QPROD\nAddress Kbytes RSS Anon Locked Pgsz Mode Mapped File\n" + (
     "0000000380000000 45056 45056 - - 8K rwxs- [ dism shmid=0x100001e ]\n" * 300

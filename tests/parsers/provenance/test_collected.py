@@ -1,4 +1,6 @@
-"""What a collect block wrote is cut at its marks: kind, host, system and zone are known, and nobody is asked anything."""
+"""Test that the output of a collect block is split at its marks: kind, host, system and zone are known without
+questions.
+"""
 
 from __future__ import annotations
 

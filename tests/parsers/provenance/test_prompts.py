@@ -1,4 +1,4 @@
-"""What stands above an output, and what merely looks like it."""
+"""Test the lines above an output, and lines that only look like them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The glossary explains every column and every word of the samples, in two sentences each, and nothing that is used nowhere."""
+"""Test that the glossary explains every column and word of the samples, in two sentences or more, and nothing unused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_every_column_of_every_evidence_table_is_explained():
 
 
 def test_every_word_of_the_samples_is_explained():
-    """Calls, errors, signals, parameters, waits, states, packets: tests/parsers/formats/vocabulary.json lists those that occur."""
+    """Calls, errors, signals, parameters, waits, states, packets: tests/parsers/formats/vocabulary.json lists those
+    that occur.
+    """
     missing = [
         f"{what} {word}" for what, words in kept().items() for word in sorted(words) if not explained(what, word)
     ]
@@ -38,7 +40,7 @@ def test_every_word_of_the_samples_is_explained():
 
 
 def test_every_call_and_error_of_the_cases_is_written_down():
-    """The samples' own tests check theirs; cases are looked at by text, since reading all of them takes minutes."""
+    """Cases are searched as text, since reading all of them takes minutes; the tests of the samples check the samples."""
     words = kept()
     new = {f"{what} {word} ({path.name})" for path, what, word in of_traces(CASES) if word not in words[what]}
     assert new == set(), "run python -m tests.parsers.formats.vocabulary"
@@ -50,7 +52,7 @@ def test_waived_words_occur_and_have_no_entry():
 
 
 def test_every_parameter_of_the_glossary_occurs_or_is_of_a_family_that_does():
-    """An entry nobody meets is either listed here or a leftover."""
+    """An entry that occurs nowhere is listed here or must be removed."""
     words = kept()["parameter"]
     unused = [
         e.name
@@ -69,7 +71,7 @@ def _parameters() -> list[Entry]:
     return [e for e in glossary.glossary().values() if e.what == "parameter"]
 
 
-# Parameters that belong beside those of the samples: people will look for them.
+# Parameters that belong with those of the samples, because people will look for them.
 KNOWN_UNUSED = (
     *("vm.min_free_kbytes", "vm.zone_reclaim_mode", "vm.max_map_count", "memory.high", "ndots"),
     *("SQLNET.OUTBOUND_CONNECT_TIMEOUT", "SQLNET.SEND_TIMEOUT", "SQLNET.RECV_TIMEOUT", "TCP.CONNECT_TIMEOUT"),

@@ -1,4 +1,4 @@
-"""What a damage made of a sample: which rows are left, which are lost and told, and which are wrong."""
+"""Compare a damaged sample with the clean one: rows that are left, lost with a note, or wrong."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ PLACES = {
     "line_no", "line_end", "part", "sample", "first", "seq", "prev_line", "prev_name", "done_line", "contiguous", "gap_s", "delta_s", "interval_s",
     "dur_hi_s", "delta", "mode", "complete", "frame", "agg", "traced_f",
 }  # fmt: skip
-"""Columns that say where a row stands among others, so they follow from the lines around it."""
+"""Columns that depend on the position among other rows, so they change with the lines around."""
 
 TOLD = {"unknown", "damaged", "repaired", "elided", "remark"}
 
 
 @dataclass
 class Outcome:
-    """`lost`: rows of the clean text that are not there; `wrong`: rows that no row of the clean text is like.
+    """Result of the comparison.
 
-    `partly`: rows are there that lack values, or that a note on their line says not to trust.
+    `lost`: rows of the clean text that are missing; `wrong`: rows that match no row of the clean text. `partly`: some
+    rows lack values, or a note on their line says not to trust them.
     """
 
     lost: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Outcome:
 
 
 def read(lines: list[str], kind: str, variant: str, end: str = "\n") -> Run:
-    """Read a text as one of this kind; which dialect it is, is for the claims to say, as in a room."""
+    """Read a text as one of this kind; the claims decide on the dialect, as in a room."""
     found = recognise(Head(lines), kinds=[kind])
     chosen = found.claims[0].variant if found.claims else variant
     run = parse_bytes(("\n".join(lines) + end).encode(), kind, chosen, dress=found.dress)
@@ -68,7 +69,7 @@ def anatomy(lines: list[str], run: Run) -> Anatomy:
 
 
 def compare(sample: Anatomy, clean: Run, damaged: Run, damage: Damage) -> Outcome:
-    """Pair rows by their values; NULL fits any value, and what is lost or cut must be told by a note."""
+    """Pair rows by their values; NULL matches any value, and a note must report what is lost or cut."""
     found = Outcome()
     exempt = {n + 1 for n in damage.exempt(sample)}
     nulls = False
@@ -91,18 +92,19 @@ def compare(sample: Anatomy, clean: Run, damaged: Run, damage: Damage) -> Outcom
             else:
                 odd.append(row)
         for row in odd:
-            # A cell with another value: the tool's own word, if a note says that it cannot be; what is derived follows.
+            # A cell with another value: the tool's own text, if a note says that it is impossible; derived values
+            # follow.
             others = 2 if damage.cell and row["line_no"] in exempt and _noted(damaged, row["line_no"]) else 0
             free = (n for n in range(len(before)) if damage.twice or n not in used)
             at = next((n for n in free if _like(row, before[n], others)), None)
             if at is None and (row.get("state") == "truncated" or (name == "tcp_flows" and found.lost)):
-                continue  # says so itself; the flow of the packets that are left
+                continue  # reports it itself; the flow is of the packets that are left
             own = {row["line_no"], row["line_end"] or row["line_no"]}
             ends = damage.name == "cut" and own & {1, damaged.lines}
             spared = bool(ends) or (at is not None and before[at]["line_no"] in exempt)
             if at is None and any(_noted(damaged, n, *(() if ends else ("damaged", "elided"))) for n in own):
                 found.partly |= not spared
-                nulls = True  # a note on its own line says that it is not to be trusted
+                nulls = True  # a note on its line says not to trust it
                 continue
             if at is None:
                 found.wrong.append((name, row))
@@ -135,7 +137,7 @@ def _noted(run: Run, line_no: int, *kinds: str) -> bool:
 
 
 def _rows(frame: pl.DataFrame | None, damage: Damage) -> list[dict[str, Any]]:
-    """The rows with their values as they are compared; `line_no` and `line_end` stay."""
+    """Return the rows with their values as they are compared; `line_no` and `line_end` stay."""
     if frame is None:
         return []
     left_out = (
@@ -164,7 +166,10 @@ def _plain(value: Any, damage: Damage, column: str) -> Any:
 
 
 def _like(row: dict[str, Any], old: dict[str, Any], others: int) -> bool:
-    """Whether a row says nothing that the old one did not; some of it may be gone, so many values another."""
+    """Decide whether a row holds nothing that the old one did not.
+
+    Some values may be gone, and `others` is how many values may differ.
+    """
     same = 0
     for column, value in row.items():
         if column in PLACES or value is None:

@@ -1,7 +1,7 @@
-"""What becomes of a tool's output on its way into a room: each damage as a function of the lines of a sample.
+"""Damage to a tool's output on its way into a room: each damage is a function of the lines of a sample.
 
-A damage gives the damaged lines, or None where it cannot happen to this sample. What it needs to happen stands beside it,
-as the reason for the table.
+A damage returns the damaged lines, or None if it cannot happen to this sample. What it needs is declared beside it, as
+the reason for the table.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ Lines = list[str]
 
 @dataclass(frozen=True)
 class Anatomy:
-    """A sample's lines; `head`: how many stand before the first row; `rows`: lines of rows (from 0), first and last; `figures`: what was measured, by line;
-    `timed`: rows have a time;
-    `boot`: a row is said to count since boot."""
+    """A sample's lines and their parts.
+
+    `head`: number of lines before the first row; `rows`: lines of rows (from 0), first and last; `figures`: measured
+    values, by line; `timed`: rows have a time; `boot`: a row is said to count since boot.
+    """
 
     lines: Lines
     head: int
@@ -30,7 +32,7 @@ class Anatomy:
 
     @property
     def middle(self) -> int:
-        """The line in front of which a row begins and no other goes on, nearest to the middle of the rows."""
+        """Return the line nearest to the middle of the rows where a row begins and no other continues."""
         inside = {n for first, last in self.rows for n in range(first + 1, last + 1)}
         free = sorted({first for first, _ in self.rows[1:]} - inside)
         return free[len(free) // 2] if free else len(self.lines)
@@ -38,7 +40,10 @@ class Anatomy:
 
 @dataclass(frozen=True)
 class Damage:
-    """`told`: kinds of notes of which one must be there; `exempt`: lines of the sample whose rows may be lost or cut."""
+    """A damage and its exceptions.
+
+    `told`: kinds of notes of which one must be there; `exempt`: lines of the sample whose rows may be lost or cut.
+    """
 
     name: str
     words: str
@@ -47,17 +52,17 @@ class Damage:
     told: tuple[str, ...] = ()
     exempt: Callable[[Anatomy], set[int]] = lambda sample: set()
     twice: bool = False
-    """Rows come twice, so which of two equal settings holds is another."""
+    """Rows come twice, so another one of two equal settings may be the active one."""
     undated: bool = False
     """The line with the date may be lost: times of day stay."""
     clock: bool = False
-    """The stamps are others: rows are told apart by the rest."""
+    """The stamps differ: rows are matched by their other values."""
     cell: bool = False
-    """One value of an exempt row is another."""
+    """One value of an exempt row differs."""
     nulls: bool = False
-    """NULL says itself that a value is unknown: no line is left that a note could stand at."""
+    """NULL itself says that a value is unknown: there is no line left for a note."""
     plain: Callable[[str], str] = str
-    """What is left of a text for comparison, where the damage is in the text itself."""
+    """Reduces a text to what can be compared, if the damage is in the text itself."""
 
 
 DAMAGES: list[Damage] = []
@@ -103,7 +108,7 @@ def _hard(width: int) -> Callable[[Anatomy], Lines | None]:
 
 
 def _soft(sample: Anatomy) -> Lines | None:
-    """As a mail program does it: at the last blank before column 72."""
+    """Wrap lines as a mail program does: at the last blank before column 72."""
     done: Lines = []
     for line in sample.lines:
         while len(line) > 72 and line.rfind(" ", 1, 73) > len(line) - len(line.lstrip()):
@@ -163,7 +168,7 @@ def headless(sample: Anatomy) -> Lines | None:
 
 @damage("header repeated in the middle", "lines in front of the first row, and two rows", twice=True)
 def headed_again(sample: Anatomy) -> Lines | None:
-    """What stands above the first row stands again before the last row of those that follow each other below it."""
+    """Repeat the lines above the first row before the last row of the rows that follow each other below."""
     at = sample.head
     free = {first for first, _ in sample.rows} - {n for first, last in sample.rows for n in range(first + 1, last + 1)}
     while at + 1 in free:
@@ -187,12 +192,12 @@ def cut(sample: Anatomy) -> Lines | None:
 
 
 OPEN_ENDED = ("cut",)
-"""Damages that take the last line's end with them."""
+"""Damages that also remove the end of the last line."""
 
 
 @damage("two writers in one file", "two rows")
 def interleaved(sample: Anatomy) -> Lines | None:
-    """Another program's lines between the rows, as `tool >> log & other >> log` leaves them."""
+    """Insert another program's lines between the rows, as `tool >> log & other >> log` does."""
     foreign = _FOREIGN_TABLE if re.search(r"\bsy +id\b|\bsy +cs +us\b", " ".join(sample.lines)) else _FOREIGN_NUMBERS
     rows = sorted({first for first, _ in sample.rows})[1:]
     if not rows:
@@ -226,7 +231,7 @@ _FOREIGN_TABLE = (
 
 @damage("column order changed by version", "a header with one word for each column")
 def reordered(sample: Anatomy) -> Lines | None:
-    """Swap two neighbouring columns in the header and in all rows of as many words."""
+    """Swap two neighbouring columns in the header and in all rows with the same number of words."""
     starts = {first for first, last in sample.rows}
     for at in range(len(sample.lines) - 1):
         names = sample.lines[at].split()
@@ -265,7 +270,7 @@ def _swapped(line: str, at: int) -> str:
 
 
 def _is_parted_by_commas(sample: Anatomy) -> bool:
-    """JSON and lists with commas have one way to write a number."""
+    """Decide whether numbers may be written in another way: JSON and comma-separated lists have only one."""
     return any(re.search(r"\w,\w*,\w|^[\t ]*[{\"]", line) for line in sample.lines[: sample.head + 3])
 
 
@@ -286,7 +291,7 @@ def decimal_comma(sample: Anatomy) -> Lines | None:
 
 def _grouped(sign: str) -> Callable[[Anatomy], Lines | None]:
     def group(sample: Anatomy) -> Lines | None:
-        """Only what was measured: no program parts the digits of an identifier."""
+        """Change measured values only: no program separates the digits of an identifier."""
         if _is_parted_by_commas(sample):
             return None
         done = []
@@ -294,7 +299,7 @@ def _grouped(sign: str) -> Callable[[Anatomy], Lines | None]:
             figures = sample.figures.get(number, set())
 
             if sign == ".":
-                # Who parts thousands by points has a decimal comma.
+                # Points between thousands go with a decimal comma.
                 line = _POINT.sub(r"\1,\2", line)
 
             def parted(m: re.Match[str], figures: set[float] = figures) -> str:
@@ -314,7 +319,7 @@ DAMAGES.append(
 
 
 def _cell(sample: Anatomy, text: str) -> Lines | None:
-    """Put `text` into the place of the last number above 1 that is measured (`Anatomy.figures`) in the row in the middle."""
+    """Replace the last measured number above 1 (`Anatomy.figures`) of the middle row by `text`."""
     at = sample.middle if sample.middle < len(sample.lines) else (sample.rows[-1][0] if sample.rows else -1)
     if at < 0:
         return None
@@ -424,7 +429,7 @@ def _shifted(lines: Sequence[str], seconds: int, *, since: int) -> Lines:
 
 
 def _times(sample: Anatomy) -> list[tuple[int, int]]:
-    """Line and second of the day of each stamp at a row or before rows."""
+    """Return line and second of the day of each stamp at a row or before rows."""
     if not sample.timed:
         return []
     return [
@@ -443,7 +448,7 @@ def _times(sample: Anatomy) -> list[tuple[int, int]]:
     plain=_without_times,
 )
 def set_back(sample: Anatomy) -> Lines | None:
-    """All stamps between two and three in the morning; from the middle on the hour comes again."""
+    """Move all stamps to between two and three in the morning; from the middle on the hour comes again."""
     times = _times(sample)
     if (
         len({t for _, t in times}) < 2
@@ -478,5 +483,5 @@ def restarted(sample: Anatomy) -> Lines | None:
 
 @damage("the first sample since boot", "a first sample that the tool counts since boot")
 def since_boot(sample: Anatomy) -> Lines | None:
-    """The text as it is: what is asked is that no other sample is taken for one since boot."""
+    """Return the text unchanged: no other sample may be taken for one since boot."""
     return list(sample.lines) if sample.boot else None

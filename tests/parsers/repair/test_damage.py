@@ -1,10 +1,10 @@
-"""What a paste does to a text: each damage of `damages.py` to each kind, by real samples.
+"""Test the damage of pastes: each damage of `damages.py` to each kind, on real samples.
 
-`damage.json` says what comes of each: `recovered` (all rows are there, values equal), `left unknown` (some rows or values are
-not, or a note on their line says not to trust them; both if dialects differ), or that it cannot happen to the kind.
-`docs/damage.md` is made of it. Nothing changes silently: a row that no row of the undamaged sample is like, a loss without a
-note or an account that does not add up fails. What is known to fall short stands under `open` with its reason, what no text
-could show under `cannot_show`; both fail here once they no longer do.
+`damage.json` holds the outcome of each: `recovered` (all rows are there, values equal), `left unknown` (some rows or
+values are missing, or a note on their line says not to trust them; both if dialects differ), or that the damage cannot
+happen to the kind. `docs/damage.md` is generated from it. Nothing may change silently: the test fails for a row that
+matches no row of the undamaged sample, a loss without a note, or an account that does not add up. Known shortcomings
+stand under `open` with their reason, and what no text could show under `cannot_show`; both fail here once they are gone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "corpus"
 TABLE = damage_of_kinds()
 NO_LINES = {"pcap"}
-"""Kinds of binary files: nobody pastes them."""
+"""Kinds of binary files, which nobody pastes."""
 
 
 @cache
@@ -40,7 +40,7 @@ def sample(kind: str, name: str) -> tuple[Anatomy, Run]:
 
 @cache
 def variant(kind: str, name: str) -> str:
-    """The dialect of the undamaged sample: what a person would say of a paste that shows none."""
+    """Return the dialect of the undamaged sample, which a person would name for a paste that shows none."""
     lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return str(recognise(Head(lines), kinds=[kind]).claims[0].variant)
 
@@ -50,7 +50,7 @@ def damaged(kind: str, name: str, damage: Damage) -> Outcome | None:
     lines = damage.work(clean)
     if lines is None or damage.name in TABLE[kind].get("never", {}):
         return None
-    # What cuts the last line takes its end with it.
+    # A damage that cuts the last line also removes its end.
     return compare(clean, run, read(lines, kind, variant(kind, name), "" if damage.name == "cut" else "\n"), damage)
 
 
@@ -61,7 +61,7 @@ def test_a_damage_to_a_kind(kind: str, damage: Damage) -> None:
         w: why for key in ("open", "cannot_show") for w, why in TABLE[kind].get(key, {}).get(damage.name, {}).items()
     }
     states = set()
-    # For some damages the first samples have not what they need.
+    # For some damages the first samples lack what they need.
     for name in [*TABLE[kind]["samples"], *TABLE[kind].get("also", {}).get(damage.name, [])]:
         found = damaged(kind, name, damage)
         if found is None:
@@ -118,7 +118,7 @@ def test_a_day_that_no_calendar_has_is_left_unknown(kind, name, stamp):
     ids=["quoted", "windows", "blank lines", "doubled"],
 )
 def test_what_a_paste_wears_is_taken_off(kind, name, worn):
-    """Through the whole way of a file: dress, parts, notes."""
+    """Read a file completely: dress, parts, notes."""
     lines = (CORPUS / kind / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     clean = read_bytes("".join(f"{line}\n" for line in lines).encode(), Hints(kind=kind)).table(kind)
     dressed = read_bytes("".join(worn(line) for line in lines).encode(), Hints(kind=kind)).table(kind)

@@ -1,4 +1,4 @@
-"""Lines that a terminal or a mail program broke: joined where the breaks prove it, left alone where they do not."""
+"""Test that broken lines are joined where the breaks prove it, and left alone elsewhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_answers_that_were_broken_are_whole_again_and_cite_all_their_lines(broke
 
 
 def test_rows_as_wide_as_each_other_are_not_joined_to_a_line_below_them():
-    """All answers are of one width, as in a table; what a person wrote below two of them is no rest of theirs."""
+    """All answers have the same width, as in a table; what a person wrote below two of them is not their rest."""
     reading = pinged([HEAD, *PINGS[:3], "here it hangs for a while, see above", *PINGS[3:]])
     assert reading.table("conn_times").height == len(PINGS)
     assert reading.account.account.unknown == 1
@@ -56,7 +56,7 @@ def test_a_mark_of_elision_is_no_rest():
 
 
 def test_two_digits_at_a_single_break_prove_nothing():
-    """A blank may have stood there: `10` and `20`, or 1020."""
+    """A blank may have stood at the break: `10` and `20`, or 1020."""
     assert break_of(["x" * 79 + "1", "0 words"], [1]) is None
     assert break_of(["x" * 80, "words"], [1]) == Break(80, hard=True)
 

@@ -1,4 +1,4 @@
-"""Secrets to plant into real samples: sentences that carry one, where a sample has free text, and what gives one away."""
+"""Plant secrets into real samples: sentences that carry one, places with free text, and how a leak is detected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.parsers.formats.evidence import all_tables
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 A_COLUMN = 2
-"""So many values of a column are planted in one sample."""
+"""Maximum number of values of a column that are planted in one sample."""
 
 
 def _password(n: int) -> str:
@@ -37,7 +37,7 @@ def _random(n: int, size: int) -> str:
 
 
 def card(n: int) -> str:
-    """Return a card number with a right check digit."""
+    """Return a card number with a valid check digit."""
     front = [int(c) for c in f"4111{n:05d}731942"]
     total = sum(d * 2 - 9 * (d > 4) if i % 2 == 0 else d for i, d in enumerate(reversed(front)))
     return "".join(map(str, [*front, -total % 10]))
@@ -77,7 +77,7 @@ WORD_LIKE: dict[str, Form] = {
     "short key": ("SYS_PW={}", _password),
     "long option": ("--password={}", _password),
 }  # fmt: skip
-"""Forms without blanks: they fit into a column."""
+"""Forms without blanks, which fit into a column."""
 
 SENTENCES: dict[str, Form] = {
     "key": ("password: {}", _password),
@@ -128,7 +128,7 @@ SENTENCES: dict[str, Form] = {
 
 @dataclass(frozen=True)
 class Plant:
-    """A secret in a text: which form carries it, and where it was put (a column, or a line of its own)."""
+    """A planted secret: the form that carries it, and its place (a column, or a line of its own)."""
 
     secret: str
     form: str
@@ -137,13 +137,13 @@ class Plant:
 
 
 def samples(kind: str, most: int | None = None) -> list[Path]:
-    """Return the samples of a kind (the smaller first): real output and what was made from it."""
+    """Return the samples of a kind, the smaller first: real output and output derived from it."""
     found = [p for p in (CORPUS / kind).glob("*") if p.suffix not in (".json", ".md")]
     return sorted(found, key=lambda p: (p.stat().st_size, p.name))[:most]
 
 
 def plant(lines: Sequence[str], tables: dict[str, pl.DataFrame], start: int) -> tuple[list[str], list[Plant]]:
-    """Put secrets where tables say that free text stands, and as lines of their own between the others."""
+    """Plant secrets where the tables have free text, and as lines of their own between the others."""
     chosen: dict[int, tuple[str, str]] = {}
     taken: Counter[str] = Counter()
     for table, rows in tables.items():
@@ -154,7 +154,7 @@ def plant(lines: Sequence[str], tables: dict[str, pl.DataFrame], start: int) -> 
                     break
                 if not value or len(value) < 3 or not re.search(r"[A-Za-z]{2}", value) or number > len(lines):
                     continue
-                # Whole words only: a secret glued to a word is no free text.
+                # Whole words only: a secret attached to a word is not free text.
                 if (
                     number - 1 in chosen
                     or len(re.findall(rf"(?<![\w/]){re.escape(value)}(?!\w)", lines[number - 1])) != 1
@@ -190,13 +190,13 @@ def plant(lines: Sequence[str], tables: dict[str, pl.DataFrame], start: int) -> 
 
 
 def gives_away(secret: str, text: str) -> bool:
-    """Tell whether a text shows a secret, or half of it."""
+    """Decide whether a text shows a secret, or half of it."""
     size = max(6, len(secret) // 2)
     return any(secret[at : at + size] in text for at in range(len(secret) - size + 1))
 
 
 def shown(path: Path, hints: Hints, out: Path) -> dict[str, str]:
-    """Read a file; give all that anybody may see of it, by place."""
+    """Read a file; return all that people can see of it, by place."""
     error = None
     try:
         account = read(path, hints, out)
@@ -215,7 +215,7 @@ def shown(path: Path, hints: Hints, out: Path) -> dict[str, str]:
 
 
 def _by_sql(path: Path, out: Path, tables: dict[str, pl.DataFrame], sha256: str | None) -> str:
-    """Return every text that queries over the tables give."""
+    """Return all texts in the tables."""
     artifact = {"id": 1, "file": "a.txt", "sha256": sha256, "original": str(path), "reading": str(out), "parts": []}
     spec = CaseSpec.from_json({"schema": 1, "title": None, "artifacts": [artifact]})
     names = [name for name in tables if name not in FROM_CASE]

@@ -1,4 +1,4 @@
-"""A planted corpus: secrets put into the free text of every kind that has some are shown nowhere, and change nothing else."""
+"""Test secrets planted into the free text of every kind that has some: shown nowhere, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ PLANTED = {
 
 
 def texts(kind: str) -> tuple[bytes, bytes]:
-    """Return a text with its secrets, and with letters that are none at the same places, of the same lengths."""
+    """Return a text with its secrets, and one with harmless letters of the same lengths at the same places."""
     harmless = {name: "".join(" " if c == " " else "/" for c in secret) for name, secret in SECRETS.items()}
     return PLANTED[kind].format(**SECRETS).encode(), PLANTED[kind].format(**harmless).encode()
 
@@ -104,7 +104,7 @@ def test_no_planted_secret_is_shown_anywhere(kind, tmp_path):
     account = read(path, Hints(kind=kind), out)
     planted = [secret for name, secret in SECRETS.items() if f"{{{name}}}" in PLANTED[kind]]
     assert planted
-    planted += [secret[::2] for secret in planted if " " in secret]  # as the tables hold a buffer
+    planted += [secret[::2] for secret in planted if " " in secret]  # as tables hold a buffer
     tables = all_tables(out)
     shown = {
         "tables": json.dumps({name: rows.to_dicts() for name, rows in tables.items()}, default=str),
@@ -123,7 +123,7 @@ def test_no_planted_secret_is_shown_anywhere(kind, tmp_path):
 
 
 def _by_sql(path, out, tables, sha256):
-    """Return every text that queries over the tables give."""
+    """Return all texts in the tables."""
     artifact = {"id": 1, "file": "a.txt", "sha256": sha256, "original": str(path), "reading": str(out), "parts": []}
     spec = CaseSpec.from_json({"schema": 1, "title": None, "artifacts": [artifact]})
     names = [name for name in tables if name != "artifacts"]
@@ -133,7 +133,7 @@ def _by_sql(path, out, tables, sha256):
 
 @pytest.mark.parametrize("kind", sorted(PLANTED))
 def test_a_mask_changes_no_line_number_and_no_other_column(kind, tmp_path):
-    """Compared with a text whose words at the same places are harmless: all but the texts themselves is equal."""
+    """Compare with a text that has harmless words at the same places: all but the texts themselves is equal."""
     readings = []
     for number, content in enumerate(texts(kind)):
         path, out = tmp_path / f"{number}", tmp_path / f"r{number}"

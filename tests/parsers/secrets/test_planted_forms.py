@@ -1,4 +1,4 @@
-"""Secrets that no line shows in one piece: dumps, buffers, escapes, wraps; and what wears a dress or lies in a file of files."""
+"""Test secrets that no line shows in one piece (dumps, buffers, escapes, wraps), in a dress or inside archives."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_dump_shows_neither_the_bytes_nor_the_characters(dump):
             assert four.encode().hex() not in text.replace(" ", "").lower()
     assert "GET./." in text
     assert "password=" in text
-    # The offset, and all rows without secrets.
+    # The offset, and all rows without secrets, stay.
     assert [line[:5] for line in found] == [line[:5] for line in lines]
     assert found[2] == lines[2].rstrip()
 

@@ -1,4 +1,4 @@
-"""Secrets planted into real samples of every kind are shown nowhere, and masks change nothing else."""
+"""Test that secrets planted into real samples of every kind are shown nowhere, and that masks change nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.parsers.secrets.planting import SENTENCES, WORD_LIKE, gives_away, pla
 KINDS = sorted({form.kind for form, _ in all_formats()})
 FOLDERS = {"perf_trace": "perf"}
 SAMPLES = 2
-"""So many samples of each kind in one run of the suite; all of them are about 400."""
+"""Number of samples of each kind in one run of the suite; there are about 400 in all."""
 
 
 def folder(kind: str) -> str:
@@ -54,7 +54,7 @@ def test_no_secret_planted_into_a_sample_is_shown_anywhere(kind, tmp_path, caplo
 
 
 class Blind(Scanner):
-    """Finds nothing: what a reading would be without masks."""
+    """A scanner that finds nothing, for a reading without masks."""
 
     def scan(self, frame):
         return iter(())
@@ -62,7 +62,7 @@ class Blind(Scanner):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_masks_change_no_line_number_no_other_column_and_no_other_character(kind, tmp_path, monkeypatch):
-    """The same planted text read with and without the scanner: rows, numbers and all texts but the secrets are equal."""
+    """With and without the scanner the same planted text gives equal rows, numbers and texts, except for the secrets."""
     for path, content, plants in planted_samples(kind):
         original = tmp_path / path.name
         original.write_bytes(content)
@@ -83,7 +83,7 @@ def test_masks_change_no_line_number_no_other_column_and_no_other_character(kind
 
 
 def _tables(original, out):
-    with contextlib.suppress(ParserError):  # a plant between the first lines may leave no kind that is sure
+    with contextlib.suppress(ParserError):  # a planted line between the first lines may leave no kind recognised
         read(original, Hints(), out)
     return all_tables(out)
 
@@ -98,7 +98,7 @@ def _only_secrets_are_masked(masked, plain, column, lines, where):
         kept = "".join(b for a, b in zip(text, row["plain"], strict=True) if a == b)
         hidden = "".join(b for a, b in zip(text, row["plain"], strict=True) if a != b)
         assert text.replace("*", "") == kept.replace("*", ""), where
-        # What is hidden stands in the line's own secrets, or is a secret of the text that is no ordinary word.
+        # A masked text is a secret of the line, or a secret of the text that is no ordinary word.
         assert any(gives_away(s, hidden) or hidden.lower() in s.lower() for s in _secrets(lines)), (where, hidden)
 
 
@@ -126,7 +126,7 @@ def test_every_form_is_found_whole_wherever_it_stands(form):
         for _, begin, end, _ in Scanner().scan(frame):
             shown_line = shown_line[:begin] + "*" * (end - begin) + shown_line[end:]
         if form == "sender" and front[:1] not in ("", " ", ">", "|"):
-            continue  # a header of a mail begins its line
+            continue  # the header of a mail stands at the start of its line
         if form == "shadow" and front.endswith(('"', "x,")):
             continue
         assert not gives_away(secret, shown_line), shown_line
@@ -147,5 +147,5 @@ def test_of_all_samples_nothing_is_masked_but_what_their_authors_wrote_down():
             frame = pl.DataFrame({"line_no": range(1, len(lines) + 1), "line": lines})
             found = Scanner(names=False).scan(frame)
             masked |= {(kind, lines[n - 1][begin:end]) for n, begin, end, _ in found}
-    # sip:201@... and user@app0407.example.com of a prompt look like addresses with a login in front.
+    # sip:201@... and the user@app0407.example.com of a prompt look like addresses with a login in front.
     assert masked == {("ps", "tiger9"), ("time", "app"), ("packets", "201"), ("prstat", "user")}

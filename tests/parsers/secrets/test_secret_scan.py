@@ -1,4 +1,4 @@
-"""Planted secrets are found wherever they stand, and words that only look like them stay."""
+"""Test that planted secrets are found wherever they stand, and that words that only look like them stay."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_a_secret_far_out_in_a_long_line_is_found():
 
 
 def test_real_tool_output_is_hardly_touched():
-    """Of all samples nothing is masked but names in mail addresses and what their authors wrote down as passwords."""
+    """In all samples only names in mail addresses and passwords written by the authors are masked."""
     masked = []
     for path in sorted(CORPUS.glob("*/*.txt")):
         lines = path.read_bytes().decode("utf-8", "replace").split("\n")
@@ -154,7 +154,7 @@ def test_real_tool_output_is_hardly_touched():
 
 
 def test_no_table_note_or_line_shows_a_planted_secret(tmp_path):
-    """Planted in a trace, in a list and in prose that no format reads: the original alone still has them."""
+    """Planted in a trace, in a list and in unread prose, secrets remain only in the original."""
     trace = (
         b'22626/1:\t 8.6926\topen("/tmp/x", O_RDONLY)\t= 3\n'
         b'22626/1:\t 8.7001\twrite(3, "password=Winter2021 x", 20)\t= 20\n'
@@ -268,7 +268,7 @@ def test_halves_of_a_keyword_in_lines_that_nobody_broke_are_none():
 
 def test_wherever_a_break_tears_a_keyword_both_sides_are_looked_at():
     torn = [(word[:at], word[at:]) for word in secret_scan._words(True) for at in range(1, len(word))]
-    torn = [(above, below) for above, below in torn if above == above.rstrip()]  # lines end without blanks
+    torn = [(above, below) for above, below in torn if above == above.rstrip()]  # trailing blanks are removed
     both = pl.DataFrame(torn, schema=["above", "below"], orient="row")
     for case in (both, both.select(pl.all().str.to_uppercase())):
         assert case["above"].str.contains(secret_scan._BREAKS_OFF).all()

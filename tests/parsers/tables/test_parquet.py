@@ -1,4 +1,4 @@
-"""The writer thread and the manifest."""
+"""Test the writer thread and the manifest."""
 
 from __future__ import annotations
 

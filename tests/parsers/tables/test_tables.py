@@ -1,4 +1,4 @@
-"""Rows, notes, the line account and masks."""
+"""Test rows, notes, the line account and masks."""
 
 from __future__ import annotations
 

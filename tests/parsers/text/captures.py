@@ -1,4 +1,4 @@
-"""Captures made in code: frames by dpkt, files in the three framings."""
+"""Build captures: packets by dpkt, files in the three framings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import dpkt
 CLIENT, SERVER = "10.1.1.1", "10.1.1.2"
 FLAGS = {letter: 1 << bit for bit, letter in enumerate("FSRP.UEW")}
 Stamped = tuple[int, bytes]
-"""Nanoseconds since 1970 UTC, and the frame."""
+"""A packet: nanoseconds since 1970 UTC and its bytes."""
 
 
 def tcp(

@@ -1,4 +1,4 @@
-"""Ways in which people hand over a text: each takes the lines of an output and gives the bytes of a file.
+"""Ways in which people pass on a text: each function takes the lines of an output and returns the bytes of a file.
 
 `shift` is how many lines stand before the first one afterwards.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Way:
-    """One way; `fits` says whether a text can be handed over like that without loss."""
+    """One way; `fits` decides whether a text can be passed on like that without loss."""
 
     name: str
     dress: Callable[[list[str]], bytes]

@@ -1,4 +1,4 @@
-"""What is no trait of a tool is taken off, and nothing else is."""
+"""Test that the dress of a text is removed, and nothing else."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def lines_of(path: Path) -> list[str]:
 
 
 def samples() -> list[Path]:
-    """Two small clean samples a kind. A record torn by another writer is left out: strace repairs it otherwise where a
-    strange line (a prompt) stands above.
+    """Return two small clean samples a kind.
+
+    Samples with a record split by another writer are left out: strace repairs them differently below a foreign line (a
+    prompt).
     """
     chosen = []
     for kind in ("pmap", "conntime", "vmstat", "strace", "ipcs"):
@@ -72,7 +74,7 @@ SET_IN = {
     "ss/linux-nump-users-below": "indent 4",
     "netdev/ethtool-S-below-prompt": "indent 8",
 }
-"""Samples that stood set in where they were found."""
+"""Samples that were indented where they were found."""
 
 
 @pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}/{p.stem}")

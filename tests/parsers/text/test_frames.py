@@ -1,4 +1,4 @@
-"""Steps over the frame of a block that ask no pool of threads."""
+"""Test the operations on a block's data frame that do not use Polars' thread pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages become lines: what a reader sees, never what a browser would run."""
+"""Test that web pages become lines: what a reader sees, never what a browser would run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ paragraph &amp; more.</p>
 
 
 def page(text: str | bytes) -> tuple[list[str], str]:
-    """The lines of a page and what is said of their numbers."""
+    """Return the lines of a page and the note on their numbers."""
     lines = html.transcribe(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
     found = []
     while True:

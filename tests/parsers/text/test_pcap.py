@@ -1,4 +1,4 @@
-"""Captures as lines: every framing, every damage, no invented packet."""
+"""Test captures as lines: every file framing, every damage, no invented packet."""
 
 from __future__ import annotations
 

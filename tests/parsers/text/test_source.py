@@ -1,4 +1,4 @@
-"""Bytes to numbered lines: encodings, line ends, damage."""
+"""Test how bytes become numbered lines: encodings, line ends, damage."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_an_unknown_file_is_numbered_all_the_same(tmp_path):
 
 
 def test_lines_without_text_are_cut_into_blocks_and_runs_by_number(tmp_path):
-    """Memory goes with the number of lines too: 32 MB of line ends are 32 million lines."""
+    """Memory grows with the number of lines too: 32 MB of line ends are 32 million lines."""
     path = tmp_path / "a"
     path.write_bytes(b"\n" * 1000 + b"time elapsed : 0,31\n" * 50 + b"\n" * 1000)
     whole = read(path, Hints(kind="conntime"), tmp_path / "one")

@@ -1,4 +1,4 @@
-"""Months, wall clocks, zones, decimal signs."""
+"""Test months, wall clocks, zones and decimal signs."""
 
 from __future__ import annotations
 

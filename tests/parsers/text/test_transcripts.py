@@ -1,4 +1,4 @@
-"""Originals that are no lines of text are read by a transcript; identity and size stay the original's."""
+"""Test that files that are not text are read through a transcript, with the sha256 and size of the original."""
 
 from __future__ import annotations
 
