@@ -183,7 +183,7 @@ def test_words_of_people_weigh_and_are_told_apart() -> None:
     assert board["H-DB-SQL"] == (-10, -10)
     assert board["H-NET"] == (-6, -9)
     assert board["H-OS-LOCK"] == (15, 0)
-    assert scoring.heard(said)[0].cells == {"H-DB-SQL": -10, "H-NET": -3}
+    assert scoring.opinions(said)[0].cells == {"H-DB-SQL": -10, "H-NET": -3}
     alone = judged([], CaseSpec(statements=(Statement("H-NET", text="strongly for: I say so", author="lead"),)))
     assert alone.verdict.state == "cannot tell", "words alone blame nobody"
     assert list(problems((Statement("H-NET", text="surely: x"),), None)) == [
