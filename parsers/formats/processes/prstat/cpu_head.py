@@ -33,7 +33,7 @@ _SHARES = {
     "irq": "irq",
     "sirq": "soft",
 }
-ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *(?:states)?:[ \t]+[0-9]"
+ONE_CPU = r"^%?(?:Cpu|CPU ?)([0-9]+) *(?:states)?:[ \t]*[0-9]"
 
 TABLE_ROW = r"^[ \t]+(?:total|cpu[0-9]+)(?:[ \t]+[0-9.,]+%){4,7}$"
 _TABLES = {4: "usr nice sys idle", 5: "usr nice sys wa idle", 7: "usr nice sys irq soft wa idle"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parsers.text.source import Hints, Limits
@@ -207,6 +207,7 @@ CPUS = st.lists(st.tuples(*[st.integers(0, 1000)] * 4), min_size=1, max_size=5)
 
 @settings(max_examples=examples(30), deadline=None, database=None)
 @given(cpus=CPUS, form=st.sampled_from(["new", "old", "comma", "freebsd"]), wide=st.booleans())
+@example(cpus=[(1000, 0, 0, 0)], form="old", wide=False)  # a full share leaves no blank behind the colon
 def test_each_cpu_that_top_lists_is_a_row(cpus, form, wide):
     def share(tenths):
         return f"{tenths / 10:5.1f}".replace(".", "," if form == "comma" else ".")
