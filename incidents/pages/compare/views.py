@@ -79,7 +79,7 @@ def _part(request: HttpRequest, room: Room, asked: Asked, part: str) -> HttpResp
         raise Refused(asked.faults[0] if asked.faults else "Choose what to compare first.", 422)
     else:
         context |= {"numbers": _numbers, "profile": _profile, "counters": _counters, "second": _second}[part](asked)
-    return render(request, f"incidents/_compare_{part}.html", context)
+    return render(request, f"compare/_{part}.html", context)
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
