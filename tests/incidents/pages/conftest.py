@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -15,6 +16,7 @@ from incidents.models.words.note import Note
 from incidents.work import analysis
 from tests.incidents.conftest import make_artifact, make_member, make_room, make_user, run_jobs
 from tests.incidents.pages import reports
+from tests.incidents.pages.remembered import remembering
 
 NOTE = "The gap ends at the 18 GB segment."
 
@@ -69,3 +71,15 @@ def read(judged: Judged) -> Judged:
     """The same room after its workers have read the artifacts; the report stays the one above."""
     run_jobs("small")
     return judged
+
+
+@pytest.fixture(scope="session")
+def judged_before() -> Iterator[Callable[[pytest.MonkeyPatch], None]]:
+    with remembering() as put:
+        yield put
+
+
+@pytest.fixture(autouse=True)
+def judged_once(judged_before: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a judgement from a test before, if the room is the same."""
+    judged_before(monkeypatch)
