@@ -118,7 +118,7 @@ def _lay(doing: Deed, artifact: Artifact, lines: tuple[int, int], border: Border
             _write(doing, artifact, piece)
     words: dict[str, Correction] = {}
     if border == Border.PART:
-        # The new part inherits from the first part it covers wholly; a part that only loses lines keeps its corrections.
+        # The new part inherits from the first part it covers wholly; one that only loses lines keeps its corrections.
         swallowed = (s for s in sorted(touched, key=lambda s: s.first) if not s.without(first, last))
         heir = next(swallowed, None)
         words = {name: row for name, row in heir.words.items() if name not in (*_OF_BORDER, *said)} if heir else {}
