@@ -22,7 +22,7 @@ pages = get_asgi_application()
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Dispatch one connection.
+    """Dispatch one connection to the upload applications or to Django.
 
     Started with `--lifespan off`: any scope but http is a mistake in the server's options.
     """

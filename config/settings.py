@@ -19,7 +19,7 @@ from config.env import env_bool, env_int, env_list, env_path, env_secret, env_st
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# --- Paths ---------------------------------------------------------------------------------------------
+# --- Paths --------------------------------------------------------------------------------------------------------
 
 # Folder of everything this installation writes: database, evidence, mail, logs, the secret key.
 EXHIBIT_VAR = env_path("EXHIBIT_VAR", BASE_DIR / "var")
@@ -231,8 +231,8 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "config.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
-# A mail address is verified only where something depends on it, which is at the identity provider. A team's server often
-# sends no mail.
+# A mail address is verified only where something depends on it, which is at the identity provider. A team's server
+# often sends no mail.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
@@ -272,7 +272,7 @@ EMAIL_TIMEOUT = 10
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EXHIBIT_EMAIL_FROM", f"exhibit@{_address.hostname}")
 
-# --- Static files -------------------------------------------------------------------------------------------
+# --- Static files -------------------------------------------------------------------------------------------------
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -281,7 +281,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# --- Security headers ---------------------------------------------------------------------------------------
+# --- Security headers ---------------------------------------------------------------------------------------------
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

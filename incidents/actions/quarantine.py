@@ -188,7 +188,7 @@ def enter(link: GiveLink, incoming: store.Incoming, name: str, caller: str = "")
     return file
 
 
-# --- settle ----------------------------------------------------------------------------------------------------------
+# --- settle -------------------------------------------------------------------------------------------------------
 
 
 def take_in(room: Room, request_id: int, file_id: uuid.UUID) -> Artifact:

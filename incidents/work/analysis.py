@@ -56,7 +56,7 @@ class JudgingFailed(IncidentError):
     """The child process gave no report; the message tells the room why."""
 
 
-# --- values of a part ----------------------------------------------------------------------------------------
+# --- values of a part ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

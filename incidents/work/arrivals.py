@@ -119,7 +119,7 @@ def tell(request: EvidenceRequest, user_id: int, kind: Told, actor_id: int | Non
     live.tell(request.incident_id, "notice", user_id)
 
 
-# --- expiry ------------------------------------------------------------------------------------------------
+# --- expiry -------------------------------------------------------------------------------------------------------
 
 
 def expire_files() -> int:

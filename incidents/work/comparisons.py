@@ -54,7 +54,7 @@ def tables() -> list[str]:
     return sorted({*series.tables(), *PROFILED, "changes", "predictions"})
 
 
-# --- cached results -------------------------------------------------------------------------------------------------
+# --- cached results -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _written(path: Path) -> float:
 
 
 def kept(cache: Path, spec: CaseSpec, report: Mapping[str, Any] | None) -> Kept:
-    """Return the cache for this state. Clocks can move without a new reading, so the hash includes the report's clocks."""
+    """Return the cache for this state. Clocks can move without a new reading, so the hash covers the report's clocks."""
     places = [[c.get("clock"), c.get("frame"), c.get("add")] for c in (report or {}).get("clocks", ())]
     return Kept(cache / "compare", analysis.digest([analysis.inputs_hash(spec), places]))
 
@@ -332,7 +332,7 @@ def _told(before: list[Json], after: list[Json], cycles: tuple[int, int] | None)
 
 
 def _served(side: Side, source: ReadOnly) -> Json:
-    """Return count, median duration and median wait for a child of a side's complete cycles, and the rate they allow."""
+    """Return count, median duration and median wait for a child of a side's complete cycles, and their rate."""
     row = source.query(
         "select count(*) as n, median(s.cycle_s) as cycle_s, median(s.wait_child_s) as child_s from listener_cycles s"
         f" where s.complete and s.cycle_s is not null and {side.here('null', None)}"
@@ -461,7 +461,7 @@ class Cut:
 
 
 def cut_at(case: Case, number: int, line: int) -> Cut | None:
-    """Return what a border before a line separates: its stretch, or at its begin the stretch before of the same kind."""
+    """Return what a border before a line separates: its stretch, or at its begin the one before of the same kind."""
     own = case.at(number, line)
     if own is None:
         return None

@@ -63,7 +63,7 @@ def out_of_date(artifact: Artifact) -> bool:
 
 
 def ingest(job: Job) -> None:
-    """Read the job's artifact, continuing an earlier attempt that was interrupted. Its exceptions fail or repeat the job.
+    """Read the job's artifact, continuing an interrupted earlier attempt. Its exceptions fail or repeat the job.
 
     The result is written in one transaction that first checks that the job is still ours.
     """
@@ -284,7 +284,7 @@ def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
     return report
 
 
-# --- corrections as hints -----------------------------------------------------------------------------------
+# --- corrections as hints -----------------------------------------------------------------------------------------
 
 
 def _said(artifact: Artifact) -> dict[str, Any]:

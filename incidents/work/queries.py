@@ -87,7 +87,7 @@ def fences() -> Mapping[str, bool]:
 def run(
     spec: CaseSpec, cache: Path | None, clocks: Sequence[Mapping[str, Any]], sql: str, user_id: int, limits: Limits
 ) -> Asked:
-    """Run a query in a child process when it is this person's turn. Raises `Busy` or `NotAnswered`, for the page to show.
+    """Run a query in a child process when it is this person's turn. Raises `Busy` or `NotAnswered` with a message.
 
     The HTTP request closes its database connection first: people who wait for an answer must not block the pages of
     others.

@@ -105,7 +105,7 @@ OPEN_DISPUTE = Q(withdrawn_at__isnull=True, answered_at__isnull=True)
 
 
 class Dispute(models.Model):
-    """A member's objection to a finding, with its reason. Answered or withdrawn, it stays visible beside the finding."""
+    """A member's objection to a finding, with a reason. It stays visible when it is answered or withdrawn."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="disputes")
     finding = models.ForeignKey(Finding, on_delete=models.PROTECT, related_name="disputes")
