@@ -26,10 +26,10 @@ from incidents.work import analysis, arrivals, closing, deliveries, expiring, in
 
 log = structlog.get_logger(__name__)
 
-ABANDONED_S = 24 * 3600
+ABANDONED_S = 24 * 3600  # seconds after which an unfinished upload is removed
 MAILS = "mails"  # not a job queue: its rows are the notifications
 HOOKS = "hooks"
-_PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
+_PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}  # seconds
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
     "at the server's memory."

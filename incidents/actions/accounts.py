@@ -14,7 +14,7 @@ from incidents.actions.limits import count_try
 from incidents.errors import NotAMember, Refused
 from incidents.models.people.link import FirstAdminLink, hash_secret, new_secret
 
-LASTS = timedelta(days=7)
+LASTS = timedelta(days=7)  # validity of the link
 
 
 def first_admin_link() -> str | None:

@@ -19,9 +19,9 @@ from incidents.models.judging.cause import FreeCause
 from rules.case.statements import HYPOTHESIS, SPOKEN
 from rules.judging.scoring import CAUSES
 
-LONGEST_REASON = 500
-MOST_ROWS = 200
-MOST_CAUSES = 20
+LONGEST_REASON = 500  # characters
+MOST_ROWS = 200  # rows of people on one board
+MOST_CAUSES = 20  # causes of people on one board
 LAYERS = frozenset(cause.layer for cause in CAUSES.values() if cause.layer)
 
 

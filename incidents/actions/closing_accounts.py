@@ -20,7 +20,7 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.storage import live
 
-MOST_NAMED = 5
+MOST_NAMED = 5  # rooms named in the message
 
 
 def close_account(user: User) -> None:

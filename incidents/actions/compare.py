@@ -13,7 +13,7 @@ from incidents.models.judging.case import MarkerKind
 from incidents.work import analysis, comparisons
 from rules.case.case import Case
 
-MOST_CHANGED = 50
+MOST_CHANGED = 50  # texts of one marker
 
 
 @dataclass(frozen=True)

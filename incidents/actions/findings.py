@@ -10,7 +10,7 @@ from incidents.actions.record import deed
 from incidents.errors import Refused
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 
-LONGEST = 10_000
+LONGEST = 10_000  # characters
 
 
 def dispute(room: Room, key: str, reason: str) -> Dispute:

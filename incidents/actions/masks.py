@@ -9,7 +9,7 @@ from incidents.errors import Refused
 from incidents.models.evidence.artifact import LiftedMask
 from incidents.storage import store
 
-LONGEST_REASON = 2000
+LONGEST_REASON = 2000  # characters
 
 
 def lift(room: Room, number: int, line: int, place: tuple[int, int], reason: str) -> LiftedMask:

@@ -20,7 +20,7 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.storage import live
 
-LONGEST_HOURS = 14 * 24
+LONGEST_HOURS = 14 * 24  # maximum validity of an invitation
 
 
 def invite(room: Room, role: str, team: str = Team.OTHER, email: str | None = None, hours: int = 72) -> str:

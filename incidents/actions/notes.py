@@ -15,8 +15,8 @@ from incidents.content.names import known_as
 from incidents.errors import Refused
 from incidents.models.words.note import Note, NoteVersion
 
-LONGEST = 10_000
-LONGEST_CLIENT_ID = 36
+LONGEST = 10_000  # characters
+LONGEST_CLIENT_ID = 36  # characters: a UUID
 
 
 class Conflict(Refused):

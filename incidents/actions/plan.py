@@ -18,11 +18,11 @@ from incidents.models.judging.case import Marker, MarkerKind
 from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
 
-LONGEST = 5_000
+LONGEST = 5_000  # characters
 DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))
 ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
 _TEXTS = {"question", "outcome", "text", "expected"}
-_AHEAD = timedelta(minutes=5)
+_AHEAD = timedelta(minutes=5)  # clocks differ: a time at most this far ahead is accepted
 
 
 def decision_values(row: Decision) -> dict[str, Any]:

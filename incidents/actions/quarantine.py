@@ -31,9 +31,9 @@ from incidents.models.room.incident import RoomCounter
 from incidents.storage import live, store
 from incidents.work import arrivals
 
-HOURS, LONGEST_HOURS = 48, 14 * 24
-FILES, MOST_FILES = 10, 50
-MIB, MOST_MIB = 256, 4096
+HOURS, LONGEST_HOURS = 48, 14 * 24  # validity of a link: default and maximum
+FILES, MOST_FILES = 10, 50  # files of a link: default and maximum
+MIB, MOST_MIB = 256, 4096  # MiB of one file: default and maximum
 TRIES_EACH, TRIES_LINK = 120, 600
 LABEL = "The team that works on it"
 GONE = {

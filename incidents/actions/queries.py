@@ -15,10 +15,10 @@ from incidents.errors import Overtaken, Refused
 from incidents.models.judging.query import AskedQuery, SavedQuery
 from incidents.work import queries
 
-LONGEST_SQL = 64 * 1024
-LONGEST_TITLE = 200
-MOST_ASKED = 30
-MOST_SAVED = 500
+LONGEST_SQL = 64 * 1024  # characters
+LONGEST_TITLE = 200  # characters
+MOST_ASKED = 30  # remembered queries of one person in one room
+MOST_SAVED = 500  # saved queries of one person in one room
 CHARTS = frozenset({"line", "points", "bars"})
 
 

@@ -21,9 +21,9 @@ from rules.collecting.costs import NoCost, cost_of
 TYPED = frozenset(
     ("what", "command", "decides", "who", "host", "os", "os_release", "symptom", "due_at", "asked_of", "worth")
 )
-FROM_ASK = frozenset(("rule", "ask_id", "tables"))
+FROM_ASK = frozenset(("rule", "ask_id", "tables"))  # fields taken from an entry of the report
 _TEXTS = ("what", "command", "decides", "who", "host", "os", "os_release", "symptom", "rule", "ask_id")
-LONGEST = 20_000
+LONGEST = 20_000  # characters of one text
 NOBODY_KNOWS = (
     "Nobody wrote down what this command costs: before you run it on a production host, ask somebody who knows it, "
     "and see that it ends by itself."

@@ -22,8 +22,8 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import RoomCounter
 from incidents.models.words.summary import ShareLink, ShareOpening, SummaryText, SummaryVersion, Way
 
-LONGEST = 2_000
-DAYS, MOST_DAYS = 7, 90
+LONGEST = 2_000  # characters of one section
+DAYS, MOST_DAYS = 7, 90  # validity of a share link: default and maximum
 # High enough for an office behind one address; nobody guesses 192 bits at this rate.
 MOST_OPENED, OPENED_S = 120, 300
 GONE = "This link was taken back. Ask whoever gave it to you for a new one."

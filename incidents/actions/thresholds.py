@@ -16,7 +16,7 @@ from rules.writing.rule import Rule
 
 #: Maximum number of days that a threshold may last before it must be reviewed.
 MOST_THRESHOLD_DAYS = 366
-LONGEST_REASON = 500
+LONGEST_REASON = 500  # characters
 
 
 def set_threshold(room: Room, rule: Rule, param: str, value: float | int | str, reason: str, until: date) -> Threshold:

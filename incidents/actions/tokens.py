@@ -11,7 +11,7 @@ from incidents.actions.record import deed
 from incidents.errors import Refused
 from incidents.models.people.link import UploadToken, new_secret
 
-LONGEST_HOURS = 30 * 24
+LONGEST_HOURS = 30 * 24  # maximum validity of a token
 
 
 def create(room: Room, label: str, hours: int = 24) -> str:

@@ -17,7 +17,7 @@ from incidents.errors import Refused
 from incidents.models.room.webhook import Delivery, DeliveryState, HookKind, Webhook
 from incidents.work import webhook_client
 
-MOST = 10
+MOST = 10  # webhooks of one room
 
 
 def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:

@@ -35,12 +35,12 @@ from incidents.models.room.webhook import Delivery
 
 log = structlog.get_logger(__name__)
 
-KEPT = timedelta(hours=24)
+KEPT = timedelta(hours=24)  # age at which events are deleted
 CHANNEL = "exhibit:live"
 # A stream renews its presence at each 30 s check; after two missed checks the person counts as gone.
 PRESENT_S = 75
-MOST_HEARD = 200
-MOST_REPLAYED = 500
+MOST_HEARD = 200  # queued events of one stream before it reads the table instead
+MOST_REPLAYED = 500  # missed events above which the page reloads
 # Seconds of silence after which the broker is pinged; after as long again without an answer it counts as lost.
 SILENCE_S = 2.0
 _BROKER_AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)

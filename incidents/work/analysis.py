@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 # Polars and DuckDB reserve more than they use: three quarters of the machine's memory leave enough for the rest of it
 # (a room with 5,000,000 syscall rows did not fit into 4 GiB).
 CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
-CHILD_SECONDS = 600
+CHILD_SECONDS = 600  # maximum run time of the child, also its CPU time
 # Size in bytes above which an artifact may have enough rows for an overview.
 LARGE = 4_000_000
 _LIBC = ctypes.CDLL(None)

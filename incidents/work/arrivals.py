@@ -23,10 +23,10 @@ from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store
 
-QUARANTINE_DAYS = 14
-STRAY_S = 24 * 3600
-AT_ONCE = 50
-LONGEST = 2_000
+QUARANTINE_DAYS = 14  # days after which an unsettled file expires
+STRAY_S = 24 * 3600  # seconds after which a quarantined file without a row is removed
+AT_ONCE = 50  # maximum number of rows that one run handles
+LONGEST = 2_000  # characters of the text of what an answer changed
 UNREAD = "What came could not be read, so nothing was judged anew."
 SAME = "Judged with the answer: nothing changed."
 

@@ -32,7 +32,7 @@ from rules.statistics.queue_step import Step, mechanism_words, step
 
 Json = dict[str, Any]
 
-VERSION = 1
+VERSION = 1  # of the cached results: a higher one makes old ones invalid
 #: Maximum number of cached results of a room; the oldest is deleted first.
 MOST_KEPT = 300
 #: Rows above which a comparison is fetched by a separate HTTP request, so that the page does not wait for it.
@@ -40,13 +40,13 @@ AT_ONCE = 300_000
 #: Derived tables of a profile. No rule needs all of them, so the first comparison builds them, or for large traces the
 #: worker.
 PROFILED = ("call_profile", "listener_cycles", "proc_tree")
-MOST_PROFILED = 1_500_000
+MOST_PROFILED = 1_500_000  # rows of `syscalls` above which only the worker profiles
 #: Maximum number of dots of one side in the figure.
 MOST_DOTS = 1_500
 #: Maximum number of calls listed; the others are summed in one row.
 MOST_CALLS = 25
-MOST_COUNTERS = 120
-MOST_SHOWN = 40
+MOST_COUNTERS = 120  # counters compared
+MOST_SHOWN = 40  # counters listed
 
 
 def tables() -> list[str]:

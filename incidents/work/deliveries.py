@@ -21,9 +21,9 @@ log = structlog.get_logger(__name__)
 
 #: Seconds to wait after each failed try; the last try is five and a half hours after the event.
 PAUSES_S = (15, 60, 300, 3600, 14400)
-AT_ONCE = 5
-KEPT = timedelta(days=30)
-WELL = range(200, 300)
+AT_ONCE = 5  # deliveries to one address in one go
+KEPT = timedelta(days=30)  # age at which finished deliveries are deleted
+WELL = range(200, 300)  # HTTP statuses of a success
 
 
 def send_due() -> bool:

@@ -49,7 +49,7 @@ _READ_BY = (
     CorrectedField.DATE_ORDER,
     CorrectedField.COLUMNS,
 )
-PROGRESS_S = 1.0
+PROGRESS_S = 1.0  # minimum interval between two reports of progress
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
     "rest, add the whole file."

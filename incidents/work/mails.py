@@ -21,10 +21,10 @@ from incidents.models.people.notification import Mail, Notification, Told
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS = 5
+ATTEMPTS = 5  # tries to send a mail before it counts as failed
 PAUSES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2))
-AT_ONCE = 50
-MOST_LISTED = 10
+AT_ONCE = 50  # mails of one run
+MOST_LISTED = 10  # notifications listed in one mail
 
 
 def send_waiting(most: int = AT_ONCE) -> int:

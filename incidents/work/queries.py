@@ -31,13 +31,13 @@ from rules.writing.from_query import NO_ROW, CannotBeRule, Query, Span, Wish, wr
 
 #: Maximum number of queries that run at once on this server, and of queries that wait for their turn.
 AT_ONCE, WAITING = 2, 10
-WAIT_S = 20.0
+WAIT_S = 20.0  # maximum wait for a turn
 LIMITS = Limits()
 #: Limits of a download.
 DOWNLOAD = replace(LIMITS, max_rows=20_000, max_bytes=16_000_000)
 #: Maximum number of rows of one table in the tests of a rule.
 MOST_TEST_ROWS = 200
-_LOOK_S = 0.05
+_LOOK_S = 0.05  # interval between two tries to get a turn
 
 STILL_RUNS = "Your last question still runs. Wait for its answer or stop it; what you typed is kept."
 FULL = "Many people ask at this moment and the queue is full. Try again in a few seconds; what you typed is kept."

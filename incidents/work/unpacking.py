@@ -29,8 +29,8 @@ from parsers.errors import LimitExceeded, NotText
 TAKEN_WHOLE = 100
 """Maximum number of files of an archive that is taken in whole."""
 
-RENEW_S = 5.0
-PIECE = 1024 * 1024
+RENEW_S = 5.0  # interval at which the lease is renewed
+PIECE = 1024 * 1024  # bytes read at a time
 ACTOR = "Exhibit"
 
 

@@ -25,8 +25,8 @@ from django.conf import settings
 
 from incidents.errors import Refused
 
-PATIENCE_S = 10.0
-MOST_READ = 4096
+PATIENCE_S = 10.0  # maximum time for one message, name resolution aside
+MOST_READ = 4096  # bytes of the response that are read
 PRIVATE = "This address leads into a private network or to this server itself. A webhook goes to public addresses only."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
@@ -135,7 +135,7 @@ def target(url: str) -> Target:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Receipt:
-    """Send once and read the beginning of the response, all within `PATIENCE_S`. Raises `NotSent`."""
+    """Send once and read the start of the response, within `PATIENCE_S` once the name is resolved. Raises `NotSent`."""
     began = time.monotonic()
     to = target(url)
     connection = _Pinned(to)

@@ -13,8 +13,8 @@ from django.utils import timezone
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.room.incident import Incident
 
-LEASE = timedelta(seconds=120)
-ATTEMPTS = 3
+LEASE = timedelta(seconds=120)  # validity of a lease unless it is renewed
+ATTEMPTS = 3  # tries before a job counts as failed
 
 
 class JobKind(models.TextChoices):

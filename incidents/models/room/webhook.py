@@ -14,8 +14,8 @@ from django.utils.crypto import salted_hmac
 
 from incidents.models.room.incident import Incident
 
-LEASE = timedelta(seconds=90)
-ATTEMPTS = 6
+LEASE = timedelta(seconds=90)  # validity of an address's lease unless it is renewed
+ATTEMPTS = 6  # tries before a delivery counts as failed
 
 
 class HookKind(models.TextChoices):
