@@ -1,4 +1,4 @@
-"""Who may make an account. allauth asks here; rooms are another matter (incidents/access.py)."""
+"""allauth adapters: who may create an account. Access to rooms is decided in incidents/access.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.http import HttpRequest
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """By invitation.
+        """Allow sign-up if it is open to all, or by invitation.
 
         The page behind an invitation link puts `invitation` into the session before it sends a newcomer here.
         """
@@ -21,5 +21,5 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
     def is_open_for_signup(self, request: HttpRequest, sociallogin: Any) -> bool:
-        """Whoever the team's own identity provider vouches for may have an account; it opens no room."""
+        """Allow an account for everybody whom the team's identity provider vouches for; it gives access to no room."""
         return True

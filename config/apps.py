@@ -1,3 +1,5 @@
+"""Django's app configuration of `config`: load Celery, create the folders of the settings."""
+
 from __future__ import annotations
 
 import importlib
@@ -11,7 +13,7 @@ class ExhibitConfig(AppConfig):
     verbose_name = "Exhibit"
 
     def ready(self) -> None:
-        # Here and not in config/__init__.py, which stays empty. Without it the web process would talk to Celery's
+        # Imported here and not in config/__init__.py, which stays empty. Without it the web process would use Celery's
         # default broker.
         importlib.import_module("config.celery")
         # Django's checks and WhiteNoise complain about folders that are missing at start.

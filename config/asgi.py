@@ -1,7 +1,7 @@
-"""The web process: large bodies go to the upload application, everything else to Django.
+"""The ASGI application of the web process: uploads go to the upload application, everything else to Django.
 
-Django takes in a whole body before a view runs; uploads must be judged by their head and resumed, so they have an
-application of their own.
+Django reads a whole body before a view runs. Uploads must be checked by their headers and be resumable, so they have a
+separate application.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("EXHIBIT_PROCESS", "web")  # the one process that keeps a pool of database connections
+os.environ.setdefault("EXHIBIT_PROCESS", "web")  # the only process with a pool of database connections
 
 UPLOADS = re.compile(r"^/api/rooms/[^/]+/uploads(/|$)")
 GIVING = re.compile(r"^/give/[^/]+/")
@@ -22,9 +22,9 @@ pages = get_asgi_application()
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
-    """Dispatch one connection.
+    """Dispatch one connection to the upload applications or to Django.
 
-    Started with `--lifespan off`: any scope but http is a mistake of the server's options.
+    Started with `--lifespan off`: any scope but http is a mistake in the server's options.
     """
     if scope["type"] != "http":
         raise ValueError(f"cannot serve {scope['type']!r} connections; start the server with --lifespan off")

@@ -1,11 +1,11 @@
-"""Database and evidence as one set: a folder with a dump, a copy of the files, and a manifest of what must be there.
+"""Back up and restore database and evidence as one set: a folder with a dump, a copy of the files, and a manifest.
 
     DIR/manifest.json      written last: a folder without it is not a backup
     DIR/database.dump      pg_dump's custom format
-    DIR/evidence/...       originals and tables, as they lie in EVIDENCE_ROOT
+    DIR/evidence/...       originals and tables, laid out as in EVIDENCE_ROOT
 
-The dump is taken first. What it names lies on disk already and never changes; only a purge takes files away, so a file
-that vanishes between dump and copy makes the set begin again.
+The dump is taken first. The files that it refers to are on disk already and never change; only a purge removes files,
+so if a file vanishes between dump and copy, the backup starts again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ATTEMPTS = 3
 
 
 class BackupError(Exception):
-    """The text is for the person at the terminal."""
+    """A backup or restore failed. The message is for the person at the terminal."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Entry:
 
 @contextmanager
 def reachable_database() -> Iterator[None]:
-    """Start the embedded PostgreSQL if it is ours and asleep; else use the one that `up` or DATABASE_URL runs."""
+    """Start the embedded PostgreSQL unless `up` runs it already or DATABASE_URL names another."""
     try:
         with alone():
             yield
@@ -57,7 +57,7 @@ def reachable_database() -> Iterator[None]:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Have the folder for ourselves, with its PostgreSQL running. Raises AlreadyRunning while `up` works here."""
+    """Lock the data folder for this process and run its PostgreSQL. Raises AlreadyRunning while `up` runs here."""
     with embedded.only_one(settings.EXHIBIT_VAR, f"a backup or restore (pid {os.getpid()})"):
         servers = [embedded.postgres(settings.EXHIBIT_VAR)] if settings.EMBEDDED["database"] else []
         with embedded.running(*servers):
@@ -68,7 +68,7 @@ def alone() -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Entry]:
-    """Write a set into `folder`, which must not exist or be empty. Returns what it holds."""
+    """Write a backup into `folder`, which must not exist or be empty; return its entries."""
     if folder.exists() and any(folder.iterdir()):
         raise BackupError(f"{folder} is not empty: name a new folder")
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,7 +89,7 @@ def make(folder: Path) -> list[Entry]:
 
 
 def verify(folder: Path) -> list[Entry]:
-    """Compare every file of the set with the manifest; raise BackupError at the first difference."""
+    """Compare every file of the backup with the manifest; raise BackupError at the first difference."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
     except FileNotFoundError:
@@ -107,7 +107,7 @@ def verify(folder: Path) -> list[Entry]:
 
 
 def restore(folder: Path, replace: bool = False) -> list[Entry]:
-    """Put a set back. Refuses a place that holds accounts or evidence, unless told to `replace` them."""
+    """Restore a backup. Refuses an installation that has accounts or evidence, unless `replace` is true."""
     entries = verify(folder)
     root: Path = settings.EVIDENCE_ROOT
     if not replace and (_has_people() or any(_evidence(root))):
@@ -133,9 +133,9 @@ def restore(folder: Path, replace: bool = False) -> list[Entry]:
 
 
 def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each file that counts, a reading's manifest before the tables it counts.
+    """Yield each file to back up, a reading's manifest before the tables that it lists.
 
-    Not what can be made again (a room's cache), not uploads under way, which nobody was promised, and not drafts (.new)
+    Leaves out what can be built again (a room's cache), uploads under way, which nobody was promised, and drafts (.new)
     that are about to be renamed.
     """
     for parent, folders, files in os.walk(root):
@@ -149,7 +149,7 @@ def _evidence(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _copy(source: Path, folder: Path, name: str) -> Entry:
-    """Copy while hashing, to disk and not only to memory."""
+    """Copy a file to disk (fsync), hashing it on the way."""
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     digest, size = hashlib.sha256(), 0
@@ -179,7 +179,7 @@ def _has_people() -> bool:
 
 
 def _database() -> list[str]:
-    """Name the database as Django knows it, without its password, which would stand in the list of processes."""
+    """Return the option that names Django's database, without the password, which the process list would show."""
     known = connection.settings_dict
     words = {"host": known["HOST"], "port": known["PORT"], "user": known["USER"], "dbname": known["NAME"]}
     options = {name: value for name, value in known["OPTIONS"].items() if name.startswith("ssl")}

@@ -1,4 +1,4 @@
-"""The Celery application. Queues, routes and the beat schedule stand in settings.py under CELERY_."""
+"""The Celery application. Queues, routes and the beat schedule are the CELERY_ settings in settings.py."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from parsers.allocator import lean
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# Celery warns at length when root runs it. What it fears is code in messages, and only JSON is accepted here.
+# Celery warns at length if root runs it, because messages could contain code. Here only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
-# Before Celery looks: its run of Django's checks would load the addresses, with them the views, and with them Polars and
-# DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
+# Must be set before Celery reads it: its run of Django's checks would load the URLs, thereby the views, and thereby
+# Polars and DuckDB into the worker's parent, whose children are forks. `prepare` runs the checks.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
-lean()  # for those children
+lean()  # for the forked children
 
 FAREWELL_S = 3.0
 
@@ -33,14 +33,14 @@ app.autodiscover_tasks()
 
 @setup_logging.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def keep_our_logging(**_: Any) -> None:
-    """Answering this signal keeps Celery from putting its own handlers over LOGGING."""
+    """Keep Celery from replacing the handlers of LOGGING: a receiver of this signal is enough."""
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def leave_without_a_broker(how: str, **_: Any) -> None:
-    """A worker that hears of its supervisor's death wants to say farewell to a broker that died with it, and waits for ever.
+    """End a cold shutdown after `FAREWELL_S`: the broker may have died with the supervisor, and Celery waits for it.
 
-    What it was doing is done again by the next one: jobs have leases.
+    Interrupted work is repeated by the next worker: jobs have leases.
     """
     if how == "Cold":
         end_anyway(FAREWELL_S)

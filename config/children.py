@@ -1,4 +1,4 @@
-"""Child processes: started so that they cannot outlive us, stopped in steps."""
+"""Child processes: start them so that they cannot outlive this process, and stop them in steps."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pathlib import Path
 
 
 def die_with_parent(sig: signal.Signals) -> Callable[[], object] | None:
-    """For preexec_fn: the kernel sends `sig` when the parent's *thread* ends, so start children from the main thread.
+    """Return a preexec_fn by which the kernel sends `sig` to the child when its parent ends.
 
-    Linux only.
+    It fires when the parent's *thread* ends, so start children from the main thread. Linux only; None elsewhere.
     """
     if sys.platform != "linux":
         return None
@@ -26,7 +26,7 @@ def die_with_parent(sig: signal.Signals) -> Callable[[], object] | None:
 
 
 def command_line(pid: int) -> str:
-    """Return the command line of a process, "" for one that is gone or only waits to be collected."""
+    """Return the command line of a process, "" if it has ended or is a zombie."""
     if sys.platform == "linux":
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
@@ -56,7 +56,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def stop_process(process: subprocess.Popen[bytes], steps: list[tuple[signal.Signals, float]]) -> None:
-    """Send each signal in turn and give it its seconds; what is still there then is killed with its whole group."""
+    """Send each signal and wait its seconds; a process that still runs then is killed with its whole group."""
     for sig, seconds in steps:
         if process.poll() is not None:
             break
@@ -71,16 +71,16 @@ def stop_process(process: subprocess.Popen[bytes], steps: list[tuple[signal.Sign
 
 
 def end_anyway(seconds: float) -> None:
-    """End this process and its children after so many seconds, whatever they wait for then."""
+    """End this process and its children after `seconds`, whatever they wait for then."""
 
     def end() -> None:
         try:
             for task in Path("/proc/self/task").glob(
                 "*/children"
-            ):  # Linux only; elsewhere they go when their pipes close
+            ):  # Linux only; elsewhere they end when their pipes close
                 try:
                     pids = task.read_text("ascii").split()
-                except OSError:  # a thread that ended just now
+                except OSError:  # the thread ended just now
                     continue
                 for pid in pids:
                     with contextlib.suppress(ProcessLookupError):
@@ -96,7 +96,7 @@ def end_anyway(seconds: float) -> None:
 def spawn(
     command: list[str], death: signal.Signals, log: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a child of ours: `death` is what it hears when we die. Its words go to `log`, or where ours go."""
+    """Start a child process. It gets the signal `death` when we die; its output goes to `log`, by default to ours."""
     out: int | None = None
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

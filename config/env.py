@@ -1,6 +1,6 @@
-"""Settings from the environment.
+"""Read settings from the environment.
 
-A value that makes no sense stops the start: it never falls back to the default.
+An invalid value stops the start: it never falls back to the default.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FALSE = {"0", "false", "no", "off"}
 def env_str(name: str, default: str = "") -> str:
     """Return the value without blanks at its ends.
 
-    A variable set to nothing counts as not set, as compose files do it.
+    An empty variable counts as not set, since compose files set empty ones.
     """
     return os.environ.get(name, "").strip() or default
 
@@ -45,17 +45,17 @@ def env_int(name: str, default: int, minimum: int = 0) -> int:
 
 
 def env_list(name: str, default: tuple[str, ...] = ()) -> list[str]:
-    """Split at commas."""
+    """Return the value split at commas."""
     return [part.strip() for part in env_str(name).split(",") if part.strip()] or list(default)
 
 
 def env_path(name: str, default: Path) -> Path:
-    """Make it absolute, so that a process with another working directory means the same folder."""
+    """Return the value as an absolute path, so that it does not depend on the working directory of a process."""
     return Path(env_str(name) or default).expanduser().absolute()
 
 
 def env_secret(name: str, default: str = "") -> str:
-    """Take NAME itself, or the content of the file that NAME_FILE names (container secrets).
+    """Return the value of NAME, or the content of the file that NAME_FILE names (container secrets).
 
     Both at once is an error.
     """

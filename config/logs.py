@@ -1,4 +1,4 @@
-"""One way for every line of log: ours through structlog, the libraries' through the same processors."""
+"""Logging: our lines go through structlog, those of libraries through the same processors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-# Control characters, and those that turn the reading direction: a file name or an address in a line could otherwise
-# drive the terminal of whoever reads the log, or pretend to be a line of its own.
+# Control characters, and those that change the reading direction: a file name or URL in a line could otherwise control
+# the terminal of a person who reads the log, or fake a separate line.
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Write unseen characters as escapes, but for those in `keep`.
+    r"""Write invisible characters as escapes, except those in `keep`.
 
     >>> visible("a\x1b[2Jb\nc")
     'a\\x1b[2Jb\\nc'
@@ -22,12 +22,12 @@ def visible(text: str, keep: str = "") -> str:
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], text)
 
 
-# What follows these is as good as a password. Django names the address of each request that it refuses.
+# What follows these paths is as good as a password. Django logs the URL of each HTTP request that it refuses.
 _SECRET_ADDRESS = re.compile(r"(/(?:first|join|accounts/password/reset/key)/)[^/\s\"']+")
 
 
 def _visible_event(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
-    event.pop("color_message", None)  # uvicorn's event a second time, with escapes in it
+    event.pop("color_message", None)  # the event of uvicorn again, with colour escapes
     return event | {"event": visible(str(event.get("event", "")))}
 
 
@@ -36,7 +36,7 @@ def _visible_line(_logger: Any, _method: str, line: str) -> str:
 
 
 def logging(form: str, level: str) -> dict[str, Any]:
-    """Return Django's LOGGING and set structlog up beside it. `form` is console or json."""
+    """Return Django's LOGGING and configure structlog to match. `form` is console or json."""
     if form not in {"console", "json"}:
         raise ImproperlyConfigured(f"EXHIBIT_LOG_FORMAT={form!r}: console or json")
     if level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
@@ -63,9 +63,9 @@ def logging(form: str, level: str) -> dict[str, Any]:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
-    # These libraries bring handlers of their own: taken away, so that nothing is said twice.
+    # These libraries bring their own handlers: removed, so that nothing is logged twice.
     through_root = {"handlers": [], "level": "NOTSET", "propagate": True}
-    # Not even with --no-access-log: being below "uvicorn" it would speak again once that is configured here.
+    # Needed in spite of --no-access-log: as a child of "uvicorn" it would log again once that is configured here.
     silent = {"handlers": [], "level": "CRITICAL", "propagate": False}
     only_warnings = through_root | {"level": "WARNING"}
     return {

@@ -1,4 +1,4 @@
-"""The programs Exhibit consists of, beside PostgreSQL and the broker.
+"""Command lines of Exhibit's processes, except PostgreSQL and the broker.
 
 `up` and docker-compose.yml run these same commands; a test compares them.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-GRACE_S = 10  # what a stream or a download under way gets when the server is told to stop
+GRACE_S = 10  # seconds for streams and downloads under way when the server stops
 
 
 def prepare() -> list[str]:
-    """Tables, the cache's table, the files of the pages. Runs once before the others and may run again."""
+    """Return the command that prepares tables, cache table and static files. It runs before the others; repeatable."""
     return ["python", "manage.py", "prepare"]
 
 
@@ -19,7 +19,7 @@ def web(host: str, port: int) -> list[str]:
     return [
         *("python", "-m", "uvicorn", "config.asgi:application", "--host", host, "--port", str(port)),
         *("--lifespan", "off", "--timeout-graceful-shutdown", str(GRACE_S)),
-        # Addresses of invitations and of the first administrator are secrets: they must not stand in a log.
+        # URLs of invitations and of the first administrator are secrets: they must not be logged.
         *("--no-access-log", "--no-server-header"),
     ]
 
@@ -33,7 +33,7 @@ def worker(name: str, queues: Sequence[str], concurrency: int) -> list[str]:
 
 
 def beat() -> list[str]:
-    """One entry every 30 s needs no memory of its last run, so there is no file to keep and to lock."""
+    """Return the command of beat. One entry every 30 s needs no record of its last run, so no file to keep and lock."""
     return [
         "python",
         "-m",
@@ -48,10 +48,10 @@ def beat() -> list[str]:
 
 
 def all_of(host: str, port: int) -> dict[str, list[str]]:
-    """Name every process. Large files have a worker of their own, so that a paste is read and judged beside them."""
+    """Return every process by name. Large files have a separate worker, so that pastes are read meanwhile."""
     return {
         "web": web(host, port),
-        # Webhooks go with the small files: a receiver that hangs costs ten seconds, and one at a time.
+        # Webhooks share the worker of small files: a receiver that hangs costs ten seconds, and only one at a time.
         "worker": worker("worker", ["small", "judge", "hooks"], 2),
         "worker-large": worker("worker-large", ["large"], 1),
         "beat": beat(),

@@ -19,44 +19,44 @@ from config.env import env_bool, env_int, env_list, env_path, env_secret, env_st
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# --- Where things lie ---------------------------------------------------------------------------------------------
+# --- Paths --------------------------------------------------------------------------------------------------------
 
-# Everything this installation writes: database, evidence, mail, logs, the secret key.
+# Folder of everything this installation writes: database, evidence, mail, logs, the secret key.
 EXHIBIT_VAR = env_path("EXHIBIT_VAR", BASE_DIR / "var")
-# Originals and tables. Files of one room may be large: put this on the big disk.
+# Folder of originals and tables. Files of one room may be large: put this on the big disk.
 EVIDENCE_ROOT = env_path("EXHIBIT_EVIDENCE_ROOT", EXHIBIT_VAR / "evidence")
-# Ordinary forms above 2.5 MB are spooled here; large uploads never are (incidents/doors/uploads.py).
+# Folder where files of ordinary forms above 2.5 MB are spooled; large uploads never are (incidents/doors/uploads.py).
 FILE_UPLOAD_TEMP_DIR = EXHIBIT_VAR / "tmp"
 STATIC_ROOT = EXHIBIT_VAR / "static"
 EMAIL_FILE_PATH = EXHIBIT_VAR / "mail"
-# Made at start by config/apps.py.
+# Created at start by config/apps.py.
 FOLDERS = [EXHIBIT_VAR, EVIDENCE_ROOT, FILE_UPLOAD_TEMP_DIR, STATIC_ROOT, EMAIL_FILE_PATH]
 
 # --- Address and secrets ------------------------------------------------------------------------------------------
 
-# The address people type, e.g. https://exhibit.example.com. Links in mails, host checks and cookies follow from it.
+# The URL people type, e.g. https://exhibit.example.com. Links in mails, host checks and cookies depend on it.
 EXHIBIT_URL = env_str("EXHIBIT_URL", "http://127.0.0.1:8000").rstrip("/")
 _address = urlsplit(EXHIBIT_URL)
 if _address.scheme not in {"http", "https"} or not _address.hostname:
     raise ImproperlyConfigured(f"EXHIBIT_URL={EXHIBIT_URL!r}: an address like https://exhibit.example.com is needed")
 _https = _address.scheme == "https"
 
-# More names under which the server answers.
+# Further host names under which the server answers.
 ALLOWED_HOSTS = [_address.hostname, *env_list("EXHIBIT_ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [EXHIBIT_URL]
-# Pages of errors with source text and settings: never where others can reach the server.
+# Error pages with source text and settings: never on a server that others can reach.
 DEBUG = env_bool("EXHIBIT_DEBUG", False)
 
 
 def secret_key(path: Path) -> str:
-    """Return the key kept in `path`, mode 0600; the first process to start makes it."""
+    """Return the key stored in `path`, mode 0600; the first process to start creates it."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(secrets.token_urlsafe(64))
         try:
-            os.link(draft, path)  # two processes at once: only one link succeeds, and nobody sees half a key
+            os.link(draft, path)  # of two processes at once only one link succeeds, and nobody reads half a key
         except FileExistsError:
             pass
         finally:
@@ -64,7 +64,7 @@ def secret_key(path: Path) -> str:
     return path.read_text()
 
 
-# Signs sessions and links. Without it a key is made once and kept in var/secret-key.
+# Key that signs sessions and links. If unset, a key is created once and stored in var/secret-key.
 SECRET_KEY = env_secret("SECRET_KEY") or secret_key(EXHIBIT_VAR / "secret-key")
 
 # --- Applications -------------------------------------------------------------------------------------------------
@@ -127,9 +127,9 @@ USE_TZ = True
 
 
 def database(url: str) -> dict[str, Any]:
-    """Turn postgresql://user:password@host:port/name?sslmode=...
+    """Parse postgresql://user:password@host:port/name?sslmode=... into a DATABASES entry of Django.
 
-    into Django's form. `?host=` names a folder of sockets.
+    `?host=` names a folder of sockets.
     """
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
@@ -148,30 +148,29 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
-# PostgreSQL 15 to 18. Without it: the embedded one, whose socket lies in a place that follows from EXHIBIT_VAR.
+# URL of a PostgreSQL 15 to 18. If unset: the embedded server, whose socket's path depends on EXHIBIT_VAR.
 DATABASE_URL = env_secret("DATABASE_URL")
 DATABASES = {"default": database(DATABASE_URL or embedded.database_url(EXHIBIT_VAR))}
-# Connections the web process keeps; 0 opens one per request. Workers and commands have one each and no pool.
+# Connections in the web process's pool; 0 opens one per HTTP request. Workers and commands have one each and no pool.
 _pool = env_int("EXHIBIT_DB_POOL", 10)
-if env_str("EXHIBIT_PROCESS") == "web" and _pool:  # said by config/asgi.py, not by people
+if env_str("EXHIBIT_PROCESS") == "web" and _pool:  # set by config/asgi.py, not by people
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 10}
 
-# Redis or Valkey, redis://:password@host:6379/0 or unix:///path. Without it: the embedded one.
+# URL of a Redis or Valkey, redis://:password@host:6379/0 or unix:///path. If unset: the embedded broker.
 REDIS_URL = env_secret("REDIS_URL")
 EMBEDDED = {"database": not DATABASE_URL, "broker": not REDIS_URL}  # what `up` starts
 REDIS_URL = REDIS_URL or embedded.broker_url(EXHIBIT_VAR)
 
-# In the database: sign-in and rate limits outlive the broker, and all web processes count together.
+# Sessions and cache are in the database: sign-in and rate limits outlive the broker, and all web processes share them.
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
 
 # --- Work ---------------------------------------------------------------------------------------------------------
 
-# Celery writes unix sockets in its own way.
+# Celery spells URLs of unix sockets differently.
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
-# A message is only a hint that a job waits in the database (incidents.tasks.sweep finds lost ones), so nothing is
-# stored
-# in the broker, nothing is acknowledged late, and a broker that is away costs a request no more than a moment.
+# A message is only a hint that a job waits in the database (incidents.tasks.sweep finds lost ones), so no result is
+# stored in the broker, nothing is acknowledged late, and a broker that is away delays an HTTP request only briefly.
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_STORE_ERRORS_EVEN_IF_IGNORED = False
@@ -182,38 +181,39 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
-# Reading small files, reading large files, judging rooms: the large ones have a worker of their own
-# (config/processes.py).
+# Queues: small files, large files, judgements, webhooks. Large files have a separate worker (config/processes.py).
 CELERY_TASK_DEFAULT_QUEUE = "small"
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("small", "large", "judge", "hooks")}
 CELERY_TASK_CREATE_MISSING_QUEUES = False
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "incidents.tasks.sweep", "schedule": 30.0, "options": {"expires": 25}}}
-# Files from this size on are read by the worker for large files.
+# Size in bytes from which a file is read by the worker for large files.
 EXHIBIT_LARGE_BYTES = env_int("EXHIBIT_LARGE_BYTES", 16 * 2**20, minimum=1)
-# So many processes read one file above 200 MB.
+# Number of processes that read one file above 200 MB.
 EXHIBIT_READ_PROCESSES = env_int("EXHIBIT_READ_PROCESSES", os.cpu_count() or 1, minimum=1)
-# Folders of a team's own rules, packs, changed thresholds and suppressions, beside the shipped rules (docs/rule-reference.md).
+# Folders of a team's rules, packs, changed thresholds and suppressions, beside the shipped rules
+# (docs/rule-reference.md).
 EXHIBIT_RULES = [Path(folder).expanduser().absolute() for folder in env_list("EXHIBIT_RULES")]
-# What one query of a rule may take at most. A rule that takes more is left out of that judgement and named in the room.
+# Maximum seconds and MB of one query of a rule. A rule that exceeds them is skipped in that judgement and named in the
+# room.
 EXHIBIT_RULE_SECONDS = env_int("EXHIBIT_RULE_SECONDS", 30, minimum=1)
 EXHIBIT_RULE_MB = env_int("EXHIBIT_RULE_MB", 512, minimum=32)
-# Members may ask the evidence tables in SQL (docs/operations.md, "Questions"). Off: the page says so, nothing runs.
+# Whether members may query the evidence tables in SQL (docs/operations.md, "Questions"). Off: the page says so.
 EXHIBIT_ASK = env_bool("EXHIBIT_ASK", True)
 
 # --- Limits -------------------------------------------------------------------------------------------------------
 
-# One uploaded file.
+# Maximum size of one uploaded file in bytes.
 EXHIBIT_MAX_UPLOAD_BYTES = env_int("EXHIBIT_MAX_UPLOAD_BYTES", 20 * 2**30, minimum=1)
-# Uploads are refused when they would leave less than this on the disk of EVIDENCE_ROOT.
+# Uploads are refused that would leave less than this many bytes free on the disk of EVIDENCE_ROOT.
 EXHIBIT_MIN_FREE_BYTES = env_int("EXHIBIT_MIN_FREE_BYTES", 2**30)
-# Tests send webhooks to a server of their own on the loopback. Not from the environment: nobody else may.
+# Hosts to which tests send webhooks on the loopback. Not read from the environment, since only tests may set it.
 WEBHOOK_TEST_HOSTS: frozenset[str] = frozenset()
-# A form with its pasted text.
+# Maximum size in bytes of a form with its pasted text.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("EXHIBIT_MAX_PASTE_BYTES", 8 * 2**20, minimum=2**16)
 
 # --- People -------------------------------------------------------------------------------------------------------
 
-# Anybody who reaches the server may make an account (which opens no room). Otherwise: by invitation only.
+# Whether anybody who reaches the server may create an account (which opens no room). Otherwise by invitation only.
 EXHIBIT_OPEN_SIGNUP = env_bool("EXHIBIT_OPEN_SIGNUP", False)
 
 AUTHENTICATION_BACKENDS = [
@@ -231,19 +231,19 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_ADAPTER = "config.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
-# An address is proven only where it decides something, which is at the identity provider. A team's server often sends
-# no mail.
+# A mail address is verified only where something depends on it, which is at the identity provider. A team's server
+# often sends no mail.
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "Exhibit"
 
-# Sign-in through the team's OpenID Connect provider: its address, and the client it gave to this server.
+# Sign-in through the team's OpenID Connect provider: its URL, and the client registered there for this server.
 _oidc_url = env_str("EXHIBIT_OIDC_URL")
 _oidc_client = env_str("EXHIBIT_OIDC_CLIENT_ID")
 _oidc_secret = env_secret("EXHIBIT_OIDC_SECRET")
 _oidc_name = env_str("EXHIBIT_OIDC_NAME", "Single sign-on")
-# Where its sign-in page lives, if that is another origin than EXHIBIT_OIDC_URL: the content policy must name it.
+# Origins of its sign-in page, if they differ from EXHIBIT_OIDC_URL: the content security policy must name them.
 _oidc_origins = env_list("EXHIBIT_OIDC_ORIGINS")
 if bool(_oidc_url) != bool(_oidc_client and _oidc_secret):
     raise ImproperlyConfigured("EXHIBIT_OIDC_URL, EXHIBIT_OIDC_CLIENT_ID and EXHIBIT_OIDC_SECRET belong together")
@@ -256,7 +256,7 @@ _oidc_app = {
 }
 SOCIALACCOUNT_ADAPTER = "config.adapters.SocialAccountAdapter"
 SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [_oidc_app] if _oidc_url else [], "OAUTH_PKCE_ENABLED": True}}
-# An account is linked to the provider's only by an address that the provider says it has verified.
+# An account is linked to the provider's account only by a mail address that the provider has verified.
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = True
 SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
 
@@ -272,7 +272,7 @@ EMAIL_TIMEOUT = 10
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EXHIBIT_EMAIL_FROM", f"exhibit@{_address.hostname}")
 
-# --- Files of the pages -------------------------------------------------------------------------------------------
+# --- Static files -------------------------------------------------------------------------------------------------
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -281,7 +281,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# --- What browsers are told ---------------------------------------------------------------------------------------
+# --- Security headers ---------------------------------------------------------------------------------------------
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -294,7 +294,7 @@ CONTENT_SECURITY_POLICY = {
         "manifest-src": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
-        # Browsers apply this to where a form is redirected, too: the way to the identity provider must be open.
+        # Browsers apply this to redirects of a form, too: those to the identity provider must be allowed.
         "form-action": [
             SELF,
             *([f"{urlsplit(_oidc_url).scheme}://{urlsplit(_oidc_url).netloc}"] if _oidc_url else []),
@@ -305,16 +305,16 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked from inside the container, where there is no TLS
-# How long browsers insist on https once they saw it, in seconds.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # requested from inside the container, without TLS
+# Seconds for which browsers insist on https after they saw it once.
 SECURE_HSTS_SECONDS = env_int("EXHIBIT_HSTS_SECONDS", 30 * 86400) if _https else 0
-# Sub-domains and browsers' built-in lists are for the owner of the domain to decide, not for one server in it.
+# The owner of the domain decides on sub-domains and browsers' preload lists, not one server in it.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
-# A proxy in front speaks TLS and sets X-Forwarded-Proto itself. Without such a proxy anybody could send that header.
+# Whether a proxy in front speaks TLS and sets X-Forwarded-Proto itself. Without it anybody could send that header.
 if env_bool("EXHIBIT_BEHIND_PROXY", False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # --- Log ----------------------------------------------------------------------------------------------------------
 
-# To stderr: lines for people, or one JSON object a line for machines.
+# Log to stderr: lines for people, or one JSON object per line for machines.
 LOGGING = logs.logging(env_str("EXHIBIT_LOG_FORMAT", "console"), env_str("EXHIBIT_LOG_LEVEL", "INFO").upper())

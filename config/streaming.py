@@ -1,4 +1,4 @@
-"""Files on their way out, piece by piece."""
+"""Middleware that streams files piece by piece."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ async def _pieces(iterator: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def in_pieces(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Read a file while it is sent.
+    """Return a middleware that reads a file while it is sent.
 
-    Under ASGI Django would take in all of it first, with a warning, and an original may have gigabytes.
+    Under ASGI Django would read the whole file first, with a warning, and an original may have gigabytes.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         if isinstance(request, ASGIRequest) and isinstance(response, StreamingHttpResponse) and not response.is_async:
             file = getattr(response, "file_to_stream", None)
-            # FileResponse itself would read 4 KB at a time, each a trip to another thread.
+            # FileResponse itself would read 4 KB at a time, each in another thread.
             source = iter(lambda: file.read(PIECE), b"") if file else iter(response)
             response.streaming_content = _pieces(source)
         return response

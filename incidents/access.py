@@ -1,8 +1,8 @@
-"""Who may see and do what: the only place that decides.
+"""Permissions: the only place that decides who may see and do what in a room.
 
-A view begins with `enter(user, slug)`; what comes back is the room *as this person sees it*, and every action takes
-that instead of a bare incident. Whoever may not see a room gets `NotAMember`, which is answered exactly like an address
-that does not exist.
+A view begins with `enter(user, slug)`. It returns a `Room`, the incident *as this person sees it*, and every action
+takes a `Room` instead of a bare incident. A person who may not see a room gets `NotAMember`, which is answered exactly
+like an address that does not exist.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ RIGHTS: dict[str, frozenset[Right]] = {
     Role.INVESTIGATOR: _INVESTIGATOR,
     Role.LEAD: frozenset(Right),
 }
-# What a closed room still allows: to look, to download, to manage people, to purge and to open it again.
+# Rights that a closed room still grants: reading, downloading, managing people, purging and opening it again.
 _WHEN_CLOSED = frozenset(
     {
         Right.READ,
@@ -60,14 +60,14 @@ _WHEN_CLOSED = frozenset(
         Right.SHARE,
     }
 )
-# An archived one is for reading; purging what must not lie there is still allowed.
+# An archived room can be read only; purging evidence that must not stay there is still allowed.
 _WHEN_ARCHIVED = frozenset({Right.READ, Right.ASK, Right.ORIGINAL, Right.PURGE, Right.CLOSE})
 _NEEDED = dict.fromkeys(Right, "a lead") | dict.fromkeys(_INVESTIGATOR, "an investigator or a lead")
 
 
 @dataclass(frozen=True)
 class Room:
-    """An incident as one person sees it. `role` is None for a site administrator who is no member and for a token."""
+    """An incident as one person sees it. `role` is None for a site administrator without membership and for a token."""
 
     incident: Incident
     user: User
@@ -86,7 +86,7 @@ class Room:
         return right in self.rights and (not self.incident.closed or right in _WHEN_CLOSED)
 
     def require(self, right: Right) -> None:
-        """Raise `NotAllowed` or `RoomClosed` unless this person may do that."""
+        """Raise `NotAllowed` or `RoomClosed` unless this person has the right in the room as it is now."""
         if right not in self.rights:
             raise NotAllowed(_NEEDED[right])
         if not self.may(right):
@@ -95,14 +95,14 @@ class Room:
             raise RoomClosed
 
     def require_more_evidence(self) -> None:
-        """Raise `RoomClosed` when no new upload may begin: the room closes as soon as those under way are through."""
+        """Raise `RoomClosed` when no new upload may begin: a room being closed only finishes the uploads under way."""
         self.require(Right.UPLOAD)
         if self.incident.closing_at is not None:
             raise RoomClosed("This room is being closed: uploads under way are finished, new ones are not begun.")
 
 
 def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
-    """Return the rooms that this person may know of; lists and searches start from here."""
+    """Return the rooms that this person may see; lists and searches start from this query set."""
     if not user.is_active:  # False for AnonymousUser too
         return Incident.objects.none()
     if user.is_superuser:
@@ -111,17 +111,20 @@ def visible_to(user: User | AnonymousUser) -> QuerySet[Incident]:
 
 
 def sees_any(user: User | AnonymousUser) -> bool:
-    """Tell whether there is a room at all that this person may know of."""
+    """Tell whether this person may see any room at all."""
     if isinstance(user, User) and user.is_active and not user.is_superuser:
         return Membership.objects.filter(user=user).exists()
     return visible_to(user).exists()
 
 
 def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> Room:
-    """Return the room as `user` sees it; `NotAMember` for strangers and for nonsense, `NotAllowed` below the right."""
+    """Return the room as `user` sees it.
+
+    Raises `NotAMember` for strangers and for slugs that do not exist, `NotAllowed` for a member without `right`.
+    """
     if not isinstance(user, User) or not user.is_active:
         raise NotAMember
-    # One question: every page begins here, and asks for the room's counters next.
+    # One database query for all of it: every page begins here and needs the room's counters next.
     mine = Membership.objects.filter(user=user, incident__slug=slug)
     membership = mine.select_related("incident__counter", "incident__next_update_by").first()
     if membership is not None:
@@ -137,14 +140,17 @@ def enter(user: User | AnonymousUser, slug: str, right: Right = Right.READ) -> R
 
 
 def enter_by_id(user_id: int, incident_id: int) -> Room | None:
-    """Look again whether somebody still sees a room: for open streams and for work begun long ago."""
+    """Return the room if this person still sees it, else None: for open streams and for work begun long ago."""
     user = User.objects.filter(pk=user_id, is_active=True).first()
     incident = Incident.objects.filter(pk=incident_id).first()
     return _as_seen_by(user, incident) if user and incident else None
 
 
 def enter_with_token(slug: str, secret: str) -> Room:
-    """Return the room as the holder of an upload token sees it: a place to put evidence, nothing else."""
+    """Return the room as the holder of an upload token sees it: the only right is to upload evidence.
+
+    Raises `NotAMember` for an unknown, expired or revoked token.
+    """
     token = (
         UploadToken.objects.select_related("incident", "created_by")
         .filter(token_hash=hash_secret(secret), incident__slug=slug)
@@ -158,7 +164,7 @@ def enter_with_token(slug: str, secret: str) -> Room:
 
 
 def again(room: Room) -> Room:
-    """Look at a room once more: rights may have gone since `room` was made. `NotAMember` if all have."""
+    """Return `room` with the rights that hold now. Raises `NotAMember` if none are left since `room` was made."""
     if room.token is not None:
         return _as_seen_with(UploadToken.objects.select_related("incident", "created_by").get(pk=room.token.pk))
     now = enter_by_id(room.user.pk, room.incident.pk)
@@ -169,7 +175,7 @@ def again(room: Room) -> Room:
 
 def _as_seen_with(token: UploadToken) -> Room:
     maker = _as_seen_by(token.created_by, token.incident)
-    # The token dies with the rights of whoever made it: a removed lead leaves no door open.
+    # A token works only while its creator may manage people: a removed lead leaves no way in.
     if not token.usable or maker is None or Right.PEOPLE not in maker.rights:
         raise NotAMember
     return Room(token.incident, token.created_by, None, frozenset({Right.UPLOAD}), token)

@@ -1,4 +1,4 @@
-"""Administration: to look, not to write. Rows are written by `incidents.actions`, which also keep the record."""
+"""Django admin pages, read only. Rows are written by `incidents.actions`, which also write the activity record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class PeopleAdmin(UserAdmin):  # type: ignore[type-arg]  # as below
-    """Accounts. One that goes is closed, not deleted: what the person wrote must keep an author."""
+    """Accounts. An account is closed, never deleted: what the person wrote must keep an author."""
 
     actions = ("close_accounts",)
 
@@ -40,7 +40,7 @@ class PeopleAdmin(UserAdmin):  # type: ignore[type-arg]  # as below
 
 
 class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]  # Django takes no subscript here
-    """Shows rows. A change here would go past permissions, events and the chain of the activity record."""
+    """Base class that only shows rows. A change here would bypass permissions, events and the activity record."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -73,7 +73,7 @@ class ArtifactAdmin(ReadOnly):
 
 @admin.register(Job)
 class JobAdmin(ReadOnly):
-    """What the workers do and why something did not go: the first place to look when a room stands still."""
+    """Jobs of the workers and why they failed: the first place to look when a room makes no progress."""
 
     list_display = ("id", "kind", "incident", "state", "attempt", "worker", "heartbeat_at", "cause")
     list_filter = ("state", "kind", "queue")

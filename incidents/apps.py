@@ -1,4 +1,4 @@
-"""The app's entry for Django."""
+"""Django's app configuration of `incidents`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ class IncidentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def import_models(self) -> None:
-        """Load each file of `incidents/models/`: its `__init__.py` stays empty, so nobody else would."""
+        """Import each module of `incidents/models/`: its `__init__.py` stays empty, so nothing else does."""
         super().import_models()
         package = import_module("incidents.models")
         for module in walk_packages(package.__path__, "incidents.models."):
             import_module(module.name)
 
     def ready(self) -> None:
-        """A signal of Django's own: signing out must end this session's streams in the same second."""
+        """Connect Django's sign-out signal: signing out must end this session's streams within the same second."""
         user_logged_out.connect(_end_streams, dispatch_uid="incidents.end_streams")
 
 
 def _end_streams(sender: Any, request: HttpRequest, user: Any, **_: Any) -> None:
-    from incidents.storage import live  # models may be read only when the apps are ready
+    from incidents.storage import live  # models may be imported only when the apps are ready
 
     if user is not None and request.session.session_key:
         live.end_streams(user.pk, session=request.session.session_key)

@@ -1,4 +1,4 @@
-"""What the app refuses. A `Refused` reaches the page with its own words; a `StoreError` may be tried again."""
+"""The app's exceptions. A page shows the message of a `Refused`; a task that raised a `StoreError` may be retried."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 
 class IncidentError(Exception):
-    """The root of this app's errors."""
+    """Base class of this app's errors."""
 
 
 class Refused(IncidentError):
-    """The request cannot be granted. `message` is for the person who asked, `status` is the HTTP status."""
+    """The HTTP request cannot be granted. `message` is for the person who sent it, `status` is the HTTP status."""
 
     status = 400
 
@@ -26,13 +26,13 @@ class TooLarge(Refused):
 
 
 class NoSpace(Refused):
-    """The disk's floor of free space would be crossed, or was."""
+    """Free disk space is, or would fall, below the minimum."""
 
     status = 507
 
 
 class AlreadyHere(Refused):
-    """The room holds the same content already, as artifact `number`."""
+    """The room already holds the same content, as artifact `number`."""
 
     status = 409
 
@@ -50,7 +50,7 @@ class RoomClosed(Refused):
 
 
 class Overtaken(Refused):
-    """Somebody else changed the same fields since this person saw them. `now` has what stands there; nothing was written."""
+    """Somebody else changed the same fields meanwhile. `now` holds their present values; nothing was written."""
 
     status = 409
 
@@ -60,7 +60,7 @@ class Overtaken(Refused):
 
 
 class NotAMember(Refused):
-    """Answered like an address that does not exist, so that nobody learns that the room does."""
+    """The person may not see the room. Answered like an address that does not exist, so that nobody learns of it."""
 
     status = 404
 
@@ -69,7 +69,7 @@ class NotAMember(Refused):
 
 
 class NotAllowed(Refused):
-    """A member asks for what the role does not allow; `needed` says whom to ask."""
+    """The member's role does not allow the action; `needed` names the roles that may."""
 
     status = 403
 
@@ -79,4 +79,4 @@ class NotAllowed(Refused):
 
 
 class StoreError(IncidentError):
-    """The evidence folder could not be read or written just now."""
+    """The evidence folder could not be read or written at this moment."""

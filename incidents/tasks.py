@@ -1,4 +1,4 @@
-"""Celery's entry points. A message is only a hint; what is to be done stands in the job rows."""
+"""Celery tasks. A message is only a hint that work may be waiting; the work itself is recorded in the job rows."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from incidents.work import analysis, arrivals, closing, deliveries, expiring, in
 
 log = structlog.get_logger(__name__)
 
-ABANDONED_S = 24 * 3600
-MAILS = "mails"  # no queue of jobs: its rows are the notifications
+ABANDONED_S = 24 * 3600  # seconds after which an unfinished upload is removed
+MAILS = "mails"  # not a job queue: its rows are the notifications
 HOOKS = "hooks"
-_PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}
+_PATIENCE = {"socket_timeout": 2, "socket_connect_timeout": 2}  # seconds
 STOPPED = (
     "The worker was stopped {n} times while it did this. Try again; if it happens again, an administrator should look "
     "at the server's memory."
@@ -41,10 +41,10 @@ _FAIL: dict[str, Callable[[Job, str], None]] = {JobKind.INGEST: ingest.fail, Job
 
 @worker_process_init.connect  # type: ignore[untyped-decorator]  # Celery has no types
 def load_parsers(**_: object) -> None:
-    """Have a process that will read files load the formats before its first job does: that takes a second or two.
+    """Load the formats when a worker process starts, so that its first job need not wait a second or two for them.
 
-    In a thread, since Celery kills a process that does not begin within four seconds. Never in the worker's parent, whose
-    children are forks.
+    Runs in a thread, since Celery kills a process that does not begin within four seconds. Never runs in the worker's
+    parent, because its children are forks.
     """
 
     def load() -> None:
@@ -57,10 +57,10 @@ def load_parsers(**_: object) -> None:
 
 
 def hint(queue: str) -> None:
-    """Tell the workers that a job may wait, or a mail (`MAILS`). If the broker is away, `sweep` says it again."""
+    """Tell the workers that a job, or a mail (`MAILS`), may be waiting. `sweep` repeats a hint that got lost."""
     try:
-        # Not from Celery's pool: those connections wait without end for a broker that stands still, and a request with
-        # them.
+        # Not from Celery's pool: its connections wait forever for a broker that hangs, and the HTTP request would wait
+        # with them.
         with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
             if queue == MAILS:
                 mail.apply_async(queue=Queue.SMALL.value, connection=connection)
@@ -75,7 +75,7 @@ def hint_on_commit(queue: str) -> None:
 
 
 def hint_hooks() -> None:
-    """Tell the workers that something waits to be sent outside. If the broker is away, `sweep` says it again."""
+    """Tell the workers that webhook deliveries are waiting. If the broker is away, `sweep` repeats the hint."""
     try:
         with current_app.connection_for_write(transport_options=_PATIENCE) as connection:
             deliver.apply_async((), queue=HOOKS, connection=connection)
@@ -89,11 +89,11 @@ def hint_hooks_on_commit() -> None:
 
 @shared_task(name="incidents.tasks.deliver")  # type: ignore[untyped-decorator]  # Celery has no types
 def deliver() -> None:
-    """Send a few of the messages that wait for one address outside."""
+    """Send a few of the waiting webhook deliveries of one address."""
     try:
         if deliveries.send_due():
             hint_hooks()
-    except AWAY as error:  # the lease of the address runs out, and `sweep` finds what waits
+    except AWAY as error:  # the lease of the address expires, and `sweep` finds the waiting deliveries
         log.warning("hooks.database_away", error=str(error))
         connection.close()
 
@@ -113,7 +113,7 @@ def work(queue: str) -> None:
         _again_or_fail(job, str(error))
     except IncidentError as error:
         _fail(job, str(error))
-    except AWAY as error:  # the database: nothing can be written now, so the lease runs out and `sweep` finds the job
+    except AWAY as error:  # nothing can be written now, so the lease expires and `sweep` finds the job
         log.warning("job.database_away", job=job.pk, error=str(error))
         connection.close()
         return
@@ -124,7 +124,7 @@ def work(queue: str) -> None:
     closing.close_what_waits()
     if deliveries.any_due():
         hint_hooks()
-    # The next one: a judgement after a reading, and the judgement that waited behind this one.
+    # Hint at the next job: a judgement after a reading, or the judgement that waited behind this one.
     for waiting in {queue, Queue.JUDGE.value}:
         if Job.objects.waiting(waiting):
             hint(waiting)
@@ -132,7 +132,7 @@ def work(queue: str) -> None:
 
 @shared_task(name="incidents.tasks.mail")  # type: ignore[untyped-decorator]  # as above
 def mail() -> None:
-    """Send the mails that wait, some at a time: readings must not wait behind a slow mail server."""
+    """Send waiting mails, a few at a time: readings must not wait behind a slow mail server."""
     mails.send_waiting()
     if mails.waiting():
         hint(MAILS)
@@ -140,7 +140,7 @@ def mail() -> None:
 
 @shared_task(name="incidents.tasks.sweep")  # type: ignore[untyped-decorator]  # as above
 def sweep() -> None:
-    """Find what a lost broker or a killed worker left behind, and forget what is past its time."""
+    """Pick up the work that a lost broker or a killed worker left behind, and delete what has expired."""
     for job in Job.objects.give_up_expired():
         _fail(job, STOPPED.format(n=job.attempt))
     expiring.end_what_is_past()
@@ -154,12 +154,12 @@ def sweep() -> None:
     if mails.waiting():
         hint(MAILS)
     for artifact in Artifact.objects.filter(purged_at__gt=timezone.now() - timedelta(hours=1)):
-        store.purge(artifact)  # once more: the process that should have done it may have died after its commit
+        store.purge(artifact)  # again: the process that purged it may have died after its commit
     _forget()
 
 
 def _forget() -> None:
-    """Remove what is past its time. A replaced reading stays for an hour: pages that are open may still show it."""
+    """Delete what has expired. A replaced reading stays for an hour: open pages may still show it."""
     now = timezone.now()
     replaced = Reading.objects.filter(state=ReadingState.REPLACED, finished_at__lt=now - timedelta(hours=1))
     for reading in replaced.filter(finished_at__gt=now - timedelta(days=7)).select_related("artifact"):

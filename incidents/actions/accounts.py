@@ -1,4 +1,4 @@
-"""The first administrator: a one-time link instead of a password that ships with the program."""
+"""Create the first administrator by a one-time link instead of a password that ships with the program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from incidents.actions.limits import count_try
 from incidents.errors import NotAMember, Refused
 from incidents.models.people.link import FirstAdminLink, hash_secret, new_secret
 
-LASTS = timedelta(days=7)
+LASTS = timedelta(days=7)  # validity of the link
 
 
 def first_admin_link() -> str | None:
-    """Return the path of a new one-time link, None once there is an administrator. Links made before stop working."""
+    """Return the path of a new one-time link, None once there is an administrator. Earlier links stop working."""
     with transaction.atomic():
         if User.objects.filter(is_superuser=True).exists():
             return None
@@ -38,9 +38,9 @@ def look_at_first(secret: str, caller: str = "") -> None:
 
 
 def first_admin(secret: str, username: str, password: str, email: str = "") -> User:
-    """Use the link up and make the administrator; `Refused` names what is wrong with name or password."""
+    """Use the link and create the administrator. Raises `Refused` with what is wrong with the name or password."""
     with transaction.atomic():
-        # Locked, so that two who hold the link cannot both become administrators.
+        # Locked, so that two people with the link cannot both become administrators.
         link = FirstAdminLink.objects.select_for_update().filter(token_hash=hash_secret(secret)).first()
         if link is None or not link.usable or User.objects.filter(is_superuser=True).exists():
             raise NotAMember

@@ -1,4 +1,4 @@
-"""Evidence: the one way in, corrections, trying again."""
+"""Receive evidence, correct what is known of it, and read it again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Said = Mapping[str, str | None]
 def receive_stream(
     room: Room, name: str, chunks: Iterable[bytes], way: str = Way.PAGE, said: Said | None = None
 ) -> Artifact:
-    """Take a stream in. Rights are looked at before the first byte is written, and again at the end."""
+    """Store a stream as an artifact. Rights are checked before the first byte is written and again at the end."""
     room.require(Right.UPLOAD)
     incoming = store.receive_all(chunks)
     try:
@@ -37,10 +37,10 @@ def receive_stream(
 
 
 def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Said | None = None) -> Artifact:
-    """Make what lies in the store an artifact of the room; every way in ends here.
+    """Make an incoming file of the store an artifact of the room; every way in ends here.
 
-    The bytes have their place and are safe on disk before the row is committed. Raises `AlreadyHere` for content that
-    the room holds. May be called again after a fault, and never discards `incoming`: that is for whoever made it.
+    The bytes are in place and safe on disk before the row is committed. Raises `AlreadyHere` for content that the room
+    already holds. May be called again after a fault, and never discards `incoming`: its creator must do that.
     """
     if incoming.size == 0:
         raise Refused("The file is empty. Nothing was stored.")
@@ -76,10 +76,10 @@ def receive(room: Room, incoming: store.Incoming, name: str, way: str, said: Sai
 
 
 def correct(room: Room, number: int, fields: Said, lines: tuple[int, int] | None = None) -> Artifact:
-    """Say what the artifact, or the part of it that holds these lines, is. It holds against every guess, now and later.
+    """Correct fields of the artifact, or of the part that holds these lines. Corrections overrule all guesses.
 
-    A value of None says that it is unknown; an empty text takes an earlier word back. The file is read again when the
-    word changes how its bytes are understood.
+    A value of None means unknown; an empty text withdraws an earlier correction. The file is read again if the
+    corrections change how its bytes are understood.
     """
     if lines is not None and not 1 <= lines[0] <= lines[1]:
         raise Refused("The lines must be first to last, from 1.")
@@ -93,7 +93,7 @@ def correct(room: Room, number: int, fields: Said, lines: tuple[int, int] | None
 
 
 def take_words(doing: Deed, artifact: Artifact, words: Mapping[str, str | None], lines: tuple[int, int] | None) -> None:
-    """Write checked words down for an artifact or for lines of it; an empty text takes the earlier word back."""
+    """Store checked corrections of an artifact or of lines of it; an empty text withdraws the earlier correction."""
     line_from, line_to = lines or (None, None)
     for field, value in words.items():
         place = artifact.corrections.filter(line_from=line_from, line_to=line_to, field=field)
@@ -111,7 +111,7 @@ def take_words(doing: Deed, artifact: Artifact, words: Mapping[str, str | None],
 
 
 def after_words(doing: Deed, artifact: Artifact) -> None:
-    """Have the artifact read again when what was said changes how its bytes are understood, else only judged again."""
+    """Queue another reading if the corrections change how the bytes are understood, else only another judgement."""
     if out_of_date(artifact):
         _read_again(doing, artifact)
     else:
@@ -120,7 +120,7 @@ def after_words(doing: Deed, artifact: Artifact) -> None:
 
 
 def retry(room: Room, number: int) -> Artifact:
-    """Try again to read what could not be read."""
+    """Read an artifact again whose reading failed."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         if artifact.state != ArtifactState.FAILED:
@@ -131,7 +131,7 @@ def retry(room: Room, number: int) -> Artifact:
 
 
 def reread(room: Room, number: int) -> Artifact:
-    """Read the artifact anew: after a new version of its format, for instance."""
+    """Read the artifact again, for instance after a new version of its format."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         doing.record("asked to read again", f"artifact {number}")
@@ -140,8 +140,10 @@ def reread(room: Room, number: int) -> Artifact:
 
 
 def stop(room: Room, number: int) -> Artifact:
-    """Stop reading. The worker finds at its next breath that the job is no longer its own; what it wrote stays, can be
-    seen, and is gone on with when somebody asks to read again.
+    """Stop reading an artifact.
+
+    The worker notices when it next renews its lease that it has lost the job. What it wrote stays and can be seen; the
+    next reading continues from there.
     """
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
@@ -165,7 +167,7 @@ def stop(room: Room, number: int) -> Artifact:
 
 
 def take_in(room: Room, number: int, position: int) -> Artifact:
-    """Ask for a file of an archive that was left out because nobody knows its kind."""
+    """Take in a file of an archive that was left out because no format recognises it."""
     with deed(room, Right.UPLOAD) as doing:
         archive = artifact_in(doing, number)
         member = archive.members.filter(position=position, became__isnull=True).first()
@@ -181,7 +183,7 @@ def take_in(room: Room, number: int, position: int) -> Artifact:
 
 
 def note_download(room: Room, number: int) -> Artifact:
-    """Allow and record the download of an original."""
+    """Check the right to download an original, and record the download."""
     with deed(room, Right.ORIGINAL) as doing:
         artifact = artifact_in(doing, number)
         doing.record("downloaded", f"artifact {number}", sha256=artifact.sha256)
@@ -189,7 +191,7 @@ def note_download(room: Room, number: int) -> Artifact:
 
 
 def checked(said: Said) -> dict[str, str | None]:
-    """Check the words about an artifact; `Refused` says which makes no sense. None stays None, "" stays ""."""
+    """Return checked corrections; raise `Refused` for a value that makes no sense. None stays None, "" stays ""."""
     words: dict[str, str | None] = {}
     for field, value in said.items():
         if field not in CorrectedField.values or field == CorrectedField.BORDER:
@@ -236,7 +238,7 @@ def artifact_in(doing: Deed, number: int) -> Artifact:
 
 
 def read_again_what_is_out_of_date(doing: Deed) -> None:
-    """After a change that may reach into readings: a host's system or zone."""
+    """Read every artifact again that a change of the case affects: a host's operating system or time zone."""
     for artifact in doing.incident.artifacts.exclude(state=ArtifactState.PURGED):
         if out_of_date(artifact):
             _read_again(doing, artifact)

@@ -1,4 +1,4 @@
-"""What people put on the board: rows of evidence in words, and causes of their own. Each change has the room judged again."""
+"""Add people's arguments and causes to the board, change and remove them. Each change has the room judged again."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from incidents.models.judging.cause import FreeCause
 from rules.case.statements import HYPOTHESIS, SPOKEN
 from rules.judging.scoring import CAUSES
 
-LONGEST_REASON = 500
-MOST_ROWS = 200
-MOST_CAUSES = 20
+LONGEST_REASON = 500  # characters
+MOST_ROWS = 200  # rows of people on one board
+MOST_CAUSES = 20  # causes of people on one board
 LAYERS = frozenset(cause.layer for cause in CAUSES.values() if cause.layer)
 
 
 @dataclass(frozen=True)
 class Said:
-    """A row as its author means it: why, a word for each cause it speaks of, and what it points at."""
+    """The content of a board row: the reason, a word for each cause concerned, and the evidence it refers to."""
 
     reason: str
     words: Mapping[str, str]
@@ -39,7 +39,11 @@ class Said:
 def argue(
     room: Room, said: Said, id: int | None = None, version: int | None = None, client_id: uuid.UUID | None = None
 ) -> Argument:
-    """Add a row of evidence, or change one's own. `version`: what the author had before them; `client_id`: sent twice, entered once."""
+    """Add a row to the board, or change the row `id` of the same author.
+
+    `version` is the row's version that the author saw; a newer one is refused. With `client_id` a form sent twice is
+    stored once.
+    """
     with deed(room, Right.CASE) as doing:
         mine = doing.incident.arguments.filter(author=doing.room.user)
         if id is None and client_id and (before := mine.filter(client_id=client_id).first()):
@@ -48,7 +52,7 @@ def argue(
                 {c: w for c, w in said.words.items() if w},
             ):
                 return before
-            client_id = None  # gone back to, and another row typed
+            client_id = None  # the page was reopened from the history, and a different row typed
         row = (
             _own(doing, id)
             if id
@@ -72,7 +76,7 @@ def argue(
 
 
 def take_off(room: Room, id: int) -> Argument:
-    """Take a row off the board; `put_back` brings it back. Authors take off their own, leads all."""
+    """Remove a row from the board; `put_back` restores it. Authors may remove their rows, leads all rows."""
     with deed(room, Right.CASE) as doing:
         row = _row(doing, id)
         _theirs(doing, row)
@@ -131,7 +135,7 @@ def _lay(doing: Deed, row: Argument, said: Said) -> None:
 
 
 def _once(doing: Deed, row: Argument) -> None:
-    """Refuse the same reason by the same name twice: on the board the two would be one row."""
+    """Refuse a reason that stands on the board under the same name: the board would show both as one row."""
     same = doing.incident.arguments.filter(
         removed_at__isnull=True, author_label=row.author_label, reason=row.reason
     ).exclude(pk=row.pk)
@@ -179,11 +183,11 @@ def _judge(doing: Deed) -> None:
     doing.rejudge()
 
 
-# --- causes of people's own -------------------------------------------------------------------------------------------
+# --- causes added by people -------------------------------------------------------------------------------------------
 
 
 def code_of(typed: str) -> str:
-    """Spell a code as boards do: `backup window` and `H-BACKUP-WINDOW` are the same.
+    """Return a code as boards spell it: `backup window` and `H-BACKUP-WINDOW` are the same.
 
     >>> code_of(" backup window "), code_of("h-backup")
     ('H-BACKUP-WINDOW', 'H-BACKUP')
@@ -195,7 +199,7 @@ def code_of(typed: str) -> str:
 def put_cause(
     room: Room, code: str, cause: str, layer: str | None, id: int | None = None, version: int | None = None
 ) -> FreeCause:
-    """Put a cause of people's own on the board, or change the text and layer of one's own; its code stays."""
+    """Add a person's cause to the board, or change text and layer of the cause `id`; its code stays."""
     cause, code = " ".join(cause.split()), code_of(code)
     if not cause:
         raise Refused("Say in a few words what the cause would be.")
@@ -235,7 +239,7 @@ def put_cause(
 
 
 def take_cause_off(room: Room, id: int) -> FreeCause:
-    """Take a cause of people's own off the board, once no row speaks of it any more; `put_cause_back` brings it back."""
+    """Remove a person's cause that no row of the board refers to any more; `put_cause_back` restores it."""
     with deed(room, Right.CASE) as doing:
         row = _cause(doing, id)
         _theirs(doing, row)

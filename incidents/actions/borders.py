@@ -1,7 +1,7 @@
-"""Borders of parts, moved by a person: lines become a part or prose, or join the part above; each move can be undone.
+"""Move borders of parts: make lines a part or prose, or merge them with the part above; undo each move.
 
-Borders are corrections of line ranges, applied whenever the artifact is read. What people said about a part before (host,
-phase, role ...) goes with its lines.
+Borders are corrections of line ranges, applied whenever the artifact is read. Earlier corrections of a part (host,
+phase, role ...) stay with its lines.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from incidents.errors import Refused
 from incidents.models.evidence.artifact import Artifact, Border, CorrectedField, Correction
 
 KEPT = 20
-"""So many moves of an artifact's borders can be undone."""
+"""Maximum number of border moves of one artifact that can be undone."""
 
 _OF_BORDER = (CorrectedField.BORDER, CorrectedField.KIND)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Lines that hold together, with the words on them by field."""
+    """A line range of one part, with its corrections by field."""
 
     first: int
     last: int
     words: dict[str, Correction] = field(default_factory=dict)
 
     def without(self, first: int, last: int) -> list[Stretch]:
-        """What is left of it beside lines `first` to `last`."""
+        """Return what remains of it without lines `first` to `last`: none, one or two ranges."""
         sides = ((self.first, min(self.last, first - 1)), (max(self.first, last + 1), self.last))
         return [replace(self, first=a, last=b) for a, b in sides if a <= b]
 
 
 def make_part(room: Room, number: int, lines: tuple[int, int], kind: str | None) -> Artifact:
-    """Make lines a part of their own. Without a kind the formats are asked, as for a file."""
+    """Make lines a separate part. Without a kind, the formats' claims decide, as for a whole file."""
     said = checked({CorrectedField.KIND: kind}) if kind else {}
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
@@ -45,7 +45,7 @@ def make_part(room: Room, number: int, lines: tuple[int, int], kind: str | None)
 
 
 def make_prose(room: Room, number: int, lines: tuple[int, int]) -> Artifact:
-    """Say that nobody's output stands in these lines: they give no rows."""
+    """Mark lines as prose: they are no tool's output and give no rows."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         _lay(doing, artifact, lines, Border.PROSE, {})
@@ -53,7 +53,7 @@ def make_prose(room: Room, number: int, lines: tuple[int, int]) -> Artifact:
 
 
 def merge_up(room: Room, number: int, lines: tuple[int, int]) -> Artifact:
-    """Let the part that holds these lines, or the lines themselves where none does, go on with the part above."""
+    """Merge the part that holds these lines, or the lines themselves if none does, with the part above."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         parts = [] if artifact.reading is None else list(artifact.reading.parts.order_by("line_from"))
@@ -69,7 +69,7 @@ def merge_up(room: Room, number: int, lines: tuple[int, int]) -> Artifact:
 
 
 def undo(room: Room, number: int) -> Artifact:
-    """Take the newest move of a border back."""
+    """Undo the newest move of a border."""
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
         if not artifact.borders_before:
@@ -82,7 +82,7 @@ def undo(room: Room, number: int) -> Artifact:
 
 
 def answer(room: Room, number: int, lines: tuple[int, int] | None, words: dict[str, str | None]) -> Artifact:
-    """Answer a question about a part. With `lines` the part keeps its borders from now on, so the answer is its alone."""
+    """Answer a question about a part. With `lines` its borders are fixed, so that the answer concerns it alone."""
     said = checked(words)
     with deed(room, Right.CORRECT) as doing:
         artifact = artifact_in(doing, number)
@@ -95,7 +95,7 @@ def answer(room: Room, number: int, lines: tuple[int, int] | None, words: dict[s
 
 
 def _kept(artifact: Artifact, lines: tuple[int, int]) -> dict[str, str | None]:
-    """The kind by which a part was read: fixed with its borders, so that an answer does not change it."""
+    """Return the kind of a part as a correction: it is fixed with the borders, so that an answer does not change it."""
     part = artifact.reading.parts.filter(line_from=lines[0]).first() if artifact.reading else None
     if part is None or not part.kind:
         return {}
@@ -103,7 +103,7 @@ def _kept(artifact: Artifact, lines: tuple[int, int]) -> dict[str, str | None]:
 
 
 def _lay(doing: Deed, artifact: Artifact, lines: tuple[int, int], border: Border, said: dict[str, str | None]) -> None:
-    """Give lines borders; what they cut keeps the rest of its lines, its kind and its words."""
+    """Set borders around lines. A part that they cut keeps its remaining lines, its kind and its corrections."""
     first, last = lines
     most = max((artifact.reading.lines or 0) if artifact.reading else 0, artifact.lines_read or 0)
     if not 1 <= first <= last or (most and last > most):
@@ -118,7 +118,7 @@ def _lay(doing: Deed, artifact: Artifact, lines: tuple[int, int], border: Border
             _write(doing, artifact, piece)
     words: dict[str, Correction] = {}
     if border == Border.PART:
-        # Of parts that are swallowed whole, the first one's words go on; a part that only loses lines keeps its own.
+        # The new part inherits from the first part it covers wholly; one that only loses lines keeps its corrections.
         swallowed = (s for s in sorted(touched, key=lambda s: s.first) if not s.without(first, last))
         heir = next(swallowed, None)
         words = {name: row for name, row in heir.words.items() if name not in (*_OF_BORDER, *said)} if heir else {}
@@ -128,7 +128,7 @@ def _lay(doing: Deed, artifact: Artifact, lines: tuple[int, int], border: Border
 
 
 def _stretches(artifact: Artifact, rows: list[Correction]) -> list[Stretch]:
-    """What stands now: borders that people laid, and the parts that the reading in use found beside them."""
+    """Return the present line ranges: borders set by people, and the other parts found by the reading in use."""
     given: dict[tuple[int, int], Stretch] = {}
     for row in rows:
         if row.field in _OF_BORDER and row.value is not None:
@@ -152,7 +152,7 @@ def _stretches(artifact: Artifact, rows: list[Correction]) -> list[Stretch]:
 
 
 def _write(doing: Deed, artifact: Artifact, stretch: Stretch) -> None:
-    """Write a stretch down as corrections of its lines: a part, if nothing else was said."""
+    """Store a line range as corrections of its lines: a part, unless its border says otherwise."""
     part = Correction(field=CorrectedField.BORDER, value=Border.PART)
     for name, row in ({CorrectedField.BORDER.value: part} | stretch.words).items():
         Correction.objects.create(

@@ -22,7 +22,7 @@ _STATEMENT = frozenset(("name", "subject", "num", "unit", "text", "author_label"
 
 
 def put_host(room: Room, name: str, fields: Mapping[str, Any]) -> Host:
-    """Add a host or change what is known of it; fields that are not named stay."""
+    """Add a host or change some of its fields; fields that are not in `fields` stay."""
     _known(fields, _HOST)
     name = name.strip()
     if not name:
@@ -46,7 +46,7 @@ def remove_host(room: Room, name: str) -> None:
 
 
 def add_phase(room: Room, number: int, line_from: int, line_to: int, phase: str) -> Phase:
-    """Say that these lines of an artifact belong to another phase than their part."""
+    """Give lines of an artifact a different phase than their part has."""
     phase = phase.strip()
     if not phase:
         raise Refused("Name the phase: before, after-1, batch ...")
@@ -73,7 +73,7 @@ def remove_phase(room: Room, id: int) -> None:
 
 
 def put_marker(room: Room, fields: Mapping[str, Any], id: int | None = None) -> Marker:
-    """Add or change a marker: at an instant, or between two phases where nobody knows the hour."""
+    """Add or change a marker: at an instant, or between two phases when nobody knows the time."""
     _known(fields, _MARKER)
     with deed(room, Right.CASE) as doing:
         row = _one(doing.incident.markers.all(), id) if id else Marker(incident=doing.incident, author=doing.room.user)
@@ -99,7 +99,7 @@ def remove_marker(room: Room, id: int) -> None:
 
 
 def put_statement(room: Room, fields: Mapping[str, Any], id: int | None = None) -> Statement:
-    """Add or change a typed-in fact; what leans on it is marked so."""
+    """Add or change a typed-in fact; findings that rely on it are marked as such."""
     _known(fields, _STATEMENT)
     with deed(room, Right.CASE) as doing:
         if id:
@@ -124,7 +124,7 @@ def remove_statement(room: Room, id: int) -> None:
 
 
 def put_offset(room: Room, clock: str, ref: str, lo: float, hi: float, text: str = "") -> ClockOffset:
-    """Tie two clocks by a person's word: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
+    """Store a person's offset of two clocks: `clock` shows `lo` to `hi` seconds more than `ref` at the same instant."""
     if clock == ref or not clock or not ref:
         raise Refused("Name two different clocks.")
     if not (math.isfinite(lo) and math.isfinite(hi) and lo <= hi):

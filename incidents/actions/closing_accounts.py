@@ -1,7 +1,8 @@
-"""Close an account: the person goes, what they wrote in rooms stays, as that of a former member.
+"""Close an account: the person leaves, and what they wrote in rooms stays under "former member".
 
-Rows of notes, disputes, artifacts and the record all name their author, so the account's row stays and is emptied: no
-name, no address, no way to sign in. The activity record keeps the name as it was then; it is append-only by design.
+Rows of notes, disputes, artifacts and the activity record all refer to their author, so the account's row stays and is
+emptied: no name, no address, no way to sign in. The activity record keeps the name as it was; it is append-only by
+design.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.storage import live
 
-MOST_NAMED = 5
+MOST_NAMED = 5  # rooms named in the message
 
 
 def close_account(user: User) -> None:
-    """Empty and lock an account, and leave all rooms. `Refused` while a room or the server would be left without a lead."""
+    """Empty and lock an account, and remove it from all rooms.
+
+    Raises `Refused` if an open room would be left without a lead, or the server without an administrator.
+    """
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=user.pk)
         if not user.is_active:
@@ -55,7 +59,7 @@ def close_account(user: User) -> None:
 
 
 def _led_alone(user: User) -> list[str]:
-    """Name the open rooms that have no other lead with an account."""
+    """Return the titles of the open rooms that have no other lead with an active account."""
     others = Membership.objects.filter(role=Role.LEAD, user__is_active=True).exclude(user=user)
     mine = Membership.objects.filter(user=user, role=Role.LEAD, incident__closed_at__isnull=True)
     alone = mine.exclude(incident__in=others.values("incident"))

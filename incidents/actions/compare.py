@@ -1,4 +1,4 @@
-"""Borders between phases that somebody makes of a proposal: the lines on both sides, and a marker of what changed there."""
+"""Turn a proposed border between phases into case entries: phases of the lines on both sides, and a marker."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from incidents.models.judging.case import MarkerKind
 from incidents.work import analysis, comparisons
 from rules.case.case import Case
 
-MOST_CHANGED = 50
+MOST_CHANGED = 50  # texts of one marker
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a border consists of: `undo_border` takes exactly these rows away again."""
+    """The rows that a border consists of: `undo_border` removes exactly these."""
 
     phases: tuple[int, ...]
     marker: int | None
 
     @property
     def text(self) -> str:
-        """As addresses write it: `12.13-7`."""
+        """Return the rows as URLs contain them: `12.13-7`."""
         return ".".join(map(str, self.phases)) + (f"-{self.marker}" if self.marker else "")
 
 
 def read_made(text: str) -> Made | None:
-    """
+    """Parse the text of a `Made`; return None if it is not one.
+
     >>> read_made("12.13-7"), read_made("x"), read_made("-3")
     (Made(phases=(12, 13), marker=7), None, Made(phases=(), marker=3))
     """
@@ -44,9 +45,9 @@ def read_made(text: str) -> Made | None:
 def make_border(
     room: Room, number: int, line: int, first: str, second: str, label: str = "", changed: Sequence[str] = ()
 ) -> Made:
-    """Give the lines before `line` of an artifact the phase `first`, those from it on `second`; with a label, say what changed.
+    """Give the lines of an artifact before `line` the phase `first`, the others `second`; with a label, add a marker.
 
-    Done twice, the second time is refused: the border is there.
+    Making the same border twice is refused.
     """
     first, second, label = first.strip()[:40], second.strip()[:40], label.strip()[:300]
     texts = [text.strip()[:300] for text in changed if text.strip()][:MOST_CHANGED]
@@ -78,7 +79,7 @@ def make_border(
 
 
 def undo_border(room: Room, made: Made) -> None:
-    """Take the lines' phases and the marker of a border away again; what somebody removed meanwhile is passed over."""
+    """Remove the phases and the marker of a border; rows that somebody removed meanwhile are skipped."""
     with deed(room, Right.CASE) as doing:
         phases = list(doing.incident.phases.filter(pk__in=made.phases).values_list("pk", flat=True))
         marker = doing.incident.markers.filter(pk=made.marker).exists() if made.marker else False

@@ -1,4 +1,4 @@
-"""Object to a finding, answer an objection, take one's own back."""
+"""Dispute a finding, answer a dispute, withdraw a dispute."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from incidents.actions.record import deed
 from incidents.errors import Refused
 from incidents.models.judging.finding import OPEN_DISPUTE, Dispute
 
-LONGEST = 10_000
+LONGEST = 10_000  # characters
 
 
 def dispute(room: Room, key: str, reason: str) -> Dispute:
-    """Object to a finding with a reason; one open objection per person and finding."""
+    """Dispute a finding with a reason; one open dispute per person and finding."""
     reason = _checked(reason, "Say why: a dispute without a reason helps nobody.")
     with deed(room, Right.DISPUTE) as doing:
         finding = doing.incident.findings.filter(key=key).first()
@@ -22,7 +22,7 @@ def dispute(room: Room, key: str, reason: str) -> Dispute:
             raise Refused("There is no such finding.", 404)
         mine = finding.disputes.filter(OPEN_DISPUTE, author=doing.room.user).first()
         if mine is not None and mine.reason == reason:
-            return mine  # the answer to the first try got lost
+            return mine  # repeated because the response to the first try got lost
         if mine is not None:
             raise Refused("You dispute this finding already.", 409)
         row = Dispute.objects.create(incident=doing.incident, finding=finding, author=doing.room.user, reason=reason)
@@ -33,9 +33,9 @@ def dispute(room: Room, key: str, reason: str) -> Dispute:
 
 
 def answer(room: Room, id: int, text: str) -> Dispute:
-    """Answer somebody else's objection: from then on the finding is no longer under dispute for it.
+    """Answer somebody else's dispute, which is then no longer open.
 
-    Whoever is not content disputes again; the objection and its answer stay beside the finding.
+    A person who disagrees with the answer may dispute again; dispute and answer stay beside the finding.
     """
     text = _checked(text, "An answer without words helps nobody.")
     with deed(room, Right.DISPUTE) as doing:
@@ -58,7 +58,7 @@ def answer(room: Room, id: int, text: str) -> Dispute:
 
 
 def withdraw(room: Room, key: str) -> None:
-    """Take one's own objection back. It stays to be read, as withdrawn."""
+    """Withdraw this person's dispute. It stays visible as withdrawn."""
     with deed(room, Right.DISPUTE) as doing:
         mine = Dispute.objects.filter(finding__incident=doing.incident, finding__key=key, author=doing.room.user)
         if not mine.filter(OPEN_DISPUTE).update(withdrawn_at=timezone.now()):

@@ -1,4 +1,4 @@
-"""Pass the lead on: offered, then accepted or declined. Until it is accepted, whoever offered it leads."""
+"""Hand the lead over: offer it, accept or decline it. Whoever offers it leads until it is accepted."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offer(room: Room, user_id: int, words: str = "") -> HandOver:
 
 
 def accept(room: Room) -> None:
-    """Take the lead that was offered to this person. Whoever offered it becomes an investigator in the same moment."""
+    """Accept the lead offered to this person. The member who offered it becomes an investigator at the same moment."""
     with deed(room, Right.READ) as doing:
         row = _offered_to_me(doing)
         doing.incident.memberships.filter(user_id=row.offered_to_id).update(role=Role.LEAD)
@@ -48,7 +48,7 @@ def accept(room: Room) -> None:
         _answer(row, Answer.ACCEPTED)
         doing.record("took over", "lead", of=row.offered_by.get_username())
         doing.tell("members")
-        # The pages of both were those of other roles.
+        # The open pages of both show the rights of their former roles.
         for user_id in (row.offered_to_id, row.offered_by_id):
             live.end_streams(user_id, doing.incident.pk)
 
@@ -62,7 +62,7 @@ def decline(room: Room) -> None:
 
 
 def withdraw(room: Room) -> None:
-    """Take the open offer back; any lead may."""
+    """Withdraw the open offer; any lead may."""
     with deed(room, Right.PEOPLE) as doing:
         row = doing.incident.handovers.filter(answer__isnull=True).first()
         if row is None:
@@ -73,7 +73,7 @@ def withdraw(room: Room) -> None:
 
 
 def end_with(incident_id: int, user_id: int) -> None:
-    """Take back what a person who leaves had offered or was offered. Inside the deed that removes them."""
+    """Withdraw open offers by or to a person. Call it inside the deed that removes the person or changes the role."""
     theirs = Q(offered_to_id=user_id) | Q(offered_by_id=user_id)
     open_ones = HandOver.objects.filter(theirs, incident_id=incident_id, answer__isnull=True)
     open_ones.update(answer=Answer.WITHDRAWN, answered_at=timezone.now())

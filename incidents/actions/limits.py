@@ -1,4 +1,4 @@
-"""How often the same caller may try something: the fence before every address that takes a secret."""
+"""Rate limits: how often the same caller may try a URL that takes a secret."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from incidents.errors import Refused
 
 
 def count_try(what: str, caller: str, most: int = 20, seconds: int = 300) -> None:
-    """Count a try of `caller` (an address); raise `Refused` with 429 after `most` within so many seconds of the first.
+    """Count a try of `caller` (an address); raise `Refused` with 429 after `most` within `seconds` of the first.
 
-    Counted in the shared cache, so that all web processes count together; of tries in the same instant one may go uncounted.
+    The count is in the shared cache, so that all web processes count together. Of two simultaneous tries one may be
+    missed.
     """
     key, now = f"tries:{what}:{caller[:60]}", time.time()
     tries, until = cache.get(key) or (0, now + seconds)

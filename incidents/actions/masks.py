@@ -1,4 +1,4 @@
-"""Masks on secrets: lifted by a lead for a reason, one by one, and put back."""
+"""Lift masks of secrets, one at a time and with a reason, and put them back."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from incidents.errors import Refused
 from incidents.models.evidence.artifact import LiftedMask
 from incidents.storage import store
 
-LONGEST_REASON = 2000
+LONGEST_REASON = 2000  # characters
 
 
 def lift(room: Room, number: int, line: int, place: tuple[int, int], reason: str) -> LiftedMask:
-    """Show the room's members what stands behind one mask, on the Lines page. The record keeps who, why and where."""
+    """Show the text behind one mask to the room's members on the Lines page; record who lifted it, why and where."""
     reason = reason.strip()
     if not 0 < len(reason) <= LONGEST_REASON:
         raise Refused("Say in a few words why this must be seen.")

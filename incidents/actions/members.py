@@ -1,4 +1,4 @@
-"""Invite people, let them in, change what they may do, send them out."""
+"""Invite people, admit them, change their roles, remove them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import Incident, RoomCounter
 from incidents.storage import live
 
-LONGEST_HOURS = 14 * 24
+LONGEST_HOURS = 14 * 24  # maximum validity of an invitation
 
 
 def invite(room: Room, role: str, team: str = Team.OTHER, email: str | None = None, hours: int = 72) -> str:
-    """Make an invitation for one person; return its secret, which is shown once and stored hashed."""
+    """Create an invitation for one person; return its secret, which is shown once and stored hashed."""
     if role not in Role.values or team not in Team.values:
         raise Refused("Choose a role and a team from the list.")
     if not 1 <= hours <= LONGEST_HOURS:
@@ -46,14 +46,14 @@ def invite(room: Room, role: str, team: str = Team.OTHER, email: str | None = No
 
 
 def send_invitation(room: Room, email: str, link: str) -> None:
-    """Mail an invitation's link. The room's title stays out: a mail may be read by others."""
+    """Mail an invitation's link. The mail omits the room's title: others may read it."""
     room.require(Right.PEOPLE)
     text = f"{room.actor_name} invites you to a room in Exhibit.\n\nThe link works once:\n{link}\n"
     send_mail("An invitation to Exhibit", text, None, [email])
 
 
 def look_at(secret: str, caller: str = "") -> Invitation:
-    """Return a usable invitation; `NotAMember` for a used, expired, revoked or invented one, all alike."""
+    """Return a usable invitation. Raises `NotAMember` for a used, expired, revoked or invented one alike."""
     if caller:
         count_try("join", caller)
     invitation = Invitation.objects.select_related("incident").filter(token_hash=hash_secret(secret)).first()
@@ -63,7 +63,7 @@ def look_at(secret: str, caller: str = "") -> Invitation:
 
 
 def join(user: User, secret: str) -> Incident:
-    """Use an invitation up. Who is a member already keeps the higher role of the two."""
+    """Use an invitation. A person who is already a member gets the higher of the two roles."""
     with transaction.atomic():
         invitation = look_at(secret)
         RoomCounter.lock(invitation.incident_id)
@@ -89,7 +89,7 @@ _RANK = {Role.VIEWER.value: 1, Role.INVESTIGATOR.value: 2, Role.LEAD.value: 3}
 
 
 def change(room: Room, user_id: int, role: str, team: str) -> None:
-    """Give a member another role or team. The last lead stays one."""
+    """Change a member's role and team. The last lead must stay lead."""
     if role not in Role.values or team not in Team.values:
         raise Refused("Choose a role and a team from the list.")
     with deed(room, Right.PEOPLE) as doing:
@@ -103,12 +103,12 @@ def change(room: Room, user_id: int, role: str, team: str) -> None:
         doing.tell("members")
         if before != role:
             handover.end_with(doing.incident.pk, user_id)
-            # Pages of the old role must not go on: the stream ends, and the page that opens anew is the new role's.
+            # Pages rendered for the old role must not stay: the stream ends, and the page reloads with the new role.
             live.end_streams(user_id, doing.incident.pk)
 
 
 def remove(room: Room, user_id: int) -> None:
-    """Send a member out, or leave: everybody may remove themselves. Open streams end at once."""
+    """Remove a member; everybody may remove themselves. Open streams end at once."""
     own = room.user.pk == user_id and room.token is None
     with deed(room, Right.READ if own else Right.PEOPLE) as doing:
         member = _member(doing.incident, user_id)
@@ -123,7 +123,7 @@ def remove(room: Room, user_id: int) -> None:
 
 
 def revoke(room: Room, invitation_id: int) -> None:
-    """Make an invitation useless. One that was used stays used."""
+    """Revoke an unused invitation."""
     with deed(room, Right.PEOPLE) as doing:
         open_ones = doing.incident.invitations.filter(used_at__isnull=True, revoked_at__isnull=True)
         if not open_ones.filter(pk=invitation_id).update(revoked_at=timezone.now()):

@@ -1,4 +1,4 @@
-"""Write, edit, delete and restore notes; answer, resolve and reopen threads."""
+"""Write, edit, delete and restore notes; reply to, resolve and reopen discussions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from incidents.content.names import known_as
 from incidents.errors import Refused
 from incidents.models.words.note import Note, NoteVersion
 
-LONGEST = 10_000
-LONGEST_CLIENT_ID = 36
+LONGEST = 10_000  # characters
+LONGEST_CLIENT_ID = 36  # characters: a UUID
 
 
 class Conflict(Refused):
-    """Somebody changed the text meanwhile: all three texts, for a merge that the second writer decides."""
+    """Somebody changed the text meanwhile. Holds the base text and the newer note, for a merge by the second writer."""
 
     status = 409
 
@@ -33,7 +33,10 @@ class Conflict(Refused):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a thread hangs: a finding, lines of an artifact or all of it, a stretch of a clock, a lane; all empty: the room."""
+    """What a discussion is about: a finding, an artifact or lines of it, a time range of a clock, a lane.
+
+    All empty: the room.
+    """
 
     finding_key: str | None = None
     artifact: int | None = None
@@ -64,10 +67,10 @@ def add(
     again: bool = False,
     **place: Any,
 ) -> Note:
-    """Begin a thread at a `Place` (its fields by name).
+    """Begin a discussion at a `Place` (its fields by name).
 
-    `client_id` is what the writer's page calls the note: a post repeated with the same words answers with the note that
-    is there. `again` says that it *is* a repetition, so other words are that note's newer text.
+    `client_id` is the writer's page's id of the note: a post repeated with the same text returns the stored note.
+    `again` says that it *is* a repetition, so a different text is that note's newer text.
     """
     where = Place(**place)
     where.check()
@@ -97,7 +100,7 @@ def add(
 
 
 def reply(room: Room, id: int, text: str, *, client_id: str | None = None, again: bool = False) -> Note:
-    """Write under a note. A reply to a reply belongs to the same thread."""
+    """Reply to a note. A reply to a reply belongs to the same discussion."""
     text = checked(text)
     with deed(room, Right.NOTE) as doing:
         sent = _sent_before(doing, text, client_id, again)
@@ -111,9 +114,9 @@ def reply(room: Room, id: int, text: str, *, client_id: str | None = None, again
 
 
 def edit(room: Room, id: int, text: str, version: int | None = None) -> Note:
-    """Change a note's text. Members edit their own notes, leads all; every text it had is kept.
+    """Change a note's text. Members edit their own notes, leads all; every earlier text is kept.
 
-    `version` is the one that the writer began from; `Conflict` if the text is another one by now.
+    `version` is the one that the writer began from. Raises `Conflict` if the text has changed since.
     """
     text = checked(text)
     with deed(room, Right.NOTE) as doing:
@@ -121,7 +124,7 @@ def edit(room: Room, id: int, text: str, version: int | None = None) -> Note:
         if note.deleted_at is not None:
             raise Refused("This note was deleted. Restore it first.", 409)
         if text == note.text:
-            return note  # said already: an answer that got lost, or nothing to say
+            return note  # a repetition after a lost response, or no change
         newest = note.versions.order_by("-number").first()
         if version is not None and newest is not None and version < newest.number:
             began = note.versions.filter(number__lte=version).order_by("-number").first()
@@ -131,7 +134,7 @@ def edit(room: Room, id: int, text: str, version: int | None = None) -> Note:
 
 
 def delete(room: Room, id: int) -> Note:
-    """Take a note away; `restore` brings it back."""
+    """Delete a note; `restore` brings it back."""
     with deed(room, Right.NOTE) as doing:
         note = _own(doing, id)
         if note.deleted_at is None:
@@ -150,7 +153,7 @@ def restore(room: Room, id: int) -> Note:
 
 
 def resolve(room: Room, id: int) -> Note:
-    """Say that a thread needs no more words. Every member who may write may, and may reopen it."""
+    """Mark a discussion as resolved. Every member who may write notes may resolve and reopen it."""
     with deed(room, Right.NOTE) as doing:
         note = _root(doing, id)
         if note.resolved_at is None:
@@ -169,7 +172,7 @@ def reopen(room: Room, id: int) -> Note:
 
 
 def checked(text: str) -> str:
-    """Return a text as it is stored; `Refused` if it is empty or too long."""
+    """Return a text as it is stored. Raises `Refused` if it is empty or too long."""
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     if not text:
         raise Refused("The note is empty.")
@@ -179,7 +182,7 @@ def checked(text: str) -> str:
 
 
 def _sent_before(doing: Deed, text: str, client_id: str | None, again: bool) -> Note | None:
-    """Find the note of an earlier try whose answer got lost on the way."""
+    """Find the note of an earlier try whose response got lost on the way."""
     if not client_id:
         return None
     note = doing.incident.notes.filter(author=doing.room.user, client_id=client_id).first()
@@ -191,7 +194,7 @@ def _sent_before(doing: Deed, text: str, client_id: str | None, again: bool) -> 
 
 
 def _unused(doing: Deed, client_id: str | None) -> str | None:
-    """Drop a page's name for a note that it has given to another one, as a page taken from the history does."""
+    """Return the client id, or None if it is used by another note, as by a page reopened from the browser's history."""
     if not client_id or len(client_id) > LONGEST_CLIENT_ID:
         return None
     return None if doing.incident.notes.filter(author=doing.room.user, client_id=client_id).exists() else client_id
@@ -242,6 +245,6 @@ def _told(doing: Deed, verb: str, note: Note) -> None:
     if verb != "wrote":
         note.version += 1
         note.save()
-    # Not the text: the record cannot be changed, and what was deleted must not live on in it.
+    # Without the text: the record cannot be changed, and deleted text must not stay in it.
     doing.record(verb, f"note {note.pk}")
     doing.tell("note", note.pk, note.version)

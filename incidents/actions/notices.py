@@ -1,6 +1,6 @@
-"""Tell people what concerns them: that they were named, answered, or that their dispute was answered.
+"""Write notifications: somebody was mentioned, got a reply, or got an answer to a dispute.
 
-The room hears of it by an event `notice` whose object is the person's id, so that only that person's page looks again.
+An event `notice` with the person's id as its object goes to the room, so that only that person's page reloads its list.
 Mails are sent later, by a worker (incidents/work/mails.py): the row says whether one is wanted.
 """
 
@@ -24,7 +24,7 @@ from incidents.models.words.note import Note
 
 
 def of_note(doing: Deed, note: Note, before: str = "") -> None:
-    """Tell whoever a note names for the first time and, of a reply, those who wrote in its thread."""
+    """Notify the people a note mentions for the first time and, for a reply, the authors of its discussion."""
     named = _named(doing, note.text, before)
     if note.reply_to_id is not None and not before:
         wrote = Note.objects.filter(pk=note.reply_to_id) | Note.objects.filter(reply_to_id=note.reply_to_id)
@@ -34,7 +34,7 @@ def of_note(doing: Deed, note: Note, before: str = "") -> None:
 
 
 def of_dispute(doing: Deed, dispute: Dispute, text: str) -> None:
-    """Tell whom a dispute's reason or answer names and, once it is answered, its author."""
+    """Notify the people mentioned in a dispute's reason or answer and, once it is answered, its author."""
     named = [user for user in _named(doing, text) if dispute.answer is None or user.pk != dispute.author_id]
     _tell(doing, [user.pk for user in named], Told.MENTION, dispute=dispute, mailed=named)
     if dispute.answer is not None:
@@ -42,7 +42,7 @@ def of_dispute(doing: Deed, dispute: Dispute, text: str) -> None:
 
 
 def mark_read(user: User, ids: Iterable[int] | None = None) -> int:
-    """Mark some of a person's notifications as read, or all of them; return how many."""
+    """Mark some or all of a person's notifications as read; return how many."""
     unread = notifications_of(user).filter(read_at__isnull=True)
     if ids is not None:
         unread = unread.filter(pk__in=list(ids))
@@ -50,7 +50,7 @@ def mark_read(user: User, ids: Iterable[int] | None = None) -> int:
 
 
 def seen(room: Room, *, thread: int | None = None, finding_key: str | None = None) -> int:
-    """Mark as read what told of the thread or of the disputes that this person looks at now."""
+    """Mark as read the notifications about the discussion or the finding's disputes that this person looks at now."""
     room.require(Right.READ)
     unread = Notification.objects.filter(user=room.user, incident=room.incident, read_at__isnull=True)
     here = Q(dispute__finding__key=finding_key) if finding_key else Q(note=thread) | Q(note__reply_to=thread)
@@ -60,14 +60,14 @@ def seen(room: Room, *, thread: int | None = None, finding_key: str | None = Non
 
 
 def seen_request(room: Room, id: int) -> int:
-    """Mark as read what told of the request that this person looks at now."""
+    """Mark as read the notifications about the evidence request that this person looks at now."""
     room.require(Right.READ)
     unread = Notification.objects.filter(user=room.user, incident=room.incident, read_at__isnull=True, request=id)
     return unread.update(read_at=timezone.now())
 
 
 def choose_mail(user: User, mentions: bool) -> None:
-    """Keep whether a person wants mails. Those that wait are not sent to somebody who wants none."""
+    """Store whether a person wants mails. Waiting mails are cancelled if not."""
     MailChoice.objects.update_or_create(user=user, defaults={"mentions": mentions})
     if not mentions:
         Notification.objects.filter(user=user, mail=Mail.WAITING).update(mail=Mail.NONE)
@@ -92,7 +92,7 @@ def _tell(
     dispute: Dispute | None = None,
     mailed: Iterable[User] = (),
 ) -> None:
-    """Write the rows that are not there yet. Whoever is no member any more is told nothing."""
+    """Create the notifications that do not exist yet. Former members are not notified."""
     wanted = set(ids) - {doing.room.user.pk}
     if not wanted:
         return

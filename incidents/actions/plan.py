@@ -1,4 +1,4 @@
-"""Decisions and actions: ask, decide, plan, do, drop, take away and bring back."""
+"""Decisions and actions: ask, decide, plan, do, drop, delete and restore."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from incidents.models.judging.case import Marker, MarkerKind
 from incidents.models.plan.action import Action, ActionState
 from incidents.models.plan.decision import Decision
 
-LONGEST = 5_000
+LONGEST = 5_000  # characters
 DECISION = frozenset(("question", "needed_by", "asked_of", "finding_key", "outcome", "decided_by", "decided_at"))
 ACTION = frozenset(("text", "owner", "due_at", "state", "finding_key", "decision", "expected"))
 _TEXTS = {"question", "outcome", "text", "expected"}
-_AHEAD = timedelta(minutes=5)
+_AHEAD = timedelta(minutes=5)  # clocks differ: a time at most this far ahead is accepted
 
 
 def decision_values(row: Decision) -> dict[str, Any]:
-    """Return the fields as forms know them: people by id, times to the second."""
+    """Return the fields as forms use them: people by id, times to the second."""
     return {
         "question": row.question,
         "needed_by": row.needed_by,
@@ -60,9 +60,9 @@ def put_decision(
     seen: Mapping[str, Any] | None = None,
     client_id: uuid.UUID | None = None,
 ) -> Decision:
-    """Ask for a decision, or change one; with an `outcome` it is decided, by this person now unless somebody else is named.
+    """Ask for a decision, or change one. With an `outcome` it is decided, by default by this person and now.
 
-    `seen`: what the person had before them (`revise.settled`). `client_id`: a form sent twice is entered once.
+    `seen`: the values that the person saw (`revise.settled`). `client_id`: a form sent twice is stored once.
     """
     said = _checked(said, DECISION)
     with deed(room, Right.PLAN) as doing:
@@ -96,7 +96,7 @@ def put_decision(
 
 
 def delete_decision(room: Room, id: int) -> Decision:
-    """Take a decision away; `restore_decision` brings it back. Authors take away their own, leads all."""
+    """Delete a decision; `restore_decision` brings it back. Authors may delete their decisions, leads all."""
     with deed(room, Right.PLAN) as doing:
         row = _decision(doing, id, gone=True)
         _take_away(doing, row)
@@ -120,7 +120,7 @@ def put_action(
     seen: Mapping[str, Any] | None = None,
     client_id: uuid.UUID | None = None,
 ) -> Action:
-    """Plan an action or change one. `done` is for `finish_action`, which knows the time and what changed."""
+    """Plan an action or change one. To set `done`, use `finish_action`, which takes the time and what changed."""
     said = _checked(said, ACTION)
     with deed(room, Right.PLAN) as doing:
         sent = doing.incident.actions.filter(author=doing.room.user, client_id=client_id) if client_id else None
@@ -151,7 +151,7 @@ def put_action(
 
 
 def set_state(room: Room, id: int, state: str) -> Action:
-    """Begin it, drop it, or open it again; taking back "done" takes its marker out of the case."""
+    """Begin an action, drop it, or open it again; leaving "done" removes its marker from the case."""
     return put_action(room, {"state": state}, id)
 
 
@@ -163,10 +163,10 @@ def finish_action(
     phases: tuple[str, str] | None = None,
     hypothesis: str | None = None,
 ) -> Action:
-    """Mark an action as done and, if it changed something, put a marker into the case that lists all of it.
+    """Mark an action as done and, if it changed something, add a marker to the case that lists all changes.
 
-    With `phases` the marker also lies between those two: that is what before-and-after comparisons go by. Doing it twice
-    changes nothing.
+    With `phases` the marker also separates those two: before-and-after comparisons use that. Calling it twice changes
+    nothing.
     """
     at = (at or _now()).replace(microsecond=0)
     if at > timezone.now() + _AHEAD:
@@ -189,7 +189,7 @@ def finish_action(
 
 
 def delete_action(room: Room, id: int) -> Action:
-    """Take an action away; `restore_action` brings it back. Its marker stays: what was changed was changed."""
+    """Delete an action; `restore_action` brings it back. Its marker stays, since the change was made."""
     with deed(room, Right.PLAN) as doing:
         row = _action(doing, id, gone=True)
         _take_away(doing, row)
@@ -203,7 +203,7 @@ def restore_action(room: Room, id: int) -> Action:
         return row
 
 
-# --- what both need -----------------------------------------------------------------------------------------------
+# --- shared by both -----------------------------------------------------------------------------------------------
 
 
 def _checked(said: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _action(doing: Deed, id: int, gone: bool = False) -> Action:
 
 
 def _member(doing: Deed, user_id: int | None, before: int | None, who: str) -> None:
-    """Check a newly named person; one who has left since stays named."""
+    """Check that a newly named person is a member; a person named before may have left."""
     if user_id in (None, before) or user_id == doing.room.user.pk:
         return
     if not doing.incident.memberships.filter(user_id=user_id, user__is_active=True).exists():
@@ -261,7 +261,7 @@ def _finding(doing: Deed, key: str | None, before: str | None) -> None:
 
 
 def _not_done(doing: Deed, row: Action) -> None:
-    """Take back that it was done, with the marker that said so: nothing was changed after all."""
+    """Clear that the action was done and remove its marker: nothing was changed after all."""
     row.done_at = row.done_by = None
     if row.marker_id is not None and Marker.objects.filter(pk=row.marker_id).exists():
         marker, row.marker = row.marker_id, None
@@ -294,6 +294,6 @@ def _written(doing: Deed, verb: str, row: Decision | Action, new: bool = False, 
             row.edited_by, row.edited_at = doing.room.user, timezone.now()
     row.save()
     what = "decision" if isinstance(row, Decision) else "action"
-    # Not the words: the record cannot be changed, and what was taken away must not live on in it.
+    # Without the text: the record cannot be changed, and deleted text must not stay in it.
     doing.record(verb, f"{what} {row.pk}", **detail)
     doing.tell(what, row.pk, row.version)

@@ -1,4 +1,4 @@
-"""Take something uploaded by mistake out of the room for good, leaving a tombstone: hash, lines, who, why."""
+"""Purge evidence uploaded by mistake for good, leaving a tombstone: hash, lines, who, why."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from incidents.storage import store
 from incidents.work import analysis
 
 WITHDRAWN = "Evidence withdrawn."
-# Everything in a finding that may repeat words or figures of the evidence.
+# Fields of a finding that may repeat words or figures of the evidence.
 _TEXTS = ("headline", "expert", "manager")
 _FIGURES: dict[str, Any] = {"facts": {}, "against": [], "clears": [], "cells": {}}
 
 
 def purge(room: Room, number: int, reason: str) -> Artifact:
-    """Remove an artifact's bytes, tables and all quotations of it. The number stays taken; findings say "withdrawn"."""
+    """Remove an artifact's bytes, tables and all quotations of it. Its number stays used; findings say "withdrawn"."""
     reason = reason.strip()
     if not reason:
         raise Refused("Say why it is purged: the tombstone shows it.")
     with deed(room, Right.PURGE) as doing:
         artifact = _purge(doing, number, reason)
         for inside in Artifact.objects.filter(incident=doing.incident, came_in__archive=artifact, way=Way.ARCHIVE):
-            # What was unpacked from it is the same content; what was also uploaded by itself stays.
+            # Files unpacked from it are the same content. Those also uploaded, or also in another archive, stay.
             if not inside.purged and not inside.came_in.exclude(archive=artifact).exists():
                 _purge(doing, inside.number, reason)
         artifact.members.all().delete()
@@ -47,7 +47,7 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
     if artifact.purged:
         raise Refused("This artifact was purged already.", 410)
     lines = artifact.reading.lines if artifact.reading else None
-    # A worker that reads it just now finds at its next breath that the job is no longer its own.
+    # A worker that is reading it notices when it next renews its lease that it has lost the job.
     Job.objects.filter(artifact=artifact, state__in=(JobState.QUEUED, JobState.RUNNING)).update(
         state=JobState.FAILED, cause="purged", lease_until=None, finished_at=timezone.now()
     )
@@ -59,7 +59,7 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
     artifact.readings.all().delete()
     artifact.phases.all().delete()
     artifact.lifted_masks.all().delete()
-    # What a judgement changed names findings in their own words, whichever artifact brought it.
+    # The text of what a judgement changed quotes findings, whichever artifact answered the request.
     doing.incident.requests.filter(changed__isnull=False).update(changed=WITHDRAWN)
     for key, version in _withdraw(doing.incident.pk, number):
         doing.tell("finding", key, version)
@@ -78,7 +78,7 @@ def _purge(doing: Deed, number: int, reason: str) -> Artifact:
 
 
 def _withdraw(incident_id: int, number: int) -> list[tuple[str, int]]:
-    """Strike the artifact's words out of findings, their versions and the reports; return the findings concerned."""
+    """Strike the artifact's text out of findings, versions, reports and summaries; return the findings concerned."""
     told = []
     for version in FindingVersion.objects.filter(finding__incident_id=incident_id):
         if cites(version.content, number):
@@ -98,7 +98,7 @@ def _withdraw(incident_id: int, number: int) -> list[tuple[str, int]]:
         if content is not None:
             frozen.content, frozen.struck_at = content, timezone.now()
             frozen.save(update_fields=("content", "struck_at"))
-    # What Exhibit said there when a lead wrote may quote the evidence; the lead's own words stay.
+    # Exhibit's text from the time when a lead wrote may quote the evidence; the lead's text stays.
     SummaryText.objects.filter(incident_id=incident_id).exclude(machine="").update(machine=WITHDRAWN)
     return told
 
@@ -113,7 +113,7 @@ def cites(content: Any, number: int) -> bool:
 
 
 def struck(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a finding without words or figures of its evidence; which lines it cited stays."""
+    """Return a finding without words or figures of its evidence; the cited line numbers stay."""
     return {
         **content,
         **dict.fromkeys(_TEXTS, WITHDRAWN),
@@ -124,7 +124,7 @@ def struck(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _struck_report(report: dict[str, Any], number: int) -> dict[str, Any]:
-    """The report keeps what does not lean on the artifact; its sentences go when anything in it did."""
+    """Return the report without what relies on the artifact; its sentences go if anything in it does."""
     if not cites(report, number) and not any(a.get("id") == number for a in report.get("artifacts", [])):
         return report
     findings = [struck(f) if cites(f, number) else f for f in report["findings"]]

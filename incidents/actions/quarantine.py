@@ -1,6 +1,6 @@
-"""Links for people without an account, and the quarantine behind them: in, taken in, refused.
+"""Upload links for people without an account, and the quarantine behind them: receive, take in, refuse.
 
-A link's holder is a stranger: what is said to them is what the request says, and never anything of the room.
+A link's holder is a stranger: they see the text of the evidence request and nothing else of the room.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from incidents.models.room.incident import RoomCounter
 from incidents.storage import live, store
 from incidents.work import arrivals
 
-HOURS, LONGEST_HOURS = 48, 14 * 24
-FILES, MOST_FILES = 10, 50
-MIB, MOST_MIB = 256, 4096
+HOURS, LONGEST_HOURS = 48, 14 * 24  # validity of a link: default and maximum
+FILES, MOST_FILES = 10, 50  # files of a link: default and maximum
+MIB, MOST_MIB = 256, 4096  # MiB of one file: default and maximum
 TRIES_EACH, TRIES_LINK = 120, 600
 LABEL = "The team that works on it"
 GONE = {
@@ -51,7 +51,7 @@ NO_MORE = "This link does not take files any more. Ask whoever sent it to you."
 def make_link(
     room: Room, request_id: int, label: str = "", hours: int = HOURS, files: int = FILES, mib: int = MIB
 ) -> str:
-    """Make a link to a request's upload page; return its secret, which is shown once and stored hashed."""
+    """Create a link to an evidence request's upload page; return its secret, which is shown once and stored hashed."""
     label = visible(label.strip())[:80] or LABEL
     if not 1 <= hours <= LONGEST_HOURS:
         raise Refused(f"A link lasts from 1 to {LONGEST_HOURS} hours.")
@@ -94,7 +94,10 @@ def revoke_link(room: Room, request_id: int, link_id: int) -> None:
 
 
 def look_at(secret: str, caller: str = "") -> GiveLink:
-    """Return a link that takes files now. `NotAMember` for an invented one; 410 with plain words for one that is over."""
+    """Return a link that takes files now.
+
+    Raises `NotAMember` for an invented link, `Refused` with 410 and the reason for one that takes files no more.
+    """
     if caller:
         count_try("give", caller, most=TRIES_EACH)
     hashed = hash_secret(secret)
@@ -107,7 +110,7 @@ def look_at(secret: str, caller: str = "") -> GiveLink:
 
 
 def sent(secret: str, id: uuid.UUID) -> QuarantinedFile | None:
-    """Return a file that came by this link, for the receipt of whoever sent it."""
+    """Return a file that came by this link, for the sender's receipt."""
     return QuarantinedFile.objects.filter(link__token_hash=hash_secret(secret), pk=id).first()
 
 
@@ -118,13 +121,13 @@ def _require_living(link: GiveLink) -> None:
     if link.expired:
         raise Refused(RAN_OUT, 410)
     maker = access.enter_by_id(link.created_by_id, request.incident_id)
-    # The link dies with the rights of whoever made it, and sleeps while the room takes nothing.
+    # A link works only while its creator may upload, and pauses while the room takes no uploads.
     if link.revoked_at is not None or maker is None or not maker.may(Right.UPLOAD) or request.incident.closing_at:
         raise Refused(NO_MORE, 410)
 
 
 def require_room(link: GiveLink, size: int = 0) -> None:
-    """Refuse before the first byte what the link would not take: too many files, too large a one, a full disk."""
+    """Refuse a file before its first byte that the link would not take: too many files, too large, or a full disk."""
     if link.files.count() >= link.most_files:
         raise Refused(_used_up(link), 410)
     if size > link.most_bytes:
@@ -136,14 +139,14 @@ def _used_up(link: GiveLink) -> str:
     return f"This link took its {link.most_files} files already. Ask whoever sent it to you for a new one."
 
 
-# --- in -----------------------------------------------------------------------------------------------------------
+# --- receive ------------------------------------------------------------------------------------------------------
 
 
 def enter(link: GiveLink, incoming: store.Incoming, name: str, caller: str = "") -> QuarantinedFile:
-    """Put what a stranger sent into quarantine. The same content sent again is the row that is there: a retry is safe.
+    """Put a received file into quarantine. The same content sent again returns the existing row, so a retry is safe.
 
-    The bytes are safe on disk before the row is committed. Looked at again under the room's lock, so that of ten who
-    send at once each gets a clear answer. Never discards `incoming`.
+    The bytes are safe on disk before the row is committed. The limits are checked again under the room's lock, so that
+    ten simultaneous senders each get a clear answer. Never discards `incoming`.
     """
     if incoming.size == 0:
         raise Refused("The file is empty. Nothing was kept.")
@@ -185,11 +188,11 @@ def enter(link: GiveLink, incoming: store.Incoming, name: str, caller: str = "")
     return file
 
 
-# --- out ----------------------------------------------------------------------------------------------------------
+# --- settle -------------------------------------------------------------------------------------------------------
 
 
 def take_in(room: Room, request_id: int, file_id: uuid.UUID) -> Artifact:
-    """Make a quarantined file evidence, as if this member had uploaded it; it answers its request."""
+    """Make a quarantined file evidence, as if this member had uploaded it; it answers its evidence request."""
     incoming: store.Incoming | None = None
     try:
         with deed(room, Right.UPLOAD) as doing:
@@ -216,7 +219,7 @@ def take_in(room: Room, request_id: int, file_id: uuid.UUID) -> Artifact:
 
 
 def refuse(room: Room, request_id: int, file_id: uuid.UUID, reason: str) -> None:
-    """Refuse a quarantined file: its bytes go, its hash, size, the reason and who refused it stay."""
+    """Refuse a quarantined file: its bytes are deleted; hash, size, reason and who refused it stay."""
     reason = reason.strip()[:1000]
     if not reason:
         raise Refused("Say why it is refused: that is what stays of it.")

@@ -1,4 +1,4 @@
-"""Keep a query under a name, for oneself or for the room; change it, take it away, bring it back; remember what was asked."""
+"""Save, change, delete and restore queries, private or shared; remember the queries that a person ran."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from incidents.errors import Overtaken, Refused
 from incidents.models.judging.query import AskedQuery, SavedQuery
 from incidents.work import queries
 
-LONGEST_SQL = 64 * 1024
-LONGEST_TITLE = 200
-MOST_ASKED = 30
-MOST_SAVED = 500
+LONGEST_SQL = 64 * 1024  # characters
+LONGEST_TITLE = 200  # characters
+MOST_ASKED = 30  # remembered queries of one person in one room
+MOST_SAVED = 500  # saved queries of one person in one room
 CHARTS = frozenset({"line", "points", "bars"})
 
 
@@ -32,9 +32,9 @@ def save(
     version: int | None = None,
     client_id: uuid.UUID | None = None,
 ) -> SavedQuery:
-    """Keep a query, or change one (`id`) that still has the `version` the person saw; else `Overtaken` with what stands there.
+    """Save a query, or change the query `id`. Raises `Overtaken` with its present text if it is past `version`.
 
-    Whoever may ask may keep queries of their own; what the room shares is a word to the others.
+    Whoever may ask may save private queries; a shared query needs the right to write notes.
     """
     title, sql = _checked(title, LONGEST_TITLE, "a name"), _checked(sql, LONGEST_SQL, "a query")
     with deed(room, Right.NOTE if shared else Right.ASK) as doing:
@@ -63,7 +63,7 @@ def save(
 
 
 def delete(room: Room, id: int) -> SavedQuery:
-    """Take a query away; `restore` brings it back. Authors their own, leads also what is shared."""
+    """Delete a query; `restore` brings it back. Authors may delete their queries, leads also shared ones."""
     with deed(room, Right.ASK) as doing:
         row = _own(doing, id)
         if row.deleted_at is None:
@@ -86,7 +86,7 @@ def restore(room: Room, id: int) -> SavedQuery:
 
 
 def remember(room: Room, sql: str) -> None:
-    """Keep what a person asks, before it runs: nothing typed is lost. Nobody else sees it, so it is no deed of the room."""
+    """Store a person's query before it runs, so that nothing typed is lost. Only they see it, so it is no `deed`."""
     text = sql.replace("\x00", "").strip()[:LONGEST_SQL]
     if not text:
         return
@@ -102,7 +102,7 @@ def remember(room: Room, sql: str) -> None:
 
 
 def _own(doing: Deed, id: int) -> SavedQuery:
-    """A query that this person may change. One that they may not see is not there."""
+    """Return a query that this person may change; 404 for one that they may not see."""
     row = queries.saved(doing.room).filter(pk=id).first()
     if row is None:
         raise Refused("There is no such query.", 404)
@@ -112,7 +112,7 @@ def _own(doing: Deed, id: int) -> SavedQuery:
 
 
 def _said(doing: Deed, verb: str, row: SavedQuery, shared: bool) -> None:
-    # Of a private query not even the number: the record is everybody's. Never the words: it cannot be changed.
+    # Of a private query not even the number: all members see the record. Never the text: the record cannot be changed.
     doing.record(verb, f"query {row.pk}" if shared else "own query")
     if shared:
         doing.tell("query", row.pk, row.version)

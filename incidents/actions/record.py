@@ -1,4 +1,4 @@
-"""The frame of every deed: one transaction, the room locked, the right checked again, record and event with it."""
+"""The transaction of every action: lock the room, check the right again, write the activity record and the event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from incidents.storage import live
 
 @dataclass(frozen=True)
 class Deed:
-    """What a deed writes beside its rows. `room` is the room as it is now, under the lock."""
+    """One action under way, for writing its record and events. `room` is the room as it is now, under the lock."""
 
     room: Room
 
@@ -43,7 +43,7 @@ class Deed:
 
 @contextmanager
 def deed(room: Room, right: Right) -> Iterator[Deed]:
-    """Open the transaction of one deed. The room's lock makes deeds of one room follow each other."""
+    """Open the transaction of one action. The room's lock serializes the actions of one room."""
     with transaction.atomic():
         RoomCounter.lock(room.incident.pk)
         now = again(room)

@@ -1,4 +1,4 @@
-"""Ask for evidence, take it back, and say which artifact answered."""
+"""Create evidence requests, withdraw and reopen them, and name the artifacts that answer them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from rules.collecting.costs import NoCost, cost_of
 TYPED = frozenset(
     ("what", "command", "decides", "who", "host", "os", "os_release", "symptom", "due_at", "asked_of", "worth")
 )
-FROM_ASK = frozenset(("rule", "ask_id", "tables"))
+FROM_ASK = frozenset(("rule", "ask_id", "tables"))  # fields taken from an entry of the report
 _TEXTS = ("what", "command", "decides", "who", "host", "os", "os_release", "symptom", "rule", "ask_id")
-LONGEST = 20_000
+LONGEST = 20_000  # characters of one text
 NOBODY_KNOWS = (
     "Nobody wrote down what this command costs: before you run it on a production host, ask somebody who knows it, "
     "and see that it ends by itself."
@@ -31,7 +31,7 @@ NOBODY_KNOWS = (
 
 
 def cost_in_words(command: str) -> str:
-    """Say what a command costs a production host; of one that nobody described, say just that."""
+    """Return a sentence on what a command costs a production host, or that nobody has described its cost."""
     if not command.strip():
         return ""
     try:
@@ -44,7 +44,7 @@ def cost_in_words(command: str) -> str:
 def put(
     room: Room, said: Mapping[str, Any], id: int | None = None, client_id: uuid.UUID | None = None
 ) -> EvidenceRequest:
-    """Ask for something, or change what is asked. Whoever is asked is told; a form sent twice is entered once."""
+    """Create or change an evidence request. A newly asked member is notified; a form sent twice is stored once."""
     unknown = set(said) - TYPED - FROM_ASK
     if unknown:
         raise Refused(f"There is nothing called {min(unknown)} to say about a request.")
@@ -78,7 +78,7 @@ def put(
 
 
 def withdraw(room: Room, id: int) -> EvidenceRequest:
-    """Take a request back; its links stop working until `reopen`. Askers take back their own, leads all."""
+    """Withdraw a request; its links stop working until `reopen`. Askers may withdraw their requests, leads all."""
     with deed(room, Right.PLAN) as doing:
         row = _request(doing, id)
         _own(doing, row)
@@ -89,7 +89,7 @@ def withdraw(room: Room, id: int) -> EvidenceRequest:
 
 
 def reopen(room: Room, id: int) -> EvidenceRequest:
-    """Open a request again that was taken back, ran out, or was answered by something else than was needed."""
+    """Reopen a request that was withdrawn, expired, or got an answer that was not what was needed."""
     with deed(room, Right.PLAN) as doing:
         row = _request(doing, id)
         _own(doing, row)
@@ -105,7 +105,7 @@ def reopen(room: Room, id: int) -> EvidenceRequest:
 
 
 def answer(room: Room, id: int, numbers: Iterable[int]) -> EvidenceRequest:
-    """Say that artifacts of the room answer a request: it is closed, and judged with the room's next judgement."""
+    """Name artifacts of the room that answer a request: it is closed, and the next judgement says what they changed."""
     with deed(room, Right.UPLOAD) as doing:
         row = _request(doing, id)
         wanted = set(numbers)
@@ -118,7 +118,7 @@ def answer(room: Room, id: int, numbers: Iterable[int]) -> EvidenceRequest:
 
 
 def close_with(doing: Deed, row: EvidenceRequest, artifacts: Iterable[Artifact]) -> None:
-    """Write down what answered, close the request if it is open, and tell the asker; inside a deed. Can be repeated."""
+    """Store the answering artifacts, close the request if it is open, and notify the asker. Call it inside a deed."""
     if row.state == RequestState.WITHDRAWN:
         raise Refused("This request was taken back.", 409)
     new = False
@@ -140,7 +140,7 @@ def close_with(doing: Deed, row: EvidenceRequest, artifacts: Iterable[Artifact])
 
 
 def decline(room: Room, id: int, number: int) -> EvidenceRequest:
-    """Say that an artifact which would fit does not answer: it is not proposed again."""
+    """Reject a proposed artifact as an answer: it is not proposed again."""
     with deed(room, Right.PLAN) as doing:
         row = _request(doing, id)
         artifact = doing.incident.artifacts.filter(number=number).first()
@@ -154,7 +154,7 @@ def decline(room: Room, id: int, number: int) -> EvidenceRequest:
         return row
 
 
-# --- what all need ------------------------------------------------------------------------------------------------
+# --- shared by all ------------------------------------------------------------------------------------------------
 
 
 def _request(doing: Deed, id: int) -> EvidenceRequest:

@@ -1,4 +1,4 @@
-"""Two people change one row: nobody's words are lost."""
+"""Merge concurrent changes of one row, so that nobody's text is lost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from incidents.errors import Overtaken
 
 
 def settled(current: Mapping[str, Any], said: Mapping[str, Any], seen: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the fields of `said` that change something now.
+    """Return the fields of `said` that differ from `current` and must be written.
 
-    `seen` is what the person had before them: what they left as it was is not theirs to write, and a field that somebody
-    else changed in between raises `Overtaken` with what it says now. Fields that only the other one changed stay. Without
-    `seen` all of `said` is meant.
+    `seen` holds the values that the person saw. Fields they left unchanged are not written, so changes by others stay.
+    A field that both changed raises `Overtaken` with its present value. Without `seen` all fields of `said` count as
+    changed.
 
     >>> settled({"a": 1, "b": 9}, {"a": 2, "b": 3}, {"a": 1, "b": 3})
     {'a': 2}

@@ -1,4 +1,4 @@
-"""Open a room, describe its symptom, close and open it."""
+"""Create a room, edit its symptom and status, close, reopen and archive it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from incidents.models.room.incident import Incident, RoomCounter, Status
 from incidents.models.room.standing import Moment
 from incidents.work import analysis, closing
 
-_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # none that are mistaken for another when read aloud
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no letters or digits that are easily confused
 SYMPTOM = frozenset(
     {
         *("title", "symptom_text", "symptom_unit", "symptom_bad", "symptom_normal"),
         *("measured_how", "since", "ongoing", "affected", "last_change"),
     }
 )
-# Where on the timeline it is seen.
+# Where the symptom is seen on the timeline.
 RANGE = frozenset({"symptom_clock", "symptom_from", "symptom_to"})
-# What the rules see; the other answers are for people.
+# Answers that the rules use; the others are for people.
 _JUDGED = frozenset({"title", "symptom_text", "symptom_unit", "symptom_bad", "symptom_normal", "since"})
 
 
@@ -53,7 +53,7 @@ class HostAnswer:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a new room asks. Everything but the title may be left open."""
+    """Answers of the form for a new room. Everything but the title may be left open."""
 
     title: str
     symptom_text: str | None = None
@@ -70,7 +70,7 @@ class Answers:
 
 
 def create(user: User, answers: Answers) -> Incident:
-    """Open a room with its creator as lead. Anybody with an account may."""
+    """Create a room with its creator as lead. Everybody with an account may."""
     if not user.is_active:
         raise Refused("Sign in to open a room.", 403)
     title = " ".join(answers.title.split())
@@ -98,7 +98,7 @@ def new_slug(title: str) -> str:
 
 
 def edit(room: Room, fields: Mapping[str, Any]) -> Incident:
-    """Change the title or answers about the symptom; what the rules see has the room judged again."""
+    """Change the title or answers about the symptom; a change that the rules use has the room judged again."""
     unknown = set(fields) - SYMPTOM - RANGE
     if unknown:
         raise ValueError(f"no such answers: {sorted(unknown)}")
@@ -112,7 +112,7 @@ def edit(room: Room, fields: Mapping[str, Any]) -> Incident:
         for name, value in changed.items():
             setattr(incident, name, value)
         if incident.t_zero is None and incident.since is not None:
-            incident.t_zero = incident.since  # set once: later answers move no time that somebody has quoted
+            incident.t_zero = incident.since  # set once: later answers must not move times that somebody has quoted
             changed["t_zero"] = incident.t_zero
         incident.save(update_fields=tuple(changed))
         doing.record("edited", "symptom", **{name: _plain(value) for name, value in changed.items()})
@@ -123,7 +123,7 @@ def edit(room: Room, fields: Mapping[str, Any]) -> Incident:
 
 
 def set_status(room: Room, status: str) -> Incident:
-    """Open, mitigated, resolved or closed. Only a lead closes a room and opens a closed one."""
+    """Set the status: open, mitigated, resolved or closed. Only a lead may close a room and reopen a closed one."""
     if status not in Status.values:
         raise ValueError(f"no such status: {status}")
     if status == Status.CLOSED:
@@ -142,10 +142,10 @@ def set_status(room: Room, status: str) -> Incident:
 
 
 def close(room: Room, wait: bool = False) -> Incident:
-    """Close the room at once or, with `wait`, when uploads and jobs under way are through.
+    """Close the room at once or, with `wait`, when uploads and jobs under way are finished.
 
-    At once: an upload under way is kept where it stands and goes on when the room is opened again; files are read to
-    their end, and what is judged from now on waits for a lead's word.
+    At once: an upload under way pauses and continues when the room is reopened; files are read to their end, and later
+    judgements wait until a lead accepts them.
     """
     with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
@@ -167,7 +167,7 @@ def close(room: Room, wait: bool = False) -> Incident:
 
 
 def keep_open(room: Room) -> Incident:
-    """Take back a closing that still waits."""
+    """Cancel a closing that is waiting."""
     with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
         if incident.closed:
@@ -183,7 +183,7 @@ def keep_open(room: Room) -> Incident:
 
 
 def reopen(room: Room, status: str | None = None) -> Incident:
-    """Open a closed room again, in the state that its times say unless another is named."""
+    """Reopen a closed room with `status`, by default the status that its milestones imply."""
     with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
         if not incident.closed:
@@ -200,7 +200,7 @@ def reopen(room: Room, status: str | None = None) -> Incident:
 
 
 def archive(room: Room) -> Incident:
-    """Put a closed room away: it leaves the list of rooms and is for reading only."""
+    """Archive a closed room: it leaves the list of rooms and can only be read."""
     with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
         if not incident.closed:
@@ -212,7 +212,7 @@ def archive(room: Room) -> Incident:
 
 
 def unarchive(room: Room) -> Incident:
-    """Take a room out of the archive; it is closed still."""
+    """Take a room out of the archive; it stays closed."""
     with deed(room, Right.CLOSE) as doing:
         incident = doing.incident
         if incident.archived:
@@ -239,7 +239,7 @@ def _closed_already(incident: Incident, user: User) -> str:
 
 
 def accept_evaluation(room: Room) -> None:
-    """Take over what was judged after the room was closed."""
+    """Accept the judgement that was made after the room was closed."""
     with deed(room, Right.CLOSE) as doing:
         waiting = doing.incident.evaluations.filter(accepted=False).order_by("-number").first()
         if waiting is None:

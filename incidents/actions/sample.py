@@ -1,4 +1,4 @@
-"""The sample rooms: the five published incidents of `incidents/sample/`, through the ordinary way in."""
+"""Open sample rooms: the five published incidents of `incidents/sample/`, uploaded like any other evidence."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from incidents.models.room.incident import Incident, Status
 from rules.case.case_yaml import CaseFile, FileEntry, load_case_yaml
 
 FOLDER = Path(__file__).parent.parent / "sample"
-#: The one to begin with: two sides of one connection, a memory map, and connect times before and after two changes.
+#: The default sample: two sides of one connection, a memory map, and connect times before and after two changes.
 FIRST = "001"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One published incident. `about`: what a reader finds in it; `source`: where it stood; `credit`: that in a few words."""
+    """One published incident. `about`: what it shows; `source`: where it was published; `credit`: the source, short."""
 
     number: str
     about: str
@@ -84,7 +84,7 @@ SAMPLES = (
 
 
 def sample(number: str) -> Sample:
-    """Return the published incident of this number, as the page that offers them names it."""
+    """Return the published incident of this number, as the list of sample rooms shows it."""
     found = next((one for one in SAMPLES if one.number == number), None)
     if found is None:
         raise Refused("There is no such sample room. The list of rooms offers five.", 404)
@@ -92,7 +92,7 @@ def sample(number: str) -> Sample:
 
 
 def open_sample(user: User, number: str = FIRST) -> Incident:
-    """Open a sample room for this person, or the one that is open already; what is missing in it is uploaded."""
+    """Open a sample room for this person, or return the one already open; files missing in it are uploaded."""
     chosen = sample(number)
     mine = Incident.objects.filter(created_by=user, memberships__user=user, memberships__role=Role.LEAD)
     loaded = mine.filter(artifacts__way=Way.SAMPLE, artifacts__sha256__in=_hashes(chosen.folder))
@@ -162,7 +162,7 @@ def _describe(room: Room, told: CaseFile) -> None:
 
 
 def _lay_phases(room: Room, told: CaseFile) -> None:
-    """Lines of a file that belong to another phase than the rest of it; those that are laid already stay."""
+    """Add the phases of lines that differ from the rest of their file; phases added before stay."""
     numbers = dict(room.incident.artifacts.filter(way=Way.SAMPLE).values_list("name", "number"))
     laid = set(room.incident.phases.values_list("artifact__number", "line_from"))
     for stretch in told.phases:

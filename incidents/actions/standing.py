@@ -1,4 +1,4 @@
-"""Say how far the incident is: when it started, was noticed, mitigated, resolved; when the next word comes, from whom."""
+"""Set the incident's milestones (started, detected, mitigated, resolved) and when and by whom the next update comes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from incidents.models.room.incident import Incident, Status
 from incidents.models.room.standing import Milestone, Moment
 
 FIELDS = (*Moment.values, "next_update_at", "next_update_by")
-# Clocks of browsers and servers differ; a time this far ahead is meant as now.
+# Clocks of browsers and servers differ: a time at most this far ahead counts as now.
 AHEAD = timedelta(minutes=5)
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 
 
 def values_of(incident: Incident) -> dict[str, Any]:
-    """Return the times as they stand, to the second, and the id of whoever gives the next update."""
+    """Return the present times, to the second, and the id of the person who gives the next update."""
     times = dict(incident.milestones.values_list("kind", "at"))
     values: dict[str, Any] = {kind: _second(times.get(kind)) for kind in Moment.values}
     return values | {
@@ -34,9 +34,9 @@ def values_of(incident: Incident) -> dict[str, Any]:
 
 
 def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = None) -> Incident:
-    """Set some of `FIELDS`; None takes a time back. The status of the room follows from what was reached.
+    """Set some of `FIELDS`; None removes a time. The room's status follows from the milestones reached.
 
-    `seen`: the values that the person had before them (`revise.settled`).
+    `seen`: the values that the person saw (`revise.settled`).
     """
     unknown = set(said) - set(FIELDS)
     if unknown:
@@ -70,7 +70,7 @@ def put(room: Room, said: Mapping[str, Any], seen: Mapping[str, Any] | None = No
 
 
 def status_of(values: Mapping[str, Any]) -> str:
-    """Return the status of an open room: the farthest of the moments that change it."""
+    """Return the status of an open room: resolved, mitigated or open, by the latest milestone reached."""
     if values[Moment.RESOLVED]:
         return Status.RESOLVED
     return Status.MITIGATED if values[Moment.MITIGATED] else Status.OPEN
@@ -93,7 +93,7 @@ def _check(incident: Incident, after: Mapping[str, Any], changed: Mapping[str, A
         if changed["next_update_at"] > now + timedelta(days=366):
             raise Refused("The next update is more than a year away. Is the date right?")
     owner = changed.get("next_update_by")
-    # A site administrator may answer for the update without being a member; nobody else may.
+    # A site administrator may be responsible for the update without being a member; nobody else may.
     if owner is not None and not (_is_member(incident, owner) or _is_administrator(owner)):
         raise Refused("Whoever gives the next update must be a member of the room.")
 

@@ -1,4 +1,4 @@
-"""The summary page's deeds: the lead's words, frozen versions, links for people without an account."""
+"""Edit the summary page: texts by leads, frozen versions, share links for people without an account."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from incidents.models.room.activity import Activity
 from incidents.models.room.incident import RoomCounter
 from incidents.models.words.summary import ShareLink, ShareOpening, SummaryText, SummaryVersion, Way
 
-LONGEST = 2_000
-DAYS, MOST_DAYS = 7, 90
-# An office behind one address reads, too; nobody guesses 192 bits at this pace.
+LONGEST = 2_000  # characters of one section
+DAYS, MOST_DAYS = 7, 90  # validity of a share link: default and maximum
+# High enough for an office behind one address; nobody guesses 192 bits at this rate.
 MOST_OPENED, OPENED_S = 120, 300
 GONE = "This link was taken back. Ask whoever gave it to you for a new one."
 EXPIRED = "This link has expired. Ask whoever gave it to you for a new one."
 
 
 class Conflict(Refused):
-    """Somebody else wrote into the section since this person opened it. Nothing was written."""
+    """Somebody else changed the section since this person opened it. Nothing was written."""
 
     status = 409
 
@@ -41,9 +41,9 @@ class Conflict(Refused):
 
 
 def put_text(room: Room, section: str, text: str, way: str, seen: int) -> SummaryText | None:
-    """Write a section's words, or take them back with an empty text. `seen`: the number that the person had before them.
+    """Write a lead's text for a section, or withdraw it with an empty text. `seen`: number of the text the person saw.
 
-    In a closed room a new version follows at once: what was frozen at its close stays as it is.
+    In a closed room a new version is frozen at once: the version frozen at its close stays as it is.
     """
     text = text.replace("\r\n", "\n").replace("\x00", "").strip()
     if section not in EDITABLE:
@@ -73,7 +73,7 @@ def put_text(room: Room, section: str, text: str, way: str, seen: int) -> Summar
             machine=machine,
             author=doing.room.user,
         )
-        # Not the words: the record cannot be changed, and what was taken back must not live on in it.
+        # Without the text: the record cannot be changed, and a withdrawn text must not stay in it.
         doing.record("wrote" if text else "took back", f"summary section {section}", number=row.number)
         doing.tell("summary", section, row.number)
         if doing.incident.closed:
@@ -82,7 +82,7 @@ def put_text(room: Room, section: str, text: str, way: str, seen: int) -> Summar
 
 
 def freeze(room: Room, why: str) -> SummaryVersion:
-    """Freeze the summary as it is now; 409 when it reads exactly like the last version."""
+    """Freeze the summary as it is now; 409 if it equals the last version."""
     with deed(room, Right.SHARE) as doing:
         version, made = _freeze(doing, why.strip() or "On demand.")
         if not made:
@@ -92,7 +92,7 @@ def freeze(room: Room, why: str) -> SummaryVersion:
 
 
 def share(room: Room, number: int, label: str, days: int = DAYS) -> str:
-    """Make a link to a frozen version; return its secret, which is shown once and stored hashed."""
+    """Create a link to a frozen version; return its secret, which is shown once and stored hashed."""
     label = " ".join(label.split())
     if not label:
         raise Refused("Say whom the link is for.")
@@ -117,7 +117,7 @@ def share(room: Room, number: int, label: str, days: int = DAYS) -> str:
 
 
 def revoke(room: Room, id: int) -> None:
-    """Make a link useless at once. That must be possible in an archived room, too, so it asks for the right to close."""
+    """Revoke a link at once. It needs the right to close, since that one also holds in an archived room."""
     with deed(room, Right.CLOSE) as doing:
         links = doing.incident.share_links.filter(pk=id)
         if not links.exists():
@@ -128,7 +128,7 @@ def revoke(room: Room, id: int) -> None:
 
 
 def open_link(secret: str, caller: str) -> ShareLink:
-    """Return a usable link and note that it was opened; 404 for an invented one, 410 for one that is over."""
+    """Return a usable link and count its opening; 404 for an invented link, 410 for a revoked or expired one."""
     count_try("shared-summary", caller, MOST_OPENED, OPENED_S)
     link = ShareLink.objects.select_related("version", "incident").filter(token_hash=hash_secret(secret)).first()
     if link is None:
@@ -145,7 +145,7 @@ def open_link(secret: str, caller: str) -> ShareLink:
 
 
 def masked(address: str) -> str:
-    """Keep of an address what tells two networks apart and no more.
+    """Return the network of an address: enough to tell two networks apart, and no more.
 
     >>> masked("203.0.113.77"), masked("2001:db8:1:2::3"), masked("::ffff:10.1.2.3"), masked("testclient")
     ('203.0.113.0/24', '2001:db8:1::/48', '10.1.2.0/24', 'unknown')
@@ -161,7 +161,7 @@ def masked(address: str) -> str:
 
 
 def _note(link: ShareLink, address: str) -> None:
-    """Count an opening; the activity hears of an address once an hour, so that nobody can flood it."""
+    """Count an opening. The activity record gets one row per address and hour, so that nobody can flood it."""
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
     opening, first = ShareOpening.objects.get_or_create(

@@ -1,4 +1,4 @@
-"""Other values for a rule's parameters in this room, and findings hidden for a while: each with a reason and a last day."""
+"""Set thresholds of rules and hide findings in one room: each with a reason and a last day."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from incidents.models.judging.threshold import IN_FORCE, Suppression, Threshold
 from rules.writing.packs import MOST_DAYS
 from rules.writing.rule import Rule
 
-#: A threshold must be looked at again after so many days at most.
+#: Maximum number of days that a threshold may last before it must be reviewed.
 MOST_THRESHOLD_DAYS = 366
-LONGEST_REASON = 500
+LONGEST_REASON = 500  # characters
 
 
 def set_threshold(room: Room, rule: Rule, param: str, value: float | int | str, reason: str, until: date) -> Threshold:
-    """Give a parameter another value; one that is set already is replaced. The rule's own definition says what may stand there."""
+    """Set a rule's parameter for this room, replacing an earlier threshold. The rule defines the permitted values."""
     known = rule.file.params.get(param)
     if known is None:
         raise Refused("The rule has no such parameter.", 404)
@@ -52,7 +52,7 @@ def set_threshold(room: Room, rule: Rule, param: str, value: float | int | str, 
 
 
 def hide(room: Room, rule: Rule, subject: str, host: str | None, reason: str, until: date) -> Suppression:
-    """Hide a rule's findings on subjects that fit a pattern, on one host or on all; they stay counted and listed."""
+    """Hide a rule's findings on subjects that match a pattern, on one host or on all; they stay counted and listed."""
     subject = subject.replace("\x00", "").strip() or "*"
     if len(subject) > 200:
         raise Refused("A pattern has at most 200 characters.", 422)
@@ -76,7 +76,7 @@ def hide(room: Room, rule: Rule, subject: str, host: str | None, reason: str, un
 
 
 def end_threshold(room: Room, id: int) -> Threshold:
-    """Take a threshold back: the rule's own value counts again. `again_threshold` undoes that."""
+    """Remove a threshold: the rule's default applies again. `again_threshold` undoes that."""
     with deed(room, Right.TUNE) as doing:
         row = doing.incident.thresholds.filter(pk=id).first()
         if row is None:
@@ -138,7 +138,7 @@ def _begin(row: Threshold | Suppression, taken: bool) -> None:
 
 
 def _said(doing: Deed, verb: str, what: str, **detail: object) -> None:
-    # Not the reason: the record cannot be changed.
+    # Without the reason: the record cannot be changed.
     doing.record(verb, what[:100], **detail)
     doing.tell("case")
     doing.rejudge()

@@ -1,4 +1,4 @@
-"""Keep which lanes stand where, and mark a stretch of time as the symptom."""
+"""Store layouts of the timeline's lanes, and mark a time range as the symptom."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from incidents.errors import Refused
 from incidents.models.room.incident import Incident
 from incidents.models.room.layout import Layout
 
-#: Bytes of one choice of lanes.
+#: Maximum size of one layout, in characters of JSON.
 MOST = 20_000
 _LISTS = frozenset({"add", "hide", "pin", "order"})
 
@@ -22,9 +22,9 @@ Lanes = Mapping[str, Mapping[str, list[str]]]
 
 
 def keep_lanes(room: Room, lanes: Lanes, shared: bool) -> Layout | None:
-    """Keep a choice of lanes, for this person or as the room's; an empty one forgets what was kept.
+    """Store a layout of lanes, for this person or for the room; an empty one deletes the stored layout.
 
-    One's own is no word to the others: whoever may look at the room may keep it.
+    A personal layout does not concern others, so the right to read the room is enough.
     """
     checked = _checked(lanes)
     with deed(room, Right.NOTE if shared else Right.READ) as doing:
@@ -64,7 +64,7 @@ def _checked(lanes: Lanes) -> dict[str, dict[str, list[str]]]:
 
 
 def mark_bad(room: Room, clock: str, start: float, end: float, fields: Mapping[str, Any]) -> Incident:
-    """Make a stretch of a clock the symptom: where it is seen, and what was said of it (`symptom_text`, `_bad`, `_unit`)."""
+    """Mark a time range of a clock as the symptom, with what is known of it (`symptom_text`, `_bad`, `_unit`)."""
     if not (math.isfinite(start) and math.isfinite(end) and start < end) or not clock:
         raise Refused("A bad range needs a clock, a beginning and a later end.")
     said = {name: value for name, value in fields.items() if value not in (None, "")}
@@ -72,5 +72,5 @@ def mark_bad(room: Room, clock: str, start: float, end: float, fields: Mapping[s
 
 
 def unmark_bad(room: Room) -> Incident:
-    """Take the marked stretch back; what was said of the symptom stays, it has a form of its own."""
+    """Remove the marked time range; the description of the symptom stays, since it has a separate form."""
     return rooms.edit(room, dict.fromkeys(sorted(rooms.RANGE)))

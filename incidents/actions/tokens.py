@@ -1,4 +1,4 @@
-"""Upload tokens: what `curl -T` from a server shows instead of a person's session."""
+"""Create and revoke upload tokens, which `curl -T` on a server sends instead of a person's session."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from incidents.actions.record import deed
 from incidents.errors import Refused
 from incidents.models.people.link import UploadToken, new_secret
 
-LONGEST_HOURS = 30 * 24
+LONGEST_HOURS = 30 * 24  # maximum validity of a token
 
 
 def create(room: Room, label: str, hours: int = 24) -> str:
-    """Make a token for this room; return its secret, which is shown once and stored hashed."""
+    """Create a token for this room; return its secret, which is shown once and stored hashed."""
     label = label.strip()
     if not label:
         raise Refused("Say what the token is for: the server that will send, for instance.")

@@ -1,4 +1,4 @@
-"""Addresses outside that hear of a room: add, pause, remove, test, try again."""
+"""Manage webhooks, external addresses that receive events of a room: add, pause, remove, test, retry."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from incidents.errors import Refused
 from incidents.models.room.webhook import Delivery, DeliveryState, HookKind, Webhook
 from incidents.work import webhook_client
 
-MOST = 10
+MOST = 10  # webhooks of one room
 
 
 def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:
-    """Add an address; its secret (`Webhook.secret`) is for the receiver, to be shown once."""
+    """Add an address; its secret (`Webhook.secret`) is for the receiver and is shown once."""
     url = url.strip()
     if len(url) > 500:
         raise Refused("The address is longer than 500 characters.")
@@ -41,14 +41,14 @@ def add(room: Room, url: str, kinds: Sequence[str]) -> Webhook:
             salt=secrets.token_hex(16),
             created_by=doing.room.user,
         )
-        # The path of such an address is often a secret of its own: the record names the host only.
+        # The path of such an address is often a secret itself: the record names the host only.
         doing.record("added", f"webhook {hook.pk}", host=_host(url), kinds=hook.kinds)
         doing.tell("hook", hook.pk)
         return hook
 
 
 def pause(room: Room, id: int, paused: bool = True) -> None:
-    """Stop sending, or go on. What happens during a pause is not told later."""
+    """Pause or resume sending. Events during a pause are not sent later."""
     with deed(room, Right.HOOKS) as doing:
         hook = _hook(doing, id)
         if (hook.paused_at is not None) == paused:
@@ -60,7 +60,7 @@ def pause(room: Room, id: int, paused: bool = True) -> None:
 
 
 def remove(room: Room, id: int) -> None:
-    """Send nothing to it any more. Its log stays until it is forgotten with the others."""
+    """Stop sending to an address for good. Its log stays until it is deleted with the others."""
     with deed(room, Right.HOOKS) as doing:
         hook = _hook(doing, id)
         hook.removed_at = timezone.now()
@@ -71,7 +71,7 @@ def remove(room: Room, id: int) -> None:
 
 
 def bring_back(room: Room, id: int) -> None:
-    """Undo a removal; the secret is the same."""
+    """Undo a removal; the secret stays the same."""
     with deed(room, Right.HOOKS) as doing:
         hook = doing.incident.webhooks.filter(pk=id, removed_at__isnull=False).first()
         if hook is None:
@@ -83,7 +83,7 @@ def bring_back(room: Room, id: int) -> None:
 
 
 def test(room: Room, id: int) -> Delivery:
-    """Send a message that says it is a test, once."""
+    """Send one message that is marked as a test."""
     with deed(room, Right.HOOKS) as doing:
         hook = _hook(doing, id)
         if not hook.active:
@@ -97,7 +97,7 @@ def test(room: Room, id: int) -> Delivery:
 
 
 def again(room: Room, id: int, delivery: uuid.UUID) -> None:
-    """Try a message again that was given up, under the same number."""
+    """Send a failed message again, under the same id."""
     with deed(room, Right.HOOKS) as doing:
         hook = _hook(doing, id)
         rows = hook.deliveries.filter(pk=delivery).exclude(state=DeliveryState.SENT)

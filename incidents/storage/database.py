@@ -1,4 +1,4 @@
-"""What to do while the database is away: wait a moment, with what was received still in hand."""
+"""Retry while the database is away, so that received data is not lost."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ AWAY = (OperationalError, InterfaceError)
 
 
 def let_go() -> None:
-    """Close this thread's connections, or give them back to the pool: for code that waits long between questions.
+    """Close this thread's connections, or return them to the pool: for code that waits long between database queries.
 
-    Not inside a transaction: whoever opened it is not done yet.
+    A connection inside a transaction stays open: its transaction has not ended yet.
     """
     for held in connections.all(initialized_only=True):
         if not held.in_atomic_block:
@@ -23,9 +23,9 @@ def let_go() -> None:
 
 
 def patiently(deed: Callable[[], T], seconds: float = 30.0) -> T:
-    """Do a deed that may be done twice, trying again while the database is away, for about so many seconds.
+    """Call `deed`, which must be repeatable, and retry for about `seconds` while the database is away.
 
-    Never inside a transaction: the whole transaction is what must be done again.
+    Never retries inside a transaction: the whole transaction must be repeated.
     """
     deadline = time.monotonic() + seconds
     pause = 0.1
@@ -35,6 +35,6 @@ def patiently(deed: Callable[[], T], seconds: float = 30.0) -> T:
         except AWAY:
             if connection.in_atomic_block or time.monotonic() + pause > deadline:
                 raise
-            connection.close()  # a broken connection is not noticed by itself
+            connection.close()  # Django does not notice a broken connection by itself
             time.sleep(pause)
             pause = min(pause * 2, 1.0)

@@ -1,8 +1,8 @@
-"""What the room hears. Events are rows, counted up per room; the broker only carries the news that there is one.
+"""Live updates of rooms. Events are rows, numbered per room; the broker only signals that there is a new one.
 
-Publishing is plain synchronous code inside the transaction of the deed. Listening is one subscription per process
-(`hub()`), from which each open stream has its queue. Nothing here holds content: an event names what changed, and the
-page fetches what its reader may see.
+Publishing is plain synchronous code inside the transaction of the change. Listening uses one subscription per process
+(`hub()`), which feeds the queue of each open stream. Events hold no content: an event names what changed, and the page
+fetches what its reader may see.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from incidents.models.room.webhook import Delivery
 
 log = structlog.get_logger(__name__)
 
-KEPT = timedelta(hours=24)
+KEPT = timedelta(hours=24)  # age at which events are deleted
 CHANNEL = "exhibit:live"
-# A stream renews its presence at each 30 s check; two missed ones and the person counts as gone.
+# A stream renews its presence at each 30 s check; after two missed checks the person counts as gone.
 PRESENT_S = 75
-MOST_HEARD = 200
-MOST_REPLAYED = 500
-# The broker is asked for a sign of life after so long a silence, and taken for lost after another.
+MOST_HEARD = 200  # queued events of one stream before it reads the table instead
+MOST_REPLAYED = 500  # missed events above which the page reloads
+# Seconds of silence after which the broker is pinged; after as long again without an answer it counts as lost.
 SILENCE_S = 2.0
 _BROKER_AWAY = (redis.ConnectionError, redis.TimeoutError, OSError)
 
@@ -55,7 +55,7 @@ def _broker() -> redis.Redis:
 
 
 def tell(incident_id: int, kind: str, object: str | int = "", version: int = 1) -> Event:
-    """Store an event and publish it when the transaction commits. Call it inside the transaction of the deed."""
+    """Store an event and publish it when the transaction commits. Call it inside the transaction of the change."""
     RoomCounter.lock(incident_id)
     seq = RoomCounter.next_number(incident_id, "event_seq")
     event = Event.objects.create(incident_id=incident_id, seq=seq, kind=kind, object=str(object), version=version)
@@ -66,13 +66,13 @@ def tell(incident_id: int, kind: str, object: str | int = "", version: int = 1) 
 
 
 def progress(incident_id: int, number: int, lines: int, bytes: int, bytes_total: int) -> None:
-    """Say how far a reading is. Not stored; the caller keeps to once a second."""
+    """Publish the progress of a reading. Not stored; the caller publishes at most once a second."""
     what = {"artifact": number, "lines": lines, "bytes": bytes, "bytes_total": bytes_total}
     _publish({"room": incident_id, "kind": "progress", "data": what})
 
 
 def end_streams(user_id: int, incident_id: int | None = None, session: str | None = None) -> None:
-    """End a person's streams on commit: all, those of one room, or those of one session."""
+    """End a person's streams on commit: all of them, those of one room, or those of one session."""
     transaction.on_commit(partial(_publish, {"end": user_id, "room": incident_id, "session": session}))
 
 
@@ -86,14 +86,14 @@ def _publish(message: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Here:
-    """Somebody whose page of the room is open; `path` is the page they look at, empty while it is not known."""
+    """A person with an open page of the room; `path` is the page they look at, empty while unknown."""
 
     user_id: int
     path: str
 
 
 def come(incident_id: int, user_id: int, stream: str) -> None:
-    """Note that somebody's page is open, or still is."""
+    """Record that a person's page is open, or is still open."""
     key = _present(incident_id)
     try:
         added = _broker().zadd(key, {f"{int(user_id)}:{stream}": time.time()})
@@ -111,7 +111,7 @@ def leave(incident_id: int, user_id: int, stream: str) -> None:
 
 
 def look_at(incident_id: int, user_id: int, path: str) -> None:
-    """Note which page of the room somebody looks at. It is forgotten with the last of their streams."""
+    """Record which page of the room a person looks at. It is deleted with the last of their streams."""
     key = f"{_present(incident_id)}:pages"
     try:
         before = _broker().hget(key, str(int(user_id)))
@@ -125,12 +125,12 @@ def look_at(incident_id: int, user_id: int, path: str) -> None:
 
 
 def forget(incident_id: int, user_id: int) -> None:
-    """Have a person vanish from the room on commit, whatever becomes of their streams."""
+    """Remove a person's presence from the room on commit, whatever happens to their streams."""
     transaction.on_commit(partial(_gone, incident_id, user_id, None))
 
 
 def _gone(incident_id: int, user_id: int, streams: list[str] | None) -> None:
-    """Take away some of a person's streams, None for all; with the last of them the page that they looked at."""
+    """Remove some of a person's streams, None for all; with the last one also the page that they looked at."""
     key, mark = _present(incident_id), f"{int(user_id)}:"
     try:
         theirs = [name for name in _names(_broker().zrange(key, 0, -1)) if name.startswith(mark)]
@@ -151,7 +151,7 @@ def present(incident_id: int) -> list[int]:
 
 
 def present_in(incident_ids: Sequence[int]) -> dict[int, list[Here]]:
-    """Return who is in each of these rooms now, in one trip to the broker."""
+    """Return who is in each of these rooms now, with one round trip to the broker."""
     found: dict[int, list[Here]] = {id: [] for id in incident_ids}
     if not found:
         return found
@@ -180,7 +180,7 @@ def _names(members: Any) -> list[str]:
 
 
 def forget_old() -> int:
-    """Delete events past their day; return how many."""
+    """Delete events older than `KEPT`; return how many."""
     return Event.objects.filter(made_at__lt=timezone.now() - KEPT).delete()[0]
 
 
@@ -197,7 +197,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a stream missed. `reload`: its cursor is older than what is kept, or from another time."""
+    """Events that a stream missed. `reload`: its cursor is older than the stored events, or ahead of them."""
 
     events: tuple[Heard, ...]
     reload: bool
@@ -205,13 +205,13 @@ class Replay:
 
 
 def replay(incident_id: int, after: int | None) -> Replay:
-    """Read the events behind a cursor; without a cursor only the newest number."""
+    """Return the events after a cursor; without a cursor only the newest number."""
     newest = RoomCounter.objects.values_list("event_seq", flat=True).get(incident_id=incident_id)
     if after is None or after == newest:
         return Replay((), False, newest)
     rows = Event.objects.filter(incident_id=incident_id, seq__gt=after).order_by("seq")
     events = tuple(Heard(*row) for row in rows.values_list("seq", "kind", "object", "version")[: MOST_REPLAYED + 1])
-    # Numbers have no holes: the first one after the cursor must be there, else it was forgotten already.
+    # Numbers have no gaps: if the first one after the cursor is missing, it was deleted already.
     if after > newest or not events or events[0].seq != after + 1 or len(events) > MOST_REPLAYED:
         return Replay((), True, newest)
     return Replay(events, False, newest)
@@ -219,10 +219,10 @@ def replay(incident_id: int, after: int | None) -> Replay:
 
 @dataclass(eq=False)
 class Listener:
-    """One stream's ear. `news` wakes it; `lost` tells it to read the table; `ended` to stop at once.
+    """The queue of one stream. `news` wakes it; `lost` tells it to read the table; `ended` to stop at once.
 
-    `heard` holds stored events in the order of their arrival, which need not be that of their numbers: the stream
-    sends one on only if it is the very next, and reads the table otherwise.
+    `heard` holds stored events in the order of arrival, which may differ from that of their numbers: the stream
+    forwards an event only if its number is the next one, and reads the table otherwise.
     """
 
     incident_id: int
@@ -233,8 +233,8 @@ class Listener:
     lost: bool = True  # so that it begins by reading the table
     ended: bool = False
     heard: deque[Heard] = field(default_factory=deque)
-    # Signals without a number, newest of each kind: progress per artifact, presence, whether the broker is away. More
-    # would only be out of date.
+    # Signals without a number, only the newest of each kind: progress per artifact, presence, whether the broker is
+    # away. Older ones are out of date.
     passing: dict[str, tuple[str, Any]] = field(default_factory=dict)
 
     def hear(self, message: dict[str, Any]) -> None:
@@ -257,24 +257,24 @@ class Listener:
         self.news.set()
 
     def late(self, late: bool) -> None:
-        """Have the page told that news come late, from the table only, or that they come at once again."""
+        """Tell the page that events come late, from the table only, or that they come at once again."""
         self.passing["late"] = ("late", {"late": late})
         self.news.set()
 
 
 class Hub:
-    """The one subscription of a process (of an event loop, to be exact) and the listeners behind it."""
+    """The only subscription of a process (of an event loop, to be exact) and the listeners that it feeds."""
 
     def __init__(self) -> None:
         self.listeners: set[Listener] = set()
         self._pump: asyncio.Task[None] | None = None
         self._ready = asyncio.Event()
-        # How many streams may ask the database at once: they outnumber the connections by far.
+        # Streams that may query the database at once: there are far more streams than connections.
         self.database = asyncio.Semaphore(6)
 
     @asynccontextmanager
     async def listen(self, listener: Listener) -> AsyncIterator[Listener]:
-        """Subscribe first: what happens from here on is heard, what was before is read from the table."""
+        """Register a listener for the context: it hears later events; earlier ones must be read from the table."""
         self.listeners.add(listener)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.create_task(self._run())
@@ -306,7 +306,7 @@ class Hub:
                 pause = 0.1
 
     async def _listen_until_cut(self) -> None:
-        # Without redis-py's own patience: `_run` tries again, and has the pages told meanwhile.
+        # Without redis-py's retries: `_run` retries, and tells the pages meanwhile.
         client = redis.asyncio.Redis.from_url(
             settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2, retry=Retry(NoBackoff(), 0)
         )
@@ -325,7 +325,7 @@ class Hub:
                 asked = False
                 if message["type"] == "subscribe":
                     self._ready.set()
-                    for listener in self.listeners:  # what was said during the cut
+                    for listener in self.listeners:  # events published during the interruption
                         listener.lost = True
                         listener.late(False)
                 elif message["type"] == "message":
@@ -342,5 +342,5 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 
 
 def hub() -> Hub:
-    """Return the running loop's hub. One per loop, as its queues and locks belong to one."""
+    """Return the running event loop's hub. There is one per loop, since queues and locks belong to a loop."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())

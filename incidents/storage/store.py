@@ -1,11 +1,11 @@
-"""Where originals and tables lie. Nobody else builds a path, and none is ever built from a name that a person gave.
+"""The evidence folder: originals and tables. Only this module builds its paths, never from names typed by people.
 
 <EVIDENCE_ROOT>/<room id>/<sha256>                         originals
 <EVIDENCE_ROOT>/<room id>/<artifact>/<reading>/            tables of one reading
 <EVIDENCE_ROOT>/<room id>/<artifact>/<reading>.lock        held while the reading is written
 <EVIDENCE_ROOT>/<room id>/cache/                           derived tables
 <EVIDENCE_ROOT>/incoming/<id>                              uploads under way
-<EVIDENCE_ROOT>/quarantine/<id>                            what strangers sent, until a member takes it in
+<EVIDENCE_ROOT>/quarantine/<id>                            files from upload links, until a member takes them in
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parsers.lines import LineReader
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-# How often a long upload looks at the free space again.
+# Bytes of a long upload after which the free space is checked again.
 _LOOK_EVERY = 16 * 2**20
 
 
@@ -62,7 +62,7 @@ def reading_dir(reading: Reading) -> Path:
 
 
 def shown_reading(artifact: Artifact) -> Reading | None:
-    """The reading by which lines are shown: the one in use, else the newest that is under way, was stopped or failed."""
+    """Return the reading whose lines are shown: the one in use, else the newest running, stopped or failed one."""
     reading = artifact.reading
     if reading is None:
         shown = (r for r in artifact.readings.all() if r.state in (ReadingState.RUNNING, ReadingState.FAILED))
@@ -73,15 +73,15 @@ def shown_reading(artifact: Artifact) -> Reading | None:
 
 
 def lines_of(artifact: Artifact) -> LineReader | None:
-    """Open the lines of an artifact; None as long as nothing of it was read. Raises OSError, ParserError."""
-    from parsers.lines import LineReader  # loads PyArrow, which must not live in a process that forks
+    """Open the lines of an artifact; None while nothing of it has been read. Raises OSError, ParserError."""
+    from parsers.lines import LineReader  # loads PyArrow, which must not be loaded in a process that forks
 
     reading = shown_reading(artifact)
     if reading is None or artifact.purged or not (folder := reading_dir(reading)).exists():
         return None
     try:
         return LineReader(original(artifact), folder)
-    except FileNotFoundError:  # begun, and no batch is written yet
+    except FileNotFoundError:  # the reading has begun, but no batch is written yet
         return None
 
 
@@ -90,7 +90,7 @@ def cache_dir(incident_id: int) -> Path:
 
 
 def open_original(artifact: Artifact) -> BinaryIO:
-    """Open the stored bytes; `StoreError` if they are not there (a purged artifact has none)."""
+    """Open the stored bytes. Raises `StoreError` if they are missing (a purged artifact has none)."""
     try:
         return original(artifact).open("rb")
     except OSError as error:
@@ -99,9 +99,9 @@ def open_original(artifact: Artifact) -> BinaryIO:
 
 @contextmanager
 def lock_reading(reading: Reading) -> Iterator[None]:
-    """Hold the reading's folder alone. The kernel lets go when the process dies, so nothing is left locked.
+    """Lock the reading's folder exclusively. The kernel releases the lock when the process dies.
 
-    `StoreError` when another process still writes there (a worker that was paused beyond its lease).
+    Raises `StoreError` if another process still writes there (a worker that was paused beyond its lease).
     """
     folder = reading_dir(reading)
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def lock_reading(reading: Reading) -> Iterator[None]:
 
 
 def require_space(size: int) -> None:
-    """Raise `NoSpace` when `size` more bytes would cross the floor of free space."""
+    """Raise `NoSpace` if `size` more bytes would leave less than the minimum of free space."""
     folder = _root()
     folder.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(folder).free - size < settings.EXHIBIT_MIN_FREE_BYTES:
@@ -131,16 +131,16 @@ def require_size(size: int) -> None:
 
 
 class Incoming:
-    """Bytes on their way in: written and hashed piece by piece, then given their place by `keep`.
+    """A file being received: written and hashed piece by piece, then stored as an original by `keep`.
 
-    Going on with an earlier upload hashes what already lies there, unless `digest` brings the hash along.
+    Continuing an earlier upload hashes the bytes already received, unless `digest` holds their hash state.
     """
 
     def __init__(self, id: uuid.UUID | None = None, digest: Any = None, size: int = 0) -> None:
         self.id = id or uuid.uuid4()
         self.path = incoming_path(self.id)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("ab", buffering=0)  # a buffer could hold on to what a full disk refused
+        self._file = self.path.open("ab", buffering=0)  # a buffer could hide that a full disk refused the bytes
         there = self._file.tell()
         if digest is None or size != there:
             digest = hashlib.sha256()
@@ -152,7 +152,7 @@ class Incoming:
         self._looked_at = there
 
     def write(self, piece: bytes | memoryview) -> None:
-        """Append a piece; `TooLarge` and `NoSpace` as the limits are reached, `StoreError` for other faults."""
+        """Append a piece. Raises `TooLarge` and `NoSpace` at the limits, `StoreError` for other faults."""
         require_size(self.size + len(piece))
         if self.size - self._looked_at >= _LOOK_EVERY:
             require_space(0)
@@ -165,12 +165,12 @@ class Incoming:
         self.size += len(piece)
 
     def flush(self) -> None:
-        """Bring everything written so far safely to disk."""
+        """Flush everything written so far to disk (fsync)."""
         with _plain_faults():
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file; the bytes written stay, to be gone on with."""
+        """Close the file; the bytes written stay, so that the upload can continue."""
         with _plain_faults():
             self._file.close()
 
@@ -180,22 +180,22 @@ class Incoming:
         return text
 
     def keep(self, incident_id: int) -> None:
-        """Give the bytes their place as an original, safely on disk. Can be repeated.
+        """Store the bytes as an original, safely on disk. Can be repeated.
 
-        They also stay where they came in until `discard`, so that a transaction that fails after this loses nothing.
+        They also stay among the incoming files until `discard`, so that a transaction that fails later loses nothing.
         """
         target = _original(incident_id, self.sha256)
         with _plain_faults():
             if not self._file.closed:
                 self.flush()
             target.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileExistsError):  # the same content: only whole files ever get this name
+            with suppress(FileExistsError):  # the same content: only complete files ever get this name
                 os.link(self.path, target)
             _fsync_folder(target.parent)
             _fsync_folder(target.parent.parent)
 
     def set_aside(self, id: uuid.UUID) -> None:
-        """Give the bytes their place in quarantine, safely on disk. They also stay where they came in until `discard`."""
+        """Store the bytes in quarantine, safely on disk. They also stay among the incoming files until `discard`."""
         target = quarantine_path(id)
         with _plain_faults():
             if not self._file.closed:
@@ -215,13 +215,13 @@ def quarantine_path(id: uuid.UUID) -> Path:
 
 
 def out_of_quarantine(id: uuid.UUID) -> Incoming:
-    """Bring a quarantined file among what comes in, hashed anew; it also stays in quarantine until `drop_quarantined`."""
+    """Return a quarantined file as `Incoming`, hashed again; it also stays in quarantine until `drop_quarantined`."""
     fresh = uuid.uuid4()
     with _plain_faults():
         target = incoming_path(fresh)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.link(quarantine_path(id), target)
-        os.utime(target)  # it has lain long enough to be swept
+        os.utime(target)  # with its old time `forget_incoming` would remove it
         return Incoming(fresh)
 
 
@@ -230,10 +230,10 @@ def drop_quarantined(id: uuid.UUID) -> None:
 
 
 def quarantined_ids(older_than_s: float) -> list[uuid.UUID]:
-    """Return the names in quarantine that have lain there for so long."""
+    """Return the ids of the files that have been in quarantine for longer than `older_than_s`."""
     folder = _root() / "quarantine"
     old = time.time() - older_than_s
-    # Linking a file changes its ctime, so this counts from when it came into quarantine.
+    # Linking a file changes its ctime, so the age counts from when it came into quarantine.
     return [
         uuid.UUID(path.name) for path in (folder.iterdir() if folder.is_dir() else ()) if path.stat().st_ctime < old
     ]
@@ -244,7 +244,7 @@ def incoming_path(id: uuid.UUID) -> Path:
 
 
 def incoming_size(id: uuid.UUID) -> int:
-    """Return how many bytes of an upload lie here; 0 if none."""
+    """Return how many bytes of an upload have been received; 0 if none."""
     try:
         return incoming_path(id).stat().st_size
     except FileNotFoundError:
@@ -256,7 +256,7 @@ def discard_incoming(id: uuid.UUID) -> None:
 
 
 def forget_incoming(older_than_s: float) -> int:
-    """Remove uploads that nobody has added to for so long; return how many."""
+    """Remove uploads that received nothing for longer than `older_than_s`; return how many."""
     folder, removed = _root() / "incoming", 0
     for path in folder.iterdir() if folder.is_dir() else ():
         if time.time() - path.stat().st_mtime > older_than_s:
@@ -266,9 +266,10 @@ def forget_incoming(older_than_s: float) -> int:
 
 
 def purge(artifact: Artifact) -> None:
-    """Remove the original, all readings and whatever was derived in the room. Can be repeated.
+    """Remove the original, all readings and all derived tables of the room. Can be repeated.
 
-    Under the room's lock: the same content may be uploaded again, and then the original is the new artifact's.
+    Runs under the room's lock: if the same content was uploaded again, the original belongs to the new artifact and
+    stays.
     """
     with transaction.atomic(), _plain_faults():
         RoomCounter.lock(artifact.incident_id)
@@ -289,7 +290,7 @@ def drop_reading(reading: Reading) -> None:
 
 
 def export_names(artifacts: list[Artifact]) -> dict[int, str]:
-    """Return number -> a safe file name, alone in its room: as in `case.yaml`, in reports and for downloads.
+    """Return number -> a safe file name that is unique in its room, for `case.yaml`, reports and downloads.
 
     >>> export_names([Artifact(number=n, name=name) for n, name in enumerate(("../a b.txt", "c", "c"), start=1)])
     {1: 'a_b.txt', 2: '2-c', 3: '3-c'}
@@ -319,7 +320,7 @@ def _fsync_folder(folder: Path) -> None:
 
 @contextmanager
 def _plain_faults() -> Iterator[None]:
-    """Turn faults of the file system into our own: a full disk is a refusal, the rest may be tried again."""
+    """Translate errors of the file system: a full disk becomes `NoSpace`, others a retryable `StoreError`."""
     try:
         yield
     except OSError as error:
@@ -331,7 +332,7 @@ def _plain_faults() -> Iterator[None]:
 
 
 def receive_all(chunks: Iterable[bytes]) -> Incoming:
-    """Write a whole stream; on any fault nothing is left behind."""
+    """Write a whole stream to an `Incoming`; after any error nothing is left behind."""
     require_space(0)
     incoming = Incoming()
     try:

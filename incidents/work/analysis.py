@@ -1,4 +1,4 @@
-"""Tables become findings: the case as the room's people describe it, judged in a child process, kept by stable keys."""
+"""Judge a room: build its case, run the rules in a child process, and store findings by stable keys."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ from rules.case.case_yaml import dump_case_yaml
 
 log = structlog.get_logger(__name__)
 
-# Fences of the judging child. Rules themselves have tighter ones, each on its own. The memory is address space, of which
-# Polars and DuckDB reserve more than they use: three quarters of the machine's memory keep the rest of it alive
+# Limits of the judging child. Each rule has tighter limits of its own. The memory is address space in bytes, of which
+# Polars and DuckDB reserve more than they use: three quarters of the machine's memory leave enough for the rest of it
 # (a room with 5,000,000 syscall rows did not fit into 4 GiB).
 CHILD_MEMORY = max(4 * 2**30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
-CHILD_SECONDS = 600
-# Bytes of an artifact that may have enough rows for an overview.
+CHILD_SECONDS = 600  # maximum run time of the child, also its CPU time
+# Size in bytes above which an artifact may have enough rows for an overview.
 LARGE = 4_000_000
 _LIBC = ctypes.CDLL(None)
-# Exit statuses that come with a report: evaluated; some file of unknown kind; some rule failed.
+# Exit statuses with a report: all evaluated; some file of unknown kind; some rule failed.
 _WITH_REPORT = (0, 3, 6)
 
 
 class JudgingFailed(IncidentError):
-    """The child gave no report; the message says why, in words for the room."""
+    """The child process gave no report; the message tells the room why."""
 
 
-# --- what holds for a part ----------------------------------------------------------------------------------------
+# --- values of a part ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Value:
-    """A guess and what a person said. A person's word holds, also when it says that nobody knows (`said` is None)."""
+    """A guess and a person's correction. The correction is in force even if it means "unknown" (`said` is None)."""
 
     guess: str | None
     said: str | None = None
@@ -84,9 +84,9 @@ class PartValues:
 
 
 def values_of(artifact: Artifact) -> list[PartValues]:
-    """Return the parts of the reading in use with people's corrections laid over the guesses; empty if it was not read.
+    """Return the parts of the reading in use with corrections applied to the guesses; empty if there is no reading.
 
-    A correction of lines belongs to the part that holds its first line, and goes before one of the whole artifact.
+    A correction of lines applies to the part that holds its first line, and overrules one of the whole artifact.
     """
     if artifact.reading is None:
         return []
@@ -113,9 +113,9 @@ Held = tuple[Artifact, int | None]
 
 
 def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = None) -> rules.CaseSpec:
-    """Build the case that `rules` judges. Purged artifacts are left out; so are those that wait to be read.
+    """Build the case that `rules` judges. Purged artifacts and those that wait to be read are left out.
 
-    `judged` False: for pages that only look at tables, without what the room chose of the rules and without its own causes.
+    `judged` False is for pages that only read tables: without the room's thresholds, suppressions and free causes.
     """
     held = _judged(incident) if held is None else held
     names = store.export_names([artifact for artifact, _ in held])
@@ -143,7 +143,7 @@ def case_of(incident: Incident, judged: bool = True, held: list[Held] | None = N
 
 
 def case_yaml(incident: Incident) -> str:
-    """Write the room as `case.yaml`: beside the originals, under their export names, it gives `rules` the same case."""
+    """Return the room as `case.yaml`. Beside the originals under their export names, it gives `rules` the same case."""
     held = _judged(incident)
     written: dict[str, Any] = yaml.safe_load(dump_case_yaml(case_of(incident, held=held)))
     names = store.export_names([artifact for artifact, _ in held])
@@ -151,13 +151,13 @@ def case_yaml(incident: Incident) -> str:
     for entry in written.get("artifacts", []):
         entries.setdefault(entry["file"], []).append(entry)
     for artifact, _ in held:
-        # What people said about how to read the bytes: no part of the case, but the command line needs it as well.
+        # Corrections of how to read the bytes are not part of the case, but the command line needs them too.
         parts, borders = values_of(artifact), _borders(artifact)
         for values, entry in zip(parts, entries.get(names[artifact.number], []), strict=False):
             said = {field: value.said for field, value in values.values.items() if value.corrected and value.said}
             if borders:
                 entry["lines"] = f"{values.part.line_from}-{values.part.line_to}"
-            if "lines" in entry and values["kind"]:  # given borders, the command line asks where the splitter knows
+            if "lines" in entry and values["kind"]:  # with borders the command line does not detect the kind
                 entry["kind"] = values["kind"]
             for field in ("kind", "os", "tz", "date", "date_order", "columns"):
                 if field in said:
@@ -178,7 +178,7 @@ def case_yaml(incident: Incident) -> str:
 
 
 def _borders(artifact: Artifact) -> list[tuple[int, int]]:
-    """Lines that a person said to be nobody's output."""
+    """Return the line ranges that a person marked as prose."""
     return [
         (said.line_from or 0, said.line_to or 0)
         for said in artifact.corrections.all()
@@ -187,9 +187,9 @@ def _borders(artifact: Artifact) -> list[tuple[int, int]]:
 
 
 def _judged(incident: Incident) -> list[Held]:
-    """The artifacts that a case holds: those with a complete reading, and those that could not be read; each with its newest reading.
+    """Return the artifacts of the case, read or failed, each with the number of its newest reading.
 
-    An unpacked archive is none: what was in it is.
+    An unpacked archive is not among them, but its files are.
     """
     waiting = (ArtifactState.RECEIVED, ArtifactState.QUEUED, ArtifactState.READING, ArtifactState.STOPPED)
     rows = (
@@ -240,7 +240,7 @@ def _statement(statement: Statement) -> rules.Statement:
 
 
 def _argued(incident: Incident) -> Iterable[rules.Statement]:
-    """What people put on the board: a statement for each word of each row, in the order of the codes."""
+    """Yield people's arguments on the board as statements: one for each word of each row, in the order of the codes."""
     for row in incident.arguments.filter(removed_at__isnull=True):
         for code, word in sorted(row.words.items()):
             yield rules.Statement(code, text=f"{word}: {row.reason}", author=row.author_label)
@@ -272,7 +272,7 @@ def _suppression(row: Suppression) -> rules.Suppression:
 
 
 def analyze(job: Job) -> None:
-    """Judge the job's room as it is now. What arrives while this runs waits as the room's next judgement."""
+    """Judge the job's room as it is now. Evidence that arrives meanwhile waits for the room's next judgement."""
     incident = patiently(lambda: Incident.objects.get(pk=job.incident_id))
     spec = patiently(lambda: case_of(incident))
     report = judge(spec, lambda: _still_ours(job), store.cache_dir(incident.pk))
@@ -283,9 +283,9 @@ def analyze(job: Job) -> None:
 def judge(
     spec: rules.CaseSpec, each_second: Callable[[], None] | None = None, cache: Path | None = None
 ) -> dict[str, Any]:
-    """Run `python -m rules` over a case in a child with limits; return the report's JSON object.
+    """Run `python -m rules` on a case in a child process with limits; return the report's JSON object.
 
-    A child and not a call: DuckDB and Polars stay out of the process that forks, and a runaway takes only itself down.
+    A child process keeps DuckDB and Polars out of the process that forks, and a runaway rule kills only the child.
     """
     with tempfile.TemporaryDirectory(prefix="exhibit-case-") as folder:
         case = os.path.join(folder, "case.json")
@@ -319,9 +319,9 @@ def judge(
 
 
 def overlook(spec: rules.CaseSpec, each_second: Callable[[], None] | None, cache: Path) -> None:
-    """Make the overviews of large artifacts that the timeline draws from, in a child like that of the rules.
+    """Build the overviews of large artifacts for the timeline, in a child process like that of the rules.
 
-    Without them the timeline draws from the rows, only slower: a fault is written down and the judgement stands.
+    Without them the timeline draws from the rows, only slower: an error is logged and the judgement stays valid.
     """
     if not any(os.path.exists(a.original or "") and os.path.getsize(a.original or "") > LARGE for a in spec.artifacts):
         return
@@ -369,7 +369,7 @@ def _wait(child: subprocess.Popen[bytes], each_second: Callable[[], None] | None
 
 
 def _fences() -> None:
-    """Between fork and exec: only system calls here. Address space, no core files, and death with the worker."""
+    """Set limits between fork and exec (only system calls here): memory, CPU, no core files, death with the worker."""
     if sys.platform == "linux":
         _LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY, CHILD_MEMORY))
@@ -394,18 +394,18 @@ def _still_ours(job: Job) -> None:
 
 
 def fail(job: Job, cause: str) -> None:
-    """Write down that the room could not be judged; its pages show the cause with "try again"."""
+    """Record that the room could not be judged; its pages show the cause with "try again"."""
     with transaction.atomic():
         RoomCounter.lock(job.incident_id)
         job.finish(JobState.FAILED, cause)
         live.tell(job.incident_id, "verdict")
 
 
-# --- keeping ------------------------------------------------------------------------------------------------------
+# --- storing ------------------------------------------------------------------------------------------------------
 
 
 def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> None:
-    """Keep a report in one transaction, if the job is still ours and nothing of its evidence was purged meanwhile."""
+    """Store a report in one transaction, if the job is still ours and none of its evidence was purged meanwhile."""
     with transaction.atomic():
         RoomCounter.lock(incident.pk)
         job.hold()
@@ -419,9 +419,9 @@ def save(job: Job, incident: Incident, spec: rules.CaseSpec, report: dict[str, A
 
 
 def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]) -> Evaluation | None:
-    """Store a report as the room's newest evaluation and bring the findings up to date; inside a transaction.
+    """Store a report as the room's newest evaluation and update the findings; inside a transaction.
 
-    Returns None when the room has just this report already. In a closed room the report waits for a lead's word.
+    Returns None if the room's newest report is the same. In a closed room the report waits until a lead accepts it.
     """
     newest = incident.evaluations.order_by("-number").first()
     if newest is not None and digest(_lasting(newest.report)) == digest(_lasting(report)):
@@ -443,7 +443,7 @@ def save_report(incident: Incident, spec: rules.CaseSpec, report: dict[str, Any]
 def save_findings(evaluation: Evaluation) -> None:
     """Match the report's findings with the room's by key: new, changed, found again, no longer found.
 
-    With them the row of the room's verdict: an evaluation that waits for a lead's word changes neither.
+    Updates the row of the room's verdict too. An evaluation that a lead has not accepted yet changes neither.
     """
     incident_id = evaluation.incident_id
     verdict_rows.keep(evaluation)
@@ -487,7 +487,7 @@ def inputs_hash(spec: rules.CaseSpec) -> str:
 
 
 def _lasting(report: dict[str, Any]) -> dict[str, Any]:
-    """The report without what differs between two runs over the same case."""
+    """Return the report without what differs between two runs on the same case."""
     return {key: value for key, value in report.items() if key != "seconds"}
 
 

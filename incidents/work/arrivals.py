@@ -1,6 +1,6 @@
-"""What becomes of requests by themselves: the asker is told what an answer changed, links and quarantine run out.
+"""Automatic steps on evidence requests: notify askers what an answer changed, expire links and quarantined files.
 
-Run by workers after each job and by `sweep`; every step looks at the rows under the room's lock and can be repeated.
+Run by workers after each job and by `sweep`; every step checks the rows under the room's lock and can be repeated.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from incidents.models.room.incident import Incident, RoomCounter
 from incidents.models.room.job import Job, JobState
 from incidents.storage import live, store
 
-QUARANTINE_DAYS = 14
-STRAY_S = 24 * 3600
-AT_ONCE = 50
-LONGEST = 2_000
+QUARANTINE_DAYS = 14  # days after which an unsettled file expires
+STRAY_S = 24 * 3600  # seconds after which a quarantined file without a row is removed
+AT_ONCE = 50  # maximum number of rows that one run handles
+LONGEST = 2_000  # characters of the text of what an answer changed
 UNREAD = "What came could not be read, so nothing was judged anew."
 SAME = "Judged with the answer: nothing changed."
 
@@ -42,7 +42,7 @@ def look() -> None:
 
 
 def tell_what_changed() -> int:
-    """Write to each answered request what the judgement with its answer changed, and tell who asked; return how many."""
+    """Store in each answered request what the judgement with its answer changed; notify the askers; return how many."""
     due = EvidenceRequest.objects.filter(state=RequestState.ANSWERED, changed__isnull=True, incident__archived_at=None)
     told = 0
     for id, incident_id in due.order_by("settled_at").values_list("pk", "incident_id")[:AT_ONCE]:
@@ -63,7 +63,7 @@ def tell_what_changed() -> int:
 
 
 def _changed(request: EvidenceRequest) -> str | None:
-    """Say what the answer changed; None as long as the room is still reading or judging it."""
+    """Return what the answer changed, as a sentence; None while the room is still reading or judging it."""
     incident = request.incident
     answers = Artifact.objects.filter(answered__request=request, answered__taken=True)
     from_archives = Artifact.objects.filter(came_in__archive__in=answers)
@@ -78,7 +78,7 @@ def _changed(request: EvidenceRequest) -> str | None:
     holding = [bool(numbers & {entry.get("id") for entry in artifacts or []}) for _, artifacts in judged]
     if True not in holding:
         return UNREAD if not incident.closed else None
-    # The first that has the answer, and the last that had it not.
+    # The first judgement with the answer, and the last one without it.
     first = max(index for index, holds in enumerate(holding) if holds)
     reports = dict(
         Evaluation.objects.filter(pk__in=[pk for pk, _ in judged[first : first + 2]]).values_list("pk", "report")
@@ -95,7 +95,7 @@ def _changed(request: EvidenceRequest) -> str | None:
 
 
 def tell(request: EvidenceRequest, user_id: int, kind: Told, actor_id: int | None = None, mailed: bool = False) -> None:
-    """Tell a member about a request, in a transaction that holds the room's lock. Told again, it is unread again."""
+    """Notify a member about a request, in a transaction that holds the room's lock. A repeated one is unread again."""
     if user_id == actor_id:
         return
     member = Membership.objects.filter(incident=request.incident_id, user=user_id, user__is_active=True)
@@ -119,11 +119,11 @@ def tell(request: EvidenceRequest, user_id: int, kind: Told, actor_id: int | Non
     live.tell(request.incident_id, "notice", user_id)
 
 
-# --- what runs out ------------------------------------------------------------------------------------------------
+# --- expiry -------------------------------------------------------------------------------------------------------
 
 
 def expire_files() -> int:
-    """Let quarantined files go that nobody looked at in time, and bytes whose row never came; return how many."""
+    """Expire quarantined files that nobody settled in time, and remove files without a row; return how many expired."""
     past = timezone.now() - timedelta(days=QUARANTINE_DAYS)
     waiting = QuarantinedFile.objects.filter(state=Quarantined.WAITING)
     gone = 0
@@ -149,7 +149,7 @@ def expire_files() -> int:
 
 
 def expire_requests() -> int:
-    """Mark open requests whose last link ran out, when nobody of the room was asked and nothing waits; return how many."""
+    """Expire open requests whose last link expired, if no member was asked and no file waits; return how many."""
     now = timezone.now()
     links = GiveLink.objects.filter(request=OuterRef("pk"), revoked_at__isnull=True)
     waits = QuarantinedFile.objects.filter(link__request=OuterRef("pk"), state=Quarantined.WAITING)

@@ -1,4 +1,4 @@
-"""When a room may close: what is still under way in it, and the closing itself, at once or when that is through."""
+"""Close a room, at once or when its uploads and jobs under way are finished."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from incidents.models.room.incident import Incident, RoomCounter, Status
 from incidents.models.room.job import Job, JobKind, JobState
 from incidents.storage import live, store
 
-# A sender that is silent for longer has gone (uploads.SILENT_S); what it sent stays, to be gone on with.
+# Seconds of silence after which a sender has gone (uploads.SILENT_S); what it sent stays, so that it can continue.
 SILENT_S = 120
 
 
 @dataclass(frozen=True)
 class UnderWay:
-    """Uploads that still send, readings and judgements that wait or run."""
+    """Numbers of uploads that still send, and of readings and judgements that wait or run."""
 
     uploads: int
     readings: int
@@ -33,7 +33,7 @@ class UnderWay:
 
     @property
     def words(self) -> str:
-        """Name what there is.
+        """Return the numbers in words.
 
         >>> UnderWay(2, 1, 0).words
         '2 uploads, 1 file being read'
@@ -60,7 +60,7 @@ def under_way(incident_id: int) -> UnderWay:
 
 
 def _sends(upload: Upload) -> bool:
-    """Tell whether bytes came a moment ago: a tab that was shut must not keep a room open for ever."""
+    """Tell whether bytes came recently: a closed browser tab must not keep a room open for ever."""
     try:
         touched = store.incoming_path(upload.pk).stat().st_mtime
     except OSError:
@@ -69,7 +69,7 @@ def _sends(upload: Upload) -> bool:
 
 
 def close(incident: Incident, user_id: int, name: str, **detail: object) -> None:
-    """Close a room in a transaction that holds its lock. What is still read stays readable and is read to its end."""
+    """Close a room in a transaction that holds its lock. Readings under way continue to their end."""
     before = incident.status
     incident.status, incident.closed_at, incident.closed_by_id = Status.CLOSED, timezone.now(), user_id
     incident.closing_at, incident.closing_by = None, None
@@ -81,7 +81,7 @@ def close(incident: Incident, user_id: int, name: str, **detail: object) -> None
 
 
 def close_what_waits() -> int:
-    """Close the rooms that were to be closed and in which nothing is under way any more; return how many."""
+    """Close the rooms that wait to be closed and have nothing under way any more; return how many."""
     closed = 0
     for id in Incident.objects.filter(closing_at__isnull=False).values_list("pk", flat=True):
         with transaction.atomic():

@@ -1,7 +1,7 @@
-"""Two sides of a room beside each other: one series, all calls, all counters. Kept under a hash of what they were made of.
+"""Compare two sides of a room: one series, all calls, all counters. Results are cached under a hash of their inputs.
 
-The numbers and their words are those of `rules.statistics.contrast`; this module fetches the values, in bounded memory, and says what
-else differs between the sides: hours, tracing, several changes at once.
+`rules.statistics.contrast` computes the numbers and words them; this module fetches the values, in bounded memory, and
+says what else differs between the sides: hours, tracing, several changes at once.
 """
 
 from __future__ import annotations
@@ -32,33 +32,34 @@ from rules.statistics.queue_step import Step, mechanism_words, step
 
 Json = dict[str, Any]
 
-VERSION = 1
-#: What is kept of a room at most; the oldest goes first.
+VERSION = 1  # of the cached results: a higher one makes old ones invalid
+#: Maximum number of cached results of a room; the oldest is deleted first.
 MOST_KEPT = 300
-#: A comparison that would read more rows than this is asked for by itself, so that the page does not wait for it.
+#: Rows above which a comparison is fetched by a separate HTTP request, so that the page does not wait for it.
 AT_ONCE = 300_000
-#: What a profile is made of. No rule asks for all of it, so the first comparison makes it, or the worker for large traces.
+#: Derived tables of a profile. No rule needs all of them, so the first comparison builds them, or for large traces the
+#: worker.
 PROFILED = ("call_profile", "listener_cycles", "proc_tree")
-MOST_PROFILED = 1_500_000
-#: Dots of one side in the figure.
+MOST_PROFILED = 1_500_000  # rows of `syscalls` above which only the worker profiles
+#: Maximum number of dots of one side in the figure.
 MOST_DOTS = 1_500
-#: Calls listed; the others are one row.
+#: Maximum number of calls listed; the others are summed in one row.
 MOST_CALLS = 25
-MOST_COUNTERS = 120
-MOST_SHOWN = 40
+MOST_COUNTERS = 120  # counters compared
+MOST_SHOWN = 40  # counters listed
 
 
 def tables() -> list[str]:
-    """Return what a comparison reads: the tables of all series, and what the last judgement derived from them."""
+    """Return the tables that a comparison reads: those of all series, and tables derived by the last judgement."""
     return sorted({*series.tables(), *PROFILED, "changes", "predictions"})
 
 
-# --- what is kept -------------------------------------------------------------------------------------------------
+# --- cached results -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Results of one state of a room on disk: `stamp` stands for its case and its readings."""
+    """Cached results on disk for one state of a room: `stamp` is a hash of its case and its readings."""
 
     folder: Path
     stamp: str
@@ -67,18 +68,18 @@ class Kept:
         return self.folder / f"{analysis.digest([VERSION, self.stamp, *map(str, named)])[:40]}.json"
 
     def get(self, *named: object) -> Any:
-        """Return what is kept under these words, None if nothing is."""
+        """Return the result cached under these words, None if there is none."""
         try:
             return json.loads(self.path(*named).read_text("utf-8"))
-        except (FileNotFoundError, ValueError):  # half a file is as good as none
+        except (FileNotFoundError, ValueError):  # half a file counts as none
             return None
 
     def ask(self, make: Callable[[], Any], *named: object) -> Any:
-        """Return what is kept, made first if need be."""
+        """Return the cached result; call `make` and cache its result if there is none."""
         if (known := self.get(*named)) is not None:
             return known
         self.folder.mkdir(parents=True, exist_ok=True)
-        # A page and its figure ask for the same at once: the second waits for the first. The kernel lets go in any case.
+        # A page and its figure need the same result at once: the second waits. The kernel releases the lock in any case.
         with self.path(*named).with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if (known := self.get(*named)) is None:
@@ -100,32 +101,32 @@ class Kept:
 def _written(path: Path) -> float:
     try:
         return path.stat().st_mtime
-    except FileNotFoundError:  # another process made room
+    except FileNotFoundError:  # another process deleted it
         return 0.0
 
 
 def kept(cache: Path, spec: CaseSpec, report: Mapping[str, Any] | None) -> Kept:
-    """Return the results of this state; clocks move without a new reading, so the report's places count too."""
+    """Return the cache for this state. Clocks can move without a new reading, so the hash covers the report's clocks."""
     places = [[c.get("clock"), c.get("frame"), c.get("add")] for c in (report or {}).get("clocks", ())]
     return Kept(cache / "compare", analysis.digest([analysis.inputs_hash(spec), places]))
 
 
 def heavy(source: ReadOnly, name: str) -> bool:
-    """Tell whether a series stands in so many rows that reading them takes more than a moment."""
+    """Tell whether a series has so many rows that the page must not wait for them (`AT_ONCE`)."""
     table = series.table_of(name)
     base = {"listener_cycles": None, "requests": None, "sqlnet_waits": "sqlnet"}.get(table, table)
     return base is not None and sum(count(source.case, number, base) for number in source.case.manifests) > AT_ONCE
 
 
 def heavy_profile(source: ReadOnly, sides: Sequence[Side]) -> bool:
-    """Tell whether a profile takes more than a moment: it is kept from before, or small enough to be made at once."""
+    """Tell whether a profile takes more than a moment: it is neither small nor made from tables built before."""
     if sum(count(source.case, number, "syscalls") for number in source.case.manifests) <= AT_ONCE:
         return False
     return any(side.frame is not None for side in sides) or any(source.case.kept(name) is None for name in PROFILED)
 
 
 def unmade(source: ReadOnly, sides: Sequence[Side]) -> bool:
-    """Tell whether a profile must wait for the worker: of so large a trace it is not made in a page's process."""
+    """Tell whether a profile must wait for the worker: a trace this large is not profiled in a page's process."""
     if any(side.frame is not None for side in sides) or source.case.cache is None:
         return source.case.cache is None
     largest = max((count(source.case, number, "syscalls") for number in source.case.manifests), default=0)
@@ -136,7 +137,7 @@ def unmade(source: ReadOnly, sides: Sequence[Side]) -> bool:
 
 
 def measured(found: series.Series, first: Side, second: Side, source: ReadOnly, host: str | None = None) -> Json:
-    """Compare a series on two sides: numbers, words, and dots that lead to their lines."""
+    """Compare a series on two sides: numbers, words, and dots that link to their lines."""
     sides = [series.values(found.name, side, source, host) for side in (first, second)]
     made = contrast.contrast(sides[0].values, sides[1].values, found.unit, (first.title, second.title))
     return {
@@ -151,7 +152,7 @@ def measured(found: series.Series, first: Side, second: Side, source: ReadOnly, 
 
 
 def _dots(side: series.Values) -> list[list[float]]:
-    """Return place, value, artifact and line of the dots to draw: of many, the ends of each stretch."""
+    """Return index, value, artifact and line of the dots to draw; of too many values the extremes of each stretch."""
     shown = extremes_kept(side.values, MOST_DOTS)
     return [[place, side.values[place], side.artifacts[place], side.lines[place]] for place in shown]
 
@@ -159,7 +160,7 @@ def _dots(side: series.Values) -> list[list[float]]:
 def reversed_here(
     found: series.Series, spec: CaseSpec, ordered: Sequence[str], first: Side, second: Side, source: ReadOnly
 ) -> bool:
-    """Tell whether this series went back when the change between the two phases was taken back by the next one."""
+    """Tell whether this series returned when the next change undid the change between the two phases."""
     if first.phase not in ordered or second.phase not in ordered or first.phase is None or second.phase is None:
         return False
     place = ordered.index(second.phase) + 1
@@ -177,7 +178,7 @@ def reversed_here(
 
 
 def caveats(first: Side, second: Side, report: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Say what makes a difference doubtful beside the changes: other hours, tracing on one side, values left out."""
+    """Return sentences on what else may explain a difference: other hours, tracing on one side, values left out."""
     told = []
     spans = [_hours(side, report) for side in (first, second)]
     if spans[0] and spans[1]:
@@ -219,7 +220,7 @@ def _traced(side: Side, report: Mapping[str, Any]) -> set[str]:
 
 
 def _hours(side: Side, report: Mapping[str, Any]) -> tuple[datetime, datetime] | None:
-    """Return when a side begins and ends by clocks of the wall, None where no artifact of it has one with a date."""
+    """Return begin and end of a side by wall clocks, None if none of its artifacts has a wall clock with a date."""
     if side.frame is not None:
         clock = side.frame.clocks[0]
         base = _base(clock) if clock["kind"] in WALL else None
@@ -239,7 +240,7 @@ def _base(clock: Mapping[str, Any]) -> datetime | None:
 
 
 def _apart(one: tuple[datetime, datetime], other: tuple[datetime, datetime]) -> bool:
-    """Tell whether two stretches have no hour of the day in common."""
+    """Tell whether two time spans have no hour of the day in common."""
 
     def hours(span: tuple[datetime, datetime]) -> set[int]:
         length = min(24, int((span[1] - span[0]).total_seconds() // 3600) + 2)
@@ -264,7 +265,7 @@ _PROCESS = """
 
 
 def _labels(source: ReadOnly) -> str:
-    """Join what a process is: one that served connections, or one that another started (with its program)."""
+    """Return the SQL joins that classify processes: those serving connections, and those started by another."""
     nobody = "(select null::bigint as artifact_id, null::bigint as pid, null::varchar as path)"
     serving = "(select distinct artifact_id, pid from listener_cycles)" if source.has("listener_cycles") else nobody
     born = "(select artifact_id, pid, any_value(path) as path from proc_tree group by all)" if source.has("proc_tree") else nobody  # fmt: skip
@@ -273,9 +274,9 @@ def _labels(source: ReadOnly) -> str:
 
 
 def profile(first: Side, second: Side, source: ReadOnly) -> Json | None:
-    """Compare where the seconds went, call by call; None where a side has no calls.
+    """Compare where the seconds went, call by call; None if a side has no calls.
 
-    Over complete listener cycles where both sides have some, else over whole threads; of a stretch of time from its calls.
+    Uses complete listener cycles if both sides have some, else whole threads; for a time range, the calls in it.
     """
     if not source.has("syscalls"):
         return None
@@ -305,7 +306,7 @@ def _profile_of(side: Side, source: ReadOnly, which: str) -> list[Json]:
 
 
 def _calls_of(side: Side, source: ReadOnly) -> list[Json]:
-    """Sum the calls of a side from their rows: upper bounds where a tool gives gaps only."""
+    """Sum the calls of a side from their rows: upper bounds where a tool records only gaps."""
     if not source.has("syscalls") or (here := side.here("s.t_local", None)) is None:
         return []
     return source.query(
@@ -331,7 +332,7 @@ def _told(before: list[Json], after: list[Json], cycles: tuple[int, int] | None)
 
 
 def _served(side: Side, source: ReadOnly) -> Json:
-    """Return one side's complete cycles in short: how long, how much of it waiting for a child, how many a second that allows."""
+    """Return count, median duration and median wait for a child of a side's complete cycles, and their rate."""
     row = source.query(
         "select count(*) as n, median(s.cycle_s) as cycle_s, median(s.wait_child_s) as child_s from listener_cycles s"
         f" where s.complete and s.cycle_s is not null and {side.here('null', None)}"
@@ -340,7 +341,7 @@ def _served(side: Side, source: ReadOnly) -> Json:
 
 
 def counters(first: Side, second: Side, offered: Iterable[series.Series], source: ReadOnly) -> list[Json]:
-    """Return quantiles of every counter that both sides have, the one whose middle moved most first."""
+    """Return quantiles of every counter that both sides have, the counter whose median moved most first."""
     both = [
         one
         for one in offered
@@ -356,7 +357,7 @@ def counters(first: Side, second: Side, offered: Iterable[series.Series], source
 
 
 def _moved(pair: Sequence[Mapping[str, Any]]) -> float:
-    """How far the middle moved, against the larger of the two spreads and middles; 0 for what stands still."""
+    """Return how far the median moved, relative to the largest median or spread (p90 - p50) of both sides."""
     a, b = pair[0]["p50"], pair[1]["p50"]
     size = max(abs(a), abs(b), pair[0]["p90"] - a, pair[1]["p90"] - b)
     return float(abs(b - a) / size) if size > 0 else 0.0
@@ -366,7 +367,7 @@ def _moved(pair: Sequence[Mapping[str, Any]]) -> float:
 
 
 def mechanism(source: ReadOnly) -> list[str]:
-    """Say what the shorter connects alone should have gained, beside the rates that people reported."""
+    """Return sentences on what shorter connects alone should have gained, beside the rates that people reported."""
     if not source.has("predictions"):
         return []
     return [mechanism_words(row) for row in source.query("select * from predictions s order by s.to_phase, s.host")]
@@ -374,7 +375,7 @@ def mechanism(source: ReadOnly) -> list[str]:
 
 @dataclass(frozen=True)
 class Queue:
-    """A wait before a server with what both models make of it, and what in the evidence speaks against it."""
+    """A wait before a server, with the prediction of both queueing models and the evidence against it."""
 
     step: Step
     where: str
@@ -383,7 +384,7 @@ class Queue:
 
 
 def queues(first: Side, second: Side, source: ReadOnly, report: Mapping[str, Any]) -> list[Queue]:
-    """Put the waits before an accept that were found beside the service time of both sides."""
+    """Compare the waits before an accept that the rules found with the service time of both sides."""
     waited = [
         f for f in report.get("findings") or [] if f["rule"] == "LSN-002" and (f.get("facts") or {}).get("wait_s")
     ]
@@ -405,7 +406,7 @@ def queues(first: Side, second: Side, source: ReadOnly, report: Mapping[str, Any
 
 
 def proposed(source: ReadOnly) -> list[Json]:
-    """Return the borders that the last judgement proposes, with the line that each begins at; those at a phase's border too."""
+    """Return the borders that the last judgement proposes, each with its first line; also those at existing borders."""
     if not source.has("changes"):
         return []
     return source.query(
@@ -417,7 +418,7 @@ def proposed(source: ReadOnly) -> list[Json]:
 def second_opinion(
     found: series.Series, ordered: Sequence[str], source: ReadOnly, host: str | None = None
 ) -> list[Json]:
-    """Ask E-divisive where a series changes, over all its values in the order of their lines, phases in their order."""
+    """Find the changes of a series by E-divisive, over all its values ordered by phase, artifact and line."""
     from rules.statistics.e_divisive import splits
 
     held = series.everything(found.name, source, host)
@@ -436,7 +437,7 @@ def second_opinion(
 
 @dataclass(frozen=True)
 class Piece:
-    """Lines that would belong to one side of a new border, and the phase they have now."""
+    """Lines on one side of a possible new border, with their present phase."""
 
     artifact: int
     line_from: int
@@ -447,7 +448,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a border before a line would part: the lines before it and those from it on, with names to begin with."""
+    """The effect of a border before a line: the lines before it and from it on, with suggested names of the phases."""
 
     pieces: tuple[Piece, ...]
     first: str
@@ -460,7 +461,7 @@ class Cut:
 
 
 def cut_at(case: Case, number: int, line: int) -> Cut | None:
-    """Return what a border before a line parts: its own stretch, or at a stretch's begin the one before it of the same kind."""
+    """Return what a border before a line separates: its stretch, or at its begin the one before of the same kind."""
     own = case.at(number, line)
     if own is None:
         return None

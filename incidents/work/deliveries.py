@@ -1,4 +1,4 @@
-"""Send what waits for webhooks: one worker to an address at a time, in order, again later when it did not arrive."""
+"""Send webhook deliveries: one worker per address at a time, in order, with retries."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from parsers.secrets.words import without_secrets
 
 log = structlog.get_logger(__name__)
 
-#: After the first try, the second ...: the last one is five and a half hours after the event.
+#: Seconds to wait after each failed try; the last try is five and a half hours after the event.
 PAUSES_S = (15, 60, 300, 3600, 14400)
-AT_ONCE = 5
-KEPT = timedelta(days=30)
-WELL = range(200, 300)
+AT_ONCE = 5  # deliveries to one address in one go
+KEPT = timedelta(days=30)  # age at which finished deliveries are deleted
+WELL = range(200, 300)  # HTTP statuses of a success
 
 
 def send_due() -> bool:
-    """Take the address that waits longest and send it a few messages; say whether there may be more to do."""
+    """Lease an address with due messages and send it a few; return whether more are due."""
     hook = _take()
     if hook is None:
         return False
     try:
         for delivery in Delivery.objects.due().filter(webhook=hook).order_by("created_at", "id")[:AT_ONCE]:
             if not send(delivery):
-                break  # the next ones would only fail as well; each has its own time
+                break  # the next ones would fail as well; each has its own time
             Webhook.objects.filter(pk=hook.pk).update(lease_until=timezone.now() + LEASE)
     finally:
         Webhook.objects.filter(pk=hook.pk).update(lease_until=None)
@@ -46,13 +46,13 @@ def any_due() -> bool:
 
 
 def _free() -> QuerySet[Webhook]:
-    """The addresses that may be sent to now: neither paused nor removed, and nobody sends to them."""
+    """Return the addresses that may be sent to now: not paused, not removed, and without another worker's lease."""
     free = Q(lease_until__isnull=True) | Q(lease_until__lt=timezone.now())
     return Webhook.objects.filter(free, paused_at__isnull=True, removed_at__isnull=True)
 
 
 def _take() -> Webhook | None:
-    """Lease an address: a worker that dies gives it back after `LEASE`."""
+    """Lease an address; the lease of a worker that dies ends after `LEASE`."""
     due = Delivery.objects.due().filter(webhook=OuterRef("pk"))
     with transaction.atomic():
         hook = _free().filter(Exists(due)).order_by("pk").select_for_update(skip_locked=True).first()
@@ -62,11 +62,11 @@ def _take() -> Webhook | None:
 
 
 def send(delivery: Delivery) -> bool:
-    """Try once, and write down what came of it. The body is made at the first try and is the same ever after."""
+    """Try a delivery once and store the result. The body is made at the first try and stays the same."""
     if delivery.body is None:
         delivery.body = body_of(delivery)
         if delivery.body is None:
-            delivery.delete()  # nothing is left to tell: what it was about was taken away
+            delivery.delete()  # nothing to send: its object was deleted
             return True
         delivery.save(update_fields=("body",))
     body, at = delivery.body.encode(), int(time.time())

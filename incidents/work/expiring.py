@@ -1,4 +1,4 @@
-"""Thresholds and hidden findings whose last day is over: they end by themselves, and the room is judged without them."""
+"""End thresholds and suppressions whose last day is over, and have their rooms judged without them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from incidents.storage import live
 
 
 def end_what_is_past() -> int:
-    """End what no longer counts and have its rooms judged again; return how many ended.
+    """End what is past its last day and have those rooms judged again; return how many rows ended.
 
-    Closed rooms are left as they are until a lead opens them: the rules leave out what is past in any case.
+    Closed rooms stay as they are until a lead reopens them: the rules ignore what is past in any case.
     """
     past = Q(IN_FORCE, until__lt=timezone.now().date())
     rooms = {

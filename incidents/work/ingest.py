@@ -1,4 +1,4 @@
-"""An artifact becomes tables: one reading, resumable, with progress; what a file is, the parsers know."""
+"""Read an artifact into tables: one resumable reading with progress. The parsers decide what a file is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-# The words that change how bytes are read; the others only change how rows are seen and rewrite no file.
+# Corrections that change how bytes are read; the others only change how rows are shown and rewrite no file.
 _READ_BY = (
     CorrectedField.KIND,
     CorrectedField.OS,
@@ -49,7 +49,7 @@ _READ_BY = (
     CorrectedField.DATE_ORDER,
     CorrectedField.COLUMNS,
 )
-PROGRESS_S = 1.0
+PROGRESS_S = 1.0  # minimum interval between two reports of progress
 CUT_OFF = (
     "The last line stops in the middle: the file seems to be cut there. What comes before was read; if you have the "
     "rest, add the whole file."
@@ -57,15 +57,15 @@ CUT_OFF = (
 
 
 def out_of_date(artifact: Artifact) -> bool:
-    """Tell whether the newest reading was made with other words than people say now."""
+    """Tell whether the newest reading was made with other corrections than there are now."""
     newest = artifact.readings.order_by("-number").first()
     return newest is None or newest.hints != _said(artifact)
 
 
 def ingest(job: Job) -> None:
-    """Read the job's artifact, going on where an attempt before this one was cut. Raises what fails or repeats the job.
+    """Read the job's artifact, continuing an interrupted earlier attempt. Its exceptions fail or repeat the job.
 
-    The result is written in one transaction that first makes sure that the job is still ours.
+    The result is written in one transaction that first checks that the job is still ours.
     """
     artifact = patiently(lambda: Artifact.objects.select_related("incident").get(jobs=job))
     if unpacking.is_archive(artifact):
@@ -74,7 +74,7 @@ def ingest(job: Job) -> None:
     reading = patiently(lambda: _begin(job, artifact))
     if reading is None:
         return
-    # Here and not above: the worker's parent loads this module, and Polars must not live in a process that forks.
+    # Imported here: the worker's parent loads this module, and Polars must not be loaded in a process that forks.
     from parsers.reading import read
     from parsers.text.source import Limits
 
@@ -92,12 +92,12 @@ def ingest(job: Job) -> None:
                 name=artifact.name,
                 sha256=artifact.sha256,
             )
-        except OtherReading:  # begun by another version of the format: that one is not gone on with
+        except OtherReading:  # begun by another version of the format: it cannot be continued
             patiently(lambda: _begin_anew(job, reading))
             return
         except LeaseLost:
             artifact.refresh_from_db()
-            if artifact.purged:  # what this attempt wrote after the purge must go as well
+            if artifact.purged:  # what this attempt wrote after the purge must be removed as well
                 store.purge(artifact)
             raise
         except ParserError as error:
@@ -106,7 +106,7 @@ def ingest(job: Job) -> None:
             if known is None or len(known.parts) < 2 or not known.tables:
                 patiently(lambda: _fail(job, artifact, reading, cause, known, kind))
                 return
-            # One part of several that nobody could read takes nothing away from the others.
+            # One unreadable part of several does not affect the others.
             account, remark, odd = known, cause, kind
         else:
             remark = CUT_OFF if _is_cut_off(artifact, reading) else None
@@ -114,7 +114,7 @@ def ingest(job: Job) -> None:
 
 
 def fail(job: Job, cause: str) -> None:
-    """Write down that the job's artifact could not be read, for faults that are not the file's."""
+    """Record that the job's artifact could not be read, for errors that the file did not cause."""
     artifact = Artifact.objects.get(jobs=job)
     reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
     _fail(job, artifact, reading, cause, None, None)
@@ -130,7 +130,7 @@ def _begin(job: Job, artifact: Artifact) -> Reading | None:
             return None
         hints = _said(artifact)
         reading = artifact.readings.filter(state=ReadingState.RUNNING).first()
-        if reading is not None and reading.hints != hints:  # corrected since: begin anew, with what is known now
+        if reading is not None and reading.hints != hints:  # corrected since: start again with the present corrections
             _replace(reading)
             reading = None
         if reading is None:
@@ -152,9 +152,9 @@ def _replace(reading: Reading) -> None:
 
 
 def _is_cut_off(artifact: Artifact, reading: Reading) -> bool:
-    """Tell whether the last line has no end and leaves a bracket open.
+    """Tell whether the last line has no line end and an open bracket.
 
-    Either alone says little: a paste rarely ends with a line end, and a call may be resumed lines later.
+    Either alone means little: a paste rarely ends with a line end, and a call may be resumed lines later.
     """
     from parsers.lines import LineReader  # loads PyArrow: see `ingest`
 
@@ -174,10 +174,10 @@ def _complete(
         RoomCounter.lock(artifact.incident_id)
         job.hold()
         artifact.refresh_from_db()
-        if artifact.purged:  # while it was read: the folder is gone, and so must be what we know
+        if artifact.purged:  # purged while it was read: its folder is gone, so the result must be dropped
             job.finish()
             return
-        if _said(artifact) != reading.hints:  # somebody corrected it meanwhile: what was read is out of date
+        if _said(artifact) != reading.hints:  # corrected meanwhile: this reading is out of date
             _replace(reading)
             job.queue_again()
             return
@@ -225,7 +225,7 @@ def _part(reading: Reading, found: dict[str, Any], guess: Guess) -> Part:
 def _fail(
     job: Job, artifact: Artifact, reading: Reading | None, cause: str, account: Account | None, kind: str | None
 ) -> None:
-    """An earlier reading that succeeded stays in use: a failed re-reading takes nothing away."""
+    """Record a failed reading. An earlier reading that succeeded stays in use."""
     with transaction.atomic():
         RoomCounter.lock(artifact.incident_id)
         job.hold()
@@ -241,7 +241,7 @@ def _fail(
 def _write_reading(
     reading: Reading, report: dict[str, Any] | None, state: ReadingState, cause: str | None, error: str | None
 ) -> None:
-    """`error` names the kind of what is wrong: the pages offer other things for each."""
+    """Store the result of a reading. `error` is the error's class name: the pages offer different remedies for each."""
     reading.state, reading.cause, reading.error, reading.finished_at = state, cause, error, timezone.now()
     if report is not None:
         reading.kind, reading.variant = report["kind"], report["variant"]
@@ -253,7 +253,7 @@ def _write_reading(
 
 
 def _set(artifact: Artifact, **fields: Any) -> None:
-    """Change the artifact's row and tell the room; inside a transaction."""
+    """Change the artifact's row and publish it to the room; inside a transaction."""
     for name, value in fields.items():
         setattr(artifact, name, value)
     artifact.version += 1
@@ -262,7 +262,7 @@ def _set(artifact: Artifact, **fields: Any) -> None:
 
 
 def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
-    """Renew the lease and say how far the reading is, at most once a second; the first rows are told at once.
+    """Return a function that renews the lease and publishes progress, at most once a second; the first rows at once.
 
     A database that is away for a moment does not stop the reading: the lease is long enough to wait for it.
     """
@@ -284,22 +284,22 @@ def _reporter(job: Job, artifact: Artifact) -> Callable[[Progress], None]:
     return report
 
 
-# --- what people said, as hints -----------------------------------------------------------------------------------
+# --- corrections as hints -----------------------------------------------------------------------------------------
 
 
 def _said(artifact: Artifact) -> dict[str, Any]:
-    """Collect the corrections that change the reading, for the file and for parts of it. Kept with the reading.
+    """Collect the corrections that change the reading, for the file and for parts of it. Stored with the reading.
 
-    A border or a kind given to lines makes them a part of their own, or prose; what lies between such parts is laid out as
-    if nobody had spoken. Any other word on lines belongs to the part that holds the first of them, or to the whole file
-    when nobody gave borders. A host that was said brings its system and its zone along, as it does on the command line.
+    A border or a kind on lines makes them a separate part, or prose; lines between such parts are split as if there were
+    no corrections. Any other correction of lines applies to the part that holds the first of them, or to the whole file
+    if there are no borders. A corrected host implies its system and time zone, as on the command line.
     """
     fields = (*_READ_BY, CorrectedField.HOST, CorrectedField.BORDER)
     rows = Correction.objects.filter(artifact=artifact, field__in=fields, value__isnull=False)
     corrections = list(rows.order_by("pk"))
     file: dict[str, str] = {}
     parts: dict[tuple[int, int], dict[str, str]] = {}
-    for said in reversed(corrections):  # the newest border holds, should two ever overlap
+    for said in reversed(corrections):  # if two borders overlap, the newest one wins
         first, last = said.line_from, said.line_to
         if said.field not in (CorrectedField.KIND, CorrectedField.BORDER) or first is None or last is None:
             continue
@@ -351,7 +351,7 @@ def _known_parts(parts: list[dict[str, Any]]) -> list[Any]:
 
 
 def in_plain_words(error: ParserError) -> str:
-    """Say what the page can offer, not what the command line can; the parsers' own message is the first half."""
+    """Return the parsers' message with advice for the page instead of the command line."""
     advice: dict[type[ParserError], str] = {
         NotText: "The file is kept as it is. Add the text itself: what was packed in it, or the tool's output as text.",
         UnknownFormat: "The file is kept as it is. Say its kind, or add the header lines of the tool's output.",
@@ -364,7 +364,7 @@ def in_plain_words(error: ParserError) -> str:
 
 
 def _of_a_case(artifact: Artifact, error: ParserError) -> str | None:
-    """Say of a case file that it is none of the evidence, and by its keys what is wrong in it; None for any other text."""
+    """Return the message for an uploaded case file, with the problems in it; None for any other text."""
     if not (isinstance(error, UnknownFormat) and artifact.name.endswith((".yaml", ".yml")) and artifact.size < 2**20):
         return None
     with store.open_original(artifact) as file:
@@ -399,10 +399,10 @@ _PHASE = re.compile(r"(?<![a-z])(before|after)(?:[-_ ]?(\d{1,2}))?(?![a-z0-9])",
 
 
 def guess_part(found: dict[str, Any], name: str, hosts: list[Host], phases: set[str], told: str | None = None) -> Guess:
-    """Guess what nobody said yet. A guess is shown as one and corrected with a word; where two fit there is none.
+    """Guess host, system, role and phase of a part. Pages show a guess as such; an ambiguous one is left out.
 
     The role comes from the variant (which side wrote the trace); the host from a fact in the file, from the archive it
-    came in (`told`), or when only one host of the room has that role and system; the phase from a word in the file's
+    came in (`told`), or from the only host of the room with that role and system; the phase from a word in the file's
     name.
     """
     facts = found.get("facts") or {}
@@ -423,7 +423,7 @@ def _guess_host(
         for host in hosts
         if (os is None or host.os is None or host.os.lower() == os.lower())
         and (role is None or host.role is None or host.role == _ROLE_OF_HOST[role])
-        # Something must speak for the host, not only nothing against it.
+        # At least one property must match; no mismatch is not enough.
         and ((os is not None and host.os is not None) or (role is not None and host.role is not None))
     ]
     return fitting[0].name if len(fitting) == 1 else None

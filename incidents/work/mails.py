@@ -1,7 +1,7 @@
-"""Mails about mentions, sent by a worker. The rows of `Notification` are the outbox: a lost message loses no mail.
+"""Send mails about mentions, in a worker. The rows of `Notification` are the outbox: a lost hint loses no mail.
 
-A mail says who and where, never what: mails are read by others, and rooms are not. A worker that dies between sending
-and writing that down sends a mail twice; it never sends none.
+A mail says who and where, never what: others may read mails, but not rooms. If a worker dies between sending and
+recording that, the mail is sent twice; it is never lost.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from incidents.models.people.notification import Mail, Notification, Told
 
 log = structlog.get_logger(__name__)
 
-ATTEMPTS = 5
+ATTEMPTS = 5  # tries to send a mail before it counts as failed
 PAUSES = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=2))
-AT_ONCE = 50
-MOST_LISTED = 10
+AT_ONCE = 50  # mails of one run
+MOST_LISTED = 10  # notifications listed in one mail
 
 
 def send_waiting(most: int = AT_ONCE) -> int:
-    """Send mails that wait, at most so many; what one person was told in one room goes in one mail. Return how many."""
+    """Send at most `most` waiting mails; a person's notifications of one room go into one mail. Return how many."""
     sent = 0
     while sent < most and _send_one():
         sent += 1
@@ -40,7 +40,7 @@ def waiting() -> bool:
 
 
 def _send_one() -> bool:
-    """Send the oldest waiting mail; False if none waits. Locked rows are another worker's."""
+    """Send the oldest waiting mail; return False if none waits. Rows locked by another worker are skipped."""
     with transaction.atomic():
         due = Notification.objects.filter(mail=Mail.WAITING, mail_after__lte=timezone.now())
         first = due.order_by("mail_after").select_for_update(skip_locked=True, of=("self",)).first()
@@ -56,7 +56,7 @@ def _send_one() -> bool:
         told = Notification.objects.filter(pk__in=ids)
         user = rows[0].user
         if access.enter_by_id(user.pk, rows[0].incident_id) is None or not user.email:
-            told.update(mail=Mail.NONE)  # no member any more: the room is not spoken of
+            told.update(mail=Mail.NONE)  # not a member any more: the mail must not mention the room
             return True
         try:
             send_mail(_subject(rows), _text(rows), None, [user.email])
@@ -74,7 +74,7 @@ def _send_one() -> bool:
 
 
 def _name(row: Notification) -> str:
-    """A name in a mail's head stands on one line, whatever its owner made of it."""
+    """Return the actor's name on one line, safe for a mail header."""
     return known_as(row.actor)
 
 
@@ -98,7 +98,7 @@ def _text(rows: list[Notification]) -> str:
 
 
 def address(row: Notification) -> str:
-    """Where the note, request or dispute of a notification is read. Needs `note` or `dispute__finding` beside it."""
+    """Return the URL path of a notification's note, request or dispute. Reads `note` or `dispute__finding`."""
     if row.request_id is not None:
         return reverse("request", args=[row.incident.slug, row.request_id])
     if row.note_id is not None:

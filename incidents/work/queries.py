@@ -1,7 +1,7 @@
-"""A person's question to the evidence tables of a room: its turn on this server, its child, what came of it.
+"""Run a person's SQL query on the evidence tables of a room: wait for a turn, run it in a child process, return rows.
 
-Turns are locks on files, so they hold over all web processes of this server and end with a process that dies. One question of a
-person runs at a time, a few of everybody's; the others wait in a short queue, and whoever finds it full is told so.
+Turns are file locks, so they hold across all web processes of this server and end with a process that dies. One query
+per person runs at a time, and `AT_ONCE` in all; others wait in a short queue, and a full queue refuses more.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from rules.engine.shelf import Shelf, columns_words
 from rules.model import CaseSpec
 from rules.writing.from_query import NO_ROW, CannotBeRule, Query, Span, Wish, write
 
-#: Questions that run at once on this server, and questions that may wait for their turn.
+#: Maximum number of queries that run at once on this server, and of queries that wait for their turn.
 AT_ONCE, WAITING = 2, 10
-WAIT_S = 20.0
+WAIT_S = 20.0  # maximum wait for a turn
 LIMITS = Limits()
-#: What a download may hold.
+#: Limits of a download.
 DOWNLOAD = replace(LIMITS, max_rows=20_000, max_bytes=16_000_000)
-#: Rows of one table that the tests of a rule hold.
+#: Maximum number of rows of one table in the tests of a rule.
 MOST_TEST_ROWS = 200
-_LOOK_S = 0.05
+_LOOK_S = 0.05  # interval between two tries to get a turn
 
 STILL_RUNS = "Your last question still runs. Wait for its answer or stop it; what you typed is kept."
 FULL = "Many people ask at this moment and the queue is full. Try again in a few seconds; what you typed is kept."
@@ -46,14 +46,14 @@ OFF = "An administrator has switched questions to the evidence tables off on thi
 
 
 class Busy(Refused):
-    """No turn just now; nothing was run."""
+    """No turn was free; nothing was run."""
 
     status = 429
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An answer with what a reader must know beside it: tables cut at their row limit, tables without rows, derived ones not built."""
+    """An answer with its caveats: tables cut at their row limit, tables without rows, derived tables not built."""
 
     answer: Answer
     cut: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Asked:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, each once."""
+        """Return the names of the columns, made unique."""
         return unique(self.answer.columns)
 
     @property
@@ -72,14 +72,14 @@ class Asked:
 
 
 def switched_on() -> None:
-    """Raise `Refused` where an administrator does not want questions."""
+    """Raise `Refused` if an administrator has switched queries off."""
     if not settings.EXHIBIT_ASK:
         raise Refused(OFF, 403)
 
 
 @cache
 def fences() -> Mapping[str, bool]:
-    """Return which fences hold around questions on this server; found out once in each process."""
+    """Return which sandbox restrictions work for queries on this server; tested once in each process."""
     with Asker(LIMITS) as asker:
         return asker.fences()
 
@@ -87,10 +87,10 @@ def fences() -> Mapping[str, bool]:
 def run(
     spec: CaseSpec, cache: Path | None, clocks: Sequence[Mapping[str, Any]], sql: str, user_id: int, limits: Limits
 ) -> Asked:
-    """Ask in a child of its own when it is this person's turn. `Busy`, or `NotAnswered` in words for the page.
+    """Run a query in a child process when it is this person's turn. Raises `Busy` or `NotAnswered` with a message.
 
-    The request gives its connection to the database back first: people who wait for an answer must not keep others from
-    their pages.
+    The HTTP request closes its database connection first: people who wait for an answer must not block the pages of
+    others.
     """
     if not connection.in_atomic_block:
         connection.close()
@@ -99,7 +99,7 @@ def run(
 
 
 def answer(asker: Asker, shelf: Shelf, sql: str) -> Asked:
-    """Check, load and ask."""
+    """Check a query, load its tables and run it."""
     used = asker.check(sql, shelf.names)
     with tempfile.TemporaryDirectory(prefix="exhibit-ask-") as scratch:
         loaded = asker.load(shelf.views(used.tables, Path(scratch)), used)
@@ -113,7 +113,7 @@ def answer(asker: Asker, shelf: Shelf, sql: str) -> Asked:
 
 @contextmanager
 def turn(user_id: int) -> Iterator[Callable[[], bool]]:
-    """Wait for a turn and hold it; gives what tells whether this person has stopped the question."""
+    """Wait for a turn and hold it; yield a function that tells whether this person has stopped the query."""
     folder = _folder()
     stop = folder / f"stop-{user_id}"
     with ExitStack() as held:
@@ -133,7 +133,7 @@ def turn(user_id: int) -> Iterator[Callable[[], bool]]:
 
 
 def stop(user_id: int) -> bool:
-    """Stop the question that a person has running or waiting on this server; tells whether there is one."""
+    """Stop a person's query that runs or waits on this server; return whether there is one."""
     folder = _folder()
     with _lock(folder / f"person-{user_id}") as free:
         if free:
@@ -144,7 +144,7 @@ def stop(user_id: int) -> bool:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[bool]:
-    """Hold a lock as long as the context lasts; gives False at once where somebody else holds it."""
+    """Hold a file lock while the context lasts; yield False at once if another process holds it."""
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -158,14 +158,14 @@ def _lock(path: Path) -> Iterator[bool]:
 
 
 def _folder() -> Path:
-    """Where turns are kept: no evidence, and nothing is lost with it."""
+    """Return the folder of the lock files. It holds no evidence and may be deleted."""
     folder = Path(settings.FILE_UPLOAD_TEMP_DIR) / "questions"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def saved(room: Room) -> QuerySet[SavedQuery]:
-    """Return the saved queries that this person may know of: their own, and those that the room shares."""
+    """Return the saved queries that this person may see: their own and the shared ones."""
     return room.incident.queries.filter(Q(shared=True) | Q(author=room.user))
 
 
@@ -178,7 +178,10 @@ def rule_file(
     wish: Wish,
     user_id: int,
 ) -> str:
-    """Return a rule file made of a query and chosen lines; `CannotBeRule`, `NotAnswered` or `Busy` in words for the page."""
+    """Return a rule file made from a query and chosen lines.
+
+    Raises `CannotBeRule`, `NotAnswered` or `Busy`, each with a message to show.
+    """
     if not spans:
         raise CannotBeRule(NO_ROW)
     if not connection.in_atomic_block:
@@ -192,7 +195,7 @@ def rule_file(
             columns = asker.ask(sql, max_rows=1)
             loaded = asker.load(_on_lines(views, spans), Used(used.tables, None))
             if empty := [name for name, rows in loaded.items() if not rows]:
-                # A table of another place, such as a memory map beside a trace: its first rows.
+                # A table of other lines, such as a memory map beside a trace: take its first rows.
                 whole = {name: f"select * from ({views[name]}) limit {MOST_TEST_ROWS}" for name in empty}
                 asker.load(_on_lines(views, spans) | whole, Used(used.tables, None))
 
@@ -207,7 +210,7 @@ def rule_file(
 
 
 def _on_lines(views: Mapping[str, str], spans: Sequence[Span]) -> dict[str, str]:
-    """Narrow views to rows on these lines, or of these artifacts where rows have no lines."""
+    """Restrict views to rows of these lines, or of these artifacts if their rows have no lines."""
     made = {}
     for name, select in views.items():
         have = {column.name for column in columns_words(name)}

@@ -1,8 +1,8 @@
-"""An archive becomes artifacts: one for each file in it that somebody can read, and a list of the rest with reasons.
+"""Unpack an archive into artifacts: one for each file that a format can read, and a list of the others with reasons.
 
-A retried job goes on: files that became artifacts before are not taken in twice. Small archives are taken whole, since a
-person chose what is in them; of a collector's tree with thousands of files only what a format recognises, and any other
-file can be asked for by name.
+A retried job continues: files that became artifacts before are not taken in twice. Small archives are taken in whole,
+since a person chose their files; of a collector's tree with thousands of files only those that a format recognises, and
+members can ask for any other file.
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ from parsers.containers.collectors import SMALL, Tree, collector_of, names_a_zon
 from parsers.errors import LimitExceeded, NotText
 
 TAKEN_WHOLE = 100
-"""Archives of so many files are taken in with everything that is in them."""
+"""Maximum number of files of an archive that is taken in whole."""
 
-RENEW_S = 5.0
-PIECE = 1024 * 1024
+RENEW_S = 5.0  # interval at which the lease is renewed
+PIECE = 1024 * 1024  # bytes read at a time
 ACTOR = "Exhibit"
 
 
 def is_archive(artifact: Artifact) -> bool:
-    """Tell by its first bytes whether the original holds other files."""
+    """Tell by its first bytes whether the original is an archive."""
     with store.open_original(artifact) as file:
         head = file.read(HEAD_BYTES)
     try:
         return container_of(head, artifact.size) is not None
-    except NotText:  # one that cannot be opened: the reading says so
+    except NotText:  # an archive that cannot be opened: the reading reports that
         return False
 
 
 def told_of(artifact: Artifact) -> dict[str, str]:
-    """What the archive it came in says about an artifact: host, os, tz, date; nothing for one that came alone."""
+    """Return what its archive says about an artifact: host, os, tz, date; empty if it came from no archive."""
     member = artifact.came_in.order_by("pk").first()
     told: dict[str, str] = member.told if member is not None else {}
     return told
 
 
 def unpack(job: Job, artifact: Artifact) -> None:
-    """Take in what the archive holds. A cap that is hit ends it with a cause; what was taken in before stays."""
+    """Take in the archive's files. A limit ends this with a cause; files taken in before stay."""
     if not patiently(lambda: _begin(job, artifact)):
         return
     walk = _Walk(job, artifact)
@@ -114,7 +114,7 @@ def _set(artifact: Artifact, state: str, cause: str | None) -> None:
 
 
 class _Walk:
-    """One pass over an archive after the other, with what is known of its files."""
+    """Passes over one archive, with what is known of its files."""
 
     def __init__(self, job: Job, artifact: Artifact) -> None:
         self.job, self.artifact = job, artifact
@@ -138,7 +138,7 @@ class _Walk:
                 self.member(found, only_known and not (before is not None and before.wanted))
 
     def member(self, found: Member, only_known: bool) -> None:
-        """Take a file in, or write down why not."""
+        """Take a file in, or record why not."""
         incoming = store.Incoming()
         try:
             for piece in self.pieces(found.stream):
@@ -162,7 +162,7 @@ class _Walk:
             yield piece
 
     def take(self, path: str, incoming: store.Incoming, odd: str | None) -> None:
-        """Make a file an artifact, in one transaction with its line in the list. The uploader is the archive's."""
+        """Make a file an artifact, in one transaction with its `ArchiveMember`. Its uploader is that of the archive."""
         with transaction.atomic():
             RoomCounter.lock(self.artifact.incident_id)
             self.job.hold()
@@ -209,7 +209,7 @@ class _Walk:
             patiently(self.job.renew)
 
     def words(self) -> str | None:
-        """Say in a sentence what is worth knowing about the archive as a whole."""
+        """Return a remark on the whole archive: its collector and how many files were left out."""
         collector = collector_of(self.artifact.members.values_list("path", flat=True))
         rest = self.artifact.members.filter(became__isnull=True).count()
         said = [
@@ -220,7 +220,7 @@ class _Walk:
 
 
 def _recognised(incoming: store.Incoming) -> bool:
-    """Tell whether a format (or a transcript) claims a file, by its head."""
+    """Tell by its head whether a format claims a file, or whether it is a terminal transcript."""
     from parsers.registry import ENOUGH, rank  # loads Polars: see `ingest.ingest`
     from parsers.text.source import open_text
     from parsers.text.transcripts import scribe_of

@@ -1,4 +1,4 @@
-"""The verdict of a room in a row of its own: for lists, for what recurs, for similar rooms. Kept true by judging alone."""
+"""Write each room's verdict row, for lists, recurring causes and similar rooms. Only a judgement updates it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from incidents.models.judging.verdict import Verdict
 
 Json = Mapping[str, Any]
 
-#: Verdicts that name somebody's seconds: from the first of them on, the room knows where to look.
+#: Verdict states that name whose seconds they are: with the first of them the room knows where to look.
 LEADS = ("cause", "suspect")
 _STEPS = {"none": 0, "weak": 1, "fair": 2, "good": 3, "strong": 4}
 
 
 def keep(evaluation: Evaluation) -> Verdict:
-    """Write the row of an evaluation that was accepted; inside the transaction that accepts it.
+    """Write the row of an accepted evaluation; inside the transaction that accepts it.
 
-    `first_at`, the end of "time to verdict", is set by the first verdict of `LEADS` and stays.
+    `first_at`, the end of "time to verdict", is set by the first verdict of `LEADS` and never changes.
     """
     fields = summary(evaluation.report)
     earlier = Verdict.objects.filter(incident_id=evaluation.incident_id).values_list("first_at", flat=True).first()
@@ -29,10 +29,10 @@ def keep(evaluation: Evaluation) -> Verdict:
 
 
 def summary(report: Json) -> dict[str, Any]:
-    """Return what the row says of a report, cut to its columns.
+    """Return the row's values from a report, cut to the width of their columns.
 
-    `recurs_by` names what the verdict of two rooms must share to be the same thing again: the leading hypothesis (the rule
-    where there is none) on one host (for one subject where no host is known). Only causes and suspects recur.
+    `recurs_by` is what two verdicts must share to count as a recurrence: the leading hypothesis (the rule if there is
+    none) on one host (or for one subject if no host is known). Only causes and suspects recur.
 
     >>> found = {"rule": "SHM-001", "key": "567a2367f67fd405", "host": "db1", "subject": "pid 3731"}
     >>> kept = summary({"verdict": {"state": "cause", "rules": ["SHM-001"], "hypothesis": "H-OS-SHM"}, "findings": [found]})
@@ -71,7 +71,7 @@ def summary(report: Json) -> dict[str, Any]:
 
 
 def told(content: Json) -> dict[str, str]:
-    """Return what a finding's row keeps of its current version: where it is, and what it says to whoever searches."""
+    """Return what a finding's row copies from its current version: host, subject, and the text for the search."""
     words = (str(content.get(name) or "") for name in ("headline", "expert", "rule"))
     return {
         "host": str(content.get("host") or "")[:100],

@@ -1,9 +1,9 @@
-"""Send one message to an address outside, without being led inside.
+"""Send one message to an external address, and never to an internal one (server-side request forgery).
 
-A webhook's address is typed by a person, and the server stands where that person does not: a name that leads to the
-loopback, to a private network or to a cloud's metadata service must not be reached with our hands. So the name is
-resolved once, every address it has is judged, and the connection goes to the judged address itself: what the name says a
-moment later (DNS rebinding) does not matter. Redirects are not followed, and a proxy named in the environment is not used.
+A person types a webhook's address, but the server can reach networks that this person cannot: a name that leads to the
+loopback, to a private network or to a cloud's metadata service must be refused. So the name is resolved once, every
+address it has is checked, and the connection goes to the checked address itself: a different answer a moment later (DNS
+rebinding) has no effect. Redirects are not followed, and a proxy named in the environment is not used.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from django.conf import settings
 
 from incidents.errors import Refused
 
-PATIENCE_S = 10.0
-MOST_READ = 4096
+PATIENCE_S = 10.0  # maximum time for one message, name resolution aside
+MOST_READ = 4096  # bytes of the response that are read
 PRIVATE = "This address leads into a private network or to this server itself. A webhook goes to public addresses only."
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class NotSent(Exception):
-    """The message did not arrive, or nobody said that it did; the words are for the log that leads see."""
+    """The message did not arrive, or its arrival was not confirmed; the text is for the log that leads see."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What the receiver answered: HTTP status, the beginning of its words, how long it took."""
+    """The receiver's response: HTTP status, the beginning of its body, the time it took."""
 
     status: int
     words: str
@@ -46,7 +46,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Target:
-    """An address that was judged. `host` is for the certificate and the Host header, `address` is what is connected to."""
+    """A checked address. `host` is for the certificate and the Host header, `address` is the one to connect to."""
 
     url: SplitResult
     host: str
@@ -65,7 +65,7 @@ def signature(secret: str, body: bytes, at: int) -> str:
 
 
 def split(url: str) -> SplitResult:
-    """Judge what can be judged of an address without asking the network; `Refused` says what is wrong."""
+    """Split an address and check what needs no network; raise `Refused` with what is wrong."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -94,7 +94,7 @@ def split(url: str) -> SplitResult:
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Tell whether an address may be connected to. Addresses that carry another inside are judged by that one too.
+    """Tell whether an address is public. IPv4 addresses inside IPv6 addresses are checked as well.
 
     >>> [is_public(ipaddress.ip_address(text)) for text in ("127.0.0.1", "10.0.0.1", "::ffff:169.254.169.254", "8.8.8.8")]
     [False, False, False, True]
@@ -106,7 +106,7 @@ def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
         if inside is not None:
             return is_public(inside)
         if address.sixtofour or address.teredo or address.is_site_local or int(address) >> 32 == 0:
-            return False  # tunnels and forms long out of use: nobody's web server, but a way round this check
+            return False  # tunnels and obsolete forms: no web server uses them, but they could bypass this check
     return (
         address.is_global
         and not address.is_multicast
@@ -118,7 +118,7 @@ def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def target(url: str) -> Target:
-    """Resolve an address once. One private answer among several refuses all: a mixture is a trick."""
+    """Resolve an address once. One private address among several refuses all: such a mixture is an attack."""
     parts = split(url)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -135,11 +135,11 @@ def target(url: str) -> Target:
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Receipt:
-    """Send once and read the beginning of the answer, all within `PATIENCE_S`. Raises `NotSent`."""
+    """Send once and read the start of the response, within `PATIENCE_S` once the name is resolved. Raises `NotSent`."""
     began = time.monotonic()
     to = target(url)
     connection = _Pinned(to)
-    # A receiver that sends a byte now and then would never run into a time-out of the socket.
+    # A receiver that sends a byte now and then would never trigger the socket's time-out.
     watch = threading.Timer(PATIENCE_S, connection.cut)
     watch.daemon = True
     watch.start()
@@ -166,15 +166,15 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Receipt:
 
 
 class _Pinned(http.client.HTTPConnection):
-    """A connection to the address that was judged, whatever the name resolves to by now."""
+    """A connection to the checked address, whatever the name resolves to by now."""
 
     def __init__(self, to: Target) -> None:
-        # The port stands in the Host header only where it is not the scheme's own.
+        # The Host header names the port only if it is not the scheme's default.
         self.default_port = 443 if to.url.scheme == "https" else 80
         super().__init__(to.host, to.port, timeout=PATIENCE_S)
         self._to = to
         self.was_cut = False
-        self._held: socket.socket | None = None  # http.client forgets its own once the answer begins
+        self._held: socket.socket | None = None  # http.client drops its reference once the response begins
 
     def connect(self) -> None:
         self.sock = self._held = socket.create_connection((self._to.address, self._to.port), PATIENCE_S)
@@ -185,5 +185,5 @@ class _Pinned(http.client.HTTPConnection):
     def cut(self) -> None:
         self.was_cut = True
         if self._held is not None:
-            with suppress(OSError):  # it is closed already
+            with suppress(OSError):  # already closed
                 self._held.shutdown(socket.SHUT_RDWR)

@@ -1,3 +1,5 @@
+"""`manage.py backup FOLDER`: back up database and evidence."""
+
 from __future__ import annotations
 
 from pathlib import Path

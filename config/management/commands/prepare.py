@@ -1,3 +1,5 @@
+"""`manage.py prepare`: migrate the database, create the cache table, collect the static files."""
+
 from __future__ import annotations
 
 import hashlib
@@ -12,11 +14,11 @@ from django.core.management import BaseCommand, call_command
 from django.db import connections
 
 COLLECTED = "collected.txt"
-"""Stands in STATIC_ROOT and says what the files there were made from."""
+"""Name of a file in STATIC_ROOT that holds the hash of the sources of the files there."""
 
 
 def sources() -> str:
-    """Return a hash of what the files of the pages are made from: their names, sizes and dates, and who makes them."""
+    """Return a hash of the static files' sources (names, sizes, dates) and of the versions of the tools."""
     seen = hashlib.sha256(f"{settings.STORAGES['staticfiles']} {version('django')} {version('whitenoise')}".encode())
     for finder in get_finders():
         for name, source in finder.list([]):
@@ -26,7 +28,7 @@ def sources() -> str:
 
 
 def is_collected(root: Path, wanted: str) -> bool:
-    """Tell whether STATIC_ROOT holds all files made from these sources."""
+    """Tell whether STATIC_ROOT holds all files collected from these sources."""
     stamp, manifest = root / COLLECTED, root / "staticfiles.json"
     if not stamp.exists() or not manifest.exists() or stamp.read_text() != wanted:
         return False
@@ -37,11 +39,11 @@ class Command(BaseCommand):
     help = (
         "Bring the database and the files of the pages to this release. Safe to run again, and by two servers at once."
     )
-    requires_system_checks = ()  # run below: a command called by `up` would skip them
+    requires_system_checks = ()  # run below: Django skips the checks of a command that `up` calls
 
     def handle(self, *args: Any, verbosity: int, **options: Any) -> None:
         with connections["default"].cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(hashtext('exhibit prepare'))")  # given back with the connection
+            cursor.execute("SELECT pg_advisory_lock(hashtext('exhibit prepare'))")  # released at disconnect
         quiet = max(0, verbosity - 1)
         self.check(databases=["default"])
         call_command("migrate", interactive=False, verbosity=quiet)
@@ -50,7 +52,7 @@ class Command(BaseCommand):
         connections.close_all()
 
     def collect(self, quiet: int) -> None:
-        """Copy and compress the files of the pages, which takes a dozen seconds, unless none has changed since."""
+        """Copy and compress the static files, which takes a dozen seconds, unless none has changed."""
         wanted = sources()
         stamp = Path(settings.STATIC_ROOT) / COLLECTED
         if not is_collected(stamp.parent, wanted):

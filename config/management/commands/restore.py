@@ -1,3 +1,5 @@
+"""`manage.py restore FOLDER`: restore a backup into an empty installation."""
+
 from __future__ import annotations
 
 from pathlib import Path

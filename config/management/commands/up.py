@@ -1,6 +1,6 @@
 """Run everything on this machine: PostgreSQL, the broker, workers, beat, web.
 
-It ends when told to, or when one of them ends by itself.
+It ends on a signal, or when one of these processes ends by itself.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from django.db import connections
 from config import embedded, processes
 from config.children import command_line, spawn, stop_process, wait_until
 
-# What each hears when it is told to stop, and how long it may take. A worker that reads a large file is not waited for:
-# the job's row says how far it came, and the next start goes on from there.
+# Signals that stop each process, with the seconds to wait after each. A worker that reads a large file gets little
+# time: the job's row records its progress, and the next start continues from there.
 STOP = {
     "web": [(signal.SIGTERM, processes.GRACE_S + 2.0)],
     "worker": [(signal.SIGTERM, 5.0), (signal.SIGQUIT, 3.0)],
@@ -40,7 +40,7 @@ STOP = {
 
 
 def free_port(host: str, wanted: int | None) -> int:
-    """Return the wanted port, or without a wish the first free one from 8000 on."""
+    """Return the wanted port, or if it is None the first free one from 8000 on."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in [wanted] if wanted is not None else range(8000, 8100):
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -70,7 +70,7 @@ class Command(BaseCommand):
     help = (
         "Start PostgreSQL and the broker (unless DATABASE_URL and REDIS_URL name others), workers and the web server."
     )
-    requires_system_checks = ()  # the database they look at is not running yet
+    requires_system_checks = ()  # the checks need the database, which is not running yet
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
@@ -120,7 +120,7 @@ class Command(BaseCommand):
 
     def start_servers(self, stack: ExitStack, var: Path) -> None:
         if settings.EMBEDDED["broker"]:
-            self.servers["the broker"] = embedded.broker(var)  # stops last: everything talks to it
+            self.servers["the broker"] = embedded.broker(var)  # started first, so it stops last: everything talks to it
         if settings.EMBEDDED["database"]:
             self.servers["PostgreSQL"] = embedded.postgres(var)
         stack.enter_context(embedded.running(*self.servers.values()))
@@ -129,11 +129,11 @@ class Command(BaseCommand):
         from incidents.actions.accounts import first_admin_link
 
         path = first_admin_link()
-        connections.close_all()  # none is held while the others work
+        connections.close_all()  # hold none while the other processes run
         return url + path if path else None
 
     def hosts(self, host: str) -> str:
-        """Beyond loopback people type this machine's name or the address itself."""
+        """Return the allowed hosts: beyond loopback, people type this machine's name or the address itself."""
         known = os.environ.get("EXHIBIT_ALLOWED_HOSTS", "")
         return (
             known
@@ -155,14 +155,14 @@ class Command(BaseCommand):
         if not wait_until(answers, 60):
             raise CommandError("the web server does not answer after 60 s")
 
-    # --- life ---
+    # --- run ---
 
     @contextmanager
     def signals(self) -> Iterator[int]:
         """Yield a file descriptor that can be read after each signal.
 
-        Handlers run between any two steps of the main thread, inside a lock's too, so they do next to nothing. Only the
-        start, which may wait long in many places, is interrupted by an exception; a second signal interrupts nothing.
+        Handlers run between any two steps of the main thread, even inside a lock, so they do next to nothing. Only the
+        start, which may wait long in many places, is interrupted by an exception, and only by the first signal.
         """
         wake, tell = os.pipe()
         for end in (wake, tell):
@@ -190,17 +190,17 @@ class Command(BaseCommand):
                 raise CommandError(f"{name} ended by itself with status {status}; everything else is being stopped")
 
     def watch(self, wake: int) -> None:
-        """Return when told to stop; raise CommandError when a part ended by itself."""
+        """Return after a signal to stop; raise CommandError when a process ended by itself."""
         while not self.asked_to_stop:
             self.fail_if_dead()
             select.select([wake], [], [])
             os.read(wake, 4096)
         self.say("stopping")
 
-    # --- end ---
+    # --- stop ---
 
     def stop_children(self) -> None:
-        """Web first, so that nothing new comes in; then all workers at once, since each may take its seconds."""
+        """Stop web first, so that nothing new comes in; then the others at once, since each may take seconds."""
         self.starting = False
         groups = [["web"], ["beat", "worker", "worker-large"]]
         for group in groups:
@@ -218,7 +218,7 @@ class Command(BaseCommand):
         file.write_text(json.dumps({name: child.pid for name, child in self.children.items()}))
 
     def end_leftovers(self, file: Path) -> None:
-        """Where the kernel sends no signal at a parent's death, children of a killed supervisor still run: end them."""
+        """Stop children of a killed supervisor: where no signal follows a parent's death, they still run."""
         if not file.exists():
             return
         for pid in json.loads(file.read_text()).values():

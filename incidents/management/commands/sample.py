@@ -1,3 +1,5 @@
+"""`manage.py sample USERNAME [NUMBER]`: open a sample room for a person."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an archive holds: each file in it became an artifact, or stands here with the reason why not."""
+"""The files inside an archive: each became an artifact, or is listed here with the reason why it did not."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ NOT_RECOGNISED = "no format recognises it"
 class ArchiveMember(models.Model):
     """A file inside an archive, in the order it is stored there.
 
-    `told` is what the tree it lies in says about it (host, os, date, tz): a guess that any person's word overrules.
+    `told` holds what the collector's tree around it says about it (host, os, date, tz): a guess that any correction by
+    a person overrules.
     """
 
     archive = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="members")
     position = models.PositiveIntegerField()
-    path = models.TextField()  # as the archive names it, spelled visibly; nested ones after "!"
+    path = models.TextField()  # as the archive names it, invisible characters shown; nested ones after "!"
     size = models.PositiveBigIntegerField(null=True, blank=True)
     became = models.ForeignKey(Artifact, on_delete=models.CASCADE, null=True, blank=True, related_name="came_in")
-    why = models.TextField(null=True, blank=True)  # it became none; or what is odd about it
-    wanted = models.BooleanField(default=False)  # a person asked for it although nobody knows its kind
+    why = models.TextField(null=True, blank=True)  # why it became no artifact, or what is odd about it
+    wanted = models.BooleanField(default=False)  # a person asked for it although no format recognises it
     told = models.JSONField(default=dict)
 
     class Meta:
@@ -39,5 +40,5 @@ class ArchiveMember(models.Model):
 
     @property
     def offered(self) -> bool:
-        """Tell whether a person may have it taken in: it is a file that nobody knew, not one that must stay out."""
+        """Tell whether a person may take it in: no format recognised it, and nothing else speaks against it."""
         return self.became_id is None and self.why == NOT_RECOGNISED

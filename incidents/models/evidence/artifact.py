@@ -1,4 +1,4 @@
-"""An uploaded file or paste, kept byte for byte, and what people said it is."""
+"""Artifacts: uploaded files and pastes, kept byte for byte, with the corrections that people made to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ArtifactState(models.TextChoices):
     READ = "read", "read"
     UNPACKED = "unpacked", "unpacked"  # an archive: its files are artifacts of their own
     FAILED = "failed", "not read"
-    STOPPED = "stopped", "stopped"  # by a person, in the middle: reading again goes on from there
+    STOPPED = "stopped", "stopped"  # by a person, half way: reading again continues from there
     PURGED = "purged", "purged"
 
 
@@ -33,7 +33,7 @@ class Way(models.TextChoices):
 
 
 class Artifact(models.Model):
-    """One artifact. `number` counts from 1 in its room and is never given out twice, not even after a purge."""
+    """One artifact. `number` counts from 1 in its room and is never reused, not even after a purge."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="artifacts")
     number = models.PositiveIntegerField()
@@ -52,7 +52,7 @@ class Artifact(models.Model):
     lines_read = models.PositiveBigIntegerField(null=True, blank=True)  # progress of the reading under way
     bytes_read = models.PositiveBigIntegerField(null=True, blank=True)
     borders_before = models.JSONField(default=list, blank=True)  # corrections of lines before each move of a border
-    version = models.PositiveIntegerField(default=1)  # counts up with each change that the room hears of
+    version = models.PositiveIntegerField(default=1)  # incremented with each change that is published to the room
 
     purged_at = models.DateTimeField(null=True, blank=True)
     purged_by = models.ForeignKey(
@@ -109,17 +109,17 @@ class CorrectedField(models.TextChoices):
 
 
 class Border(models.TextChoices):
-    """Values of `CorrectedField.BORDER`: lines that a person made a part of their own, or said to be nobody's output."""
+    """Values of `CorrectedField.BORDER`: lines are a separate part, or prose (no tool's output)."""
 
     PART = "part", "a part"
     PROSE = "prose", "prose"
 
 
 class Correction(models.Model):
-    """A person's word on an artifact, or on the part that covers a line range of it (both lines empty: the whole).
+    """A person's correction of one field of an artifact, or of the part that covers a line range of it.
 
-    Applied again at every re-reading; what the program guesses is stored elsewhere (`Part`) and never overwrites it.
-    An empty value says "it is unknown": that too overrules a guess.
+    Without lines it applies to the whole artifact. It is applied again at every re-reading; the program's guesses are
+    stored elsewhere (`Part`) and never overwrite it. An empty value means "unknown" and overrules a guess too.
     """
 
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="corrections")
@@ -153,8 +153,8 @@ class Correction(models.Model):
 class LiftedMask(models.Model):
     """A mask that a lead took off one secret of one line, for a reason, until it is put back.
 
-    `begin` and `end` are character positions in the line as it stands in the original, half open, and name the mask as a
-    whole. It is lifted on the Lines page alone: tables, quotes, exports and reports are made with the mask and keep it.
+    `begin` and `end` are character positions in the original line, half open, and identify the whole mask. It is lifted
+    on the Lines page only: tables, quotes, exports and reports are made with the mask and keep it.
     """
 
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="lifted_masks")

@@ -1,4 +1,4 @@
-"""Links by which somebody without an account may send what one request asks for, and what waits behind them."""
+"""Upload links for people without an account, each for one evidence request, and the quarantined files sent by them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from incidents.models.room.incident import Incident
 
 
 class GiveLink(models.Model):
-    """A link to the upload page of one request. It lets files into quarantine and does nothing else."""
+    """A link to the upload page of one evidence request. It lets files into quarantine and does nothing else."""
 
     request = models.ForeignKey(EvidenceRequest, on_delete=models.CASCADE, related_name="links")
     token_hash = models.CharField(max_length=64, unique=True)
-    label = models.CharField(max_length=80)  # who asks, in the words of whoever made the link
+    label = models.CharField(max_length=80)  # who asks, as the creator of the link wrote it
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -52,9 +52,9 @@ class Quarantined(models.TextChoices):
 
 
 class QuarantinedFile(models.Model):
-    """A file that a stranger sent. Never read, shown or counted as evidence until a member takes it in.
+    """A file from somebody without an account. Never read, shown or counted as evidence until a member takes it in.
 
-    Once settled its bytes are gone from the quarantine; the row stays as the tombstone.
+    Once it is settled, its bytes are deleted from the quarantine; the row stays as a tombstone.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -63,7 +63,7 @@ class QuarantinedFile(models.Model):
     name = models.CharField(max_length=255)
     size = models.PositiveBigIntegerField()
     sha256 = models.CharField(max_length=64)
-    address = models.CharField(max_length=60, blank=True)  # where it came from, for whoever decides
+    address = models.CharField(max_length=60, blank=True)  # network address of the sender, for the member who decides
     received_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=8, choices=Quarantined.choices, default=Quarantined.WAITING)
     reason = models.TextField(blank=True)

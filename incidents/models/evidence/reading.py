@@ -1,4 +1,4 @@
-"""One run of one format version over an artifact, and the parts that it found."""
+"""Readings: one run of the parsers over an artifact, and the parts that it found."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class ReadingState(models.TextChoices):
 
 
 class Reading(models.Model):
-    """A reading owns a folder of table files, so a re-reading never mixes with the one before it."""
+    """One reading of an artifact. Its table files have a folder to themselves, so two readings never mix."""
 
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="readings")
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=ReadingState.choices, default=ReadingState.RUNNING)
-    hints = models.JSONField(default=dict)  # what `parsers.reading.read` was told: kind, host, tz, year ... and parts
+    hints = models.JSONField(default=dict)  # arguments of `parsers.reading.read`: kind, host, tz, year ... and parts
     version = models.CharField(max_length=100, null=True, blank=True)  # of the format: kind, variant, number
     kind = models.CharField(max_length=40, null=True, blank=True)
     variant = models.CharField(max_length=40, null=True, blank=True)
@@ -31,7 +31,7 @@ class Reading(models.Model):
     tables = models.JSONField(default=dict)  # table -> rows
     claims = models.JSONField(default=list)  # who claimed the file, how strongly, why
     cause = models.TextField(null=True, blank=True)
-    error = models.CharField(max_length=40, null=True, blank=True)  # name of the parsers' error behind the cause
+    error = models.CharField(max_length=40, null=True, blank=True)  # class of the parsers' error behind it
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -52,8 +52,8 @@ class Reading(models.Model):
 class Part(models.Model):
     """A region of an artifact that holds one tool's output, as found by one reading.
 
-    `host`, `os`, `role`, `phase` are the program's guesses; `access` to the values that hold goes through
-    `incidents.work.analysis.values_of`, which lays people's corrections over them.
+    `host`, `os`, `role` and `phase` are the program's guesses. The values in force, these guesses with
+    people's corrections applied, come from `incidents.work.analysis.values_of`.
     """
 
     reading = models.ForeignKey(Reading, on_delete=models.CASCADE, related_name="parts")

@@ -1,4 +1,4 @@
-"""What the room asks somebody to collect, and which artifacts answered it."""
+"""Evidence requests: what the room asks somebody to collect, and which artifacts answered it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class RequestState(models.TextChoices):
     OPEN = "open", "open"
     ANSWERED = "answered", "answered"
     WITHDRAWN = "withdrawn", "withdrawn"
-    EXPIRED = "expired", "expired"  # its last link ran out and nobody else was asked
+    EXPIRED = "expired", "expired"  # its last link expired and nobody else was asked
 
 
 class EvidenceRequest(models.Model):
-    """One thing to collect. What is asked is kept as text: the case may change, what somebody was told does not."""
+    """One thing to collect. Its text is stored as it was sent: when the case changes, the request does not."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="requests")
     what = models.CharField(max_length=500)
@@ -31,10 +31,10 @@ class EvidenceRequest(models.Model):
     os = models.CharField(max_length=20, blank=True)
     os_release = models.CharField(max_length=60, blank=True)
     rule = models.CharField(max_length=80, blank=True)
-    ask_id = models.CharField(max_length=16, blank=True)  # of the report's entry it was made from
-    tables = models.JSONField(default=list, blank=True)  # what the rule lacks: by these an arriving artifact fits
-    symptom = models.CharField(max_length=20, blank=True)  # of the collect block that is offered with it
-    worth = models.FloatField(default=0)  # decibans, as the report had them
+    ask_id = models.CharField(max_length=16, blank=True)  # id of the report's entry that it was made from
+    tables = models.JSONField(default=list, blank=True)  # tables the rule lacks: an artifact that fills one fits
+    symptom = models.CharField(max_length=20, blank=True)  # symptom of the collect block that is offered with it
+    worth = models.FloatField(default=0)  # decibans, copied from the report
     asked_of = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -46,9 +46,9 @@ class EvidenceRequest(models.Model):
     settled_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
-    changed = models.TextField(null=True, blank=True)  # what the judgement with the answer changed
+    changed = models.TextField(null=True, blank=True)  # what changed in the judgement that included the answer
     changed_at = models.DateTimeField(null=True, blank=True)
-    client_id = models.UUIDField(null=True, blank=True)  # of the form: a repeated post makes no second request
+    client_id = models.UUIDField(null=True, blank=True)  # id of the form: posting it twice makes no second request
     version = models.PositiveIntegerField(default=1)
 
     class Meta:
@@ -85,7 +85,7 @@ class EvidenceRequest(models.Model):
 
 
 class RequestAnswer(models.Model):
-    """An artifact that was taken as the answer to a request, or that the asker said is none (`taken` False)."""
+    """An artifact accepted as the answer to an evidence request, or rejected as one by the asker (`taken` False)."""
 
     request = models.ForeignKey(EvidenceRequest, on_delete=models.CASCADE, related_name="answers")
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="answered")

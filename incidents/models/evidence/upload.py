@@ -1,4 +1,4 @@
-"""A resumable upload under way (tus). Its bytes lie in the store; how many there are is the file's own length."""
+"""A resumable upload under way (tus). Its bytes lie in the store; the length of that file is the upload's offset."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Upload(models.Model):
     uploader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     token = models.ForeignKey(UploadToken, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     name = models.CharField(max_length=255)
-    size = models.PositiveBigIntegerField()  # as announced; the upload is complete when so many bytes are there
-    said = models.JSONField(default=dict)  # kind, host, phase ... as the uploader filled them in
+    size = models.PositiveBigIntegerField()  # as announced; the upload is complete when this many bytes have arrived
+    said = models.JSONField(default=dict)  # kind, host, phase ... as the uploader entered them
     created_at = models.DateTimeField(auto_now_add=True)
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, null=True, blank=True, related_name="+")
 

@@ -1,4 +1,4 @@
-"""What a person puts on the board: one reason, and a word for each cause it speaks of."""
+"""Arguments that people add to the board: one reason, and for each cause concerned a word on how it bears on it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from incidents.models.room.incident import Incident
 
 
 class Argument(models.Model):
-    """A signed row of evidence; to the rules it is a statement of `author_label` for each of its words (`analysis.case_of`).
+    """A row of the board signed by a person.
 
-    May point at a finding (by its key) or at lines of an artifact. Taking away is soft: `restore` clears `removed_at`.
+    `analysis.case_of` passes it to the rules as one statement of `author_label` for each entry of `words`. It may point
+    at a finding (by its key) or at lines of an artifact. Removing is soft: `restore` clears `removed_at`.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="arguments")
@@ -24,12 +25,12 @@ class Argument(models.Model):
     line_from = models.PositiveBigIntegerField(null=True, blank=True)
     line_to = models.PositiveBigIntegerField(null=True, blank=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    author_label = models.CharField(max_length=100)  # the author's name when it was said
+    author_label = models.CharField(max_length=100)  # the author's name at the time of writing
     created_at = models.DateTimeField(auto_now_add=True)
     edited_at = models.DateTimeField(null=True, blank=True)
     removed_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
-    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
+    client_id = models.UUIDField(null=True, blank=True)  # id of the form: sent twice, it is stored once
 
     class Meta:
         ordering = ("id",)

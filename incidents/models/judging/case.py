@@ -1,4 +1,4 @@
-"""What people typed in about the incident: hosts, phases, markers, statements. Together they are the `case.yaml`."""
+"""The case as people entered it: hosts, phases, markers, statements, clock offsets. Together: `case.yaml`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incidents.models.words.wording import Grams, indexed, said
 
 
 class Host(models.Model):
-    """A machine of the case. What is not known is empty, never 0."""
+    """A machine of the case. Unknown values are NULL, never 0."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="hosts")
     name = models.CharField(max_length=100)
@@ -39,7 +39,7 @@ class Host(models.Model):
 
 
 class Phase(models.Model):
-    """Lines of one artifact that belong to another phase than the rest of their part."""
+    """Lines of one artifact that belong to a different phase than the rest of their part."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="phases")
     artifact = models.ForeignKey(Artifact, on_delete=models.CASCADE, related_name="phases")
@@ -66,7 +66,7 @@ class MarkerKind(models.TextChoices):
 
 
 class Marker(models.Model):
-    """A typed instant, or the border between two phases when nobody knows the hour."""
+    """An instant with a kind, or the border between two phases when nobody knows the time."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="markers")
     at = models.DateTimeField(null=True, blank=True)
@@ -74,7 +74,7 @@ class Marker(models.Model):
     to_phase = models.CharField(max_length=40, null=True, blank=True)
     kind = models.CharField(max_length=8, choices=MarkerKind.choices, default=MarkerKind.CHANGE)
     label = models.CharField(max_length=300)
-    changed = models.JSONField(default=list, blank=True)  # all that changed, one text each
+    changed = models.JSONField(default=list, blank=True)  # everything that changed, one text each
     hypothesis = models.CharField(max_length=40, null=True, blank=True)  # what the change tests
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -94,7 +94,7 @@ class Marker(models.Model):
 
 
 class Statement(models.Model):
-    """A fact that a person typed in. A finding that leans on one is marked so."""
+    """A fact that a person typed in. A finding that relies on one is marked as such."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="statements")
     name = models.CharField(max_length=60)
@@ -118,7 +118,7 @@ class Statement(models.Model):
 
 
 class ClockOffset(models.Model):
-    """A person's word on two clocks: `clock` minus `ref` lies between `lo` and `hi` seconds."""
+    """The offset between two clocks as a person stated it: `clock` minus `ref` lies between `lo` and `hi` seconds."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="clock_offsets")
     clock = models.CharField(max_length=60)

@@ -1,4 +1,4 @@
-"""Causes that people put on the board beside those that the rules know."""
+"""Causes that people add to the board beside those that the rules know."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incidents.models.room.incident import Incident
 
 
 class FreeCause(models.Model):
-    """A free hypothesis: a code of its own (`H-...`), what it says, its layer. Taking away is soft."""
+    """A hypothesis entered by a person: a new code (`H-...`), the cause in words, its layer. Removing is soft."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="free_causes")
     code = models.CharField(max_length=40)

@@ -1,4 +1,4 @@
-"""What the rules said: each evaluation's report, the findings by their stable key, and people's objections."""
+"""Results of the rules: each evaluation's report, the findings by their stable key, and people's disputes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Evaluation(models.Model):
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="evaluations")
     number = models.PositiveIntegerField()
-    inputs_hash = models.CharField(max_length=64)  # of the case that was judged, evidence hashes included
-    version = models.CharField(max_length=64)  # of the rule library
+    inputs_hash = models.CharField(max_length=64)  # hash of the judged case, evidence hashes included
+    version = models.CharField(max_length=64)  # version of the rule library
     report = models.JSONField()
-    # False: the room was closed when it was made; a lead has not taken it over yet.
+    # False: it was made while the room was closed, and no lead has accepted it yet.
     accepted = models.BooleanField(default=True)
     made_at = models.DateTimeField(auto_now_add=True)
-    # What the report said of each cause, kept small beside it: state of the verdict, then all codes, then all scores.
+    # A short extract of the report: state of the verdict, then all codes of causes, then all scores.
     # A history of hundreds of evaluations is read from here, never from the reports.
     scores = models.GeneratedField(
         expression=models.Func(
@@ -42,12 +42,12 @@ class Evaluation(models.Model):
         return f"evaluation {self.number}"
 
 
-#: By what a room may be like another: claims that hold, not those on data quality or on what is harmless.
+#: Findings by which rooms are compared: present claims, without those on data quality or on what is harmless.
 ALIKE = Q(gone_since__isnull=True, withdrawn=False, group__in=("cause", "along", "contributing"))
 
 
 class Finding(models.Model):
-    """A claim that keeps its identity from one evaluation to the next; notes and disputes hang on `key`."""
+    """A claim that keeps its identity from one evaluation to the next; notes and disputes refer to `key`."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="findings")
     key = models.CharField(max_length=16)
@@ -57,9 +57,9 @@ class Finding(models.Model):
     rank = models.PositiveIntegerField(default=0)  # its place in the newest report
     current = models.ForeignKey("incidents.FindingVersion", on_delete=models.PROTECT, null=True, related_name="+")
     first_seen = models.DateTimeField(auto_now_add=True)
-    gone_since = models.DateTimeField(null=True, blank=True)  # no longer found since; empty while it is found
+    gone_since = models.DateTimeField(null=True, blank=True)  # since when it is no longer found; NULL while it is found
     withdrawn = models.BooleanField(default=False)  # it cites an artifact that was purged
-    # Of the current version, to be searched and compared with other rooms: where, and headline and expert text.
+    # Copied from the current version, for the search and to compare rooms: host, subject, headline and expert text.
     host = models.CharField(max_length=100, blank=True)
     subject = models.CharField(max_length=200, blank=True)
     said = models.TextField(blank=True)
@@ -83,12 +83,12 @@ class Finding(models.Model):
 
 
 class FindingVersion(models.Model):
-    """What a finding said; a new one is written only when the words, numbers or citations changed."""
+    """The content of a finding; a new version is written only when words, numbers or citations changed."""
 
     finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, related_name="+")
-    content = models.JSONField()  # the finding's object of the report
+    content = models.JSONField()  # the finding's object in the report
     content_hash = models.CharField(max_length=64)
     made_at = models.DateTimeField(auto_now_add=True)
 
@@ -100,12 +100,12 @@ class FindingVersion(models.Model):
         return f"version {self.number} of {self.finding_id}"
 
 
-#: A dispute that is neither answered nor withdrawn: what it objects to is under dispute.
+#: Disputes that are neither answered nor withdrawn: their findings are under dispute.
 OPEN_DISPUTE = Q(withdrawn_at__isnull=True, answered_at__isnull=True)
 
 
 class Dispute(models.Model):
-    """A member's objection to a finding, with its reason. Answered or withdrawn, it stays visible beside the finding."""
+    """A member's objection to a finding, with a reason. It stays visible when it is answered or withdrawn."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="disputes")
     finding = models.ForeignKey(Finding, on_delete=models.PROTECT, related_name="disputes")

@@ -1,4 +1,4 @@
-"""Questions to the evidence tables that people keep: named ones, and the last ones that each person asked."""
+"""SQL queries on the evidence tables: those saved under a name, and the last ones that each person ran."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incidents.models.room.incident import Incident
 
 
 class SavedQuery(models.Model):
-    """A query with a name. Without `shared` only its author knows that it exists; deleting is soft, `restore` brings it back."""
+    """A query with a name. Unless `shared`, only its author sees it. Deleting is soft: `restore` brings it back."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="queries")
     title = models.CharField(max_length=200)
@@ -24,7 +24,7 @@ class SavedQuery(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     deleted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
-    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is kept once
+    client_id = models.UUIDField(null=True, blank=True)  # id of the form: sent twice, it is stored once
 
     class Meta:
         ordering = ("title", "id")
@@ -39,7 +39,7 @@ class SavedQuery(models.Model):
 
 
 class AskedQuery(models.Model):
-    """What a person asked in a room, so that nothing typed is lost; only that person sees it. One row for one text."""
+    """A query that a person ran in a room, kept so that nothing typed is lost. Only they see it; one row a text."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="asked_queries")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
@@ -60,5 +60,5 @@ class AskedQuery(models.Model):
 
     @property
     def in_a_line(self) -> str:
-        """The query without its line breaks, for lists."""
+        """Return the query without its line breaks, for lists."""
         return " ".join(self.sql[:1000].split())

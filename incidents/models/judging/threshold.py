@@ -1,4 +1,4 @@
-"""What a room changed in the rules: other values for their parameters, and findings that it does not want to see for a while."""
+"""What a room changed in the rules for a while: values of their parameters, and findings that are suppressed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from django.db.models import Q
 
 from incidents.models.room.incident import Incident
 
-#: Rows that count: neither taken away by a person nor ended by the sweep that found them past their day.
+#: Rows in force: neither deleted by a person nor ended by the sweep after their last day.
 IN_FORCE = Q(deleted_at__isnull=True, ended_at__isnull=True)
 
 
 class RoomChoice(models.Model):
-    """What both have. `author_label` is the name as reports quote it; the last day counts still."""
+    """Base class of both models. `author_label` is the name as reports quote it; the day `until` is included."""
 
     rule = models.CharField(max_length=80)
     reason = models.CharField(max_length=500)
@@ -30,7 +30,7 @@ class RoomChoice(models.Model):
 
 
 class Threshold(RoomChoice):
-    """Another value for one parameter of one rule, in this room."""
+    """A room's value for one parameter of one rule, instead of the rule's default."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="thresholds")
     param = models.CharField(max_length=80)
@@ -59,7 +59,7 @@ class Threshold(RoomChoice):
 
 
 class Suppression(RoomChoice):
-    """Findings of one rule that are hidden and counted. `subject` is a pattern such as `pid 37*`; without `host` on all hosts."""
+    """Findings of one rule that are hidden but counted. `subject` is a pattern such as `pid 37*`; no `host`: all."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="suppressions")
     subject = models.CharField(max_length=200, default="*")

@@ -1,4 +1,4 @@
-"""The lead passes on: offered by one, accepted by the other."""
+"""Hand-over of the lead: offered by one member, accepted by another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Answer(models.TextChoices):
 
 
 class HandOver(models.Model):
-    """An offer of the lead to another member. Until it is accepted, whoever offered it leads on; one is open at a time."""
+    """An offer of the lead to another member. Whoever offers it leads until it is accepted. One open offer a room."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="handovers")
     offered_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

@@ -1,4 +1,4 @@
-"""Secrets handed out once: invitations, upload tokens, the first administrator's link. Only hashes are stored."""
+"""Secrets shown only once: invitations, upload tokens, the first administrator's link. Only hashes are stored."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from incidents.models.room.incident import Incident
 
 
 def new_secret() -> tuple[str, str]:
-    """Make a secret of 192 bits: the text to hand out once, and the hash to keep."""
+    """Make a secret of 192 bits; return the text to show once and the hash to store."""
     text = secrets.token_urlsafe(24)
     return text, hash_secret(text)
 
 
 def hash_secret(text: str) -> str:
-    """SHA-256 in hex. A plain hash is enough: the secret is random, not chosen by a person."""
+    """Return the SHA-256 in hex. A plain hash is enough: the secret is random, not chosen by a person."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Invitation(models.Model):
-    """A link that makes its reader a member, once."""
+    """A link that makes one person a member; it can be used once."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="invitations")
     token_hash = models.CharField(max_length=64, unique=True)
@@ -79,7 +79,7 @@ class UploadToken(models.Model):
 
 
 class FirstAdminLink(models.Model):
-    """The link that `up` prints on first start: it makes the first administrator, once."""
+    """The link that `up` prints on first start. It creates the first administrator and can be used once."""
 
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)

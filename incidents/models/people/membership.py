@@ -1,4 +1,4 @@
-"""Who works in a room, as what, for which team."""
+"""Members of a room, with role and team."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Team(models.TextChoices):
 
 
 class Membership(models.Model):
-    """A member. Removing someone deletes the row; the activity keeps that it was there."""
+    """A member. Removing someone deletes the row; the activity record still shows the former membership."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")

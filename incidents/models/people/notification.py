@@ -1,4 +1,4 @@
-"""What a person is told beside the room's own news: that somebody named them, answered them, or needs something."""
+"""Notifications to one person: somebody mentioned them, answered them, or asks them for something."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incidents.models.words.note import Note
 
 
 class Told(models.TextChoices):
-    """Why somebody is told."""
+    """Reason for a notification."""
 
     MENTION = "mention", "mentioned you"
     REPLY = "reply", "replied to you"
@@ -25,7 +25,7 @@ class Told(models.TextChoices):
 
 
 class Mail(models.TextChoices):
-    """What became of the mail about it."""
+    """State of the mail about a notification."""
 
     NONE = "none", "none wanted"
     WAITING = "waiting", "waiting"
@@ -34,7 +34,7 @@ class Mail(models.TextChoices):
 
 
 class Notification(models.Model):
-    """One line of a person's list. Shown only while that person may see the room; the text stands in the note itself."""
+    """One entry of a person's list. Shown only while that person may see the room; the text itself is in the note."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notifications")
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="+")
@@ -44,14 +44,14 @@ class Notification(models.Model):
     request = models.ForeignKey(
         EvidenceRequest, on_delete=models.CASCADE, null=True, blank=True, related_name="notifications"
     )
-    # Empty where nobody of the room did it: the room itself judged, or somebody without an account sent a file.
+    # NULL if no member did it: the room was judged, or somebody without an account sent a file.
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     at = models.DateTimeField(auto_now_add=True)
     read_at = models.DateTimeField(null=True, blank=True)
     mail = models.CharField(max_length=8, choices=Mail.choices, default=Mail.NONE)
-    mail_after = models.DateTimeField(null=True, blank=True)  # a mail that failed waits until then
+    mail_after = models.DateTimeField(null=True, blank=True)  # earliest time of the next try after a failure
     mail_attempts = models.PositiveIntegerField(default=0)
     mail_cause = models.TextField(null=True, blank=True)  # why it could not be sent
 
@@ -81,7 +81,7 @@ class Notification(models.Model):
 
 
 class MailChoice(models.Model):
-    """Whether a person wants mails. Nobody has a row who has not chosen: then mentions are mailed."""
+    """Whether a person wants mails. A person who has not chosen has no row; then mentions are mailed."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="mail_choice"

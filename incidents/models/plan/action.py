@@ -1,4 +1,4 @@
-"""What somebody does about the incident, and what it should bring."""
+"""Actions: what somebody does about the incident, and the effect expected of it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class ActionState(models.TextChoices):
 
 
 class Action(models.Model):
-    """A task of one member. One that is done has put a marker into the case, unless it changed nothing there.
+    """A task of one member. A finished action has added a marker to the case, unless it changed nothing there.
 
-    Deleting is soft: `restore` clears `deleted_at`. The marker stays, since what was changed was changed.
+    Deleting is soft: `restore` clears `deleted_at`. The marker stays, since the change was made.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="actions")
@@ -36,8 +36,8 @@ class Action(models.Model):
     finding_key = models.CharField(max_length=16, null=True, blank=True)
     decision = models.ForeignKey(
         Decision, on_delete=models.SET_NULL, null=True, blank=True, related_name="actions"
-    )  # that asked for it
-    expected = models.TextField(null=True, blank=True)  # how one sees that it helped
+    )  # the decision that asked for it
+    expected = models.TextField(null=True, blank=True)  # how to see that it helped
     marker = models.ForeignKey(Marker, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     done_at = models.DateTimeField(null=True, blank=True)
     done_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
@@ -48,7 +48,7 @@ class Action(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     deleted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
-    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
+    client_id = models.UUIDField(null=True, blank=True)  # id of the form: sent twice, it is stored once
 
     class Meta:
         ordering = ("id",)

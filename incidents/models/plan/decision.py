@@ -1,4 +1,4 @@
-"""What the room must decide or has decided."""
+"""Decisions that the room must take or has taken."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from incidents.models.words.wording import indexed
 
 
 class Decision(models.Model):
-    """A question with the time by which its answer is needed; `outcome` is empty until it was decided.
+    """A question with the time by which its answer is needed; `outcome` is NULL until it is decided.
 
-    Hangs on a finding's key, which outlives every evaluation. Deleting is soft: `restore` clears `deleted_at`.
+    It may refer to a finding by its key, which outlives every evaluation. Deleting is soft: `restore` clears
+    `deleted_at`.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="decisions")
     question = models.TextField()
     needed_by = models.DateTimeField(null=True, blank=True)
-    # Whose word is needed; a member, or empty when nobody was named.
+    # The member who must decide; NULL when nobody was named.
     asked_of = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
@@ -37,7 +38,7 @@ class Decision(models.Model):
     deleted_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     deleted_at = models.DateTimeField(null=True, blank=True)
     version = models.PositiveIntegerField(default=1)
-    client_id = models.UUIDField(null=True, blank=True)  # of the form it came from: sent twice, it is entered once
+    client_id = models.UUIDField(null=True, blank=True)  # id of the form: sent twice, it is stored once
 
     class Meta:
         ordering = ("id",)

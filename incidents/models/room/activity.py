@@ -1,4 +1,4 @@
-"""Who did what and when: an append-only record whose rows are chained by hashes, one chain per room."""
+"""The activity record: who did what and when. Append only; its rows are chained by hashes, one chain per room."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ActivityManager(models.Manager["Activity"]):
     def append(
         self, incident_id: int, actor_id: int | None, actor_name: str, verb: str, object: str, **detail: Any
     ) -> Activity:
-        """Add a row to the room's chain. Call it inside the transaction of the deed itself."""
+        """Add a row to the room's chain. Call it inside the transaction of the recorded action."""
         counter = RoomCounter.lock(incident_id)
         row = Activity(
             incident_id=incident_id,
@@ -38,9 +38,9 @@ class ActivityManager(models.Manager["Activity"]):
         return row
 
     def first_broken(self, incident_id: int) -> int | None:
-        """Return the `seq` at which the room's chain no longer holds, None if all of it does.
+        """Return the first `seq` at which the room's chain is broken, None if the whole chain is intact.
 
-        A cut tail is found too: the counter row remembers the last number and hash.
+        A missing tail is detected too: the counter row stores the last number and hash.
         """
         with transaction.atomic():
             counter = RoomCounter.lock(incident_id)
@@ -53,13 +53,13 @@ class ActivityManager(models.Manager["Activity"]):
 
 
 class Activity(models.Model):
-    """One deed. The database refuses to change or delete rows (a trigger, migration 0002)."""
+    """One recorded action. The database refuses to change or delete rows (a trigger, migration 0002)."""
 
     incident = models.ForeignKey(Incident, on_delete=models.PROTECT, related_name="activity")
     seq = models.PositiveBigIntegerField()
     at = models.DateTimeField()
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    actor_name = models.CharField(max_length=150)  # as it was then; "Exhibit" for the program itself
+    actor_name = models.CharField(max_length=150)  # the name at that time; "Exhibit" for the program itself
     verb = models.CharField(max_length=40)
     object = models.CharField(max_length=100)
     detail = models.JSONField(default=dict)
@@ -77,7 +77,7 @@ class Activity(models.Model):
         return f"{self.seq} {self.actor_name} {self.verb} {self.object}"
 
     def computed_hash(self) -> str:
-        """SHA-256 over the row before it and all of this row's fields as canonical JSON."""
+        """Return the SHA-256 over the previous row's hash and all fields of this row as canonical JSON."""
         at: datetime = self.at
         fields = [
             self.previous,

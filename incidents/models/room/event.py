@@ -1,4 +1,4 @@
-"""What the room's pages hear: small stored signals without content."""
+"""Events that a room's open pages receive: small stored signals without content."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from incidents.models.room.incident import Incident
 
 
 class Event(models.Model):
-    """`kind` of change to `object` (an id as text); the page fetches what it may see. Kept for 24 hours."""
+    """A change of type `kind` to `object` (an id as text); the page fetches what it may see. Stored for 24 hours."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="events")
-    seq = models.PositiveBigIntegerField()  # counts up by one in a room, given under the room's lock
+    seq = models.PositiveBigIntegerField()  # increases by one in a room, assigned under the room's lock
     kind = models.CharField(max_length=20)
     object = models.CharField(max_length=40)
     version = models.PositiveIntegerField(default=1)
     made_at = models.DateTimeField(auto_now_add=True)
-    leaves = False  # no column: whether an address outside waits to hear of it
+    leaves = False  # not a column: whether a webhook delivery was queued for it
 
     class Meta:
         ordering = ("incident", "seq")

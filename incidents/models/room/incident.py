@@ -1,4 +1,4 @@
-"""The incident and its room: what was asked when it was opened, and the counters that number what happens in it."""
+"""The incident and its room: the answers given when it was opened, its status, and its counters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Status(models.TextChoices):
     CLOSED = "closed", "closed"
 
 
-#: What of a room is searched.
+#: Columns of a room that the search covers.
 SEARCHED = ("title", "symptom_text", "affected", "last_change", "measured_how")
 
 
@@ -33,7 +33,7 @@ class Incident(models.Model):
     symptom_unit = models.CharField(max_length=20, null=True, blank=True)
     symptom_bad = models.FloatField(null=True, blank=True)
     symptom_normal = models.FloatField(null=True, blank=True)
-    # The stretch of time that somebody marked as bad, in seconds of a clock domain.
+    # The time range that somebody marked as bad, in seconds of a clock domain.
     symptom_clock = models.CharField(max_length=60, null=True, blank=True)
     symptom_from = models.FloatField(null=True, blank=True)
     symptom_to = models.FloatField(null=True, blank=True)
@@ -43,19 +43,19 @@ class Incident(models.Model):
     affected = models.CharField(max_length=200, null=True, blank=True)
     last_change = models.TextField(null=True, blank=True)
 
-    # A UTC instant that every aligned time is counted from. Set once: alignment never moves it.
+    # The UTC instant that aligned times count from. Set once: alignment never moves it.
     t_zero = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="rooms_created")
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
     closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    # A lead wants it closed as soon as uploads and jobs under way are through.
+    # A lead asked to close it as soon as the uploads and jobs under way are finished.
     closing_at = models.DateTimeField(null=True, blank=True)
     closing_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     archived_at = models.DateTimeField(null=True, blank=True)
     archived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
 
-    next_update_at = models.DateTimeField(null=True, blank=True)  # when the next word on it is promised
+    next_update_at = models.DateTimeField(null=True, blank=True)  # when the next update is promised
     next_update_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     standing_version = models.PositiveIntegerField(default=1)  # counts changes of the status and of these times
 
@@ -92,15 +92,15 @@ class Incident(models.Model):
 
     @property
     def update_late(self) -> bool:
-        """Tell whether the promised word on a living incident is overdue."""
+        """Tell whether the promised update of an open or mitigated incident is overdue."""
         live = self.status in (Status.OPEN, Status.MITIGATED)
         return live and self.next_update_at is not None and self.next_update_at < timezone.now()
 
 
 class RoomCounter(models.Model):
-    """The numbers of one room. Its row is the room's lock: whoever writes in the room locks it first.
+    """The counters of one room. The row is also the room's lock: whoever writes in the room locks it first.
 
-    A row of its own, so that saving an `Incident` read earlier can never write an old number back.
+    It is separate from `Incident`, so that saving an `Incident` read earlier can never restore an old number.
     """
 
     incident = models.OneToOneField(Incident, on_delete=models.CASCADE, primary_key=True, related_name="counter")
@@ -119,7 +119,7 @@ class RoomCounter(models.Model):
 
     @classmethod
     def next_number(cls, incident_id: int, field: str) -> int:
-        """Count one of the fields up under the row's lock and return the new value."""
+        """Increment one of the counters under the row's lock and return the new value."""
         cls.objects.filter(incident_id=incident_id).update(**{field: F(field) + 1})
         value: int = cls.objects.values_list(field, flat=True).get(incident_id=incident_id)
         return value

@@ -1,4 +1,4 @@
-"""Work to be done. The row is the truth; a Celery message only hints that there is one."""
+"""Jobs of the workers. The row is authoritative; a Celery message only hints that there is one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.utils import timezone
 from incidents.models.evidence.artifact import Artifact
 from incidents.models.room.incident import Incident
 
-LEASE = timedelta(seconds=120)
-ATTEMPTS = 3
+LEASE = timedelta(seconds=120)  # validity of a lease unless it is renewed
+ATTEMPTS = 3  # tries before a job counts as failed
 
 
 class JobKind(models.TextChoices):
@@ -36,7 +36,7 @@ class Queue(models.TextChoices):
 
 
 class LeaseLost(Exception):
-    """Somebody else has this job now, or it was taken away: stop without writing anything."""
+    """Another worker has this job now, or it was cancelled: stop without writing anything."""
 
 
 class JobManager(models.Manager["Job"]):
@@ -48,11 +48,11 @@ class JobManager(models.Manager["Job"]):
         )
 
     def ask_judge(self, incident_id: int) -> None:
-        """Queue a judgement of the room unless one is waiting: a waiting one will see this change too."""
+        """Queue a judgement of the room unless one is waiting: a waiting one will cover this change too."""
         self.bulk_create([Job(incident_id=incident_id, kind=JobKind.JUDGE, queue=Queue.JUDGE)], ignore_conflicts=True)
 
     def claim(self, queue: str, worker: str) -> Job | None:
-        """Take the next job of a queue under a lease, None if nothing waits that may run now.
+        """Take the next job of a queue under a lease; return None if no waiting job may run now.
 
         Fair between rooms: first the room with the fewest running jobs, then the one served longest ago, then by age.
         """
@@ -79,11 +79,11 @@ class JobManager(models.Manager["Job"]):
                 job.lease_until = now + LEASE
                 job.save()
                 return job
-        except IntegrityError:  # another worker began to judge the same room in this very moment
+        except IntegrityError:  # another worker began to judge the same room at the same moment
             return None
 
     def give_up_expired(self) -> list[Job]:
-        """Queue again what stopped renewing its lease; return the jobs that have failed too often for that."""
+        """Queue jobs with an expired lease again; return those that have used up their attempts."""
         given_up = []
         with transaction.atomic():
             expired = self.filter(state=JobState.RUNNING, lease_until__lt=timezone.now()).select_for_update(
@@ -101,10 +101,10 @@ class JobManager(models.Manager["Job"]):
 
 
 class Job(models.Model):
-    """Runs under a lease that its worker renews; one that died leaves an expired lease, which `sweep` queues again.
+    """One job. It runs under a lease that its worker renews; `sweep` queues a job with an expired lease again.
 
-    The constraints make the rules of folding: at most one reading of an artifact at a time; at most one judgement of
-    a room running and one more waiting, which stands for everything that arrived meanwhile.
+    The constraints enforce how jobs are merged: at most one reading of an artifact at a time; at most one judgement of
+    a room running and one more waiting, which covers everything that arrived meanwhile.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="jobs")
@@ -161,17 +161,17 @@ class Job(models.Model):
         return f"{self.kind} {self.pk}: {self.state}"
 
     def _mine(self) -> QuerySet[Job]:
-        """The row as long as this attempt holds it: every write of a worker goes through here."""
+        """Return the row only while this attempt holds it: every write of a worker goes through this query set."""
         return Job.objects.filter(pk=self.pk, state=JobState.RUNNING, attempt=self.attempt)
 
     def renew(self) -> None:
-        """Say that the work goes on; `LeaseLost` if somebody else has it by now."""
+        """Extend the lease. Raises `LeaseLost` if another worker has the job by now."""
         now = timezone.now()
         if not self._mine().update(heartbeat_at=now, lease_until=now + LEASE):
             raise LeaseLost
 
     def hold(self) -> None:
-        """Lock the row inside a transaction that writes the job's result, so that only its holder can write one."""
+        """Lock the row in the transaction that writes the job's result, so that only the lease holder can write it."""
         if not self._mine().select_for_update().exists():
             raise LeaseLost
 
@@ -180,7 +180,7 @@ class Job(models.Model):
             raise LeaseLost
 
     def queue_again(self, delay: timedelta = timedelta(0), cause: str | None = None) -> None:
-        """Put it back. A judgement is not put back when a newer one waits already: that one covers it."""
+        """Return the job to the queue. A judgement is dropped if a newer one is waiting: that one covers it."""
         waiting = Job.objects.filter(incident_id=self.incident_id, kind=JobKind.JUDGE, state=JobState.QUEUED)
         if self.kind == JobKind.JUDGE and waiting.exists():
             self.finish(JobState.FAILED, cause or "covered by a later one")

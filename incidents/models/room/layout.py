@@ -1,4 +1,4 @@
-"""Which lanes of the timeline stand where: each person's own choice, and the one that the room shares."""
+"""Layouts of the timeline's lanes: one for each person, and one that the room shares."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incidents.models.room.incident import Incident
 
 
 class Layout(models.Model):
-    """`lanes`: frame -> {"add": [...], "hide": [...], "pin": [...], "order": [...]}. Without `owner` it is the room's."""
+    """`lanes`: frame -> {"add": [...], "hide": [...], "pin": [...], "order": [...]}. No `owner`: the room's layout."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="layouts")
     owner = models.ForeignKey(

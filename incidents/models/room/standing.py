@@ -1,4 +1,4 @@
-"""How far the incident is: when it started, was noticed, was mitigated, was resolved, and who says so."""
+"""Milestones of the incident: when it started, was detected, was mitigated, was resolved, and who set these times."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incidents.models.room.incident import Incident
 
 
 class Moment(models.TextChoices):
-    """In the order in which they happen."""
+    """Kinds of milestones, in the order in which they happen."""
 
     STARTED = "started", "started"
     DETECTED = "detected", "detected"
@@ -19,7 +19,7 @@ class Moment(models.TextChoices):
 
 
 class Milestone(models.Model):
-    """One of those moments with the person who set it; a corrected one is written over, the activity keeps the earlier."""
+    """The time of one milestone. A correction overwrites it; the activity record keeps the earlier time."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="milestones")
     kind = models.CharField(max_length=10, choices=Moment.choices)
@@ -28,7 +28,7 @@ class Milestone(models.Model):
     set_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        # By its column: "incident" would join the room to sort by its age.
+        # The column, not the relation: "incident" would join the room and sort by its age.
         ordering = ("incident_id", "at")
         constraints = (
             models.UniqueConstraint(name="milestone_once", fields=("incident", "kind")),

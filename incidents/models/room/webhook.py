@@ -1,4 +1,4 @@
-"""Addresses outside that hear of a room, and every single delivery to them."""
+"""Webhooks: external addresses that receive events of a room, and each delivery to them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from django.utils.crypto import salted_hmac
 
 from incidents.models.room.incident import Incident
 
-LEASE = timedelta(seconds=90)
-ATTEMPTS = 6
+LEASE = timedelta(seconds=90)  # validity of an address's lease unless it is renewed
+ATTEMPTS = 6  # tries before a delivery counts as failed
 
 
 class HookKind(models.TextChoices):
@@ -33,7 +33,7 @@ class HookKind(models.TextChoices):
 
 
 class Webhook(models.Model):
-    """One address. Its secret is never stored: it follows from `salt` and the server's own key."""
+    """One address. Its secret is never stored: it is derived from `salt` and the server's key."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
@@ -68,9 +68,10 @@ class DeliveryState(models.TextChoices):
 
 class DeliveryManager(models.Manager["Delivery"]):
     def ask(self, incident_id: int, kind: str, object: str) -> bool:
-        """Queue an event for every address that wants its kind; say whether there is one. Inside the deed's transaction.
+        """Queue an event for every address that wants its kind; return whether there is one.
 
-        What waits already for the same object is not queued again: it is put into words when it is sent.
+        Call it inside the transaction of the change. An event that already waits for the same object is not queued
+        again: its body is written when it is sent.
         """
         if kind not in HookKind.values:
             return False
@@ -88,11 +89,11 @@ class DeliveryManager(models.Manager["Delivery"]):
 
 
 class Delivery(models.Model):
-    """One message to one address. `id` is what the receiver tells repetitions by; the body is the same each time."""
+    """One message to one address. The receiver recognises repetitions by `id`; the body is the same each time."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
-    kind = models.CharField(max_length=20)  # of the event, or "test"
+    kind = models.CharField(max_length=20)  # kind of the event, or "test"
     object = models.CharField(max_length=40)
     body = models.TextField(null=True, blank=True)  # as it was first sent, masked
     state = models.CharField(max_length=8, choices=DeliveryState.choices, default=DeliveryState.QUEUED)
@@ -100,8 +101,8 @@ class Delivery(models.Model):
     next_at = models.DateTimeField(default=timezone.now)
     created_at = models.DateTimeField(auto_now_add=True)
     tried_at = models.DateTimeField(null=True, blank=True)
-    status = models.PositiveIntegerField(null=True, blank=True)  # HTTP, of the last answer
-    answer = models.CharField(max_length=600, null=True, blank=True)  # its beginning, or why there was none
+    status = models.PositiveIntegerField(null=True, blank=True)  # HTTP status of the last response
+    answer = models.CharField(max_length=600, null=True, blank=True)  # beginning of the response, or why there was none
     took_ms = models.PositiveIntegerField(null=True, blank=True)
 
     objects: ClassVar[DeliveryManager] = DeliveryManager()

@@ -1,4 +1,4 @@
-"""A person's remark on a time range, a lane, a line range or a finding (the glossary's annotation), and its history."""
+"""Notes: people's remarks on a time range, a lane, a line range or a finding (annotation in the glossary)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from incidents.models.words.wording import indexed
 
 
 class Note(models.Model):
-    """Hangs on a finding's key, on lines of a content hash, or on a stretch of a clock; never on a row that may go.
+    """A note on a finding's key, on lines of a content hash, or on a time range of a clock; never on a row that may go.
 
-    A note with replies is a thread: replies name its first note in `reply_to`, never one another, and have no place of
-    their own. Deleting is soft: `deleted_at` is set, `restore` clears it.
+    A note with replies is a discussion: replies name its first note in `reply_to`, never one another, and have no place
+    themselves. Deleting is soft: `deleted_at` is set, `restore` clears it.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="notes")
@@ -22,16 +22,16 @@ class Note(models.Model):
     reply_to = models.ForeignKey("self", on_delete=models.CASCADE, null=True, blank=True, related_name="replies")
     finding_key = models.CharField(max_length=16, null=True, blank=True)
     sha256 = models.CharField(max_length=64, null=True, blank=True)
-    line_from = models.PositiveBigIntegerField(null=True, blank=True)  # both empty: the artifact as a whole
+    line_from = models.PositiveBigIntegerField(null=True, blank=True)  # both NULL: the whole artifact
     line_to = models.PositiveBigIntegerField(null=True, blank=True)
     clock = models.CharField(max_length=60, null=True, blank=True)  # "1.1:1": seconds of this domain
     t_from = models.FloatField(null=True, blank=True)
     t_to = models.FloatField(null=True, blank=True)
     lane = models.CharField(max_length=200, null=True, blank=True)  # as the timeline names it in addresses
-    lane_label = models.CharField(max_length=200, null=True, blank=True)  # as it was called when the note was written
+    lane_label = models.CharField(max_length=200, null=True, blank=True)  # its label when the note was written
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    # What the writer's page called this note before it had a number: a post repeated after a lost answer has the same.
+    # Id that the writer's page gave the note before it was stored: a post repeated after a lost response has the same.
     client_id = models.CharField(max_length=36, null=True, blank=True)
     edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     edited_at = models.DateTimeField(null=True, blank=True)
@@ -39,7 +39,7 @@ class Note(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
     resolved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     resolved_at = models.DateTimeField(null=True, blank=True)
-    version = models.PositiveIntegerField(default=1)  # counts every change that pages hear of, not of the text alone
+    version = models.PositiveIntegerField(default=1)  # incremented with every change, not only of the text
 
     class Meta:
         ordering = ("created_at", "id")
@@ -87,7 +87,7 @@ class Note(models.Model):
 
 
 class NoteVersion(models.Model):
-    """A text that a note had. `number` is the note's version when it was written, so the numbers have holes."""
+    """An earlier text of a note. `number` is the note's version when it was written, so the numbers have gaps."""
 
     note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()

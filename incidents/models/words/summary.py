@@ -1,4 +1,4 @@
-"""The summary page's own rows: what leads wrote into it, its frozen versions, and the links that show one outside."""
+"""Rows of the summary page: texts written by leads, frozen versions, and share links to one version."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from incidents.models.room.incident import Incident
 
 
 class Way(models.TextChoices):
-    """Where a lead's words stand: for Exhibit's own, or after them."""
+    """Whether a lead's text replaces Exhibit's text or follows it."""
 
     INSTEAD = "instead", "instead of Exhibit’s words"
     BESIDE = "beside", "after Exhibit’s words"
 
 
 class SummaryText(models.Model):
-    """A lead's words for one section. Rows are never changed: a new text is a new row, an empty one takes it back.
+    """A lead's text for one section. Rows are never changed: a new text is a new row, an empty text withdraws it.
 
-    `machine` is what Exhibit said there when it was written, so that a later change of the evidence can be shown.
+    `machine` is Exhibit's text of the section at that time, so that a later change of the evidence can be shown.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="summary_texts")
@@ -45,9 +45,9 @@ class SummaryText(models.Model):
 
 
 class SummaryVersion(models.Model):
-    """A summary as it stood at one moment. The database refuses changes but one (migration 0015): what a purge strikes out.
+    """A frozen summary. The database refuses every change except what a purge strikes out (migration 0015).
 
-    `content_hash` stays that of the version as it was frozen, also when something was struck out since.
+    `content_hash` stays the hash of the version as it was frozen, even after something was struck out.
     """
 
     incident = models.ForeignKey(Incident, on_delete=models.PROTECT, related_name="summary_versions")
@@ -56,10 +56,10 @@ class SummaryVersion(models.Model):
     content_hash = models.CharField(max_length=64)
     evaluation = models.ForeignKey(Evaluation, on_delete=models.PROTECT, null=True, related_name="+")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    made_by_name = models.CharField(max_length=150)  # as it was then
+    made_by_name = models.CharField(max_length=150)  # the name at that time
     made_at = models.DateTimeField(auto_now_add=True)
     why = models.CharField(max_length=300)
-    struck_at = models.DateTimeField(null=True, blank=True)  # evidence that it cited was purged
+    struck_at = models.DateTimeField(null=True, blank=True)  # when evidence that it cites was purged
 
     class Meta:
         ordering = ("incident", "-number")

@@ -1,8 +1,8 @@
-"""How texts are indexed to be found: as words (full text, without stemming) and as groups of three characters.
+"""Text indexes for the search: words (full text, without stemming) and groups of three characters.
 
-The groups come from `incidents_grams`, a function of our own (migration 0016, docs/decisions/0013): the PostgreSQL that
-Exhibit brings along has no pg_trgm, and `0x7f3a` or `H-OS-SHM` must be found by any piece of it. Whoever searches writes
-`words(...)` and `Grams(...)` of the same `said(...)`: PostgreSQL uses an index of an expression for that expression only.
+The groups come from `incidents_grams`, our SQL function (migration 0016, docs/decisions/0013): the PostgreSQL bundled
+with Exhibit has no pg_trgm, and `0x7f3a` or `H-OS-SHM` must be found by any piece of it. A search must use `words(...)`
+and `Grams(...)` of the same `said(...)` as the index: PostgreSQL uses an expression index for that expression only.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from django.contrib.postgres.search import SearchVector
 from django.db.models import F, Func, TextField, Value
 from django.db.models.functions import Concat
 
-#: A shorter piece of a word has no group of its own: it is looked for as the beginning of a word.
+#: Length of a group in characters. A shorter piece of a word has no group: it is searched as the beginning of a word.
 GRAM = 3
 
 
 class Grams(Func):
-    """All groups of three characters of a text in lower case, each once; an array that `@>` asks."""
+    """All groups of three characters of a text in lower case, each once, as an array to query with `@>`."""
 
     function = "incidents_grams"
     output_field = ArrayField(TextField())
 
 
 def said(*fields: str) -> Any:
-    """Return some columns of a row as one text."""
+    """Return an expression that joins columns of a row into one text."""
     if len(fields) == 1:
         return F(fields[0])
     parts: list[Any] = [F(fields[0])]
@@ -37,10 +37,10 @@ def said(*fields: str) -> Any:
 
 
 def words(text: Any) -> SearchVector:
-    """The words of a text; `simple`: as they are written, since half of them are names of calls and codes."""
+    """Return the words of a text. `simple` keeps them as written, since half of them are names of calls and codes."""
     return SearchVector(text, config="simple")
 
 
 def indexed(name: str, *fields: str) -> tuple[GinIndex, GinIndex]:
-    """Return both indexes of a text that the search looks into."""
+    """Return both indexes of a text that the search covers."""
     return GinIndex(words(said(*fields)), name=f"{name}_words"), GinIndex(Grams(said(*fields)), name=f"{name}_grams")
