@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from django import template
 from django.contrib.auth.models import AnonymousUser, User
 from django.template import Context
-from django.template.defaultfilters import floatformat
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -20,7 +18,6 @@ from incidents.content.moments import browsers_zone, other_zones
 from incidents.content.names import known_as, letters_of
 from incidents.content.report import layer_name
 from incidents.content.visible import visible
-from incidents.drawing.shares import Share
 
 register = template.Library()
 
@@ -110,22 +107,3 @@ def zones(context: Context) -> dict[str, Any]:
 def icon(name: str) -> SafeString:
     """Draw an icon of the sprite. It carries no meaning of its own: the text beside it does."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
-
-
-@register.filter
-def news(kinds: str, delay: str = "") -> str:
-    """Write what htmx waits for: kinds of the room's news, after one delay or each after its own (`case artifact:1s`)."""
-    named = ((kind, own or delay) for kind, _, own in (one.partition(":") for one in kinds.split()))
-    return ", ".join(f"room:{kind} from:body{f' delay:{wait}' if wait else ''}" for kind, wait in named)
-
-
-@register.filter
-def amounts(shares: Iterable[Share]) -> str:
-    """Name each share with its number of lines, for those who do not see the bar: `read 12, unknown 3`."""
-    return ", ".join(f"{share.label} {floatformat(share.amount, 0)}" for share in shares)
-
-
-@register.filter
-def texts(pieces: Iterable[tuple[object, str, str]]) -> str:
-    """Name each piece of a bar of seconds, for those who do not see it."""
-    return ", ".join(seen(text) for _, _, text in pieces)

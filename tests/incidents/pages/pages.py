@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,18 +43,3 @@ def page_in(answer: Any) -> Tag:
     """Read a page that was answered."""
     tree = tinyhtml5.parse(answer.content.decode(), namespace_html_elements=False)
     return Tag(cssselect2.ElementWrapper.from_html_root(tree))
-
-
-_INLINE = "a|b|code|del|em|i|ins|kbd|mark|s|small|span|strong|time"
-
-
-def unbroken(answer: Any) -> str:
-    """Return the source of a page that was answered, without the line breaks that only lay its template out.
-
-    Breaks inside tags become blanks; breaks at borders of block elements go, those beside words stay blanks.
-    """
-    text = re.sub(r"\s*\n\s*(/?>)", r"\1", answer.content.decode())
-    text = re.sub(rf"\s*\n\s*(</|<(?!(?:{_INLINE})[\s>]))", r"\1", text)
-    text = re.sub(rf"(<(?:{_INLINE})(?:\s[^>]*)?>)\s*\n\s*", r"\1", text)
-    text = re.sub(rf"(?<!</a>)(?<!</b>)(?<!</span>)(?<=>)\s*\n\s*(?!<(?:{_INLINE})[\s>])", "", text)
-    return re.sub(r"\s*\n\s*", " ", text)
