@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-import psycopg
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
@@ -23,8 +22,6 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from config import embedded
-from tests.prepared import fill
 from tests.served import Served, served
 
 ARGS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync", "--no-first-run")  # fmt: skip
@@ -38,25 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
-def served_once() -> Iterator[Served]:
-    with served(fill=fill) as running:
-        yield running
+# Fixtures live as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
+# elsewhere that start a loop of their own must not find it there.
 
 
 @pytest.fixture(scope="module")
-def exhibit(served_once: Served) -> Served:
-    """Give the running Exhibit as if it were new: whoever had an account there has another name now and no part in this."""
-    with psycopg.connect(embedded.database_url(served_once.var)) as connection:
-        connection.execute("UPDATE account_emailaddress SET email = id || '-' || email")
-        connection.execute(
-            "UPDATE auth_user SET username = id || '-' || username, email = CASE email WHEN '' THEN '' ELSE id || '-' || email END"
-        )
-    return served_once
-
-
-# Chromium lives as long as a module of tests, not longer: while Playwright is on, its event loop runs in this thread, and tests
-# elsewhere that start a loop of their own must not find it there.
+def exhibit() -> Iterator[Served]:
+    with served() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -103,33 +89,15 @@ def sign_in(context: BrowserContext, state: StorageState) -> None:
     context.add_cookies(state["cookies"])  # type: ignore[arg-type]  # what it gives, it takes
 
 
-NEXT_ADMINISTRATOR = """
-INSERT INTO auth_user (username, password, is_superuser, is_staff, is_active, first_name, last_name, email, date_joined)
-SELECT 'ada', password, true, true, true, '', '', '', now() FROM auth_user WHERE username LIKE '%-ada' ORDER BY id LIMIT 1
-"""
-
-
 @pytest.fixture(scope="module")
 def admin_state(exhibit: Served, chromium: Browser) -> StorageState:
-    """Sign in as the administrator and return what the browser keeps.
-
-    The first is made with the link that `up` printed. After that each module has an administrator of the same name and
-    password, who has seen nothing yet.
-    """
-    with psycopg.connect(embedded.database_url(exhibit.var)) as connection:
-        is_first = connection.execute(NEXT_ADMINISTRATOR).rowcount == 0
+    """Sign in as the first administrator with the link that `up` printed; return what the browser keeps."""
     context = chromium.new_context()
     page = context.new_page()
-    if is_first:
-        page.goto(exhibit.first_link)
-        page.get_by_label("User name").fill("ada")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Make the account").click()
-    else:
-        page.goto(f"{exhibit.url}/accounts/login/")
-        page.locator("[name=login]").fill("ada")
-        page.locator("[name=password]").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
+    page.goto(exhibit.first_link)
+    page.get_by_label("User name").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Make the account").click()
     page.get_by_role("heading", name="Rooms").first.wait_for()
     state = context.storage_state()
     context.close()
