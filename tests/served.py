@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,16 +35,14 @@ class Served:
 @contextmanager
 def served(
     env: dict[str, str] | None = None,
-    fill: Callable[[Path], None] = lambda var: None,
     checkout: Path = ROOT,
     python: str = sys.executable,
 ) -> Iterator[Served]:
     """Start everything, wait for the address, and stop it in order; RuntimeError with what it printed if it does not come.
 
-    `fill` may put something into the data folder before it starts there. `checkout`: the tree that is started, if not this one.
+    `checkout`: the tree that is started, if not this one.
     """
     var = Path(tempfile.mkdtemp(prefix="exhibit-served-", dir="/tmp"))
-    fill(var)
     kept = {key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "EXHIBIT_URL"}}
     kept |= {"EXHIBIT_VAR": str(var), "DJANGO_SETTINGS_MODULE": "config.settings", "PYTHONUNBUFFERED": "1"} | (
         env or {}
