@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +32,7 @@ def record_parsers(checkout: Path, python: str, evidence: Path, out: Path, every
 
     def ask(files: list[Path]) -> list[Json]:
         status, printed, complaint = _run(checkout, python, "parsers", evidence, files)
-        lines = printed.splitlines()
+        lines = printed.removesuffix("\n").split("\n")
         if len(lines) != len(files):
             raise RuntimeError(f"parsers printed {len(lines)} lines for {len(files)} files ({status}): {complaint}")
         return [{"at": str(file), "said": json.loads(line)} for file, line in zip(files, lines, strict=True)]
@@ -42,7 +43,10 @@ def record_parsers(checkout: Path, python: str, evidence: Path, out: Path, every
 
 
 def record_rules(checkout: Path, python: str, evidence: Path, out: Path, every: int) -> dict[str, int]:
-    """Judge every seed and case, and all samples of a kind as one more case; return how many there were."""
+    """Judge every seed and case, and all samples of a kind as one more case; return how many there were.
+
+    This takes longest, so a recording that was cut short is gone on with.
+    """
     cases = sorted(path.parent.relative_to(evidence) for path in _case_files(evidence))[::every]
     kinds = _by_folder(evidence, CORPUS, every)
 
@@ -52,8 +56,10 @@ def record_rules(checkout: Path, python: str, evidence: Path, out: Path, every: 
             raise RuntimeError(f"rules printed no JSON for {case[0]} ({status}): {complaint}")
         return {"at": str(case[0]), "status": status, "said": json.loads(printed)}
 
+    known = _whole_lines(out)
     asked = [(case, [case]) for case in cases] + sorted(kinds.items())
-    _write(out, _side_by_side(ask, asked))
+    answers = _side_by_side(ask, [one for one in asked if str(one[0]) not in {line["at"] for line in known}])
+    _write(out, chain(known, answers))
     return {"cases": len(cases), "kinds": len(kinds)}
 
 
@@ -98,6 +104,14 @@ def _side_by_side(ask: Callable[[Asked], Said], these: Iterable[Asked]) -> Itera
     """Ask some at a time; yield the answers in the order of the questions."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         yield from threads.map(ask, these)
+
+
+def _whole_lines(out: Path) -> list[Json]:
+    """Return what an earlier run wrote; its last line may have been cut."""
+    if not out.is_file():
+        return []
+    with out.open(encoding="utf-8") as lines:  # not splitlines(): JSON may hold other ends of lines
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 def _write(out: Path, said: Iterable[Json]) -> None:

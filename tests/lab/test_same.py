@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lab.same import comparing, recording
+from lab.same import commands, comparing, recording
 from lab.same.comparing import Allowed, Difference
 from lab.same.placeholders import Placeholders
 from lab.same.plain_page import page_lines
@@ -135,6 +135,25 @@ def test_the_report_ends_with_the_counts_and_fails_for_faults(old, tmp_path, cap
     assert comparing.report(old, new, Allowed(words=True), 10) == 0
     assert "1 files, 1 cases, 1 pages: 0 differences, 1 other words" in capsys.readouterr().out
     assert comparing.report(old, new, Allowed(), 10) == 1
+
+
+def test_a_recording_of_cases_that_was_cut_short_is_gone_on_with(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / "tests" / "cases" / name).mkdir(parents=True)
+        (tmp_path / "tests" / "cases" / name / "case.yaml").write_text("title: x")
+    asked: list[str] = []
+
+    def run(checkout, python, package, evidence, files):
+        asked.extend(map(str, files))
+        return 0, '{"findings": []}', ""
+
+    monkeypatch.setattr(commands, "_run", run)
+    out = tmp_path / "rules.jsonl"
+    out.write_text('{"at": "tests/cases/a", "status": 0, "said": {"findings": [1]}}\n{"at": "tests/ca')
+    assert commands.record_rules(tmp_path, "python", tmp_path, out, 1) == {"cases": 2, "kinds": 0}
+    assert asked == ["tests/cases/b"]
+    said = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(one["at"], one["said"]["findings"]) for one in said] == [("tests/cases/a", [1]), ("tests/cases/b", [])]
 
 
 class TestPlaceholders:
