@@ -1,0 +1,194 @@
+"""What names stand for: recognise functions, calls, paths, ports, errors, counters, settings, events and log lines.
+
+Each folder here is named after what its entries recognise (a key of `Seen`); its YAML files are areas, each a list of
+entries (`Signature`). A signature is knowledge about a name, never an accusation: it explains an observation, or it is
+a remark about a setting. Every entry names a source that one can open.
+
+>>> recognise(stack="jbd2_log_wait_commit")[0].mechanism
+'journal-wait'
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack
+
+import yaml
+
+from rules.errors import RuleInvalid
+from rules.model import Layer
+from rules.signatures.mechanisms import mechanisms
+from rules.writing.decoding import decode
+
+FOLDER = Path(__file__).parent
+Strength = Literal["mechanism", "shape", "remark", "harmless", "idle"]
+"""How much a name says.
+
+`mechanism` names the mechanism outright; `shape` fits it, and others too; `remark` only tells what the name is;
+`harmless` and `idle` say that nobody loses time by it.
+"""
+
+TIMER_SHARE, TIMER_S = 0.005, 0.012
+"""A duration is that of a timer if it exceeds it by at most this share of it or these seconds, the larger one."""
+
+
+class Seen(TypedDict, total=False):
+    """What an observation saw: any of the names that a signature may match.
+
+    `stack` is a function of a kernel (frame, wait channel), `symbol` one of a program or library, `process` a program's
+    name, `seconds` a duration, `value` the text of a setting, `os` the system of the host. A path may be that of a file,
+    socket, door or device.
+    """
+
+    stack: str
+    symbol: str
+    process: str
+    call: str
+    errno: str
+    path: str
+    port: int
+    counter: str
+    group: str
+    parameter: str
+    value: str
+    event: str
+    code: str
+    log: str
+    seconds: float
+    os: str
+
+
+KEYS = tuple(Seen.__annotations__)
+
+SEARCHED = ("path", "log")
+"""Keys whose pattern may match anywhere in the text; all others must match the whole name."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One entry of a list: what matches, what it is, and where one can read that.
+
+    `match` maps keys of `Seen` to a regular expression without regard to case (`value` may also be a comparison such
+    as `> 0`, `port` and `seconds` are numbers). `layer` is where the answer is owed; by default that of the mechanism.
+    `harmless` says when it is nothing, `ask` what would show more.
+    """
+
+    match: Mapping[str, Any]
+    is_: str = field(metadata={"json": "is"})
+    source: str
+    example: Any
+    strength: Strength = "shape"
+    mechanism: str | None = None
+    layer: Layer | None = None
+    harmless: str | None = None
+    ask: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def _tests(self) -> Mapping[str, Any]:
+        return {k: _test(k, v) for k, v in self.match.items()}
+
+    def matches(self, seen: Seen) -> bool:
+        """Return whether everything that the entry asks for was seen and fits."""
+        return all(k in seen and seen[k] is not None and fits(seen[k]) for k, fits in self._tests.items())  # type: ignore[literal-required]
+
+    @property
+    def blamed_layer(self) -> str | None:
+        """Return the layer that owes the answer."""
+        known = mechanisms().get(self.mechanism or "")
+        return self.layer or (known.layer if known else None)
+
+
+def _test(key: str, pattern: Any) -> Any:
+    if key == "port":
+        return lambda port: port == pattern
+    if key == "seconds":
+        return lambda s: pattern <= s <= pattern + max(TIMER_SHARE * pattern, TIMER_S)
+    if key == "value" and (made := re.fullmatch(r"(<=|>=|<|>)\s*(-?[0-9.]+)", str(pattern))):
+        return functools.partial(_compared, made[1], float(made[2]))
+    expression = re.compile(str(pattern), re.IGNORECASE)
+    return expression.search if key in SEARCHED else expression.fullmatch
+
+
+def _compared(sign: str, limit: float, value: str) -> bool:
+    try:
+        number = float(value)
+    except ValueError:
+        return False
+    return {"<": number < limit, ">": number > limit, "<=": number <= limit, ">=": number >= limit}[sign]
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+def areas() -> tuple[tuple[str, str], ...]:
+    """Return all areas as (key, name), for example ("stack", "linux"), in alphabetical order."""
+    return tuple((p.parent.name, p.stem) for p in sorted(FOLDER.glob("*/*.yaml")))
+
+
+@functools.cache
+def signatures(key: str, area: str) -> tuple[Signature, ...]:
+    """Return the entries of an area; raise RuleInvalid, with the number of the entry, for one that is wrong."""
+    path = FOLDER / key / f"{area}.yaml"
+    loaded = yaml.load(path.read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    made = []
+    for n, entry in enumerate(loaded or (), 1):
+
+        def fail(where: str, why: str, n: int = n) -> RuleInvalid:
+            return RuleInvalid(f"{key}/{path.name}", f"entry {n}: {where}", why)
+
+        one = decode(Signature, entry, fail)
+        if key not in one.match or any(k not in KEYS for k in one.match):
+            raise fail("match", f"must have the key {key}, and only keys out of {', '.join(KEYS)}")
+        if one.mechanism is not None and one.mechanism not in mechanisms():
+            raise fail("mechanism", f"there is no {one.mechanism} in mechanisms.yaml")
+        if one.mechanism is None and one.strength in ("mechanism", "shape"):
+            raise fail("mechanism", f"is required with strength {one.strength}")
+        made.append(one)
+    return tuple(made)
+
+
+LITERAL = re.compile(r"[\w@/:% |-]+")
+"""Patterns that only list names; these are looked up instead of tried."""
+
+
+@functools.cache
+def _index(key: str) -> tuple[Mapping[str, tuple[Signature, ...]], tuple[Signature, ...]]:
+    """Return the entries of a key by their literal names (lower case), and those whose pattern must be tried."""
+    literal: dict[str, list[Signature]] = {}
+    tried: list[Signature] = []
+    for one in (one for of, area in areas() if of == key for one in signatures(key, area)):
+        text = str(one.match[key])
+        if key not in (*SEARCHED, "seconds") and LITERAL.fullmatch(text):
+            for name in text.split("|"):
+                literal.setdefault(name.lower(), []).append(one)
+        else:
+            tried.append(one)
+    return {k: tuple(v) for k, v in literal.items()}, tuple(tried)
+
+
+ORDER: tuple[Strength, ...] = ("mechanism", "shape", "idle", "harmless", "remark")
+
+
+def recognise(**seen: Unpack[Seen]) -> tuple[Signature, ...]:
+    """Return the signatures that fit what was seen, best first: the one that asks for most, then the strongest.
+
+    Returns an empty tuple if nothing fits. Any subset of keys may be given.
+    """
+    return _recognise(tuple(sorted((k, v) for k, v in seen.items() if v is not None)))
+
+
+@functools.lru_cache(maxsize=50_000)
+def _recognise(items: tuple[tuple[str, Any], ...]) -> tuple[Signature, ...]:
+    seen: Seen = dict(items)  # type: ignore[assignment]
+    found = [one for key in KEYS if key in seen for one in _candidates(key, seen[key]) if one.matches(seen)]  # type: ignore[literal-required]
+    return tuple(sorted(found, key=lambda s: (-len(s.match), ORDER.index(s.strength))))
+
+
+def _candidates(key: str, value: Any) -> Iterator[Signature]:
+    literal, tried = _index(key)
+    yield from literal.get(str(value).lower(), ())
+    yield from tried

@@ -1,0 +1,78 @@
+"""Every entry of every list recognises its own example, names a known mechanism and a source."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from rules.errors import RuleInvalid
+from rules.judging.scoring import CAUSES
+from rules.signatures import signatures as lists
+from rules.signatures.mechanisms import mechanisms
+from rules.signatures.signatures import SEARCHED, Signature, areas, recognise, signatures
+
+ENTRIES = [(f"{key}/{area}", n, one) for key, area in areas() for n, one in enumerate(signatures(key, area), 1)]
+
+
+def seen_in(key: str, one: Signature) -> dict[str, Any]:
+    """Return what an observation would see of the example: the example itself if it is a mapping, else the name in it."""
+    if isinstance(one.example, dict):
+        return one.example
+    assert set(one.match) == {key}, "an entry with several keys needs an example with the same keys"
+    if key in SEARCHED:
+        return {key: one.example}
+    found = re.search(rf"(?<!\w)(?:{one.match[key]})(?!\w)", str(one.example), re.IGNORECASE)
+    assert found, f"{one.match} does not stand in {one.example!r}"
+    return {key: found[0]}
+
+
+@pytest.mark.parametrize("area", [f"{key}/{area}" for key, area in areas()])
+def test_each_example_matches_its_own_entry_and_no_other_mechanism(area: str) -> None:
+    wrong = []
+    for name, n, one in ENTRIES:
+        if name != area:
+            continue
+        seen = seen_in(name.split("/")[0], one)
+        found = recognise(**seen)
+        if one not in found:
+            wrong.append(f"{name} {n}: {one.example!r} does not match its own entry {one.match}")
+        wrong += [
+            f"{name} {n}: {seen} is also {other.match} ({other.mechanism}), as specific as its own"
+            for other in found
+            if other.mechanism != one.mechanism and len(other.match) >= len(one.match)
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("area", [f"{key}/{area}" for key, area in areas()])
+def test_each_entry_has_words_and_a_source(area: str) -> None:
+    for name, n, one in ENTRIES:
+        if name == area:
+            assert one.is_.strip() and one.source.strip(), f"{name} {n}"
+            assert not one.is_.endswith("."), f"{name} {n}: {one.is_}"
+            assert one.strength != "harmless" or one.mechanism is None, f"{name} {n}: harmless, so no mechanism"
+
+
+def test_each_mechanism_has_a_column_on_the_board_and_something_against_it() -> None:
+    for one in mechanisms().values():
+        assert one.hypothesis in CAUSES, one.mechanism
+        assert one.next, f"{one.mechanism} says nothing that would prove it"
+        assert one.contradicted_by or one.none_known, f"{one.mechanism} names nothing that would contradict it"
+        assert all(other in mechanisms() for other in one.looks_like), one.mechanism
+        assert all(c.mechanism is None or c.mechanism in mechanisms() for c in one.contradicted_by), one.mechanism
+
+
+def test_an_entry_with_several_keys_wins_over_one_with_fewer() -> None:
+    assert recognise(stack="no_such_function_at_all") == ()
+
+
+def test_a_wrong_entry_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    (tmp_path / "stack").mkdir()
+    (tmp_path / "stack" / "wrong.yaml").write_text(
+        "- {match: {stack: x}, is: waits, source: here, example: x, mechanism: no-such}\n"
+    )
+    monkeypatch.setattr(lists, "FOLDER", tmp_path)
+    with pytest.raises(RuleInvalid, match=r"stack/wrong.yaml: entry 1: mechanism: there is no no-such"):
+        signatures("stack", "wrong")
