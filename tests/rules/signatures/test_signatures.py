@@ -50,7 +50,8 @@ def test_each_example_matches_its_own_entry_and_no_other_mechanism(area: str) ->
 def test_each_entry_has_words_and_a_source(area: str) -> None:
     for name, n, one in ENTRIES:
         if name == area:
-            assert one.is_.strip() and one.source.strip(), f"{name} {n}"
+            assert one.is_.strip(), f"{name} {n}"
+            assert one.source.strip(), f"{name} {n}"
             assert not one.is_.endswith("."), f"{name} {n}: {one.is_}"
             assert one.strength != "harmless" or one.mechanism is None, f"{name} {n}: harmless, so no mechanism"
 
