@@ -20,7 +20,7 @@ Layer = Literal[
     "client_app", "client_host", "network", "listener", "name_service", "os_kernel", "database", "storage", "configuration", "measurement"
 ]  # fmt: skip
 Contiguous = Literal["proven", "assumed", "broken"]
-State = Literal["cause", "suspect", "undecided", "cannot tell", "nothing wrong seen"]
+State = Literal["cause", "suspect", "undecided", "lead", "cannot tell", "nothing wrong seen"]
 Group = Literal["cause", "along", "contributing", "cleared", "quality"]
 
 GROUPS: tuple[Group, ...] = ("cause", "along", "contributing", "cleared", "quality")
@@ -487,6 +487,8 @@ class Board:
 
 @dataclass(frozen=True)
 class Verdict:
+    """The answer. `mechanism` and `rival` (its strongest other explanation, in words) are those of a lead."""
+
     state: State
     rules: tuple[str, ...]
     layer: str | None
@@ -496,6 +498,71 @@ class Verdict:
     missing: tuple[str, ...]
     margin: int | None = None
     share: float | None = None
+    mechanism: str | None = None
+    rival: str | None = None
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A measured figure of an observation; `name` carries the unit where the unit is a plain one (`duration_s`)."""
+
+    name: str
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What an observation is compared with, and the value of that in the unit of the quantity (None if unknown)."""
+
+    what: str
+    value: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A quantity that stands out, with its lines; it names no cause.
+
+    `seconds` is wall time on somebody's way, `share` is 0 to 1 of what the observer says in `headline`. `means` says
+    what the subject stands for, by its best signature, and `signatures` lists what it was recognised as. Observations
+    that are `idle` or harmless come last.
+    """
+
+    rank: int
+    observer: str
+    kind: str
+    headline: str
+    means: str | None
+    subject: str
+    host: str | None
+    clock: str | None
+    t_from: float | None
+    t_to: float | None
+    quantity: Quantity
+    against: Baseline | None
+    seconds: float | None
+    share: float | None
+    n: int
+    key: str
+    signatures: tuple[str, ...]
+    mechanism: str | None
+    layer: str | None
+    idle: bool
+    idle_reason: str | None
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One of the few things that would settle most: the command, who runs it where, and what it decides between."""
+
+    ask: str
+    who: str
+    host: str | None
+    os: str | None
+    decides: tuple[str, ...]
+    cost: str
 
 
 @dataclass(frozen=True)
@@ -621,8 +688,10 @@ class ReportArtifact:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of judging a case. Per host, every rule is in exactly one of findings/cleared, quiet, not_evaluable
-    and failed.
+    """The result of judging a case.
+
+    Per host, every rule is in exactly one of findings/cleared, quiet, not_evaluable, not_here and failed. `asks` are the
+    at most three best, `asks_more` counts the rest of the wishes.
     """
 
     artifacts: tuple[ReportArtifact, ...]
@@ -641,6 +710,10 @@ class Report:
     hidden: tuple[Hidden, ...] = ()
     clock_checks: tuple[ClockCheck, ...] = ()
     board: Board = field(default_factory=Board)
+    observations: tuple[Observation, ...] = ()
+    asks: tuple[Ask, ...] = ()
+    asks_more: int = 0
+    not_here: tuple[str, ...] = ()
     schema: Literal[1] = 1
 
     def as_json(self) -> dict[str, Any]:

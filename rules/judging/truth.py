@@ -23,7 +23,9 @@ import yaml
 
 from rules.errors import CaseInvalid
 from rules.judging.scoring import CAUSES
+from rules.judging.telling import asked_for, told
 from rules.model import CaseSpec, Finding, Layer, Report, State
+from rules.signatures.mechanisms import mechanisms
 from rules.writing.decoding import decode
 from rules.writing.packs import Library
 from rules.writing.rule import Rule
@@ -31,7 +33,7 @@ from rules.writing.yaml_text import load_yaml
 
 Result = Literal["right", "partly", "silent", "wrong blame"]
 RESULTS: tuple[Result, ...] = ("right", "partly", "silent", "wrong blame")
-BLAMES = ("cause", "suspect")
+BLAMES = ("cause", "suspect", "lead")
 FAIR = 10
 """Minimum decibans from which a finding has fair support and counts as blame."""
 
@@ -73,12 +75,50 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """Something that a good reader points at: lines of a file (`12` or `12-14`), what they say, and the figure.
+
+    `subject` is the thing it is about as the lines name it; it is compared if there is no quantity.
+    """
+
+    file: str
+    lines: str | int
+    says: str
+    subject: str | None = None
+    quantity: Amount | None = None
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Return the first and last line."""
+        first, _, last = str(self.lines).partition("-")
+        return int(first), int(last or first)
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A figure with its unit, as the lines give it."""
+
+    value: float
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A tool whose output an experienced person would ask for next, on a host (by name or role)."""
+
+    tool: str
+    host: str | None = None
+    ask: str | None = None
+
+
+@dataclass(frozen=True)
 class Truth:
     """The known answer of a case.
 
     Without `state` and `layer` only the rules are compared; without `state` a suspect is as right as a cause. `healthy`
     means that nothing may be blamed. `layers` are further layers that may be blamed too, such as that of a true
-    consequence. `exception` is the reason why a result that is not right is admitted; it stays in the table and is
+    consequence. `mechanism` is one of `rules/signatures/mechanisms.yaml`, `facts` are what a good reader points at, `asked`
+    what such a reader asks for next. `exception` is the reason why a result that is not right is admitted; it stays in the table and is
     counted.
     """
 
@@ -96,11 +136,18 @@ class Truth:
     whole: Whole | None = None
     exception: str | None = None
     first: Result | None = None
+    mechanism: str | None = None
+    facts: tuple[Fact, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True)
 class Compared:
-    """How one run agrees with the truth: the verdict, each rule, wrong blames, and the overall result."""
+    """How one run agrees with the truth: the verdict, each rule, wrong blames, and the overall result.
+
+    `told` says for each fact of the truth whether it is told, `asked` whether the asks name what was wanted (None if the
+    truth wants nothing).
+    """
 
     state: str
     hypothesis: str | None
@@ -108,6 +155,8 @@ class Compared:
     rules: Mapping[str, Result]
     wrong: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    told: tuple[bool, ...] = ()
+    asked: bool | None = None
 
     @property
     def result(self) -> Result:
@@ -144,6 +193,8 @@ def load_truth(text: str, name: str = TRUTH) -> Truth:
     made = decode(Truth, load_yaml(text, fail, limit=1024 * 1024) or {}, fail)
     if made.healthy and (made.state in BLAMES or made.layer or made.layers):
         raise fail("healthy", "a healthy case blames nobody: no layer, and no state that blames")
+    if made.mechanism is not None and made.mechanism not in mechanisms():
+        raise fail("mechanism", f"there is no {made.mechanism} in rules/signatures/mechanisms.yaml")
     if made.layer in made.forbidden_layers:
         raise fail("layer", f"{made.layer} is also forbidden")
     return made
@@ -192,6 +243,8 @@ def compare(truth: Truth, report: Report) -> Compared:
         dict(sorted(rules.items())),
         tuple(wrong),
         tuple(notes),
+        tuple(told(fact, report) for fact in truth.facts),
+        asked_for(truth.asked, report),
     )
 
 

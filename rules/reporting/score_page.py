@@ -43,8 +43,9 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
         "A case's truth is written before the library sees it; *first* is what the library said then.",
         *([f"{FINGERPRINT}{fingerprint}`."] if fingerprint else []),
         "",
-        "| cases | number | right | partly | silent | wrong blame | first right | admitted exceptions | right without statements |",
-        f"|{'---|' * 9}",
+        "| cases | number | right | partly | silent | wrong blame | first right | admitted exceptions | right without statements "
+        "| facts told | facts told without statements | asked as wanted |",
+        f"|{'---|' * 12}",
         *(_total(title, chosen) for title, chosen in _sections(cases)),
         _total("all", cases),
         "",
@@ -52,7 +53,17 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
     for title, chosen in _sections(cases):
         lines += [f"## {title}", "", summary(chosen), ""]
         lines += _table(
-            ("case", "source", "truth", "verdict", "result", "first", "without statements", "rules right / all"),
+            (
+                "case",
+                "source",
+                "truth",
+                "verdict",
+                "result",
+                "first",
+                "without statements",
+                "rules right / all",
+                "facts told / all",
+            ),
             [
                 (
                     c.name,
@@ -63,6 +74,7 @@ def page(cases: Sequence[Scored], left_out: Sequence[str], fingerprint: str = ""
                     c.first or "-",
                     _unstated(c),
                     _share(c.now),
+                    f"{sum(c.now.told)} / {len(c.now.told)}",
                 )
                 for c in chosen
             ],
@@ -127,8 +139,15 @@ def _total(title: str, cases: Sequence[Scored]) -> str:
         str(sum(c.first == "right" for c in cases)),
         str(sum(bool(c.truth.exception) and c.now.result != "right" for c in cases)),
         str(sum((c.unstated or c.now).result == "right" for c in cases)),
+        _of([told for c in cases for told in c.now.told]),
+        _of([told for c in cases for told in (c.unstated or c.now).told]),
+        _of([c.now.asked for c in cases if c.now.asked is not None]),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _of(held: Sequence[bool]) -> str:
+    return f"{sum(held)} of {len(held)} ({100 * sum(held) / len(held):.0f} %)" if held else "-"
 
 
 def _by_rule(cases: Iterable[Scored]) -> list[tuple[str, ...]]:
