@@ -21,6 +21,7 @@ from rules.collecting import commands as collect
 from rules.engine.run import FAULTS, VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
+from rules.judging.observing import observed
 from rules.judging.verdict import Judgement, Requests, requests_of
 from rules.model import (
     CLASSES,
@@ -38,6 +39,7 @@ from rules.model import (
     Hidden,
     Hypothesis,
     NotEvaluable,
+    Observation,
     ParamUsed,
     Piece,
     Report,
@@ -130,6 +132,11 @@ def judge(
     none: tuple[Compared, ...] = ()
     compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)
     failed += uncompared
+    unseen: tuple[tuple[Observation, ...], tuple[Failed, ...]] = ((), ())
+    (observations, unobserved), broken_observations = _attempt(
+        "OBSERVATIONS", lambda: observed(case, judged.quotes.cite), unseen
+    )
+    failed += (*unobserved, *broken_observations)
     evidence, untold = _attempt("BOARD", lambda: _board(judged, judgement, outcomes, not_evaluable), Board())
     failed += untold
     return Report(
@@ -149,6 +156,7 @@ def judge(
         hidden=judged.hidden,
         seconds=round(time.perf_counter() - began, 3),
         board=evidence,
+        observations=observations,
     )
 
 

@@ -1,0 +1,150 @@
+"""What stands out in the evidence: one row per sighting of an observer, with what it was recognised as.
+
+Inputs: every table that an observer reads. Columns: observer, kind, subject, headline (one sentence, no cause), name,
+value, unit (the quantity), against, against_value (what it is compared with), seconds (wall time on somebody's way),
+share (0 to 1), of_s (non-idle seconds of the artifact in its scope), n, failure (ended a step), idle (reason why nobody
+loses time, NULL if somebody may), normal (a measure within its bounds), signatures (names of mechanisms, else words),
+means (what the subject stands for), mechanism, layer, strength (of the best signature), t_from, t_to (s, of the clock),
+line_no, line_end (first citation), evidence (all citations, at most 20 lines).
+Worked example: a poll of 5.005 s on a socket to port 53 among looks-up of 2 ms: observer long-waits, value 5.005, unit
+s, against "the other calls of the same kind" 0.002, mechanism resolver-timeout.
+An observer that fails or takes longer than its time gives one row of kind `failed` with the reason, and keeps what it
+had found. Cost: that of the observers; each reads its tables once. Source: the USE method (Gregg) and response time as
+residence (Millsap and Holt) for what counts as standing out; each observer names its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE, CaseTables, DerivedTable, Scope
+from rules.judging.findings_table import EVIDENCE
+from rules.observers.observer import MOST, ObserverModule, Sighting, observers
+from rules.signatures import signatures
+
+TABLE = DerivedTable(
+    "observations",
+    {
+        **PLACE,
+        "line_no": pl.Int64(),
+        "line_end": pl.Int64(),
+        "observer": pl.String(),
+        "kind": pl.String(),
+        "subject": pl.String(),
+        "headline": pl.String(),
+        "name": pl.String(),
+        "value": pl.Float64(),
+        "unit": pl.String(),
+        "against": pl.String(),
+        "against_value": pl.Float64(),
+        "seconds": pl.Float64(),
+        "share": pl.Float64(),
+        "of_s": pl.Float64(),
+        "n": pl.Int64(),
+        "failure": pl.Boolean(),
+        "idle": pl.String(),
+        "normal": pl.Boolean(),
+        "signatures": pl.List(pl.String()),
+        "means": pl.String(),
+        "mechanism": pl.String(),
+        "layer": pl.String(),
+        "strength": pl.String(),
+        "t_from": pl.Float64(),
+        "t_to": pl.Float64(),
+        "evidence": EVIDENCE,
+    },
+)
+NEEDS = tuple(sorted({"artifacts", *(t for o in observers().values() for t in o.OBSERVER.tables)}))
+SCOPE: Scope = "artifact"
+
+SECONDS = 30.0
+"""Maximum seconds that one observer may take on one artifact; what it found until then is kept."""
+
+FAULTS = (Exception, pl.exceptions.PanicException)
+"""What one observer may raise without stopping the others. A Polars panic is not an Exception."""
+
+
+def version(rules: Path) -> str:
+    """Return a hash of the observers and the signatures in a folder of rules: rows change when these do."""
+    made = hashlib.sha256()
+    for path in sorted([*(rules / "observers").glob("*.py"), *(rules / "signatures").rglob("*.yaml")]):
+        made.update(path.read_bytes())
+    return made.hexdigest()[:12]
+
+
+VERSION = version(Path(__file__).parents[1])
+
+
+def build(case: CaseTables) -> pl.DataFrame:
+    """Return what all observers see, in order of their names."""
+    systems = {
+        (row["artifact_id"], row["part"]): row["os"]
+        for row in case.table("artifacts", ["artifact_id", "part", "os"]).iter_rows(named=True)
+    }
+    os = next(iter(set(systems.values())), None) if len(set(systems.values())) == 1 else None
+    rows = [row for one in observers().values() for row in _watch(one, case, os)]
+    return TABLE.rows(rows)
+
+
+def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one observer: its largest sightings, and one that says so if it failed or was cut."""
+    name, found, failed = one.OBSERVER.name, [], None
+    ends = time.monotonic() + SECONDS
+    try:
+        for sighting in one.observe(case):
+            found.append(sighting)
+            if time.monotonic() > ends:
+                failed = f"took longer than {SECONDS:.0f} s; what it had not looked at yet is missing"
+                break
+    except FAULTS as error:
+        failed = f"{type(error).__name__}: {error}"
+    shown = [s for s in found if not s.normal]
+    for sighting in [*shown[:MOST], *(s for s in found if s.normal)]:
+        yield {"observer": name, **_row(sighting, os)}
+    if failed:
+        yield {"observer": name, "kind": "failed", "subject": name, "headline": failed, "evidence": [], "normal": True}
+
+
+def _row(s: Sighting, os: str | None) -> dict[str, Any]:
+    first = s.lines[0] if s.lines else None
+    cited = [
+        {"artifact_id": c.artifact, "line_from": c.line_from, "line_to": c.line_to, "role": c.role} for c in s.lines
+    ]
+    plain = {k: getattr(s, k) for k in TABLE.columns if hasattr(s, k)}
+    return {
+        **plain,
+        "artifact_id": first.artifact if first else None,
+        "line_no": first.line_from if first else None,
+        "line_end": first.line_to if first else None,
+        "evidence": cited,
+        **_recognised(s, os),
+    }
+
+
+def _recognised(s: Sighting, os: str | None) -> Mapping[str, Any]:
+    """Return what the sighting was recognised as: the strongest signature, of equal ones the nearest to the leaf."""
+    found: list[signatures.Signature] = []
+    for seen in s.seen:
+        whole: signatures.Seen = {**seen}
+        if os:
+            whole.setdefault("os", os)
+        found += signatures.recognise(**whole)
+    if not found:
+        return {"signatures": []}
+    best = min(found, key=lambda one: signatures.ORDER.index(one.strength))
+    named = dict.fromkeys(one.mechanism or one.is_ for one in found)
+    idle = s.idle or (best.is_ if best.strength in ("idle", "harmless") else None)
+    return {
+        "signatures": list(named),
+        "means": best.is_,
+        "mechanism": best.mechanism,
+        "layer": best.blamed_layer,
+        "strength": best.strength,
+        "idle": idle,
+    }

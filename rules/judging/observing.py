@@ -1,0 +1,144 @@
+"""Rank what the observers saw: what a reader should see first, in words, with its lines.
+
+An observation weighs by its seconds on the way of the symptom where these are known, else by its share, else by how far
+it is from normal. What is idle or harmless comes last. Of several that say the same, the first is shown first and the
+others later, so that the first seven show different things.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rules.case.case import Case
+from rules.model import Baseline, Citation, Failed, Observation, Quantity
+
+Cite = Callable[[int, int, int, str], tuple[Citation, ...]]
+
+SHOWN = 60
+"""Maximum number of observations in a report; the rest is counted by nobody, because it weighs next to nothing."""
+
+AGAIN = 0.55
+"""Factor per earlier observation of the same observer, so that the first seven show different things."""
+
+SAME_THING = 0.3
+"""Factor for an observation whose subject, or one of whose lines, an earlier one has."""
+
+BY_RATIO = 0.5
+"""Maximum weight of what has neither seconds nor a share: how far it is from normal is less than what it costs."""
+
+FAILED_STEP = 0.35
+"""Minimum weight of a failure that ended a step, whatever its seconds."""
+
+REMARK = 0.08
+"""Weight of a setting or total that nothing is compared with."""
+
+
+def observed(case: Case, cite: Cite) -> tuple[tuple[Observation, ...], tuple[Failed, ...]]:
+    """Return the ranked observations of a case, and the observers that failed or were cut."""
+    rows = case.scan("observations").collect().to_dicts() if case.has("observations") else []
+    failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
+    shown = ranked([r for r in rows if not r["normal"] and r["evidence"]], _excess(case))
+    seen: set[str] = set()
+    made: list[Observation] = []
+    for row in shown:
+        key = _key(case, row)
+        if key not in seen:
+            seen.add(key)
+            made.append(_observation(len(made) + 1, key, row, cite))
+    return tuple(made), failed
+
+
+def _excess(case: Case) -> float | None:
+    return case.spec.symptom.excess_s if case.spec.symptom else None
+
+
+def weight(row: dict[str, Any], excess_s: float | None) -> float:
+    """Return how much an observation weighs, from 0 to 1, before others are compared with it."""
+    if row["idle"]:
+        return 0.0
+    made = 0.0
+    if row["seconds"] is not None:
+        whole = row["of_s"] or excess_s
+        made = min(1.0, row["seconds"] / whole) if whole else min(1.0, row["seconds"] / (row["seconds"] + 1.0))
+    elif row["share"] is not None:
+        made = min(1.0, row["share"])
+    elif row["against_value"] and row["value"]:
+        ratio = abs(row["value"] / row["against_value"])
+        made = BY_RATIO * (1 - min(ratio, 1 / ratio))
+    else:
+        made = REMARK
+    if row["failure"]:
+        made = max(made, FAILED_STEP)
+    if row["strength"] == "mechanism":
+        made = made + 0.25 * (1 - made)
+    return made
+
+
+def ranked(rows: Sequence[dict[str, Any]], excess_s: float | None) -> list[dict[str, Any]]:
+    """Return the rows in the order in which they are shown, at most `SHOWN`; idle ones last."""
+    left = [(weight(row, excess_s), n, row) for n, row in enumerate(rows)]
+    idle = [row for _, _, row in left if row["idle"]]
+    left = sorted((x for x in left if not x[2]["idle"]), key=lambda x: (-x[0], x[1]))[: 4 * SHOWN]
+    factor = [1.0] * len(left)
+    made: list[dict[str, Any]] = []
+    open_ = set(range(len(left)))
+    while open_ and len(made) < SHOWN:
+        best = max(open_, key=lambda i: (left[i][0] * factor[i], -left[i][1]))
+        open_.remove(best)
+        chosen = left[best][2]
+        made.append(chosen)
+        for i in open_:
+            row = left[i][2]
+            if row["observer"] == chosen["observer"]:
+                factor[i] *= AGAIN
+            if row["subject"] == chosen["subject"] or _overlap(row, chosen):
+                factor[i] *= SAME_THING
+    return [*made, *idle[: SHOWN - len(made)]]
+
+
+def _overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return any(
+        a["artifact_id"] == b["artifact_id"] and a["line_from"] <= b["line_to"] and b["line_from"] <= a["line_to"]
+        for a in one["evidence"]
+        for b in other["evidence"]
+    )
+
+
+def _key(case: Case, row: dict[str, Any]) -> str:
+    """Return a key that survives a new judgement: observer, subject, host, artifact and first cited line."""
+    artifact = next((a for a in case.spec.artifacts if a.id == row["artifact_id"]), None)
+    place = (artifact.sha256 or artifact.file) if artifact else ""
+    text = "\0".join(map(str, (row["observer"], row["kind"], row["subject"], row["host"], place, row["line_no"])))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _observation(rank: int, key: str, row: dict[str, Any], cite: Cite) -> Observation:
+    against = row["against"]
+    return Observation(
+        rank=rank,
+        observer=row["observer"],
+        kind=row["kind"],
+        headline=row["headline"],
+        means=row["means"],
+        subject=row["subject"],
+        host=row["host"],
+        clock=row["clock"],
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        quantity=Quantity(row["name"], row["value"], row["unit"]),
+        against=Baseline(against, row["against_value"], row["unit"]) if against else None,
+        seconds=row["seconds"],
+        share=row["share"],
+        n=row["n"] if row["n"] is not None else 1,
+        key=key,
+        signatures=tuple(row["signatures"] or ()),
+        mechanism=row["mechanism"],
+        layer=row["layer"],
+        idle=bool(row["idle"]),
+        idle_reason=row["idle"],
+        citations=tuple(
+            c for e in row["evidence"] for c in cite(e["artifact_id"], e["line_from"], e["line_to"], e["role"])
+        ),
+    )

@@ -1,0 +1,129 @@
+"""What every observer declares, and what it returns.
+
+A module in `rules/observers/` holds `OBSERVER` and `observe(case)`, a pure function over evidence and derived tables
+that yields what stands out (`Sighting`). Nothing is registered: the folder is scanned. An observer names no cause.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from rules import observers as package
+from rules.derived.derived_table import CaseTables
+from rules.signatures.signatures import Seen
+from rules.writing.messages import duration
+
+FELT_S = 0.1
+"""Minimum length of a wait in seconds that a person notices, where nobody said what is slow."""
+
+MOST_LINES = 20
+"""Maximum number of lines that the citations of one sighting cover together."""
+
+MOST = 20
+"""Maximum number of sightings that one observer keeps per artifact: the largest."""
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Name, the question that the observer answers, and the tables it reads: it runs if any of them has rows."""
+
+    name: str
+    question: str
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of an artifact that a reader should see, with the role that they play."""
+
+    artifact: int
+    line_from: int
+    line_to: int
+    role: str
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A quantity that stands out. Only what stands out is one, and a `normal` measure that may contradict an explanation.
+
+    - `kind` is a word such as wait, repetition, failure; `subject` the thing as the lines name it.
+    - `headline` is one sentence with the figure, what it is compared with, and no cause.
+    - `name`, `value`, `unit` are the quantity; `against` says what it is compared with, `against_value` that value.
+    - `lines` are the few lines that show it (at most `MOST_LINES` together).
+    - `seconds` is wall time on somebody's way, as the union of intervals; `share` (0 to 1) the part of what the
+      headline says; `of_s` the non-idle seconds that the artifact covers in its scope.
+    - `seen` lists the names by which signatures may recognise it, nearest first (the leaf of a stack).
+    - `idle` is the reason why nobody loses time by it; `failure` marks a failure that ended a step.
+    - `normal` marks a measure within its bounds: it is not shown.
+    """
+
+    kind: str
+    subject: str
+    headline: str
+    name: str
+    value: float
+    unit: str
+    lines: tuple[Lines, ...]
+    host: str | None = None
+    phase: str | None = None
+    clock: str | None = None
+    t_from: float | None = None
+    t_to: float | None = None
+    against: str | None = None
+    against_value: float | None = None
+    seconds: float | None = None
+    share: float | None = None
+    of_s: float | None = None
+    n: int = 1
+    seen: tuple[Seen, ...] = ()
+    idle: str | None = None
+    failure: bool = False
+    normal: bool = False
+
+
+class ObserverModule(Protocol):
+    """Interface of a module of `rules/observers`."""
+
+    OBSERVER: Observer
+
+    def observe(self, case: CaseTables) -> Iterable[Sighting]: ...
+
+
+@functools.cache
+def observers() -> Mapping[str, ObserverModule]:
+    """Return all observers by name; modules without an `OBSERVER` are shared code and left out."""
+    found: dict[str, ObserverModule] = {}
+    for entry in sorted(pkgutil.iter_modules(package.__path__), key=lambda e: e.name):
+        module: Any = importlib.import_module(f"{package.__name__}.{entry.name}")
+        if hasattr(module, "OBSERVER"):
+            found[module.OBSERVER.name] = cast(ObserverModule, module)
+    return found
+
+
+def place(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return host, phase and clock of a row of a table, as arguments of a `Sighting`."""
+    return {k: row.get(k) for k in ("host", "phase", "clock")}
+
+
+def lines_of(row: Mapping[str, Any], role: str) -> tuple[Lines, ...]:
+    """Return the lines of one row of a table, cut to `MOST_LINES`."""
+    first, last = int(row["line_no"]), int(row.get("line_end") or row["line_no"])
+    return (Lines(int(row["artifact_id"]), first, min(last, first + MOST_LINES - 1), role),)
+
+
+def figure(value: float, unit: str) -> str:
+    """Return a figure as people read it: three significant digits at least, thousands apart, a unit.
+
+    >>> figure(5.0052, "s"), figure(0.00213, "s"), figure(12345, "count"), figure(91.24, "%"), figure(0.5, "per s")
+    ('5.005 s', '2.13 ms', '12,345', '91.2 %', '0.50 per s')
+    """
+    if unit == "s":
+        return duration(value)
+    digits = 0 if float(value).is_integer() or abs(value) >= 1000 else 1 if abs(value) >= 10 else 2
+    text = f"{value:,.{digits}f}"
+    return text if unit in ("count", "") else f"{text} {unit}"

@@ -1,0 +1,73 @@
+"""The table of observations: what observers return becomes rows that are recognised; a broken observer stops nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rules.case.case import Case
+from rules.derived import observations
+from rules.observers.observer import MOST, Lines, Observer, Sighting
+
+OBSERVER = Observer("toy", "What is there?", ("logs",))
+
+
+def sighting(n: int = 1, **more: object) -> Sighting:
+    plain = {
+        "kind": "wait", "subject": f"thing {n}", "headline": f"Thing {n} takes 5.000 s", "name": "duration_s", "value": 5.0,
+        "unit": "s", "lines": (Lines(1, n, n, "wait"),),
+    }  # fmt: skip
+    return Sighting(**{**plain, **more})  # type: ignore[arg-type]
+
+
+def build(monkeypatch: pytest.MonkeyPatch, *found: Sighting, fails: bool = False) -> list[dict[str, object]]:
+    def observe(case: object) -> Iterator[Sighting]:
+        yield from found
+        if fails:
+            raise ValueError("no such thing")
+
+    toy = SimpleNamespace(OBSERVER=OBSERVER, observe=observe)
+    monkeypatch.setattr(observations, "observers", lambda: {"toy": toy})
+    return observations.build(Case.of_tables({"logs": [{"line_no": 1, "text": "x"}]})).to_dicts()
+
+
+def test_a_sighting_is_recognised_by_its_strongest_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = build(monkeypatch, sighting(seen=({"stack": "nothing_known"}, {"stack": "jbd2_log_wait_commit"})))
+    assert (row["mechanism"], row["layer"], row["strength"]) == ("journal-wait", "storage", "mechanism")
+    assert row["signatures"] == ["journal-wait"]
+    assert row["means"] == "waits until the ext4 journal has written its transaction"
+    assert row["evidence"] == [{"artifact_id": 1, "line_from": 1, "line_to": 1, "role": "wait"}]
+
+
+def test_an_unknown_name_stays_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = build(monkeypatch, sighting(seen=({"stack": "nothing_known"},)))
+    assert (row["mechanism"], row["means"], row["signatures"], row["idle"]) == (None, None, [], None)
+
+
+def test_a_broken_observer_keeps_what_it_found_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, failed = build(monkeypatch, sighting(), fails=True)
+    assert first["subject"] == "thing 1"
+    assert (failed["kind"], failed["headline"]) == ("failed", "ValueError: no such thing")
+
+
+def test_a_slow_observer_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observations, "SECONDS", -1.0)
+    first, failed = build(monkeypatch, sighting(), sighting(2))
+    assert first["subject"] == "thing 1"
+    assert str(failed["headline"]).startswith("took longer than")
+
+
+def test_only_the_largest_are_kept_but_every_normal_measure(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = build(monkeypatch, *(sighting(n, normal=n > MOST + 5) for n in range(1, MOST + 8)))
+    assert len(rows) == MOST + 2
+    assert [r["normal"] for r in rows[-2:]] == [True, True]
+
+
+def test_rows_are_made_anew_when_signatures_or_observers_change(tmp_path: Path) -> None:
+    (tmp_path / "signatures" / "stack").mkdir(parents=True)
+    before = observations.version(tmp_path)
+    (tmp_path / "signatures" / "stack" / "more.yaml").write_text("- match: {stack: x}\n")
+    assert observations.version(tmp_path) != before

@@ -1,0 +1,71 @@
+"""Observations are ranked by what they cost, say different things first, and keep their key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rules.case.case import Case
+from rules.judging.observing import observed, ranked, weight
+from rules.model import ArtifactSpec, CaseSpec, Citation
+
+
+def row(line: int = 1, **more: Any) -> dict[str, Any]:
+    return {
+        "artifact_id": 1, "host": "db1", "phase": None, "clock": None, "line_no": line, "line_end": line, "observer": "long-waits",
+        "kind": "wait", "subject": f"call {line}", "headline": f"Call {line} waits", "name": "duration_s", "value": 5.0, "unit": "s",
+        "against": None, "against_value": None, "seconds": None, "share": None, "of_s": None, "n": 1, "failure": False,
+        "idle": None, "normal": False, "signatures": [], "means": None, "mechanism": None, "layer": None, "strength": None,
+        "t_from": None, "t_to": None,
+        "evidence": [{"artifact_id": 1, "line_from": line, "line_to": line, "role": "wait"}], **more,
+    }  # fmt: skip
+
+
+def order(*rows: dict[str, Any]) -> list[int]:
+    return [r["line_no"] for r in ranked(rows, None)]
+
+
+def test_seconds_count_by_the_time_that_the_artifact_covers() -> None:
+    assert weight(row(seconds=5.0, of_s=10.0), None) == 0.5
+    assert weight(row(seconds=5.0, of_s=2.0), None) == 1.0
+    assert weight(row(seconds=5.0), 20.0) == 0.25
+    assert weight(row(share=0.4), None) == 0.4
+    assert weight(row(), None) < 0.1
+
+
+def test_far_from_normal_weighs_less_than_what_costs_time() -> None:
+    assert 0 < weight(row(against="the rest", against_value=0.5), None) < 0.5
+
+
+def test_a_failure_that_ended_a_step_is_never_small() -> None:
+    assert weight(row(failure=True, seconds=0.001, of_s=100.0), None) >= 0.35
+
+
+def test_the_largest_stands_first_and_the_idle_last() -> None:
+    assert order(row(1, share=0.2), row(2, idle="waits for the next request", share=0.9), row(3, share=0.5)) == [
+        3,
+        1,
+        2,
+    ]
+
+
+def test_an_observer_that_spoke_lets_others_speak() -> None:
+    first = [row(n, share=0.5) for n in (1, 2, 3)]
+    assert order(*first, row(4, share=0.3, observer="saturation"))[:3] == [1, 4, 2]
+
+
+def test_the_same_thing_is_not_told_twice_first() -> None:
+    again = row(2, share=0.5, subject="call 1", observer="timer-steps")
+    assert order(row(1, share=0.5), again, row(3, share=0.2, observer="failures")) == [1, 3, 2]
+
+
+def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
+    def cite(artifact: int, first: int, last: int, role: str) -> tuple[Citation, ...]:
+        return (Citation(artifact, "strace.txt", first, last, role, "poll(...)"),)
+
+    spec = CaseSpec(artifacts=(ArtifactSpec(1, "strace.txt", "ab12"),))
+    rows = [row(7, seconds=2.0), row(9, kind="failed", observer="silence", evidence=[], normal=True)]
+    (made,), (failed,) = observed(Case.of_tables({"observations": rows}, spec), cite)
+    (again,), _ = observed(Case.of_tables({"observations": rows[:1]}, spec), cite)
+    assert made == again
+    assert (made.rank, made.subject, made.citations[0].line_from, len(made.key)) == (1, "call 7", 7, 16)
+    assert failed.rule == "observer silence"
