@@ -21,7 +21,9 @@ from rules.collecting import commands as collect
 from rules.engine.run import FAULTS, VERSION, Draft, Evidence, Outcome, Runner, aligned, template_values
 from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
-from rules.judging.observing import observed
+from rules.judging.asking import asks
+from rules.judging.explaining import as_verdict, explanations, lead
+from rules.judging.observing import Observed, observed
 from rules.judging.verdict import Judgement, Requests, requests_of
 from rules.model import (
     CLASSES,
@@ -39,7 +41,6 @@ from rules.model import (
     Hidden,
     Hypothesis,
     NotEvaluable,
-    Observation,
     ParamUsed,
     Piece,
     Report,
@@ -124,7 +125,9 @@ def judge(
         for c in case.clocks
     )
     not_evaluable = _not_evaluable(outcomes, runner)
-    judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests)
+    watched, broken_observers = _attempt("OBSERVATIONS", lambda: observed(case, judged.quotes.cite), Observed())
+    failed += (*watched.failed, *broken_observers)
+    judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests, watched.rows)
     nobody: tuple[wait_path.Wait, ...] = ()
     waits, unfollowed = _attempt("WAITS", lambda: wait_path.waits_for(case, judgement.best), nobody)
     verdict = judgement.verdict(not_evaluable, waits)
@@ -132,13 +135,14 @@ def judge(
     none: tuple[Compared, ...] = ()
     compared, uncompared = _attempt("COMPARED", lambda: tuple(_compared(case)), none)
     failed += uncompared
-    unseen: tuple[tuple[Observation, ...], tuple[Failed, ...]] = ((), ())
-    (observations, unobserved), broken_observations = _attempt(
-        "OBSERVATIONS", lambda: observed(case, judged.quotes.cite), unseen
-    )
-    failed += (*unobserved, *broken_observations)
     evidence, untold = _attempt("BOARD", lambda: _board(judged, judgement, outcomes, not_evaluable), Board())
     failed += untold
+    explained = explanations(watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes))
+    systems = {host: runner.host_os(host) for host in {s.host for s in case.stretches if s.host}}
+    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable)
+    if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
+        settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
+        verdict = as_verdict(found, verdict.missing, settled_by)
     return Report(
         artifacts=tuple(_artifacts(case)),
         clock_map=clock_map.reported() if clock_map else (),
@@ -156,8 +160,20 @@ def judge(
         hidden=judged.hidden,
         seconds=round(time.perf_counter() - began, 3),
         board=evidence,
-        observations=observations,
+        observations=watched.observations,
+        asks=wanted_next,
+        asks_more=more,
     )
+
+
+def _quiet_by_cause(outcomes: Sequence[Outcome]) -> Mapping[str, list[str]]:
+    """Return for each hypothesis the rules that support it, ran and stayed quiet."""
+    found: dict[str, list[str]] = {}
+    for o in outcomes:
+        if o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement":
+            for code in o.rule.file.hypotheses:
+                found.setdefault(code, []).append(o.rule.id)
+    return found
 
 
 def _board(

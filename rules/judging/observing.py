@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rules.case.case import Case
@@ -35,19 +36,32 @@ REMARK = 0.08
 """Weight of a setting or total that nothing is compared with."""
 
 
-def observed(case: Case, cite: Cite) -> tuple[tuple[Observation, ...], tuple[Failed, ...]]:
-    """Return the ranked observations of a case, and the observers that failed or were cut."""
+@dataclass(frozen=True)
+class Observed:
+    """What the observers saw of a case: ranked rows of the table and the same as observations, measures, and failures.
+
+    `rows` and `observations` correspond one to one. `measures` holds every row with a figure, normal ones too.
+    """
+
+    rows: tuple[dict[str, Any], ...] = ()
+    observations: tuple[Observation, ...] = ()
+    measures: tuple[dict[str, Any], ...] = ()
+    failed: tuple[Failed, ...] = ()
+
+
+def observed(case: Case, cite: Cite) -> Observed:
+    """Return what the observers saw, ranked."""
     rows = case.scan("observations").collect().to_dicts() if case.has("observations") else []
     failed = tuple(Failed(f"observer {r['observer']}", r["headline"], r["host"]) for r in rows if r["kind"] == "failed")
-    shown = ranked([r for r in rows if not r["normal"] and r["evidence"]], _excess(case))
-    seen: set[str] = set()
-    made: list[Observation] = []
-    for row in shown:
-        key = _key(case, row)
-        if key not in seen:
-            seen.add(key)
-            made.append(_observation(len(made) + 1, key, row, cite))
-    return tuple(made), failed
+    kept: dict[str, dict[str, Any]] = {}
+    for row in ranked([r for r in rows if not r["normal"] and r["evidence"]], _excess(case)):
+        kept.setdefault(_key(case, row), row)
+    return Observed(
+        tuple(kept.values()),
+        tuple(_observation(n, key, row, cite) for n, (key, row) in enumerate(kept.items(), 1)),
+        tuple(r for r in rows if r["value"] is not None),
+        failed,
+    )
 
 
 def _excess(case: Case) -> float | None:

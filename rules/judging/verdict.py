@@ -7,7 +7,8 @@ finding of fair support for the leader there is no such state, whatever the lead
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from rules.case.case import Case
 from rules.engine.run import Outcome
 from rules.judging import scoring
 from rules.model import CLASSES, Finding, Hypothesis, NotEvaluable, State, Verdict, WhoseSeconds
+from rules.observers.observer import FELT_S
 from rules.walking import wait_path
 
 FAIR = 10
@@ -73,7 +75,10 @@ class Judgement:
         hypotheses: Sequence[Hypothesis],
         whose: WhoseSeconds | None,
         requests: Requests,
+        observations: Sequence[Mapping[str, Any]] = (),
     ) -> None:
+        """`observations` are rows of the table of what the observers saw, ranked."""
+        self.observations = observations
         self.case = case
         self.outcomes = outcomes
         self.findings = findings
@@ -231,7 +236,7 @@ class Judgement:
         measured = any(
             o.quiet and o.applies and not o.failed and o.rule.file.layer != "measurement" for o in self.outcomes
         )
-        return measured and self._covers()
+        return measured and self._covers() and not any(stands_out(row) for row in self.observations)
 
     def _elsewhere(self) -> list[Finding]:
         """Return the findings that place the seconds on the other side of a wait which the evidence does not follow."""
@@ -259,11 +264,11 @@ class Judgement:
     def _sentence_without_cause(self, state: str) -> str:
         if state == "cannot tell":
             ends = self._elsewhere()
-            return (
-                f"The evidence ends before the cause: {ends[0].headline}."
-                if ends
-                else "The evidence does not reach to tell a cause."
-            )
+            if ends:
+                return f"The evidence ends before the cause: {ends[0].headline}."
+            first = next((row["headline"] for row in self.observations if not row["idle"]), None)
+            seen = f" What stands out most: {first}." if first else ""
+            return f"The evidence does not reach to tell a cause.{seen}"
         layers = sorted(
             {
                 o.rule.file.layer.replace("_", " ")
@@ -315,6 +320,23 @@ SLACK_S = 0.001
 """Tolerance in seconds: stamps are printed to a tenth of a millisecond, so sums of them may exceed a request by this
 much.
 """
+
+
+SATURATED = 0.8
+"""Share of a resource from which it is saturated."""
+
+
+def stands_out(row: Mapping[str, Any]) -> bool:
+    """Return whether an observation is large enough that nobody may call the case well.
+
+    That is a wait that a person feels, a saturated resource or a failure that ended a step, unless it is idle or
+    harmless.
+    """
+    if row["idle"]:
+        return False
+    felt = row["seconds"] is not None and row["seconds"] >= FELT_S
+    full = row["observer"] == "saturation" and (row["share"] or 0.0) >= SATURATED
+    return bool(felt or full or row["failure"])
 
 
 def _seconds(finding: Finding) -> float:

@@ -47,7 +47,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One entry of mechanisms.yaml. `contradicted_by` may be empty only with a reason in `none_known`."""
+    """One entry of mechanisms.yaml.
+
+    `contradicted_by` may be empty only with a reason in `none_known`. `follow` marks a wait for somebody else (a child,
+    a peer): the answer is owed at the other end, so it is followed and never a lead.
+    """
 
     mechanism: str
     is_: str = field(metadata={"json": "is"})
@@ -57,6 +61,7 @@ class Mechanism:
     contradicted_by: tuple[Contradiction, ...] = ()
     none_known: str | None = None
     looks_like: tuple[str, ...] = ()
+    follow: bool = False
 
 
 @functools.cache

@@ -64,8 +64,9 @@ def test_an_observation_has_words_lines_and_a_key_that_stays() -> None:
 
     spec = CaseSpec(artifacts=(ArtifactSpec(1, "strace.txt", "ab12"),))
     rows = [row(7, seconds=2.0), row(9, kind="failed", observer="silence", evidence=[], normal=True)]
-    (made,), (failed,) = observed(Case.of_tables({"observations": rows}, spec), cite)
-    (again,), _ = observed(Case.of_tables({"observations": rows[:1]}, spec), cite)
+    both = observed(Case.of_tables({"observations": rows}, spec), cite)
+    (made,), (failed,) = both.observations, both.failed
+    (again,) = observed(Case.of_tables({"observations": rows[:1]}, spec), cite).observations
     assert made == again
     assert (made.rank, made.subject, made.citations[0].line_from, len(made.key)) == (1, "call 7", 7, 16)
     assert failed.rule == "observer silence"

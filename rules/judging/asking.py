@@ -1,0 +1,154 @@
+"""Choose the few pieces of evidence that would settle most: at most three, each one command for one host.
+
+Candidates are what would prove or exclude the explanations, then what would confirm findings or overturn the board,
+then what the rules lack. Each is worth the weight of what it decides between. Nothing is asked for that a host's system
+does not have, or that was uploaded already.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from parsers.kinds import kinds
+from rules.case.case import Case
+from rules.collecting import commands, costs
+from rules.judging.explaining import Explanation
+from rules.model import Ask, Finding, NotEvaluable, Wanted
+from rules.signatures.mechanisms import Step, mechanisms
+from rules.writing.rule import Need
+
+MOST = 3
+EXPLAINED = 6
+"""Number of explanations, heaviest first, whose next steps are candidates."""
+
+BY_RULE = 0.3
+"""Worth of what one more decided rule would tell, per 20 decibans, against an explanation that accounts for everything."""
+
+ALIKE = 0.4
+"""Worth of a look-alike of an explanation, as part of the explanation's own."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A possible ask with its worth; `tools` are the programs that it names."""
+
+    ask: str
+    who: str
+    host: str | None
+    os: str | None
+    decides: tuple[str, ...]
+    worth: float
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Return the first word of each command that it names."""
+        return frozenset(
+            m[1].rpartition("/")[2] for m in re.finditer(r"(?:^|[;&|] *)(?:timeout .*?\d+ )?([\w./-]+)", self.ask)
+        )
+
+
+def asks(
+    case: Case,
+    systems: Mapping[str, str | None],
+    explained: Sequence[Explanation],
+    findings: Sequence[Finding],
+    wanted: Sequence[Wanted],
+    not_evaluable: Sequence[NotEvaluable],
+) -> tuple[tuple[Ask, ...], int]:
+    """Return the asks, best first, and how many further distinct ones there are. `systems` maps hosts to systems."""
+    uploaded = _uploaded(case)
+    listed = _merged(
+        c
+        for c in [
+            *_of_explanations(explained, systems),
+            *_of_board(findings, wanted),
+            *_of_rules(not_evaluable),
+        ]
+        if not _there(c, uploaded)
+    )
+    chosen: list[Candidate] = []
+    for c in sorted(listed, key=lambda c: (-c.worth, c.ask, c.host or "")):
+        if len(chosen) < MOST and not any(o.host == c.host and (o.tools & c.tools or o.ask == c.ask) for o in chosen):
+            chosen.append(c)
+    made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask)) for c in chosen)
+    return made, len(listed) - len(chosen)
+
+
+def _of_explanations(explained: Sequence[Explanation], systems: Mapping[str, str | None]) -> Iterator[Candidate]:
+    for one in explained[:EXPLAINED]:
+        if one.against:
+            continue
+        alike = [(name, ALIKE * one.weight) for name in one.mechanism.looks_like]
+        for name, worth in ((one.mechanism.mechanism, one.weight), *alike):
+            for n, step in enumerate(mechanisms()[name].next):
+                made = command(step, systems.get(one.host or ""))
+                if made:
+                    yield Candidate(made[0], made[1], one.host, systems.get(one.host or ""), (name,), worth * 0.8**n)
+
+
+def command(step: Step, os: str | None) -> tuple[str, str] | None:
+    """Return the command of a step on a system and who runs it; None if the system has none."""
+    if step.ask is not None:
+        text = commands.of_system(step.ask, os)
+        return (text, step.who or commands.SYSADMIN) if text else None
+    need = Need(step.table or "", step.table or "", where=(("name", "=", step.value),) if step.value else ())
+    known = commands.COMMANDS.get(need.table, ({}, ""))[0]
+    if os and known and not step.value and not commands.of_system(known, os):
+        return None
+    return commands.command(need, os)
+
+
+def _of_board(findings: Sequence[Finding], wanted: Sequence[Wanted]) -> Iterator[Candidate]:
+    by_key = {f.key: f for f in findings}
+    for w in wanted:
+        if w.finding is not None:
+            about = by_key.get(w.finding)
+            decides = tuple(dict.fromkeys([*(about.cells if about else ()), *([w.towards] if w.towards else [])]))
+            yield Candidate(w.ask, w.who, w.host, w.os, decides, BY_RULE * w.shift / 10 + (0.2 if w.overturns else 0.0))
+
+
+def _of_rules(not_evaluable: Sequence[NotEvaluable]) -> Iterator[Candidate]:
+    for n in not_evaluable:
+        yield Candidate(n.ask, n.who, n.host, n.os, (n.rule,), BY_RULE * n.worth / 20 / 10)
+
+
+def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return each command per host once; what it decides is put together, its worth is the sum."""
+    made: dict[tuple[str, str | None], Candidate] = {}
+    for c in candidates:
+        held = made.get((c.ask, c.host))
+        made[c.ask, c.host] = (
+            replace(held, worth=held.worth + c.worth, decides=tuple(dict.fromkeys([*held.decides, *c.decides])))
+            if held
+            else c
+        )
+    return list(made.values())
+
+
+def _uploaded(case: Case) -> Mapping[str | None, frozenset[str]]:
+    """Return for each host the programs whose output was uploaded."""
+    found: dict[str | None, set[str]] = {}
+    for artifact in case.spec.artifacts:
+        of = {p["part"]: p.get("kind") for p in case.manifests.get(artifact.id, {}).get("parts", [])}
+        for part in artifact.parts:
+            kind = of.get(part.part)
+            if kind:
+                found.setdefault(part.host, set()).update([kind, *(kinds()[kind].tools if kind in kinds() else ())])
+    return {host: frozenset(tools) for host, tools in found.items()}
+
+
+def _there(c: Candidate, uploaded: Mapping[str | None, frozenset[str]]) -> bool:
+    """Return whether everything that a candidate asks for was uploaded for its host."""
+    have = uploaded.get(c.host, frozenset()) | (uploaded.get(None, frozenset()) if c.host is None else frozenset())
+    return bool(c.tools) and c.tools <= have
+
+
+def _cost(ask: str) -> str:
+    """Return how long it takes, in words; "a moment" if the command sets no time."""
+    try:
+        seconds = costs.cost_of(ask).seconds
+    except costs.NoCost:
+        return "not known"
+    return f"{seconds} s" if seconds else "a moment"

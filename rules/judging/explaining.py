@@ -1,0 +1,260 @@
+"""Explain observations by mechanisms, and decide whether one of them is a lead.
+
+An explanation collects the observations of one host and artifact that signatures recognised as one mechanism, with the
+part of the seconds, of a resource or of the failures that it accounts for (its weight, 0 to 1). It becomes a lead if it
+accounts for at least half, is named outright or seen twice independently, is contradicted by nothing, has no rival with
+more than half of its weight, and is large enough to be felt. A lead adds no decibans and never stands beside a cause,
+a suspect or an undecided board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rules.judging.scoring import CAUSES
+from rules.model import Finding, Hypothesis, Verdict
+from rules.observers.observer import FELT_S
+from rules.signatures.mechanisms import Mechanism, mechanisms
+
+Row = Mapping[str, Any]
+
+HALF = 0.5
+"""Minimum part that a lead accounts for, and maximum part of its weight that a rival may have."""
+
+FELT_SHARE = 0.2
+"""Minimum part of a resource that is large enough to be felt."""
+
+CLEARED_DB = -10
+"""Decibans of a clearing finding from which it excludes what it clears."""
+
+OTHERWISE_DB = 6
+"""Decibans of a finding from which it explains its lines otherwise than a lead of another layer."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One mechanism, the observations (rows of the table) that it explains in one scope, and what speaks against it.
+
+    `weight` is 0 to 1, `felt` whether it is large enough to be noticed, `against` sentences, `weak` reasons for which the
+    support is weak although nothing contradicts it.
+    """
+
+    mechanism: Mechanism
+    layer: str
+    host: str | None
+    rows: tuple[Row, ...]
+    weight: float
+    felt: bool
+    named: bool
+    independent: bool
+    against: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = field(default=())
+
+    @property
+    def hypothesis(self) -> str:
+        return self.mechanism.hypothesis
+
+    @property
+    def best(self) -> Row:
+        """Return the observation that carries most of it."""
+        return self.rows[0]
+
+
+def explanations(
+    rows: Iterable[Row],
+    measures: Iterable[Row],
+    findings: Sequence[Finding] = (),
+    hypotheses: Sequence[Hypothesis] = (),
+    quiet: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Explanation, ...]:
+    """Return all explanations, heaviest first.
+
+    `rows` are ranked observations that are not idle, `measures` rows with host, name and value (also normal ones),
+    `quiet` maps a hypothesis to the rules for it that ran and stayed quiet.
+    """
+    listed = [r for r in rows if not r["idle"] and r["mechanism"]]
+    known = list(measures)
+    every = [r for r in rows if not r["idle"]]
+    groups: dict[tuple[str | None, str], list[Row]] = {}
+    for row in listed:
+        groups.setdefault((row["host"], row["mechanism"]), []).append(row)
+    made = [
+        _explanation(mechanisms()[name], host, held, every, known, findings, hypotheses, quiet or {})
+        for (host, name), held in groups.items()
+    ]
+    return tuple(sorted(made, key=lambda e: -e.weight))
+
+
+def lead(made: Sequence[Explanation]) -> Explanation | None:
+    """Return the explanation that is a lead, with its rivals, or None."""
+    for one in made:
+        if (
+            one.mechanism.follow
+            or not one.felt
+            or one.weight < HALF
+            or one.against
+            or not (one.named or one.independent)
+        ):
+            continue
+        rivals = [o for o in made if o is not one and not o.mechanism.follow and not o.against]
+        if any(o.weight > HALF * one.weight and o.layer != one.layer for o in rivals):
+            return None
+        names = tuple(o.mechanism.is_ for o in rivals) or tuple(mechanisms()[n].is_ for n in one.mechanism.looks_like)
+        return Explanation(**{**one.__dict__, "rivals": names})
+    return None
+
+
+def as_verdict(one: Explanation, missing: tuple[str, ...], settled_by: str | None) -> Verdict:
+    """Return the verdict of a lead; `settled_by` is the command that would prove or exclude it."""
+    sentence = f"A lead, not proven: {one.best['headline']}. What fits: {one.mechanism.is_}."
+    rival = one.rivals[0] if one.rivals else None
+    if rival:
+        sentence += f" Another explanation: {rival}."
+    if settled_by:
+        sentence += f" This would settle it: {settled_by}."
+    fair = one.independent and not one.weak
+    return Verdict(
+        "lead",
+        (),
+        one.layer,
+        one.hypothesis,
+        "fair" if fair else "weak",
+        sentence,
+        missing,
+        share=round(one.weight, 4),
+        mechanism=one.mechanism.mechanism,
+        rival=rival,
+    )
+
+
+def _explanation(
+    mechanism: Mechanism,
+    host: str | None,
+    rows: list[Row],
+    every: Sequence[Row],
+    measures: Sequence[Row],
+    findings: Sequence[Finding],
+    hypotheses: Sequence[Hypothesis],
+    quiet: Mapping[str, Sequence[str]],
+) -> Explanation:
+    layer = next((r["layer"] for r in rows if r["layer"]), mechanism.layer)
+    against = [*_contradictions(mechanism, host, rows, every, measures)]
+    against += _excluded(mechanism, layer, rows, findings, hypotheses)
+    silent = quiet.get(mechanism.hypothesis, ())
+    weak = (f"{', '.join(silent)} looked at the same host and stayed quiet",) if silent else ()
+    weight, felt = _weight(rows, every)
+    return Explanation(
+        mechanism,
+        layer,
+        host,
+        tuple(rows),
+        weight,
+        felt,
+        any(r["strength"] == "mechanism" for r in rows),
+        _independent(rows),
+        tuple(dict.fromkeys(against)),
+        weak,
+    )
+
+
+def _weight(rows: Sequence[Row], every: Sequence[Row]) -> tuple[float, bool]:
+    """Return the largest part that the rows account for, and whether that is enough to be felt."""
+    found, felt = 0.0, False
+    for artifact in {r["artifact_id"] for r in rows}:
+        held = _apart([r for r in rows if r["artifact_id"] == artifact and r["seconds"] is not None])
+        seconds = sum(r["seconds"] for r in held)
+        scope = max((r["of_s"] or 0.0 for r in held), default=0.0)
+        if scope > 0:
+            found = max(found, min(1.0, seconds / scope))
+            felt |= seconds >= FELT_S
+        shares = [
+            r["share"] for r in rows if r["artifact_id"] == artifact and r["share"] is not None and r["seconds"] is None
+        ]
+        if shares:
+            found = max(found, max(shares))
+            felt |= max(shares) >= FELT_SHARE
+        ended = sum(r["n"] or 1 for r in rows if r["artifact_id"] == artifact and r["failure"])
+        if ended:
+            all_ended = sum(r["n"] or 1 for r in every if r["artifact_id"] == artifact and r["failure"])
+            found = max(found, ended / all_ended)
+            felt = True
+    return found, felt
+
+
+def _apart(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without those that cite lines which an earlier one cites: their seconds are the same."""
+    made: list[Row] = []
+    for row in sorted(rows, key=lambda r: -r["seconds"]):
+        if not any(_same_lines(row, other) for other in made):
+            made.append(row)
+    return made
+
+
+def _same_lines(one: Row, other: Row) -> bool:
+    return any(
+        a["artifact_id"] == b["artifact_id"] and a["line_from"] <= b["line_to"] and b["line_from"] <= a["line_to"]
+        for a in one["evidence"]
+        for b in other["evidence"]
+    )
+
+
+def _independent(rows: Sequence[Row]) -> bool:
+    """Return whether two observations share no line and come from different artifacts or observers."""
+    return any(
+        (a["artifact_id"], a["observer"]) != (b["artifact_id"], b["observer"]) and not _same_lines(a, b)
+        for n, a in enumerate(rows)
+        for b in rows[n + 1 :]
+    )
+
+
+def _contradictions(
+    mechanism: Mechanism, host: str | None, rows: Sequence[Row], every: Sequence[Row], measures: Sequence[Row]
+) -> Iterable[str]:
+    for c in mechanism.contradicted_by:
+        if c.measure is not None:
+            values = [
+                m["value"] for m in measures if m["name"] == c.measure and m["host"] == host and m["value"] is not None
+            ]
+            if values and (
+                (c.below is not None and max(values) < c.below) or (c.above is not None and min(values) > c.above)
+            ):
+                yield c.because
+        if c.mechanism is not None and any(
+            o["mechanism"] == c.mechanism and _same_lines(o, r) for o in every for r in rows
+        ):
+            yield c.because
+
+
+def _excluded(
+    mechanism: Mechanism,
+    layer: str,
+    rows: Sequence[Row],
+    findings: Sequence[Finding],
+    hypotheses: Sequence[Hypothesis],
+) -> Iterable[str]:
+    """Yield why the board or the findings exclude it."""
+    whole = CAUSES[mechanism.hypothesis].part_of
+    for h in hypotheses:
+        if h.code in (mechanism.hypothesis, whole) and h.score < 0:
+            yield f"the board speaks against it: {h.cause} has {h.score} dB"
+    for finding in findings:
+        cites = any(
+            c.artifact == e["artifact_id"] and c.line_from <= e["line_to"] and e["line_from"] <= c.line_to
+            for c in finding.citations
+            for r in rows
+            for e in r["evidence"]
+        )
+        if not cites:
+            continue
+        if finding.kind == "clear" and finding.decibans <= CLEARED_DB and any(c.layer == layer for c in finding.clears):
+            yield f"cleared: {finding.headline}"
+        other = (
+            finding.kind == "finding"
+            and finding.decibans >= OTHERWISE_DB
+            and finding.layer not in (layer, "measurement")
+        )
+        if other and layer not in finding.contributing:
+            yield f"explained otherwise: {finding.headline}"

@@ -1,0 +1,130 @@
+"""A mechanism becomes a lead only if it accounts for half, is named or seen twice, and nothing speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rules.judging import explaining
+from rules.judging.explaining import as_verdict, explanations, lead
+from rules.model import Hypothesis
+from rules.signatures.mechanisms import Contradiction, Mechanism, Step
+from tests.rules.judging.test_observing import row
+
+JOURNAL = Mechanism(
+    "journal-wait", "waits until the journal has written", "storage", "H-STORAGE", (Step("iostat"),),
+    (Contradiction("the disk was idle", measure="disk_busy_pct", below=5),), looks_like=("flush-wait",),
+)  # fmt: skip
+FLUSH = replace(
+    JOURNAL, mechanism="flush-wait", is_="waits for a flush", contradicted_by=(), looks_like=("journal-wait",)
+)
+NAMES = replace(
+    FLUSH, mechanism="resolver-timeout", is_="a name server does not answer", layer="name_service", hypothesis="H-NSS"
+)
+CHILD = replace(
+    FLUSH, mechanism="child-wait", is_="waits for a child", layer="client_app", hypothesis="H-CLIENT", follow=True
+)
+
+
+@pytest.fixture(autouse=True)
+def _mechanisms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(explaining, "mechanisms", lambda: {m.mechanism: m for m in (JOURNAL, FLUSH, NAMES, CHILD)})
+    yield
+
+
+def seen(line: int, mechanism: str = "journal-wait", **more: Any) -> dict[str, Any]:
+    named = {"mechanism": mechanism, "strength": "mechanism", "layer": None, "seconds": 6.0, "of_s": 10.0}
+    return row(line, **{**named, **more})
+
+
+def led(*rows: dict[str, Any], measures: tuple[dict[str, Any], ...] = (), **more: Any) -> str | None:
+    made = lead(explanations(rows, measures, **more))
+    return made.mechanism.mechanism if made else None
+
+
+def test_half_of_the_seconds_named_outright_are_a_lead() -> None:
+    assert led(seen(1)) == "journal-wait"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [seen(1, seconds=4.9)],  # less than half
+        [seen(1, seconds=0.09, of_s=0.1)],  # nobody feels it
+        [seen(1, strength="shape")],  # may be something else
+        [seen(1, idle="waits for work")],
+        [seen(1, mechanism=None)],
+        [seen(1, "child-wait")],  # the answer is owed at the other end
+    ],
+)
+def test_what_is_less_is_no_lead(rows: list[dict[str, Any]]) -> None:
+    assert led(*rows) is None
+
+
+def test_two_independent_shapes_are_a_lead_and_agree() -> None:
+    one, other = (
+        seen(1, strength="shape"),
+        seen(5, strength="shape", observer="standing-still", seconds=None, share=0.3),
+    )
+    (made,) = explanations([one, other], [])
+    assert lead([made]) is not None
+    assert as_verdict(made, (), None).support == "fair"
+    assert led(one, seen(5, strength="shape", seconds=1.0)) is None  # the same observer and artifact
+
+
+def test_the_same_lines_do_not_count_twice() -> None:
+    assert led(seen(1, seconds=3.0), seen(1, seconds=3.0, observer="timer-steps")) is None
+    assert led(seen(1, seconds=3.0), seen(2, seconds=3.0)) == "journal-wait"
+
+
+def test_a_measure_contradicts_only_on_the_same_host() -> None:
+    idle = row(9, name="disk_busy_pct", value=2.0)
+    assert led(seen(1), measures=(idle,)) is None
+    assert led(seen(1), measures=({**idle, "host": "db2"},)) == "journal-wait"
+    assert led(seen(1), measures=({**idle, "value": 60.0},)) == "journal-wait"
+
+
+def test_a_rival_of_another_layer_excludes_a_lead() -> None:
+    rival = seen(5, "resolver-timeout", seconds=3.5, layer="name_service")
+    assert led(seen(1), rival) is None
+    assert led(seen(1), {**rival, "seconds": 2.9}) == "journal-wait"
+    assert led(seen(1), seen(5, "child-wait", seconds=9.0)) == "journal-wait"  # followed, not a rival
+
+
+def test_the_board_and_a_clearing_exclude_it() -> None:
+    against = Hypothesis("H-STORAGE", "storage is slow", -3, {})
+    assert led(seen(1), hypotheses=[against]) is None
+
+
+def test_a_quiet_rule_of_the_same_cause_makes_it_weak() -> None:
+    two = [seen(1), seen(5, observer="standing-still", seconds=None, share=0.3)]
+    made = lead(explanations(two, (), quiet={"H-STORAGE": ["IO-001"]}))
+    assert made is not None
+    assert as_verdict(made, (), None).support == "weak"
+
+
+def test_a_failure_that_ended_every_step_is_felt() -> None:
+    failed = seen(1, seconds=None, failure=True, n=3)
+    assert led(failed) == "journal-wait"
+    assert led(failed, row(8, failure=True, n=4)) is None  # less than half of the failures
+
+
+def test_the_verdict_says_that_it_is_not_proven_and_what_would_settle_it() -> None:
+    (made,) = explanations([seen(1)], [])
+    led_to = lead([made])
+    assert led_to is not None
+    verdict = as_verdict(led_to, ("more",), "iostat -x 1 30")
+    assert (verdict.state, verdict.layer, verdict.hypothesis, verdict.mechanism) == (
+        "lead",
+        "storage",
+        "H-STORAGE",
+        "journal-wait",
+    )
+    assert verdict.rival == "waits for a flush"
+    assert verdict.sentence == (
+        "A lead, not proven: Call 1 waits. What fits: waits until the journal has written."
+        " Another explanation: waits for a flush. This would settle it: iostat -x 1 30."
+    )
