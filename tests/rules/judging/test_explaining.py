@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +29,8 @@ CHILD = replace(
 
 
 @pytest.fixture(autouse=True)
-def _mechanisms(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _mechanisms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explaining, "mechanisms", lambda: {m.mechanism: m for m in (JOURNAL, FLUSH, NAMES, CHILD)})
-    yield
 
 
 def seen(line: int, mechanism: str = "journal-wait", **more: Any) -> dict[str, Any]:
