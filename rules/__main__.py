@@ -70,6 +70,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rule-mb", metavar="N", type=int, help="the most memory that one query of a rule may take (512)"
     )
+    parser.add_argument("--all-asks", action="store_true", help="print every wish instead of the three best")
     parser.add_argument("--only", metavar="ID,...", help="run these rules only")
     parser.add_argument("--explain", metavar="ID", help="what the rule needs, why it did or did not fire here")
     parser.add_argument("--list", action="store_true", help="list the rules")
@@ -154,7 +155,7 @@ def _judge(options: argparse.Namespace, library: Library, parser: argparse.Argum
         elif options.json:
             print(json.dumps(report.as_json(), ensure_ascii=False))
         else:
-            print(terminal.report(report), end="")
+            print(terminal.report(report, options.all_asks), end="")
         if options.html:
             from rules.reporting import html_page
 

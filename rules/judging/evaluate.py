@@ -23,6 +23,7 @@ from rules.engine.sandbox import Fence, Sandbox
 from rules.judging import board, scoring
 from rules.judging.asking import asks
 from rules.judging.explaining import as_verdict, explanations, lead
+from rules.judging.here import Here, here
 from rules.judging.observing import Observed, observed
 from rules.judging.verdict import Judgement, Requests, requests_of
 from rules.model import (
@@ -124,7 +125,7 @@ def judge(
         else c
         for c in case.clocks
     )
-    not_evaluable = _not_evaluable(outcomes, runner)
+    not_evaluable, not_here = _not_evaluable(outcomes, runner, here(case))
     watched, broken_observers = _attempt("OBSERVATIONS", lambda: observed(case, judged.quotes.cite), Observed())
     failed += (*watched.failed, *broken_observers)
     judgement = Judgement(case, outcomes, findings, judged.hypotheses, judged.whose, judged.requests, watched.rows)
@@ -163,6 +164,7 @@ def judge(
         observations=watched.observations,
         asks=wanted_next,
         asks_more=more,
+        not_here=not_here,
     )
 
 
@@ -497,10 +499,16 @@ def _verify(rule: Rule) -> str:
 # --- parts of the report ----------------------------------------------------------------------------------------------
 
 
-def _not_evaluable(outcomes: Sequence[Outcome], runner: Runner) -> tuple[NotEvaluable, ...]:
-    found = []
+def _not_evaluable(
+    outcomes: Sequence[Outcome], runner: Runner, present: Here
+) -> tuple[tuple[NotEvaluable, ...], tuple[str, ...]]:
+    """Return what rules lack on each host, and the rules whose system or tool is not here."""
+    found, absent = [], []
     for outcome in outcomes:
         for host, needs in outcome.unmet.items():
+            if present.lacks(outcome.rule.requires, needs, runner.host_os(host)):
+                absent.append(outcome.rule.id)
+                continue
             asked = collect.request(needs, runner.host_os(host), outcome.rule.best())
             found.append(
                 NotEvaluable(
@@ -514,7 +522,7 @@ def _not_evaluable(outcomes: Sequence[Outcome], runner: Runner) -> tuple[NotEval
                     asked.worth,
                 )
             )
-    return tuple(sorted(found, key=lambda n: (-n.worth, n.rule, n.host or "")))
+    return tuple(sorted(found, key=lambda n: (-n.worth, n.rule, n.host or ""))), tuple(dict.fromkeys(absent))
 
 
 def _cleared(findings: Sequence[Finding]) -> Iterable[Cleared]:

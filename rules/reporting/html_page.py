@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from html import escape as _escape
 
 from rules.model import Citation, Finding, Report
+from rules.reporting.terminal import SHOWN
 
 STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
@@ -44,19 +45,13 @@ def page(made: Report, title: str | None = None) -> str:
         f"<p><strong>{escape(v.state.capitalize())}</strong>{': ' + escape(v.sentence)}</p>",
         f"<p class=meta>{escape(v.support)} support{', ' + escape(v.hypothesis) if v.hypothesis else ''}{', layer ' + escape(v.layer) if v.layer else ''}</p>",
         *_pieces(made),
+        *_observations(made),
     ]
     for group, name in GROUPS.items():
         of_group = [f for f in made.findings if f.group == group]
         if of_group:
             body += [f"<h2>{name}</h2>", *(part for f in of_group for part in _finding(f))]
-    if made.not_evaluable:
-        body.append("<h2>Cannot tell</h2><ul>")
-        for n in made.not_evaluable:
-            body.append(
-                f"<li>{escape(n.rule)} {escape(n.title)}{' on ' + escape(n.host) if n.host else ''}: needs {escape('; '.join(n.needs))}"
-                f"<pre>{escape(n.ask)}</pre><span class=meta>{escape(n.who)}</span></li>"
-            )
-        body.append("</ul>")
+    body += _asks(made)
     if made.failed:
         body.append(
             "<h2>Failed</h2><ul>"
@@ -80,6 +75,37 @@ def _pieces(made: Report) -> Iterable[str]:
         share = f"{100 * p.seconds / w.total_s:.1f} %"
         yield f"<tr><td class=num>{'&le; ' if p.at_most else ''}{p.seconds:.4f} s<td class=num>{share}<td>{escape(p.label)}</tr>"
     yield "</table>"
+
+
+def _observations(made: Report) -> Iterable[str]:
+    shown = [o for o in made.observations if not o.idle][:SHOWN]
+    if not shown:
+        return
+    yield "<h2>What stands out</h2><ol>"
+    for o in shown:
+        means = f" <span class=meta>{escape(o.means)}</span>" if o.means else ""
+        yield f"<li><strong>{escape(o.headline)}</strong>{' on ' + escape(o.host) if o.host else ''}{means}"
+        yield from (_citation(c) for c in o.citations)
+        yield "</li>"
+    yield "</ol>"
+
+
+def _asks(made: Report) -> Iterable[str]:
+    """Yield the few asks that would settle most; every other wish stands folded below them."""
+    if made.asks:
+        yield "<h2>What would settle most</h2><ul>"
+        for ask in made.asks:
+            where = f" on {escape(ask.host)}" if ask.host else ""
+            yield f"<li>{escape(ask.who)}{where}, {escape(ask.cost)}<pre>{escape(ask.ask)}</pre></li>"
+        yield "</ul>"
+    if made.not_evaluable:
+        yield f"<details><summary>{len({n.rule for n in made.not_evaluable})} rules had nothing to look at</summary><ul>"
+        for n in made.not_evaluable:
+            yield (
+                f"<li>{escape(n.rule)} {escape(n.title)}{' on ' + escape(n.host) if n.host else ''}: needs {escape('; '.join(n.needs))}"
+                f"<pre>{escape(n.ask)}</pre><span class=meta>{escape(n.who)}</span></li>"
+            )
+        yield "</ul></details>"
 
 
 def _finding(f: Finding) -> Iterable[str]:

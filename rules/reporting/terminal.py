@@ -17,8 +17,12 @@ WIDTH = 100
 MARK = {"critical": "!!!", "major": "!! ", "minor": "!  ", "info": "-  "}
 
 
-def report(made: Report) -> str:
-    """Return the whole report, with lines ending in LF."""
+SHOWN = 7
+"""Number of observations that are printed."""
+
+
+def report(made: Report, all_asks: bool = False) -> str:
+    """Return the whole report, with lines ending in LF; `all_asks` prints every wish instead of the three best."""
     lines: list[str] = []
     v = made.verdict
     lines += [f"Verdict: {v.state}" + (f", {v.support} support ({v.hypothesis}, {v.layer})" if v.hypothesis else "")]
@@ -30,6 +34,7 @@ def report(made: Report) -> str:
             lines.append(
                 f"  {p.seconds:>9.4f} s {100 * p.seconds / w.total_s:>5.1f} %  {'at most: ' if p.at_most else ''}{p.label}{_where(p.citations)}"
             )
+    lines += _observations(made)
     findings = [f for f in made.findings if f.kind == "finding"]
     if findings:
         lines += ["", "Findings"]
@@ -62,12 +67,44 @@ def report(made: Report) -> str:
                 f"{row.clock} over {row.ref}:{ends} {'accepted' if row.accepted else 'refused'} ({row.method}{': ' + row.reason if row.reason else ''})",
                 "  ",
             )
-    lines += _cannot_tell(made)
+    lines += _cannot_tell(made) if all_asks else _asks(made)
     if made.quiet:
         lines += ["", f"Quiet: {', '.join(made.quiet)}"]
     for failed in made.failed:
         lines += ["", f"FAILED {failed.rule}: {failed.error}"]
     return "\n".join(lines) + "\n"
+
+
+def _observations(made: Report) -> Iterable[str]:
+    """Yield the first observations with the place of their lines, and how many others were idle or harmless."""
+    shown = [o for o in made.observations if not o.idle][:SHOWN]
+    if shown:
+        yield ""
+        yield "What stands out"
+    for o in shown:
+        host = f" on {o.host}" if o.host else ""
+        yield from _wrapped(f"{o.rank}. {o.headline}{host}{f' ({o.means})' if o.means else ''}", "  ")
+        for c in o.citations[:1]:
+            yield from (f"   {line}" for line in _quoted(c))
+        if o.citations[1:]:
+            yield f"      also{_where(o.citations[1:])}"
+    idle = [o for o in made.observations if o.idle]
+    if idle:
+        reasons = "; ".join(dict.fromkeys(o.idle_reason or "" for o in idle))
+        yield from _wrapped(f"Idle or harmless: {reasons}", "  ")
+
+
+def _asks(made: Report) -> Iterable[str]:
+    """Yield the few asks that would settle most, and how many more there are."""
+    if made.asks:
+        yield ""
+        yield "What would settle most"
+    for ask in made.asks:
+        yield from _wrapped(f"{ask.ask}{' on ' + ask.host if ask.host else ''} ({ask.who}; {ask.cost})", "  ")
+        yield from _wrapped(f"decides: {', '.join(ask.decides[:5])}", "    ")
+    if made.asks_more or made.not_evaluable:
+        waiting = len({n.rule for n in made.not_evaluable})
+        yield f"  {made.asks_more} further wishes: --all-asks ({waiting} rules had nothing to look at)"
 
 
 def _finding(f: Finding) -> Iterable[str]:

@@ -70,6 +70,10 @@ def test_what_cannot_be_told_comes_with_its_command(tmp_path: Path, capsys: pyte
     assert main([str(tmp_path / "times.txt")]) == 0
     said = capsys.readouterr().out
     assert "Verdict: cannot tell" in said
+    assert "What would settle most" in said
+    assert "further wishes: --all-asks" in said
+    assert main([str(tmp_path / "times.txt"), "--all-asks"]) == 0
+    said = capsys.readouterr().out
     assert "say how many items are finished per minute" in said
     assert "needs statement:work_rate" in said
 
