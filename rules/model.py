@@ -555,7 +555,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Ask:
-    """One of the few things that would settle most: the command, who runs it where, and what it decides between."""
+    """One of the few things that would settle most: the command, who runs it where, and what it decides between.
+
+    `decides` names mechanisms, hypotheses or rules, `why` says the first of them in words.
+    """
 
     ask: str
     who: str
@@ -563,6 +566,7 @@ class Ask:
     os: str | None
     decides: tuple[str, ...]
     cost: str
+    why: str = ""
 
 
 @dataclass(frozen=True)

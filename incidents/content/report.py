@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -238,6 +238,20 @@ class Ask:
     id: str = ""
     host: str = ""
     needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What stands out in the evidence: one sentence with its figure, what it stands for, and its lines. No cause."""
+
+    rank: int
+    headline: str
+    means: str
+    host: str
+    idle: bool
+    reason: str
+    """Why nobody loses time by it, if it is idle or harmless."""
+    citations: list[Citation]
 
 
 @dataclass(frozen=True)
@@ -503,7 +517,7 @@ class Outlook:
     @cached_property
     def asks(self) -> list[Ask]:
         """List what would settle what cannot be told, each command once: first what bears on the causes found, then most worth first."""
-        once: dict[str, Ask] = {}
+        once: dict[str, Ask] = {ask.command: ask for ask in self.best_asks}
         for ask in self._asks:
             once.setdefault(ask.command or ask.why, ask)
         return list(once.values())
@@ -521,9 +535,40 @@ class Outlook:
         rest += [ask for claim in self.claims if claim.group not in ("cause", "along") for ask in claim.would_help]
         return [*sorted(near, key=lambda ask: -ask.worth), *sorted(rest, key=lambda ask: -ask.worth)]
 
+    @cached_property
+    def observations(self) -> list[Observation]:
+        """List all observations of the report in its order; the first `FIRST_OBSERVATIONS` are shown unasked."""
+        return [
+            Observation(
+                rank=int(raw.get("rank") or 0),
+                headline=str(raw.get("headline") or ""),
+                means=str(raw.get("means") or ""),
+                host=str(raw.get("host") or ""),
+                idle=bool(raw.get("idle")),
+                reason=str(raw.get("idle_reason") or ""),
+                citations=citations(raw.get("citations") or [], self.slug, self.held),
+            )
+            for raw in self.report.get("observations") or []
+        ]
+
+    @cached_property
+    def standing_out(self) -> list[Observation]:
+        """List the observations by which somebody may lose time."""
+        return [one for one in self.observations if not one.idle]
+
+    @cached_property
+    def best_asks(self) -> list[Ask]:
+        """List the few asks that would settle most, as the report chose them.
+
+        One that a rule or finding wishes too keeps the id and the tables of that wish.
+        """
+        wished = {(ask.command, ask.host): ask for ask in reversed(self._asks)}
+        chosen = [_best_ask(entry) for entry in self.report.get("asks") or []]
+        return [replace(wished.get((ask.command, ask.host), ask), why=ask.why) for ask in chosen]
+
     def ask(self, id: str) -> Ask | None:
         """Return what is missing under this id, also where the list names the same command for another rule."""
-        return next((ask for ask in self._asks if ask.id == id), None)
+        return next((ask for ask in [*self.best_asks, *self._asks] if ask.id == id), None)
 
     def asked(self, entries: Iterable[Json]) -> list[Ask]:
         """Return what is missing for each entry of the board's `wanted`, under the ids that `ask` knows."""
@@ -734,6 +779,22 @@ def _ask(entry: Json, rule: str) -> Ask:
         id=hashlib.sha256("\0".join((rule, host_name, command, *sorted(listed))).encode()).hexdigest()[:16],
         host=host_name,
         needs=listed,
+    )
+
+
+def _best_ask(entry: Json) -> Ask:
+    """Return one of the few asks that a report chose; its id stays as long as the same is asked on the same host."""
+    host, command, why = (str(entry.get(key) or "") for key in ("host", "ask", "why"))
+    decides = [str(name) for name in entry.get("decides") or []]
+    return Ask(
+        why=f"Would settle{' on ' + host if host else ''}: {why or ', '.join(decides[:3])}",
+        command=command,
+        os=str(entry.get("os") or ""),
+        who=str(entry.get("who") or ""),
+        worth=0.0,
+        rule=next((name for name in decides if re.fullmatch(r"[A-Z]+-\d+", name)), ""),
+        id=hashlib.sha256("\0".join(("ask", host, command)).encode()).hexdigest()[:16],
+        host=host,
     )
 
 

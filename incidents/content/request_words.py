@@ -102,6 +102,8 @@ def decides(ask: Ask, rule: Rule | None) -> str:
     settles = worth_words(ask.worth)
     title = rule.file.title.rstrip(".") if rule else ""
     said = f"Whether {ask.rule} holds{f' ({title})' if title else ''}{f': it {settles}' if settles else ''}."
+    if not ask.rule:
+        said = f"{ask.why}."
     causes = [CAUSES[code].text for code in (rule.file.hypotheses if rule else {}) if code in CAUSES]
     more = f"; {len(causes) - MOST_CAUSES} more" if len(causes) > MOST_CAUSES else ""
     return f"{said} It bears on: {'; '.join(causes[:MOST_CAUSES])}{more}." if causes else said

@@ -40,6 +40,13 @@ class Candidate:
     os: str | None
     decides: tuple[str, ...]
     worth: float
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def why(self) -> str:
+        """Return what it decides, in words: the first two reasons and how many more there are."""
+        more = len(self.reasons) - 2
+        return "; or: ".join(self.reasons[:2]) + (f" (and {more} more)" if more > 0 else "")
 
     @property
     def tools(self) -> frozenset[str]:
@@ -72,7 +79,7 @@ def asks(
     for c in sorted(listed, key=lambda c: (-c.worth, c.ask, c.host or "")):
         if len(chosen) < MOST and not any(o.host == c.host and (o.tools & c.tools or o.ask == c.ask) for o in chosen):
             chosen.append(c)
-    made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask)) for c in chosen)
+    made = tuple(Ask(c.ask, c.who, c.host, c.os, c.decides, _cost(c.ask), c.why) for c in chosen)
     return made, len(listed) - len(chosen)
 
 
@@ -85,7 +92,15 @@ def _of_explanations(explained: Sequence[Explanation], systems: Mapping[str, str
             for n, step in enumerate(mechanisms()[name].next):
                 made = command(step, systems.get(one.host or ""))
                 if made:
-                    yield Candidate(made[0], made[1], one.host, systems.get(one.host or ""), (name,), worth * 0.8**n)
+                    yield Candidate(
+                        made[0],
+                        made[1],
+                        one.host,
+                        systems.get(one.host or ""),
+                        (name,),
+                        worth * 0.8**n,
+                        (mechanisms()[name].is_,),
+                    )
 
 
 def command(step: Step, os: str | None) -> tuple[str, str] | None:
@@ -106,12 +121,13 @@ def _of_board(findings: Sequence[Finding], wanted: Sequence[Wanted]) -> Iterator
         if w.finding is not None:
             about = by_key.get(w.finding)
             decides = tuple(dict.fromkeys([*(about.cells if about else ()), *([w.towards] if w.towards else [])]))
-            yield Candidate(w.ask, w.who, w.host, w.os, decides, BY_RULE * w.shift / 10 + (0.2 if w.overturns else 0.0))
+            worth = BY_RULE * w.shift / 10 + (0.2 if w.overturns else 0.0)
+            yield Candidate(w.ask, w.who, w.host, w.os, decides, worth, (about.headline if about else w.title,))
 
 
 def _of_rules(not_evaluable: Sequence[NotEvaluable]) -> Iterator[Candidate]:
     for n in not_evaluable:
-        yield Candidate(n.ask, n.who, n.host, n.os, (n.rule,), BY_RULE * n.worth / 20 / 10)
+        yield Candidate(n.ask, n.who, n.host, n.os, (n.rule,), BY_RULE * n.worth / 20 / 10, (n.title,))
 
 
 def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -120,7 +136,12 @@ def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:
     for c in candidates:
         held = made.get((c.ask, c.host))
         made[c.ask, c.host] = (
-            replace(held, worth=held.worth + c.worth, decides=tuple(dict.fromkeys([*held.decides, *c.decides])))
+            replace(
+                held,
+                worth=held.worth + c.worth,
+                decides=tuple(dict.fromkeys([*held.decides, *c.decides])),
+                reasons=tuple(dict.fromkeys([*held.reasons, *c.reasons])),
+            )
             if held
             else c
         )

@@ -70,7 +70,10 @@ def _of_database(need: Need) -> bool:
 
 
 def here(case: Case) -> Here:
-    """Return what takes part in a case: by the kinds of its artifacts, the roles of its hosts, and what people say."""
+    """Return what takes part in a case: by the kinds of its artifacts, the roles of its hosts, and what people say.
+
+    Without any artifact nothing is known, so a database may take part.
+    """
     families = {folder.name: folder.parent.name for folder in folders()}
     kinds = {p.get("kind") for m in case.manifests.values() for p in m.get("parts", [])}
     spec = case.spec
@@ -83,7 +86,8 @@ def here(case: Case) -> Here:
         *(m.label for m in spec.markers),
     ]
     return Here(
-        any(families.get(k or "") in DATABASE_FAMILIES for k in kinds)
+        not spec.artifacts
+        or any(families.get(k or "") in DATABASE_FAMILIES for k in kinds)
         or any(role in ("db", "listener", "server") for role in roles)
         or any(DATABASE_WORDS.search(t) or t in DATABASE_STATEMENTS for t in texts if t)
     )

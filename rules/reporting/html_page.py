@@ -96,7 +96,7 @@ def _asks(made: Report) -> Iterable[str]:
         yield "<h2>What would settle most</h2><ul>"
         for ask in made.asks:
             where = f" on {escape(ask.host)}" if ask.host else ""
-            yield f"<li>{escape(ask.who)}{where}, {escape(ask.cost)}<pre>{escape(ask.ask)}</pre></li>"
+            yield f"<li>{escape(ask.who)}{where}, {escape(ask.cost)}: {escape(ask.why)}<pre>{escape(ask.ask)}</pre></li>"
         yield "</ul>"
     if made.not_evaluable:
         yield f"<details><summary>{len({n.rule for n in made.not_evaluable})} rules had nothing to look at</summary><ul>"

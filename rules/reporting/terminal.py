@@ -101,7 +101,7 @@ def _asks(made: Report) -> Iterable[str]:
         yield "What would settle most"
     for ask in made.asks:
         yield from _wrapped(f"{ask.ask}{' on ' + ask.host if ask.host else ''} ({ask.who}; {ask.cost})", "  ")
-        yield from _wrapped(f"decides: {', '.join(ask.decides[:5])}", "    ")
+        yield from _wrapped(f"decides: {ask.why or ', '.join(ask.decides[:5])}", "    ")
     if made.asks_more or made.not_evaluable:
         waiting = len({n.rule for n in made.not_evaluable})
         yield f"  {made.asks_more} further wishes: --all-asks ({waiting} rules had nothing to look at)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rules.case.case import Case
@@ -46,4 +48,9 @@ def test_what_a_host_can_never_have(
     ],
 )
 def test_whether_a_database_takes_part(spec: CaseSpec, database: bool) -> None:
-    assert here(Case(spec)).database is database
+    plain = (ArtifactSpec(9, "vmstat.txt", parts=(PartSpec(1, 1, 9),)),)
+    assert here(Case(replace(spec, artifacts=(*spec.artifacts, *plain)))).database is database
+
+
+def test_without_any_artifact_nothing_is_left_out() -> None:
+    assert here(Case(CaseSpec())).database
