@@ -240,6 +240,10 @@ class Ask:
     needs: tuple[str, ...] = ()
 
 
+FIRST_OBSERVATIONS = 7
+"""Number of observations that are shown unasked."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """What stands out in the evidence: one sentence with its figure, what it stands for, and its lines. No cause."""
@@ -247,6 +251,7 @@ class Observation:
     rank: int
     headline: str
     means: str
+    mechanism: str
     host: str
     idle: bool
     reason: str
@@ -543,6 +548,7 @@ class Outlook:
                 rank=int(raw.get("rank") or 0),
                 headline=str(raw.get("headline") or ""),
                 means=str(raw.get("means") or ""),
+                mechanism=str(raw.get("mechanism") or ""),
                 host=str(raw.get("host") or ""),
                 idle=bool(raw.get("idle")),
                 reason=str(raw.get("idle_reason") or ""),
@@ -555,6 +561,14 @@ class Outlook:
     def standing_out(self) -> list[Observation]:
         """List the observations by which somebody may lose time."""
         return [one for one in self.observations if not one.idle]
+
+    @cached_property
+    def points_to(self) -> list[Observation]:
+        """List the observations that a lead rests on, in their order; empty for every other verdict."""
+        raw = self.report.get("verdict") or {}
+        if raw.get("state") != "lead":
+            return []
+        return [one for one in self.standing_out if one.mechanism == raw.get("mechanism")]
 
     @cached_property
     def best_asks(self) -> list[Ask]:

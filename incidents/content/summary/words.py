@@ -24,6 +24,7 @@ _SEVERITIES = ("critical", "major", "minor", "info")
 MOST_CAUSES, MOST_CLEARED, MOST_OPEN, MOST_NEXT = 3, 5, 4, 6
 _CAUSE_TITLES = {
     "suspect": "Suspected cause",
+    "lead": "Being looked at",
     "undecided": "Cause, undecided",
     "cannot tell": "Cause, not known yet",
 }
@@ -166,7 +167,15 @@ class _Page:
                 sentence(verdict.sentence, refs=refs),
                 sentence("That holds for what was collected; it does not say that nothing is wrong.", small=True),
             ]
+        elif verdict.state == "lead":
+            refs = [self.sources.lines(one.headline, one.citations) for one in self.outlook.points_to[:MOST_CAUSES]]
+            said += [
+                sentence(verdict.sentence, refs=refs),
+                sentence("One kind of evidence points there; it accuses nobody.", small=True, refs=refs[:1]),
+            ]
         elif verdict.state == "cannot tell" or not self.carriers:
+            shown = self.outlook.standing_out[:1] if not refs else []
+            refs += [self.sources.lines(one.headline, one.citations) for one in shown]
             said.append(sentence(verdict.sentence or "The evidence does not reach to tell a cause.", refs=refs))
         else:
             if verdict.state == "undecided":
@@ -230,6 +239,16 @@ class _Page:
 
     def _sure(self) -> Json:
         verdict = self.verdict
+        if verdict.state == "lead":
+            refs = [self.sources.lines(one.headline, one.citations) for one in self.outlook.points_to[:MOST_CAUSES]]
+            rival = str((self.outlook.report.get("verdict") or {}).get("rival") or "")
+            return section(
+                "sure",
+                [
+                    sentence("Not proven.", lead=f"{verdict.support.capitalize()} support:", refs=refs),
+                    *([sentence(f"{rival}.", lead="The same could be:", small=True, refs=refs[:1])] if rival else []),
+                ],
+            )
         if not self.carriers:
             return section(
                 "sure", [sentence("No finding carries a verdict, so there is nothing to be sure of.", missing=True)]

@@ -167,6 +167,8 @@ class Board:
     turning: list[Turning]
     more_turning: int
     causes: Mapping[str, str] = field(default_factory=dict)
+    points_to: str = ""
+    """The cause that a lead points to. It has no weight here, so no column leads."""
 
     @property
     def rivals(self) -> int:
@@ -196,7 +198,8 @@ def board_of(outlook: Outlook, arguments: Iterable[Argument], free: Iterable[Fre
     raw = [row for row in outlook.report.get("hypotheses") or [] if row.get("code")]
     held = outlook.report.get("board") or {}
     verdict = outlook.report.get("verdict") or {}
-    leader = str(verdict.get("hypothesis") or "")
+    points_to = str(verdict.get("hypothesis") or "") if verdict.get("state") == "lead" else ""
+    leader = "" if points_to else str(verdict.get("hypothesis") or "")
     columns = _columns(outlook, raw, leader, {row.code: row for row in free})
     codes = [column.code for column in columns]
     counted = {str(row["code"]): row.get("cells") or {} for row in raw}
@@ -239,6 +242,7 @@ def board_of(outlook: Outlook, arguments: Iterable[Argument], free: Iterable[Fre
         turning[:MOST_WANTED],
         len(turning[MOST_WANTED:]),
         causes,
+        _known(points_to),
     )
 
 
