@@ -103,7 +103,7 @@ def _watch(one: ObserverModule, case: CaseTables, os: str | None) -> Iterator[di
                 failed = f"took longer than {SECONDS:.0f} s; what it had not looked at yet is missing"
                 break
     except FAULTS as error:
-        failed = f"{type(error).__name__}: {error}"
+        failed = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
     shown = [s for s in found if not s.normal]
     for sighting in [*shown[:MOST], *(s for s in found if s.normal)]:
         yield {"observer": name, **_row(sighting, os)}

@@ -1,0 +1,129 @@
+"""What observers of samplers share: series of samples, their worst row, and the sighting that says how full one was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Sighting, figure, lines_of, place
+from rules.signatures.signatures import Seen
+
+KEYS = [*PLACE_COLUMNS, "part"]
+ROW = [*KEYS, "line_no", "line_end", "t_local", "first"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a sampled table and its bound.
+
+    `value` is computed per sample; it stands out where it is at least `bound` (`low`: at most). `kind` is the kind of the
+    sighting, `says` a sentence with {value}, {worst}, {n}, {of}, {who}. `share_of` turns the value into a share (100 for
+    percent), None if it has none. One that is not `shown` is only kept, to contradict.
+    """
+
+    name: str
+    value: pl.Expr
+    unit: str
+    bound: float
+    says: str
+    subject: str
+    share_of: float | None = None
+    low: bool = False
+    kind: str = "saturation"
+    seen: tuple[Seen, ...] = ()
+    least_samples: int = 1
+    shown: bool = True
+
+
+HELD = 0.25
+"""Minimum part of the samples in which a measure is beyond its bound before it stands out; one bad second is a moment."""
+
+
+def sampled(case: CaseTables, table: str, columns: Iterable[str], by: Sequence[str] = ()) -> pl.LazyFrame:
+    """Return the samples of a table; those since boot only for series that have no other."""
+    rows = case.scan(table, [*ROW, *by, *columns])
+    since_boot = pl.col("first").fill_null(False)
+    return rows.filter(~since_boot | since_boot.all().over([*KEYS, *by]))
+
+
+def worst(
+    rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()
+) -> Iterator[tuple[Measure, dict[str, Any]]]:
+    """Yield for each measure and series the numbers that a sighting needs: n, of, median, worst and its row."""
+    keys = [*KEYS, *by]
+    for m in measures:
+        v = pl.col("v")
+        beyond = v <= m.bound if m.low else v >= m.bound
+        at = v.arg_min() if m.low else v.arg_max()
+        made = (
+            rows.with_columns(m.value.cast(pl.Float64).alias("v"))
+            .filter(v.is_not_null() & v.is_finite())
+            .group_by(keys)
+            .agg(
+                pl.len().alias("of"),
+                beyond.sum().alias("n"),
+                v.median().alias("median"),
+                v.get(at).alias("worst"),
+                pl.col("line_no").get(at),
+                pl.col("line_end").get(at),
+                pl.col("t_local").min().alias("t_from"),
+                pl.col("t_local").max().alias("t_to"),
+                pl.col("first").fill_null(False).all().alias("since_boot"),
+            )
+            .sort(*keys, nulls_last=True)
+            .collect(engine="streaming")
+        )
+        for row in made.iter_rows(named=True):
+            yield m, row
+
+
+def sightings(rows: pl.LazyFrame, measures: Sequence[Measure], by: Sequence[str] = ()) -> Iterator[Sighting]:
+    """Yield one sighting per measure and series: what stands out first and by size, then the normal measures."""
+    found = [(m, row, _stands(m, row)) for m, row in worst(rows, measures, by)]
+    found.sort(key=lambda x: (not x[2], -_size(x[0], x[1])))
+    for m, row, stands in found:
+        yield made_of(m, row, stands, " ".join(str(row[k]) for k in by if row[k] is not None))
+
+
+def _stands(m: Measure, row: Mapping[str, Any]) -> bool:
+    return bool(m.shown and row["n"] >= max(1, HELD * row["of"]) and row["of"] >= m.least_samples)
+
+
+def _size(m: Measure, row: Mapping[str, Any]) -> float:
+    value = float(row["median"])
+    if m.share_of:
+        return value / m.share_of
+    return 1 - min(1.0, m.bound / value if value > 0 and not m.low else 1.0)
+
+
+def made_of(m: Measure, row: Mapping[str, Any], stands: bool, who: str) -> Sighting:
+    """Return the sighting of a measure's numbers. The value is the median: what most samples show."""
+    subject = f"{who} {m.subject}".strip()
+    boot = ", counted since boot" if row["since_boot"] else ""
+    text = m.says.format(
+        who=who, value=figure(row["median"], m.unit), worst=figure(row["worst"], m.unit), n=row["n"], of=row["of"]
+    )
+    return Sighting(
+        kind=m.kind,
+        subject=subject,
+        headline=text + boot,
+        name=m.name,
+        value=row["median"],
+        unit=m.unit,
+        lines=lines_of(row, "worst sample")
+        if stands
+        else (Lines(row["artifact_id"], row["line_no"], row["line_no"], "sample"),),
+        **place(row),
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        against="its bound",
+        against_value=m.bound,
+        share=min(1.0, max(0.0, row["median"] / m.share_of)) if m.share_of else None,
+        n=row["n"],
+        seen=m.seen if stands else (),
+        normal=not stands,
+    )

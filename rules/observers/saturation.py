@@ -1,0 +1,151 @@
+"""What is full: processors, their queue, memory, devices, pressure, and time that somebody else took.
+
+Standing out: a measure beyond its bound in at least a quarter of the samples (rows since boot do not count). Normal: all
+others; they are kept as measures, because a device that was idle contradicts who blames it.
+Worked example: 12 samples of vmstat with `id` 2 to 6: cpu_busy_pct 96 in the median, 98 at most, in 12 of 12 samples;
+r of 30 on 8 processors: run_queue_per_cpu 3.8.
+Cost: one aggregation per measure over the samples. Source: Gregg, the USE method (utilisation, saturation, errors);
+bounds are its practice: 80 % for what queues at random arrivals, one waiting thread per processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from rules.derived.derived_table import CaseTables
+from rules.observers.observer import Observer, Sighting
+from rules.observers.samples import Measure, sampled, sightings
+
+OBSERVER = Observer("saturation", "What is full?", ("vmstat", "mpstat", "iostat", "counters", "meminfo"))
+
+BUSY_PCT = 80.0
+"""Bound of utilisation: above it, random arrivals wait as long as they are served, and longer."""
+
+STOLEN_PCT = 5.0
+"""Bound of stolen time: a guest that loses a twentieth of its processors feels it in every burst."""
+
+WAITING_PCT = 20.0
+"""Bound of time in which processors were idle while reads or writes were under way."""
+
+SYSTEM_PCT = 40.0
+"""Bound of time in the kernel: programs do their work outside of it."""
+
+PRESSURE_PCT = 10.0
+"""Bound of pressure: the part of the time in which somebody waited for the resource."""
+
+SLOW_MS = 20.0
+"""Bound of a device's response: a random read of a single disk takes 5 to 10 ms, of flash below 1."""
+
+VMSTAT = ["r", "idle", "wa", "st", "sys", "cs", "sr", "so_kbps", "si_kbps", "free_kb", "usr"]
+_IDLE = pl.col("idle").fill_null(100.0 - pl.col("usr") - pl.col("sys"))
+
+HOST = (
+    Measure("cpu_busy_pct", 100.0 - _IDLE - pl.col("wa").fill_null(0.0) - pl.col("st").fill_null(0.0), "%", BUSY_PCT,
+            "The processors were {value} busy ({worst} at worst, {n} of {of} samples over the bound)", "CPU", 100.0,
+            seen=({"counter": "cpu_busy_pct"},)),
+    Measure("cpu_idle_pct", _IDLE, "%", 5.0, "The processors were {value} idle", "idle", low=True, shown=False),
+    Measure("cpu_sys_pct", pl.col("sys"), "%", SYSTEM_PCT, "The kernel took {value} of the processors ({worst} at worst)", "sys", 100.0,
+            seen=({"counter": "cpu_sys_pct"},)),
+    Measure("cpu_wait_io_pct", pl.col("wa"), "%", WAITING_PCT, "Processors were idle with reads or writes under way {value} of the time ({worst} at worst)",
+            "wa", 100.0, seen=({"counter": "cpu_wait_io_pct"},)),
+    Measure("cpu_steal_pct", pl.col("st"), "%", STOLEN_PCT, "The hypervisor gave the processors to others {value} of the time ({worst} at worst)", "st", 100.0,
+            seen=({"counter": "cpu_steal_pct"},)),
+    Measure("context_switches_ps", pl.col("cs"), "per s", 100_000.0, "Threads were switched {value} ({worst} at worst)", "cs",
+            seen=({"counter": "context_switches_ps"},)),
+    Measure("scan_rate_ps", pl.col("sr"), "per s", 200.0, "Pages were scanned for free memory, {value} ({worst} at worst)", "sr",
+            seen=({"counter": "scan_rate_ps"},)),
+    Measure("swap_out_kbps", pl.col("so_kbps"), "kB per s", 1.0, "{value} were written to swap ({worst} at worst), in {n} of {of} samples", "so",
+            seen=({"counter": "swap_out_kbps"},)),
+    Measure("swap_in_kbps", pl.col("si_kbps"), "kB per s", 1.0, "{value} were read from swap ({worst} at worst), in {n} of {of} samples", "si",
+            seen=({"counter": "swap_in_kbps"},)),
+)  # fmt: skip
+
+DEVICE = (
+    Measure("disk_busy_pct", pl.col("busy_pct"), "%", BUSY_PCT, "{who} was {value} busy ({worst} at worst; {n} of {of} samples over it)", "busy", 100.0,
+            seen=({"counter": "disk_busy_pct"},)),
+    Measure("disk_response_ms", pl.coalesce("resp_ms", "asvc_ms", "r_resp_ms", "w_resp_ms"), "ms", SLOW_MS,
+            "{who} answered in {value} ({worst} in the worst of {of} samples)", "response", seen=({"counter": "disk_response_ms"},)),
+    Measure("disk_queue", pl.coalesce("queue", "actv"), "", 4.0, "{value} requests stood at {who} ({worst} in the worst of {of} samples)", "queue",
+            seen=({"counter": "disk_queue"},)),
+)  # fmt: skip
+
+PER_CPU = Measure(
+    "run_queue_per_cpu", pl.col("r") / pl.col("ncpu"), "", 1.5, "{value} threads were ready to run for each processor ({worst} at worst)",
+    "run queue", seen=({"counter": "run_queue_per_cpu"},),
+)  # fmt: skip
+
+QUEUE = Measure(
+    "run_queue", pl.col("r"), "", 8.0, "{value} threads were ready to run ({worst} at worst); how many processors there are is not known",
+    "run queue", seen=({"counter": "run_queue"},),
+)  # fmt: skip
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield what is full, and the normal measures."""
+    found = [*_host(case), *_devices(case), *_pressure(case), *_memory(case)]
+    return sorted(found, key=lambda s: (s.normal, -(s.share or 0.0)))
+
+
+def _host(case: CaseTables) -> Iterator[Sighting]:
+    rows = sampled(case, "vmstat", VMSTAT)
+    yield from sightings(rows, HOST)
+    hosts = case.table("hosts", ["host", "ncpu"])
+    known = pl.concat([hosts, _counted(case)]).filter(pl.col("ncpu") > 0).unique("host", keep="first")
+    unknown = rows.join(known.lazy(), on="host", how="anti", nulls_equal=True)
+    yield from sightings(unknown, [QUEUE])
+    if not known.is_empty():
+        yield from sightings(rows.join(known.lazy(), on="host", how="inner", nulls_equal=True), [PER_CPU])
+
+
+def _counted(case: CaseTables) -> pl.DataFrame:
+    """Return the number of processors per host, as a listing per processor shows it."""
+    numbered = pl.col("cpu").cast(pl.String).str.contains(r"^\d+$")
+    rows = case.scan("mpstat", ["host", "cpu"]).filter(numbered)
+    return rows.group_by("host").agg(pl.col("cpu").n_unique().cast(pl.Int64).alias("ncpu")).collect(engine="streaming")
+
+
+def _devices(case: CaseTables) -> Iterator[Sighting]:
+    columns = ["busy_pct", "resp_ms", "asvc_ms", "r_resp_ms", "w_resp_ms", "queue", "actv", "r_ps", "w_ps"]
+    rows = sampled(case, "iostat", columns, ["device"])
+    # A device that does next to nothing may answer as slowly as it likes.
+    used = (pl.col("r_ps").fill_null(0) + pl.col("w_ps").fill_null(0) >= 1) | pl.col("r_ps").is_null()
+    yield from sightings(rows.filter(used), DEVICE, ["device"])
+
+
+def _pressure(case: CaseTables) -> Iterator[Sighting]:
+    named = pl.col("name").str.contains(r"(?i)pressure.*some.*avg10$|some.*avg10$")
+    rows = sampled(case, "counters", ["value"], ["grp", "item", "name"]).filter(named)
+    for resource in ("cpu", "memory", "io"):
+        text = pl.concat_str("grp", "item", "name", separator=" ", ignore_nulls=True).str.to_lowercase()
+        m = Measure(
+            f"{resource}_pressure_pct", pl.col("value"), "%", PRESSURE_PCT, f"Somebody waited for {resource} {{value}} of the time ({{worst}} at worst)",
+            "pressure", 100.0, seen=({"counter": f"{resource}_pressure_pct"},),
+        )  # fmt: skip
+        yield from sightings(rows.filter(text.str.contains(rf"\b{resource}\b")), [m], ["item", "name"])
+
+
+FREE = ("MemAvailable", "MemFree")
+
+
+def _memory(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the free part of memory, of what is available without writing anything out."""
+    rows = case.scan(
+        "meminfo",
+        ["artifact_id", "host", "phase", "clock", "part", "sample", "line_no", "line_end", "t_local", "name", "value"],
+    )
+    keys = ["artifact_id", "host", "phase", "clock", "part", "sample"]
+    whole = rows.filter(pl.col("name") == "MemTotal").select(*keys, pl.col("value").alias("total"))
+    free = rows.filter(pl.col("name").is_in(FREE)).with_columns(
+        pl.col("name").replace_strict({n: i for i, n in enumerate(FREE)}, default=9).alias("order")
+    )
+    first = free.sort("order").group_by(keys).first()
+    joined = (
+        first.join(whole, on=keys, how="inner", nulls_equal=True)
+        .filter(pl.col("total") > 0)
+        .with_columns(pl.lit(False).alias("first"))
+    )
+    m = Measure("free_memory_pct", 100.0 * pl.col("value") / pl.col("total"), "%", 5.0, "{value} of the memory was free or could be freed (least: {worst})",
+                "memory", low=True, seen=({"counter": "free_memory_pct"},))  # fmt: skip
+    yield from sightings(joined, [m])

@@ -1,0 +1,145 @@
+"""Counters that should stand still: drops, overflows, retransmissions, stalls, failures, throttling, quota hits.
+
+Standing out: a counter that signatures know as one that should be still (strength mechanism or shape), or whose name
+says so (drop, overflow, fail, retrans ...), and that moved: per second where two samples exist, else its total, with the
+traffic of the same group where there is any. Normal: zero, or less than a thousandth of the group's traffic.
+Worked example: `TCPReqQFullDrop` 4,711 more in 60 s: 78.5 per s.
+Cost: one aggregation over the counters. Source: RFC 1213 and the kernels' own descriptions, by signature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Observer, Sighting, figure, lines_of, place
+from rules.signatures.signatures import Seen, recognise
+
+OBSERVER = Observer("still-counters", "Which counters move that should stand still?", ("counters",))
+
+BAD_NAME = (
+    r"(?i)drop|overflow|prune|retrans|resent|discard|error|\berrs?\b|fail|refus|reject|collision|timeouts?\b|timed out|no.?buf|stall"
+    r"|throttl|oom|denied|exceed|lost|reset|abort|overrun|fifo|missed|steal|reclaim|direct|swap_?(?:in|out)|full\b|corrected|limit|failcnt|squeez"
+)
+"""Names of counters that count what should not happen, where no signature knows the name."""
+
+TRAFFIC = (
+    r"(?i)^(?:outsegs|segs? (?:sent|received)|segments (?:sent|received|send out)|in(?:gmt)?segs|r?x?[rt]x?[_ ]?p(?:ac)?ke?ts?"
+    r"|tcpoutsegs|tcpinsegs|ipackets|opackets|ipkts|opkts|.*packets (?:sent|received)|(?:ip)?inreceives|(?:udp)?(?:in|out)datagrams)$"
+)
+"""Names of counters that tell how much traffic there was."""
+
+SMALL = 0.001
+"""Share of the traffic of its group below which a counter's move is normal."""
+
+READ = ("line_no", "line_end", "t_local", "sample", "first", "interval_s", "value", "delta", "mode", "unit")
+"""Columns that are read beside those that name a counter."""
+
+LONG_S = 1e-9
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the counters that moved, those that a signature knows first, then by size."""
+    keys = [*PLACE_COLUMNS[:3], "grp", "item", "name"]
+    rows = case.scan("counters", [*keys, "clock", "part", *READ])
+    number = pl.col("value").is_not_null() & pl.col("value").is_finite()
+    # Two outputs of one file are two samples of the same counter, also where nothing tells the time between them.
+    rise = pl.coalesce("delta", pl.col("value").diff())
+    flow = pl.when(pl.col("mode") == "rate").then(pl.col("value")).otherwise(rise)
+    made = (
+        rows.filter(number & (pl.col("mode").fill_null("total") != "level") & (pl.col("value") > 0))
+        .group_by(keys, maintain_order=True)
+        .agg(
+            pl.len().alias("n"),
+            pl.col("part").first(),
+            pl.col("clock").first(),
+            pl.col("value").first().alias("before"),
+            pl.col("value").last().alias("total"),
+            flow.drop_nulls().sum().alias("moved"),
+            flow.drop_nulls().len().alias("n_flows"),
+            pl.when(pl.col("delta").is_not_null()).then("interval_s").drop_nulls().mean().alias("interval_s"),
+            pl.col("mode").last(),
+            pl.col("line_no").get(flow.fill_null(pl.col("value")).arg_max()),
+            pl.col("line_end").get(flow.fill_null(pl.col("value")).arg_max()),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+        .sort(*keys, nulls_last=True)
+        .collect(engine="streaming")
+    )
+    found = list(_found(made))
+    found.sort(key=lambda x: -x[0])
+    yield from (s for _, s in found)
+
+
+def _found(made: pl.DataFrame) -> Iterator[tuple[float, Sighting]]:
+    traffic = _traffic(made)
+    named = made.with_columns(pl.col("name").str.contains(BAD_NAME).alias("bad"))
+    for row in named.iter_rows(named=True):
+        seen: Seen = {"counter": str(row["name"])}
+        if row["grp"]:
+            seen["group"] = str(row["grp"])
+        known = recognise(**seen)
+        strength = known[0].strength if known else None
+        if strength in ("idle", "harmless", "remark") or (strength is None and not row["bad"]):
+            continue
+        moved = row["moved"] if row["n_flows"] else None
+        amount = row["total"] if moved is None else moved
+        if not amount or amount <= 0:
+            continue  # it stood still
+        of = traffic.get((row["artifact_id"], row["grp"], row["item"], moved is not None))
+        share = min(1.0, amount / of) if of else None
+        if share is not None and share < SMALL:
+            continue
+        yield _weight(strength, amount, share, moved), _sighting(row, amount, share, moved, seen)
+
+
+def _weight(strength: str | None, amount: float, share: float | None, moved: float | None) -> float:
+    known = {"mechanism": 4.0, "shape": 2.0}.get(strength or "", 0.0)
+    return known + (1.0 if moved else 0.0) + (share or 0.0) + 0.05 * math.log10(1 + amount)
+
+
+def _traffic(made: pl.DataFrame) -> dict[tuple[Any, ...], float]:
+    rows = made.filter(pl.col("name").str.contains(TRAFFIC))
+    found: dict[tuple[Any, ...], float] = {}
+    for row in rows.iter_rows(named=True):
+        for moving, amount in ((True, row["moved"] if row["n_flows"] else None), (False, row["total"])):
+            key = (row["artifact_id"], row["grp"], row["item"], moving)
+            found[key] = max(found.get(key, 0.0), amount or 0.0)
+    return found
+
+
+def _sighting(row: dict[str, Any], amount: float, share: float | None, moved: float | None, seen: Seen) -> Sighting:
+    who = " ".join(str(row[k]) for k in ("grp", "item", "name") if row[k])
+    seconds = row["interval_s"] * row["n_flows"] if moved is not None and row["interval_s"] else None
+    if row["mode"] == "rate":
+        amount = amount / max(1, row["n_flows"])
+        text, unit = f"{who} counted {figure(amount, 'per s')} in the mean of {row['n_flows']} samples", "per s"
+    elif moved is not None:
+        during = f" in {figure(seconds, 's')}" if seconds and seconds > LONG_S else " between the samples"
+        text, unit = f"{who} went up by {figure(amount, 'count')}{during}, to {figure(row['total'], 'count')}", "count"
+    else:
+        text, unit = f"{who} stands at {figure(amount, 'count')}; one sample does not tell since when", "count"
+    if share is not None:
+        text += f", {figure(100 * share, '%')} of the traffic"
+    return Sighting(
+        kind="counter",
+        subject=who,
+        headline=text,
+        name=f"{row['name']}",
+        value=amount,
+        unit=unit,
+        lines=lines_of(row, "counter"),
+        **place(row),
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        against="standing still",
+        against_value=0.0,
+        share=min(1.0, 10 * share) if share is not None else (0.3 if moved is not None else 0.1),
+        n=max(1, row["n_flows"]),
+        seen=(seen, {"counter": str(row["name"])}),
+    )

@@ -1,0 +1,66 @@
+"""What has used four fifths of its limit stands out, with both lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.near_limit import observe
+from rules.observers.observer import Sighting
+
+
+def seen(table: str, *rows: dict[str, Any]) -> list[Sighting]:
+    return list(observe(Case.of_tables({table: [{"line_no": n, **row} for n, row in enumerate(rows, 1)]})))
+
+
+@pytest.mark.parametrize(("used", "stands"), [(79.0, False), (80.0, True), (100.0, True)])
+def test_a_listing_with_limits(used: float, stands: bool) -> None:
+    found = seen("resource_use", {"scope": "oracle", "name": "sessions", "used": used, "limit_num": 100.0})
+    assert bool(found) is stands
+
+
+def test_the_peak_counts_and_says_so() -> None:
+    (made,) = seen(
+        "resource_use", {"scope": "oracle", "name": "sessions", "used": 10.0, "peak": 100.0, "limit_num": 100.0}
+    )
+    assert made.headline == "oracle sessions has used 100 % of what is allowed at the peak: 100 of 100"
+
+
+def test_an_unlimited_resource_is_never_near() -> None:
+    assert seen("resource_use", {"name": "files", "used": 2.0**62, "limit_num": 2.0**63}) == []
+    assert seen("resource_use", {"name": "files", "used": 5.0, "limit_num": 0.0}) == []
+
+
+def test_a_count_and_its_maximum_are_a_pair() -> None:
+    (made,) = seen(
+        "counters",
+        {"name": "net.netfilter.nf_conntrack_count", "value": 58.0},
+        {"name": "net.netfilter.nf_conntrack_max", "value": 60.0},
+    )
+    assert made.share == pytest.approx(58 / 60)
+    assert [(c.line_from, c.role) for c in made.lines] == [(1, "used"), (2, "limit")]
+
+
+def test_a_limit_of_another_group_is_no_pair() -> None:
+    rows = [
+        {"item": "/a", "name": "memory.usage_in_bytes", "value": 60.0},
+        {"item": "/b", "name": "memory.limit_in_bytes", "value": 60.0},
+    ]
+    assert seen("counters", *rows) == []
+    (made,) = seen("counters", rows[0], {**rows[1], "item": "/a"})
+    assert made.subject == "/a memory.usage_in_bytes"
+
+
+def test_far_over_a_limit_is_no_limit() -> None:
+    assert seen("counters", {"name": "x_count", "value": 73.0}, {"name": "x_max", "value": 60.0}) == []
+
+
+def test_a_setting_can_be_the_limit() -> None:
+    rows = {
+        "counters": [{"line_no": 1, "name": "pids.current", "value": 99.0}],
+        "params": [{"line_no": 2, "name": "pids.max", "num": 100.0}],
+    }
+    (made,) = observe(Case.of_tables(rows))
+    assert made.share == pytest.approx(0.99)

@@ -1,0 +1,88 @@
+"""What is full stands out beyond its bound in a quarter of the samples; the rest is kept as a normal measure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.saturation import observe
+
+
+def seen(**tables: list[dict[str, Any]]) -> dict[str, Sighting]:
+    rows = {
+        name: [{"line_no": n, "sample": n, **row} for n, row in enumerate(held, 2)] for name, held in tables.items()
+    }
+    return {s.name: s for s in observe(Case.of_tables(rows))}
+
+
+def busy(*idle: float) -> list[dict[str, Any]]:
+    return [{"idle": value, "wa": 0.0, "st": 0.0, "r": 4} for value in idle]
+
+
+@pytest.mark.parametrize(("idle", "stands"), [(20.0, True), (20.1, False)])
+def test_processors_are_full_from_four_fifths(idle: float, stands: bool) -> None:
+    made = seen(vmstat=busy(idle))["cpu_busy_pct"]
+    assert made.normal is not stands
+    assert made.value == pytest.approx(100 - idle)
+    assert made.share == pytest.approx(1 - idle / 100)
+
+
+@pytest.mark.parametrize(("full", "stands"), [(1, True), (0, False)])
+def test_a_quarter_of_the_samples_is_enough(full: int, stands: bool) -> None:
+    made = seen(vmstat=busy(*[5.0] * full, *[60.0] * (4 - full)))["cpu_busy_pct"]
+    assert made.normal is not stands
+
+
+def test_the_worst_sample_is_cited_and_the_median_told() -> None:
+    made = seen(vmstat=busy(10.0, 2.0, 8.0))["cpu_busy_pct"]
+    assert [(c.line_from, c.role) for c in made.lines] == [(3, "worst sample")]
+    assert made.headline == "The processors were 92 % busy (98 % at worst, 3 of 3 samples over the bound)"
+    assert made.value == 92
+
+
+def test_rows_since_boot_are_left_out_unless_nothing_else_is_there() -> None:
+    boot = {"idle": 1.0, "wa": 0.0, "st": 0.0, "first": True}
+    assert seen(vmstat=[boot, *busy(60.0)])["cpu_busy_pct"].normal
+    assert seen(vmstat=[boot])["cpu_busy_pct"].headline.endswith(", counted since boot")
+
+
+def test_the_queue_is_told_for_each_processor_where_their_number_is_known() -> None:
+    rows = [{"idle": 0.0, "r": 30}]
+    known = seen(vmstat=rows, hosts=[{"ncpu": 8}])
+    assert known["run_queue_per_cpu"].value == pytest.approx(3.75)
+    assert "run_queue" not in known
+    assert "not known" in seen(vmstat=rows)["run_queue"].headline
+
+
+def test_a_device_that_hardly_works_may_be_slow() -> None:
+    slow = {"device": "sda", "busy_pct": 3.0, "resp_ms": 90.0, "w_ps": 0.0}
+    assert "disk_response_ms" not in seen(iostat=[{**slow, "r_ps": 0.5}])
+    made = seen(iostat=[{**slow, "r_ps": 12.0}])
+    assert not made["disk_response_ms"].normal
+    assert made["disk_response_ms"].subject == "sda response"
+    assert made["disk_busy_pct"].normal
+
+
+def test_free_memory_is_what_is_available() -> None:
+    rows = [
+        {"sample": 1, "name": n, "value": v}
+        for n, v in (("MemTotal", 1000.0), ("MemFree", 10.0), ("MemAvailable", 400.0))
+    ]
+    made = {
+        s.name: s for s in observe(Case.of_tables({"meminfo": [{"line_no": n, **r} for n, r in enumerate(rows, 1)]}))
+    }
+    assert made["free_memory_pct"].value == pytest.approx(40.0)
+    assert made["free_memory_pct"].normal
+
+
+def test_pressure_stands_out() -> None:
+    row = {"grp": "pressure", "item": "io", "name": "some.avg10", "value": 35.0}
+    assert not seen(counters=[row])["io_pressure_pct"].normal
+
+
+def test_nothing_is_seen_in_nothing_and_in_nonsense() -> None:
+    assert seen() == {}
+    assert seen(vmstat=[{"idle": float("nan"), "r": None}]) == {}

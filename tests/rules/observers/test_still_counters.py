@@ -1,0 +1,61 @@
+"""Counters that should stand still stand out when they move; traffic makes small moves normal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.observer import Sighting
+from rules.observers.still_counters import observe
+
+
+def seen(*rows: dict[str, Any]) -> list[Sighting]:
+    made = [{"line_no": n, "grp": "tcp", "mode": "total", **row} for n, row in enumerate(rows, 1)]
+    return list(observe(Case.of_tables({"counters": made})))
+
+
+def test_two_samples_tell_how_much_it_moved() -> None:
+    (made,) = seen({"name": "TcpOddDrops", "value": 10.0}, {"name": "TcpOddDrops", "value": 52.0})
+    assert made.headline == "tcp TcpOddDrops went up by 42 between the samples, to 52"
+    assert (made.value, made.lines[0].line_from) == (42.0, 2)
+
+
+def test_a_delta_of_the_tool_counts_with_its_interval() -> None:
+    (made,) = seen({"name": "TcpOddDrops", "value": 52.0, "delta": 42.0, "interval_s": 60.0})
+    assert "went up by 42 in 1 min 0 s" in made.headline
+
+
+def test_one_sample_stands_at_a_total() -> None:
+    (made,) = seen({"name": "TcpOddDrops", "value": 7.0})
+    assert made.headline == "tcp TcpOddDrops stands at 7; one sample does not tell since when"
+    assert made.share == 0.1
+
+
+@pytest.mark.parametrize(("sent", "stands"), [(10_000.0, True), (10_001.0, False)])
+def test_a_thousandth_of_the_traffic_is_normal(sent: float, stands: bool) -> None:
+    assert bool(seen({"name": "TcpOddDrops", "value": 10.0}, {"name": "OutSegs", "value": sent})) is stands
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"name": "TcpOddDrops", "value": 0.0},
+        {"name": "TcpOddSegments", "value": 7.0},  # nothing bad in its name
+        {"name": "TcpOddDrops", "value": 7.0, "mode": "level"},
+        {"name": "TcpOddDrops", "value": None},
+        {"name": "TcpOddDrops", "value": float("nan")},
+    ],
+)
+def test_what_stands_still_or_counts_something_else_is_normal(row: dict[str, Any]) -> None:
+    assert seen(row) == []
+
+
+def test_a_counter_that_did_not_move_is_silent() -> None:
+    assert seen({"name": "TcpOddDrops", "value": 7.0}, {"name": "TcpOddDrops", "value": 7.0}) == []
+
+
+def test_rates_are_told_as_rates() -> None:
+    (made,) = seen(*({"name": "oddDrops/s", "value": v, "mode": "rate"} for v in (2.0, 4.0)))
+    assert made.headline == "tcp oddDrops/s counted 3 per s in the mean of 2 samples"
