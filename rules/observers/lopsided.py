@@ -1,0 +1,137 @@
+"""What is lopsided: one processor, device, node, queue, process or peer takes most of what several share.
+
+Standing out: of at least two that share, one takes at least twice its even share and more than half of the whole, and
+the whole is worth it (a processor that is 80 % busy, a device with requests). Normal: even shares.
+Worked example: eight processors, soft interrupts 0 on seven and 97 % on the eighth: cpu 3 has 100 % of them.
+Cost: one aggregation over the samples. Source: Gini and Lorenz for shares; the usual practice of looking at mpstat -P ALL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.samples import sampled
+from rules.signatures.signatures import Seen
+
+OBSERVER = Observer("lopsided", "Who takes most of what several share?", ("mpstat", "iostat", "ps", "numa"))
+
+MOST_OF_ALL = 0.5
+"""Minimum part of the whole that one takes."""
+
+TIMES_EVEN = 2.0
+"""Minimum ratio to the even share: one of two takes more than half in any noise."""
+
+BUSY_PCT = 80.0
+"""Minimum use of one processor before its share is worth a word."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Something that several share: a value per sample and member, and the least of it that is worth a word."""
+
+    what: str
+    value: pl.Expr
+    unit: str
+    least: float
+    seen: Seen
+
+
+PROCESSORS = (
+    Shared(
+        "busy time",
+        100.0 - pl.col("idle") - pl.col("wa").fill_null(0.0),
+        "%",
+        BUSY_PCT,
+        {"counter": "one_cpu_busy_pct"},
+    ),
+    Shared("soft interrupts", pl.col("soft"), "%", 20.0, {"counter": "one_cpu_soft_pct"}),
+    Shared("interrupts", pl.coalesce("irq", pl.lit(None, pl.Float64)), "%", 20.0, {"counter": "one_cpu_irq_pct"}),
+)
+DEVICES = (
+    Shared("busy time", pl.col("busy_pct"), "%", 50.0, {"counter": "one_disk_busy_pct"}),
+    Shared("reads and writes", pl.col("r_ps").fill_null(0.0) + pl.col("w_ps").fill_null(0.0), "per s", 50.0, {"counter": "one_disk_ops_ps"}),
+)  # fmt: skip
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield who takes most, the most lopsided first."""
+    numbered = pl.col("cpu").cast(pl.String).str.contains(r"^\d+$")
+    cpus = sampled(case, "mpstat", ["cpu", "idle", "wa", "soft", "irq"]).filter(numbered)
+    cpus = cpus.with_columns(pl.concat_str(pl.lit("CPU "), pl.col("cpu").cast(pl.String)).alias("member"))
+    disks = sampled(case, "iostat", ["device", "part_of", "busy_pct", "r_ps", "w_ps"])
+    disks = disks.filter(~pl.col("part_of").fill_null(False)).with_columns(pl.col("device").alias("member"))
+    found = [s for shared in PROCESSORS for s in _uneven(cpus, shared)] + [
+        s for shared in DEVICES for s in _uneven(disks, shared)
+    ]
+    return sorted([*found, *_processes(case)], key=lambda s: -(s.share or 0.0))
+
+
+def _uneven(rows: pl.LazyFrame, shared: Shared) -> Iterator[Sighting]:
+    keys = [*PLACE_COLUMNS, "part", "member"]
+    v = pl.col("v")
+    made = (
+        rows.with_columns(shared.value.cast(pl.Float64).alias("v"))
+        .filter(v.is_not_null() & v.is_finite())
+        .group_by(keys, maintain_order=True)
+        .agg(
+            v.mean().alias("mean"),
+            v.max().alias("worst"),
+            pl.len().alias("n"),
+            pl.col("line_no").get(v.arg_max()),
+            pl.col("t_local").min().alias("t_from"),
+            pl.col("t_local").max().alias("t_to"),
+        )
+        .collect(engine="streaming")
+    )
+    for _, members in made.group_by(*PLACE_COLUMNS, "part", maintain_order=True):
+        yield from _largest(members, shared)
+
+
+def _largest(members: pl.DataFrame, shared: Shared) -> Iterator[Sighting]:
+    total = float(members["mean"].sum())
+    if members.height < 2 or total <= 0:
+        return
+    row = members.sort("mean", descending=True).row(0, named=True)
+    share = row["mean"] / total
+    if row["mean"] >= shared.least and share > MOST_OF_ALL and share * members.height >= TIMES_EVEN:
+        others = (total - row["mean"]) / (members.height - 1)
+        yield _sighting(row, row["member"], shared, share, others, members.height)
+
+
+def _processes(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the process that takes most of the processor time of a listing."""
+    columns = [*PLACE_COLUMNS, "part", "pid", "lwp", "comm", "cpu_pct", "line_no", "t_local"]
+    rows = case.scan("ps", columns).filter(pl.col("lwp").is_null() & pl.col("pid").is_not_null())
+    named = rows.with_columns(pl.format("{} (pid {})", pl.col("comm").fill_null("process"), "pid").alias("member"))
+    yield from _uneven(
+        named, Shared("processor time", pl.col("cpu_pct"), "%", 50.0, {"counter": "one_process_cpu_pct"})
+    )
+
+
+def _sighting(row: dict[str, Any], who: str, shared: Shared, share: float, others: float, members: int) -> Sighting:
+    return Sighting(
+        kind="lopsided",
+        subject=f"{who} {shared.what}",
+        headline=(
+            f"{who} has {figure(100 * share, '%')} of the {shared.what} of {members}: {figure(row['mean'], shared.unit)},"
+            f" the others {figure(others, shared.unit)} each"
+        ),
+        name="share_pct",
+        value=row["mean"],
+        unit=shared.unit,
+        lines=(Lines(row["artifact_id"], row["line_no"], row["line_no"], "largest sample"),),
+        **place(row),
+        t_from=row["t_from"],
+        t_to=row["t_to"],
+        against="the others",
+        against_value=others,
+        share=share * min(1.0, row["mean"] / 100.0) if shared.unit == "%" else 0.5 * share,
+        n=row["n"],
+        seen=(shared.seen,),
+    )

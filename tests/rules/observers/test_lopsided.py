@@ -1,0 +1,67 @@
+"""One that takes most of what several share stands out; even shares and small amounts do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from rules.case.case import Case
+from rules.observers.lopsided import observe
+from rules.observers.observer import Sighting
+
+
+def cpus(*idle: float, **more: float) -> list[Sighting]:
+    rows = [{"line_no": n, "sample": 1, "cpu": n, "idle": v, "soft": 0.0, **more} for n, v in enumerate(idle)]
+    return list(observe(Case.of_tables({"mpstat": rows})))
+
+
+def test_one_processor_is_busy_and_the_others_idle() -> None:
+    (made,) = cpus(1.0, 97.0, 95.0, 96.0)
+    assert made.headline == "CPU 0 has 89.2 % of the busy time of 4: 99 %, the others 4 % each"
+    assert made.against_value == pytest.approx(4.0)
+    assert made.lines[0].line_from == 0
+
+
+@pytest.mark.parametrize(
+    ("idle", "stands"),
+    [
+        ((20.0, 100.0, 100.0), True),
+        ((20.1, 100.0, 100.0), False),  # less than 80 % busy
+        ((0.0, 0.0, 0.0, 0.0), False),  # even
+        ((0.0, 67.0, 67.0, 67.0), True),
+        ((0.0, 66.0, 66.0, 66.0), False),  # less than half of all
+        ((0.0, 100.0), True),
+        ((0.0,), False),  # nobody to share with
+    ],
+)
+def test_bounds(idle: tuple[float, ...], stands: bool) -> None:
+    assert bool(cpus(*idle)) is stands
+
+
+def test_one_of_two_must_take_all_to_be_twice_its_share() -> None:
+    assert not cpus(0.0, 90.0)
+
+
+def test_interrupts_lie_on_one_processor() -> None:
+    rows = [{"line_no": n, "cpu": n, "idle": 60.0, "soft": 40.0 if n == 3 else 0.0} for n in range(4)]
+    (made,) = observe(Case.of_tables({"mpstat": rows}))
+    assert made.subject == "CPU 3 soft interrupts"
+
+
+def test_one_device_does_it_all_and_partitions_do_not_count() -> None:
+    rows = [
+        {"line_no": 1, "device": "sda", "busy_pct": 90.0},
+        {"line_no": 2, "device": "sda1", "busy_pct": 90.0, "part_of": True},
+        {"line_no": 3, "device": "sdb", "busy_pct": 0.0},
+    ]
+    (made,) = observe(Case.of_tables({"iostat": rows}))
+    assert made.subject == "sda busy time"
+
+
+def test_one_process_takes_the_processor() -> None:
+    rows = [{"line_no": n, "pid": n, "comm": "py", "cpu_pct": 99.0 if n == 2 else 0.5} for n in range(1, 5)]
+    (made,) = observe(Case.of_tables({"ps": rows}))
+    assert made.subject == "py (pid 2) processor time"
+
+
+def test_nothing() -> None:
+    assert list(observe(Case.of_tables({}))) == []
