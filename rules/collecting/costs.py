@@ -90,6 +90,7 @@ _KINDS = (
     _Kind("ps", "Walks the list of processes; its output has their command lines, which may name secrets.", LOW, 5, USER),
     _Kind("show parameter", "Reads the instance's parameters; not noticeable.", LOW, 1, DBA),
     _Kind(r"select\b", "Reads v$ views; a moment of one session.", LOW, 5, DBA),
+    _Kind("journalctl|errpt|tail|the log of the program", "Reads the end of a log; nothing is switched on.", NONE, 20, ROOT),
     _Kind("listener.log|the alert log|the log of PostgreSQL|the error log of MySQL", "Copies lines of a log; nothing is switched on.", NONE, 50, DBA),
     _Kind(r"trace_level_\w+", "The traced side writes a line for each packet: connects take longer, and the file grows with each.", SOME, 200, DBA, False),
     _Kind("an AWR or Statspack report|event 10046", "Reads snapshots that are there; event 10046 slows one session by some percent.", LOW, 20, DBA),

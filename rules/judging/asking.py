@@ -26,6 +26,17 @@ EXPLAINED = 6
 BY_RULE = 0.3
 """Worth of what one more decided rule would tell, per 20 decibans, against an explanation that accounts for everything."""
 
+BY_LEADER = 0.5
+"""Worth of a mechanism of the leading cause whose every word stands in the findings that carry it."""
+
+EVERYWHERE = 0.3
+"""Factor for a wish that concerns no host: it takes several teams at once."""
+
+COMMON = frozenset(
+    "that with from another much many more than into time takes take waits wait which have been their some they".split()
+)
+"""Words that say nothing of a mechanism."""
+
 ALIKE = 0.4
 """Worth of a look-alike of an explanation, as part of the explanation's own."""
 
@@ -63,13 +74,18 @@ def asks(
     findings: Sequence[Finding],
     wanted: Sequence[Wanted],
     not_evaluable: Sequence[NotEvaluable],
+    leader: tuple[str, str] | None = None,
 ) -> tuple[tuple[Ask, ...], int]:
-    """Return the asks, best first, and how many further distinct ones there are. `systems` maps hosts to systems."""
+    """Return the asks, best first, and how many further distinct ones there are. `systems` maps hosts to systems.
+
+    `leader` is the hypothesis and the layer that the verdict names.
+    """
     uploaded = _uploaded(case)
     listed = _merged(
         c
         for c in [
             *_of_explanations(explained, systems),
+            *_of_leader(leader, findings, systems),
             *_of_board(findings, wanted),
             *_of_rules(not_evaluable),
         ]
@@ -103,6 +119,27 @@ def _of_explanations(explained: Sequence[Explanation], systems: Mapping[str, str
                     )
 
 
+def _of_leader(
+    leader: tuple[str, str] | None, findings: Sequence[Finding], systems: Mapping[str, str | None]
+) -> Iterator[Candidate]:
+    """Yield what tells the mechanisms of the leading cause apart, on the hosts of the findings that carry it."""
+    if leader is None:
+        return
+    code, layer = leader
+    speaking = [f for f in findings if f.cells.get(code, 0) > 0 and f.kind == "finding"]
+    hosts = list(dict.fromkeys(f.host for f in speaking if f.host))[:2]
+    fitting = [m for m in mechanisms().values() if m.hypothesis == code and m.layer == layer]
+    text = " ".join(f"{f.headline} {f.title} {f.expert}".lower() for f in speaking)
+    for m in fitting:
+        words = {w for w in re.findall(r"[a-z]{4,}", m.is_.lower()) if w not in COMMON}
+        alike = sum(w in text for w in words) / max(len(words), 1)
+        for host in hosts:
+            os = systems.get(host)
+            for n, step in enumerate(m.next):
+                if (made := command(step, os)) is not None:
+                    yield Candidate(made[0], made[1], host, os, (m.mechanism,), BY_LEADER * alike * 0.8**n, (m.is_,))
+
+
 def command(step: Step, os: str | None) -> tuple[str, str] | None:
     """Return the command of a step on a system and who runs it; None if the system has none."""
     if step.ask is not None:
@@ -127,7 +164,8 @@ def _of_board(findings: Sequence[Finding], wanted: Sequence[Wanted]) -> Iterator
 
 def _of_rules(not_evaluable: Sequence[NotEvaluable]) -> Iterator[Candidate]:
     for n in not_evaluable:
-        yield Candidate(n.ask, n.who, n.host, n.os, (n.rule,), BY_RULE * n.worth / 20 / 10, (n.title,))
+        worth = BY_RULE * n.worth / 20 / 10 * (1.0 if n.host else EVERYWHERE)
+        yield Candidate(n.ask, n.who, n.host, n.os, (n.rule,), worth, (n.title,))
 
 
 def _merged(candidates: Iterable[Candidate]) -> list[Candidate]:

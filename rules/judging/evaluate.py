@@ -140,7 +140,8 @@ def judge(
     failed += untold
     explained = explanations(watched.rows, watched.measures, findings, judged.hypotheses, _quiet_by_cause(outcomes))
     systems = {host: runner.host_os(host) for host in {s.host for s in case.stretches if s.host}}
-    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable)
+    leading = (verdict.hypothesis, verdict.layer) if verdict.hypothesis and verdict.layer else None
+    wanted_next, more = asks(case, systems, explained, findings, evidence.wanted, not_evaluable, leading)
     if verdict.state in ("cannot tell", "nothing wrong seen") and (found := lead(explained)):
         settled_by = next((a.ask for a in wanted_next if found.mechanism.mechanism in a.decides), None)
         verdict = as_verdict(found, verdict.missing, settled_by)

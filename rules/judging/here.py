@@ -7,7 +7,7 @@ can run prstat on Linux, and a host without a database has no AWR report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from parsers.kinds import folders
@@ -15,34 +15,50 @@ from rules.case.case import Case
 from rules.collecting import commands
 from rules.writing.rule import Need, Requires
 
-DATABASE_FAMILIES = ("oracle", "databases")
-"""Families of kinds whose presence says that a database takes part."""
+ORACLE, POSTGRES, MYSQL = "oracle", "postgres", "mysql"
 
-DATABASE_TABLES = (
-    "db_waits", "db_calls", "sessions", "sqlnet", "sqlnet_waits", "sqlnet_conns", "listener_cycles", "listener_load",
-)  # fmt: skip
-"""Tables that only a database, its listener or its clients fill."""
+FAMILIES = {"oracle": ORACLE}
+KINDS = {"postgres": POSTGRES, "mysql": MYSQL}
+"""Family of kinds, or kind, whose presence says which database takes part."""
 
-DATABASE_VALUES = (
-    "listener", "alert", "postgres", "mysql", "sqlnet_log", "oracle", "sqlnet", "tnsnames", "load_profile", "cluster",
-)  # fmt: skip
-"""Values of columns (source, scope, grp) that only a database or listener has."""
+TABLES = {
+    ORACLE: ("db_waits", "db_calls", "sqlnet", "sqlnet_waits", "sqlnet_conns", "listener_cycles", "listener_load"),
+}
+"""Tables that only this database, its listener or its clients fill."""
 
-DATABASE_STATEMENTS = ("sga_kb", "oradism_mode", "sessions")
+ANY_DATABASE = ("sessions",)
+"""Tables that any database fills."""
 
-DATABASE_WORDS = re.compile(
-    r"\b(?:data ?bases?|db\d*|oracle|postgres\w*|pg|mysql|mariadb|sql\w*|listener|instance|tns|ora-\d+|dba|rac|sga"
-    r"|log(?:g?ed|s)?[ -]?ins?|connect\w*|sessions?)\b",
-    re.IGNORECASE,
+VALUES = {
+    ORACLE: ("listener", "alert", "sqlnet_log", "oracle", "sqlnet", "tnsnames", "load_profile", "cluster"),
+    POSTGRES: ("postgres",),
+    MYSQL: ("mysql",),
+}
+"""Values of columns (source, scope, grp) that only this database has."""
+
+STATEMENTS = {"sga_kb": ORACLE, "oradism_mode": ORACLE, "sessions": ORACLE}
+"""Statements that only make sense where this database takes part."""
+
+WORDS = {
+    ORACLE: re.compile(r"\b(?:oracle|listener|tns|ora-\d+|rac|sga|awr|sql\*?net\w*)\b", re.IGNORECASE),
+    POSTGRES: re.compile(r"\b(?:postgres\w*|pg\w*)\b", re.IGNORECASE),
+    MYSQL: re.compile(r"\b(?:mysql|mariadb|innodb)\b", re.IGNORECASE),
+}
+"""Words of a title, symptom, role or statement that name a database."""
+
+ANY_WORDS = re.compile(
+    r"\b(?:data ?bases?|db\d*|sql\w*|instance|dba|log(?:g?ed|s)?[ -]?ins?|connect\w*|sessions?)\b", re.IGNORECASE
 )
-"""Words of a title, symptom, role or statement that say that a database or listener may take part."""
+"""Words that say that some database or listener may take part."""
+
+EVERY = frozenset((ORACLE, POSTGRES, MYSQL))
 
 
 @dataclass(frozen=True)
 class Here:
-    """What takes part in a case."""
+    """Which databases take part in a case, or may."""
 
-    database: bool
+    databases: frozenset[str]
 
     def lacks(self, requires: Requires, unmet: Iterable[Need], os: str | None) -> bool:
         """Return whether a rule can find nothing on a host of this system, whatever is uploaded for it."""
@@ -52,7 +68,8 @@ class Here:
         return any(self._absent(n, os) for n in every) or (bool(either) and all(self._absent(n, os) for n in either))
 
     def _absent(self, need: Need, os: str | None) -> bool:
-        if not self.database and _of_database(need):
+        owners = _owners(need)
+        if owners and not owners & self.databases:
             return True
         known = commands.COMMANDS.get(need.table)
         if os is None or known is None or need.statement:
@@ -61,33 +78,45 @@ class Here:
         return commands.of_system(known[0], os) is None and not any(narrower)
 
 
-def _of_database(need: Need) -> bool:
+def _owners(need: Need) -> frozenset[str]:
+    """Return the databases that alone could meet a need; empty if others could too."""
     if need.statement:
-        return need.statement in DATABASE_STATEMENTS
+        return frozenset(filter(None, [STATEMENTS.get(need.statement)]))
+    if need.table in ANY_DATABASE:
+        return EVERY
+    tables = frozenset(owner for owner, names in TABLES.items() if need.table in names)
     values = [v for _, _, value in need.where for v in (value if isinstance(value, (list, tuple)) else [value])]
-    of_values = bool(values) and all(v in DATABASE_VALUES for v in values if isinstance(v, str))
-    return need.table in DATABASE_TABLES or (of_values and any(isinstance(v, str) for v in values))
+    named = [v for v in values if isinstance(v, str)]
+    by_value = [next((owner for owner, known in VALUES.items() if v in known), None) for v in named]
+    return tables or (frozenset(o for o in by_value if o) if named and all(by_value) else frozenset())
 
 
 def here(case: Case) -> Here:
     """Return what takes part in a case: by the kinds of its artifacts, the roles of its hosts, and what people say.
 
-    Without any artifact nothing is known, so a database may take part.
+    Without any artifact nothing is known, so any database may take part; so it may where one is named but not which.
     """
-    families = {folder.name: folder.parent.name for folder in folders()}
-    kinds = {p.get("kind") for m in case.manifests.values() for p in m.get("parts", [])}
     spec = case.spec
-    roles = [h.role for h in spec.hosts.values()] + [p.role for a in spec.artifacts for p in a.parts]
-    texts: Sequence[str | None] = [
-        spec.title,
-        spec.symptom.text if spec.symptom else None,
-        *(s.text for s in spec.statements),
-        *(s.name if s.name in DATABASE_STATEMENTS else None for s in spec.statements),
-        *(m.label for m in spec.markers),
+    if not spec.artifacts:
+        return Here(EVERY)
+    families = {folder.name: folder.parent.name for folder in folders()}
+    kinds = {p.get("kind") or "" for m in case.manifests.values() for p in m.get("parts", [])}
+    found = {FAMILIES[families[k]] for k in kinds if families.get(k) in FAMILIES} | {
+        KINDS[k] for k in kinds if k in KINDS
+    }
+    texts = [
+        text
+        for text in (
+            spec.title,
+            spec.symptom.text if spec.symptom else None,
+            *(s.text for s in spec.statements),
+            *(m.label for m in spec.markers),
+        )
+        if text
     ]
-    return Here(
-        not spec.artifacts
-        or any(families.get(k or "") in DATABASE_FAMILIES for k in kinds)
-        or any(role in ("db", "listener", "server") for role in roles)
-        or any(DATABASE_WORDS.search(t) or t in DATABASE_STATEMENTS for t in texts if t)
-    )
+    found |= {owner for owner, words in WORDS.items() if any(words.search(t) for t in texts)}
+    found |= {STATEMENTS[s.name] for s in spec.statements if s.name in STATEMENTS}
+    roles = [h.role for h in spec.hosts.values()] + [p.role for a in spec.artifacts for p in a.parts]
+    found |= {ORACLE} if "listener" in roles else set()
+    some = any(role in ("db", "server") for role in roles) or any(ANY_WORDS.search(t) for t in texts)
+    return Here(frozenset(found) or (EVERY if some else frozenset()))

@@ -15,42 +15,54 @@ TRACE, AWR, PRSTAT = Need("syscalls", "syscalls"), Need("db_waits", "db_waits"),
 LISTENER = Need("logs[source = listener]", "logs", where=(("source", "=", "listener"),))
 
 
+PG_LOG = Need("logs[source = postgres]", "logs", where=(("source", "=", "postgres"),))
+SESSIONS = Need("sessions", "sessions")
+EVERY, NONE, PG = frozenset(("oracle", "postgres", "mysql")), frozenset[str](), frozenset(("postgres",))
+
+
 @pytest.mark.parametrize(
-    ("database", "os", "every", "either", "lacks"),
+    ("databases", "os", "every", "either", "lacks"),
     [
-        (False, "linux", (TRACE,), (), False),
-        (False, "linux", (AWR,), (), True),
-        (False, "linux", (LISTENER,), (), True),
-        (True, "linux", (AWR, LISTENER), (), False),
-        (True, "linux", (PRSTAT,), (), True),  # prstat is a tool of Solaris
-        (True, None, (PRSTAT,), (), False),
-        (False, "linux", (), (AWR, TRACE), False),  # one of them would do
-        (False, "linux", (), (AWR, LISTENER), True),
+        (NONE, "linux", (TRACE,), (), False),
+        (NONE, "linux", (AWR,), (), True),
+        (NONE, "linux", (LISTENER,), (), True),
+        (NONE, "linux", (SESSIONS,), (), True),
+        (EVERY, "linux", (AWR, LISTENER, PG_LOG), (), False),
+        (PG, "linux", (PG_LOG, SESSIONS), (), False),
+        (PG, "linux", (AWR,), (), True),  # PostgreSQL has no AWR report
+        (EVERY, "linux", (PRSTAT,), (), True),  # prstat is a tool of Solaris
+        (EVERY, None, (PRSTAT,), (), False),
+        (NONE, "linux", (), (AWR, TRACE), False),  # one of them would do
+        (NONE, "linux", (), (AWR, LISTENER), True),
     ],
 )
 def test_what_a_host_can_never_have(
-    database: bool, os: str | None, every: tuple[Need, ...], either: tuple[Need, ...], lacks: bool
+    databases: frozenset[str], os: str | None, every: tuple[Need, ...], either: tuple[Need, ...], lacks: bool
 ) -> None:
-    assert Here(database).lacks(Requires(every, either), (*every, *either), os) is lacks
+    assert Here(databases).lacks(Requires(every, either), (*every, *either), os) is lacks
 
 
 @pytest.mark.parametrize(
-    ("spec", "database"),
+    ("spec", "databases"),
     [
-        (CaseSpec(), False),
-        (CaseSpec(symptom=Symptom("everything is slow")), False),
-        (CaseSpec(symptom=Symptom("logins take 4 s")), True),
-        (CaseSpec(title="The database is slow"), True),
-        (CaseSpec(hosts={"a": HostSpec(role="db")}), True),
-        (CaseSpec(hosts={"a": HostSpec(role="client")}), False),
-        (CaseSpec(artifacts=(ArtifactSpec(1, "a", parts=(PartSpec(1, 1, 2, role="listener"),)),)), True),
-        (CaseSpec(statements=(Statement("sga_kb", 4000),)), True),
+        (CaseSpec(), NONE),
+        (CaseSpec(symptom=Symptom("everything is slow")), NONE),
+        (CaseSpec(symptom=Symptom("logins take 4 s")), EVERY),
+        (CaseSpec(title="The database is slow"), EVERY),
+        (CaseSpec(title="PostgreSQL is slow since the database moved"), PG),
+        (CaseSpec(hosts={"a": HostSpec(role="db")}), EVERY),
+        (CaseSpec(hosts={"a": HostSpec(role="client")}), NONE),
+        (
+            CaseSpec(artifacts=(ArtifactSpec(1, "a", parts=(PartSpec(1, 1, 2, role="listener"),)),)),
+            frozenset(("oracle",)),
+        ),
+        (CaseSpec(statements=(Statement("sga_kb", 4000),)), frozenset(("oracle",))),
     ],
 )
-def test_whether_a_database_takes_part(spec: CaseSpec, database: bool) -> None:
+def test_which_databases_take_part(spec: CaseSpec, databases: frozenset[str]) -> None:
     plain = (ArtifactSpec(9, "vmstat.txt", parts=(PartSpec(1, 1, 9),)),)
-    assert here(Case(replace(spec, artifacts=(*spec.artifacts, *plain)))).database is database
+    assert here(Case(replace(spec, artifacts=(*spec.artifacts, *plain)))).databases == databases
 
 
 def test_without_any_artifact_nothing_is_left_out() -> None:
-    assert here(Case(CaseSpec())).database
+    assert here(Case(CaseSpec())).databases == EVERY

@@ -12,9 +12,7 @@ from rules.observers.saturation import observe
 
 
 def seen(**tables: list[dict[str, Any]]) -> dict[str, Sighting]:
-    rows = {
-        name: [{"line_no": n, **row} for n, row in enumerate(held, 2)] for name, held in tables.items()
-    }
+    rows = {name: [{"line_no": n, **row} for n, row in enumerate(held, 2)] for name, held in tables.items()}
     return {s.name: s for s in observe(Case.of_tables(rows))}
 
 
