@@ -85,6 +85,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--docs", metavar="FILE", help="write the documentation of the rules; with --score that of their accuracy"
     )
+    parser.add_argument("--signatures", metavar="FILE", help="write the documentation of the signatures")
     return parser
 
 
@@ -117,6 +118,11 @@ def _run(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         from rules.reporting import docs
 
         Path(options.docs).write_text(docs.page(rules), encoding="utf-8")
+        return 0
+    if options.signatures:
+        from rules.reporting import signature_docs
+
+        Path(options.signatures).write_text(signature_docs.page(), encoding="utf-8")
         return 0
     if options.test is not None:
         return _test(rules)

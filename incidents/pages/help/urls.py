@@ -9,5 +9,6 @@ from incidents.pages.shell import page
 
 urlpatterns = [
     path("help/", page(views.terms), name="help"),
+    path("help/signatures/", page(views.signatures), name="signatures"),
     path("help/<path:term>/", page(views.term), name="help-term"),
 ]

@@ -17,6 +17,10 @@ from incidents.errors import Refused
 from parsers.reference import glossary
 from parsers.reference.glossary import Entry
 from rules.reporting import rule_words
+from rules.reporting.signature_docs import TITLES
+from rules.signatures.mechanisms import mechanisms
+from rules.signatures.signatures import Signature, areas
+from rules.signatures.signatures import signatures as entries
 
 A_PAGE = 60
 
@@ -41,6 +45,44 @@ def terms(request: HttpRequest) -> HttpResponse:
             "query": f"{kept}&" if kept else "",
         },
     )
+
+
+@require_GET
+def signatures(request: HttpRequest) -> HttpResponse:
+    """List what names stand for; `?q=` searches names, words and mechanisms, `?of=` keeps one kind of name."""
+    query = request.GET.get("q", "").strip()[:200]
+    of = request.GET.get("of", "") if request.GET.get("of") in TITLES else ""
+    words = query.lower().split()
+    found = [
+        (key, area, one)
+        for key, area in areas()
+        if not of or key == of
+        for one in entries(key, area)
+        if all(word in _searched(one, area) for word in words)
+    ]
+    paged = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
+    rows = [
+        (one.match[key], TITLES.get(key, key), area, one, mechanisms().get(one.mechanism or ""))
+        for key, area, one in paged
+    ]
+    kept = urlencode({name: value for name, value in (("q", query), ("of", of)) if value})
+    return render(
+        request,
+        "help/signatures.html",
+        {
+            "rows": rows,
+            "paged": paged,
+            "q": query,
+            "of": of,
+            "kinds": TITLES.items(),
+            "count": len(found),
+            "query": f"{kept}&" if kept else "",
+        },
+    )
+
+
+def _searched(one: Signature, area: str) -> str:
+    return f"{area} {' '.join(map(str, one.match.values()))} {one.is_} {one.mechanism or ''} {one.source}".lower()
 
 
 def _together(entries: Iterable[Entry]) -> list[list[Entry]]:

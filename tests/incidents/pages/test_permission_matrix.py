@@ -223,6 +223,7 @@ NO_ROWS = {
 
 MATRIX: dict[str, list[Row]] = {
     "help": [Row(None, args=nothing, public=("DISM", "connect time"))],
+    "signatures": [Row(None, args=nothing, public=("DISM", "connect time"))],
     "help-term": [Row(None, args=lambda room: ("call.shmat",))],
     "rules": [Row(None, args=nothing, public=("DISM", "connect time"))],
     "rule": [Row(None, args=lambda room: ("LSN-012",))],

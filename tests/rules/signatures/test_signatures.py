@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rules.errors import RuleInvalid
 from rules.judging.scoring import CAUSES
+from rules.reporting import signature_docs
 from rules.signatures import signatures as lists
 from rules.signatures.mechanisms import mechanisms
 from rules.signatures.signatures import SEARCHED, Signature, areas, recognise, signatures
@@ -77,3 +79,13 @@ def test_a_wrong_entry_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) 
     monkeypatch.setattr(lists, "FOLDER", tmp_path)
     with pytest.raises(RuleInvalid, match=r"stack/wrong.yaml: entry 1: mechanism: there is no no-such"):
         signatures("stack", "wrong")
+
+
+def test_the_documentation_is_fresh() -> None:
+    root = Path(lists.__file__).parents[2]
+    again = "make it anew: python -m rules --signatures docs/signatures.md"
+    assert (root / "docs" / "signatures.md").read_text(encoding="utf-8") == signature_docs.page(), again
+
+
+def test_the_documentation_names_each_kind_of_name() -> None:
+    assert {key for key, _ in areas()} <= set(signature_docs.TITLES)

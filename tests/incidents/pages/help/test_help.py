@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.template import Context, Template
 from django.test import Client
+from django.urls import reverse
 
 from parsers.reference import glossary
 from tests.incidents.conftest import make_user
@@ -138,3 +139,12 @@ def test_words_on_lines_are_explained(read: Judged):
     assert (address, kind) == ("/help/call.shmat/", "system call")
     assert text.startswith("Attaches a shared memory segment")
     assert source
+
+
+def test_signatures_are_listed_searched_and_kept_to_one_kind(reader):
+    assert "Functions and wait channels of kernels" in text_of(reader, reverse("signatures"))
+    found = reader.get(reverse("signatures"), {"q": "jbd2_log ext4", "of": "stack"}).content.decode()
+    assert "Waits until the ext4 journal has written its transaction." in found
+    assert "journal-wait: " in found
+    nothing = reader.get(reverse("signatures"), {"q": "no such thing at all"}).content.decode()
+    assert "No signature matches" in nothing
