@@ -1,0 +1,248 @@
+"""What waits longest: single calls, gaps, elapsed times.
+
+Stands out: a system call, Oracle Net wait, database call, connect or log line of `FELT_S` (0.1 s) or more, and a gap
+between two stamps of the same process of a log that is `TIMES` times the middle one and at least `GAP_S`. Normal: what is shorter, compared with the other
+calls of the same name and target. A wait for the next request (accept, a server's read of its own connection, a poll of a
+process that accepts, a parked thread) is idle and told once per artifact.
+Worked example: poll on 10.20.0.53:53 of 5.005 s among 212 of 2 ms: value 5.005, against 0.002; seconds 5.005 of the command's 6.2.
+Cost: one pass over the calls of names that have a long one. Source: Method R (Millsap, Holt): response time is where it waits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import FELT_S, MOST, Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.traced import calls, on, seen, union
+from rules.walking.targets import ACCEPTS, POLLS
+from rules.walking.threads import OWN_S, READ_NAMES
+
+OBSERVER = Observer(
+    "long-waits",
+    "What waits longest?",
+    ("syscalls", "sqlnet", "logs", "db_calls", "conn_times"),
+)
+
+TIMES = 10.0
+"""Minimum ratio of a gap in a log to the middle gap of the same process: below that, gaps spread like this anyway."""
+
+GAP_S = 1.0
+"""Minimum gap in seconds between two lines of a log: most logs have stamps of whole seconds."""
+
+REGULAR = 3
+"""Minimum number of gaps of a process before one of them can be called unlike the others."""
+
+PARKED = 0.8
+"""Minimum part of a thread's time that a lock, sleep or poll holds for the thread to be called parked."""
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable wait in seconds; anything longer is a broken stamp."""
+
+IN_TEXT = r"(?i)(?:elapsed|took|duration|after|response time|in)[ :=]{1,3}(\d+(?:\.\d+)?) ?(ms|msec|milliseconds|us|s|sec|secs|seconds)\b"
+UNITS = {"us": 1e-6, "ms": 1e-3, "msec": 1e-3, "milliseconds": 1e-3}
+
+GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield the waits of all tables, the longest first."""
+    idle: list[Sighting] = []
+    found: list[Sighting] = []
+    for one in [*_calls(case), *_sqlnet(case), *_elapsed(case), *_texts(case), *_gaps(case)]:
+        (idle if one.idle else found).append(one)
+    yield from sorted(found, key=lambda s: -(s.seconds or 0.0))
+    yield from idle
+
+
+def _calls(case: CaseTables) -> Iterator[Sighting]:
+    long = (OWN_S >= FELT_S) & (OWN_S < LONGEST_S)
+    names = case.scan("syscalls", ["name"], long).unique().collect(engine="streaming")["name"].drop_nulls().to_list()
+    if not names:
+        return
+    longest, others = [], []
+    for rows in calls(case, pl.col("name").is_in(names)):
+        timed = rows.filter(pl.col("own_s").is_between(0, LONGEST_S))
+        longest.append(timed.filter(pl.col("own_s") >= FELT_S))
+        others.append(
+            timed.filter(pl.col("own_s") < FELT_S).group_by(GROUP).agg(pl.len().alias("n"), pl.col("own_s").median())
+        )
+    waits, rest = pl.concat(longest), pl.concat(others)
+    waits = waits.with_columns(_idle(case, waits).alias("idle"))
+    yield from _idle_threads(waits.filter("idle"))
+    spans = _spans(case, waits)
+    for _, rows in waits.filter(~pl.col("idle")).group_by(GROUP, maintain_order=True):
+        worst = rows.sort("own_s", descending=True)
+        first = worst.row(0, named=True)
+        same = rest.filter(*(pl.col(c).eq_missing(pl.lit(first[c], rest.schema[c])) for c in GROUP))
+        usual = None if same.is_empty() else float(same["own_s"].median() or 0.0)  # type: ignore[arg-type]
+        n_same = int(same["n"].sum())
+        headline = f"{on(first)} waited {figure(first['own_s'], 's')}"
+        if rows.height > 1:
+            headline += f", {rows.height:,} calls {figure(union(rows), 's')} together"
+        if usual is not None:
+            headline += f", the other {n_same:,} there {figure(usual, 's')} in the middle"
+        whole = spans.get((first["artifact_id"], first["pid"]))
+        seconds = union(rows)
+        yield Sighting(
+            "wait", on(first), headline, "duration_s", first["own_s"], "s",
+            tuple(c for n, r in enumerate(worst.head(4).iter_rows(named=True)) for c in _row(r, "long wait" if n else "longest wait")),
+            **place(first), t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"], t_to=first["done_s"],
+            against=None if usual is None else "the other calls of the same name and target", against_value=usual,
+            seconds=seconds, of_s=max(whole, seconds) if whole else None, n=rows.height,
+            seen=seen(first, seconds=round(first["own_s"], 6)),
+        )  # fmt: skip
+
+
+def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
+    one = lines_of(row, role)[0]
+    return (Lines(one.artifact, one.line_from, min(one.line_to, one.line_from + 4), role),)
+
+
+def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
+    """Return whether each wait is one for work: see the module."""
+    serving = (
+        case.scan("syscalls", ["pid"], pl.col("name").is_in([*ACCEPTS, "listen"])).unique().collect()["pid"].implode()
+    )
+    thread = ["artifact_id", "clock", "pid", "lwp"]
+    times = (
+        case.scan("syscalls", [*thread, "t_local"], pl.col("pid").is_in(waits["pid"].unique().implode()))
+        .group_by(thread).agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .collect(engine="streaming")
+    )  # fmt: skip
+    threads = times.group_by("artifact_id", "clock", "pid").agg(pl.len().alias("threads"))
+    held = waits.join(times, on=thread, how="left", nulls_equal=True, maintain_order="left")
+    held = held.join(threads, on=thread[:3], how="left", nulls_equal=True, maintain_order="left")
+    name, kind = pl.col("name"), pl.col("kind")
+    reads = name.is_in([*READ_NAMES, *POLLS])
+    parked = pl.col("own_s").sum().over(
+        [*thread, "name"],
+    ) >= PARKED * pl.col("span")
+    worker = (pl.col("threads") > 1) & (pl.col("lwp") != pl.col("pid")) & kind.is_in(["lock", "sleep", "poll"]) & parked
+    idle = (
+        (kind == "accept")
+        | (reads & (pl.col("side") == "server"))
+        | (name.is_in(POLLS) & (kind == "poll") & pl.col("pid").is_in(serving))
+        | worker
+        | (reads & (pl.col("path").fill_null("").str.contains(r"^/dev/(tty|pts)")))
+    )
+    return held.select(idle.fill_null(value=False).alias("idle"))["idle"]
+
+
+def _idle_threads(waits: pl.DataFrame) -> Iterator[Sighting]:
+    for _, rows in waits.group_by("artifact_id", maintain_order=True):
+        first = rows.sort("own_s", descending=True).row(0, named=True)
+        n = rows.select("pid", "lwp").unique().height
+        text = f"{n:,} thread{'s' if n != 1 else ''} waited for work in {rows.height:,} long calls, the longest {figure(first['own_s'], 's')}"
+        yield Sighting(
+            "idle", on(first), text, "duration_s", first["own_s"], "s", _row(first, "longest idle wait"), **place(first),
+            n=rows.height, idle="a wait for the next request or piece of work",
+        )  # fmt: skip
+
+
+def _spans(case: CaseTables, waits: pl.DataFrame) -> dict[tuple[int, int | None], float]:
+    """Return the non-idle seconds of each process: of its command if known, else its span less what was idle."""
+    pids = pl.col("pid").is_in(waits["pid"].unique().implode())
+    rows = (
+        case.scan("syscalls", ["artifact_id", "pid", "t_local"], pids)
+        .group_by("artifact_id", "pid").agg((pl.col("t_local").max() - pl.col("t_local").min()).alias("span"))
+        .collect(engine="streaming")
+    )  # fmt: skip
+    less = {key: union(part) for key, part in waits.filter("idle").group_by("artifact_id", "pid")}
+    found = {(a, p): max(0.0, (s or 0.0) - less.get((a, p), 0.0)) for a, p, s in rows.iter_rows()}
+    commands = case.scan("requests", ["artifact_id", "pid", "wall_s"], (pl.col("kind") == "command") & pids).collect()
+    found.update({(a, p): w for a, p, w in commands.iter_rows() if w and (a, p) not in less})
+    return found
+
+
+def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
+    rows = case.scan("sqlnet_waits", None, (pl.col("wait_s") >= FELT_S) & (pl.col("contiguous") != "broken")).collect()
+    for _, part in rows.group_by("artifact_id", "func", "kind", maintain_order=True):
+        worst = part.sort("wait_s", descending=True)
+        first = worst.row(0, named=True)
+        lines = tuple(
+            Lines(r["artifact_id"], r[c], r[c], role)
+            for r in worst.head(3).iter_rows(named=True)
+            for c, role in (("line_from", "before the wait"), ("line_to", "after the wait"))
+        )
+        more = f", {part.height:,} such waits {figure(part['wait_s'].sum(), 's')} together" if part.height > 1 else ""
+        yield Sighting(
+            "wait", str(first["func"]), f"{first['func']} waited {figure(first['wait_s'], 's')} ({first['kind']}){more}",
+            "duration_s", first["wait_s"], "s", lines, **place(first), seconds=float(part["wait_s"].sum()), n=part.height,
+            seen=({"symbol": str(first["func"]), "seconds": round(first["wait_s"], 6)}, {"symbol": str(first["func"])}),
+            idle="waits for the next caller" if first["kind"] == "idle" else None,
+        )  # fmt: skip
+
+
+def _elapsed(case: CaseTables) -> Iterator[Sighting]:
+    """Yield long ones of tables that have a column of elapsed times."""
+    for table, series in (("db_calls", "call"), ("conn_times", "series"), ("logs", "op")):
+        column = pl.col("elapsed_s").is_between(0, LONGEST_S)
+        rows = case.scan(table, [*PLACE_COLUMNS, "line_no", "line_end", series, "elapsed_s"], column).with_columns(
+            pl.col(series).fill_null("a step").alias("name")
+        )
+        key = [*PLACE_COLUMNS, "name"]
+        middle = rows.group_by(key).agg(pl.len().alias("all"), pl.col("elapsed_s").median().alias("middle"))
+        long = rows.filter(pl.col("elapsed_s") >= FELT_S).group_by(key).agg(
+            pl.len().alias("n"), pl.col("elapsed_s").sum().alias("sum"),
+            pl.struct("line_no", "line_end", "elapsed_s").top_k_by("elapsed_s", 3).alias("worst"),
+        )  # fmt: skip
+        for row in (
+            long.join(middle, on=key, nulls_equal=True).sort("sum", descending=True).head(MOST).collect().to_dicts()
+        ):
+            top = row["worst"][0]
+            text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
+            if row["all"] > 1:
+                text += (
+                    f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} in the middle"
+                )
+            yield Sighting(
+                "wait", str(row["name"]), text, "duration_s", top["elapsed_s"], "s",
+                tuple(c for w in row["worst"] for c in _row({**w, "artifact_id": row["artifact_id"]}, "longest")), **place(row),
+                against="the middle one" if row["all"] > 1 else None, against_value=row["middle"] if row["all"] > 1 else None,
+                seconds=row["sum"], n=row["n"], seen=({"seconds": round(top["elapsed_s"], 6)},),
+            )  # fmt: skip
+
+
+def _texts(case: CaseTables) -> Iterator[Sighting]:
+    """Yield figures in the text of log lines: "took 15.2 s", "duration: 812 ms"."""
+    parts = pl.col("text").str.extract_groups(IN_TEXT)
+    unit = parts.struct.field("2").str.to_lowercase().replace_strict(UNITS, default=1.0, return_dtype=pl.Float64)
+    rows = (
+        case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "text"], pl.col("elapsed_s").is_null() & pl.col("text").str.contains(IN_TEXT))
+        .with_columns((parts.struct.field("1").cast(pl.Float64, strict=False) * unit).alias("took"))
+        .filter(pl.col("took").is_between(FELT_S, LONGEST_S)).top_k(MOST, by="took").collect(engine="streaming")
+    )  # fmt: skip
+    for row in rows.sort("took", descending=True).iter_rows(named=True):
+        what = re.sub(r"\s+", " ", row["text"])[:80]
+        yield Sighting(
+            "wait", what, f"A line tells of {figure(row['took'], 's')}: {what}", "duration_s", row["took"], "s",
+            lines_of(row, "elapsed time in the text"), **place(row), seconds=row["took"],
+            seen=({"log": row["text"], "seconds": round(row["took"], 6)}, {"log": row["text"]}),
+        )  # fmt: skip
+
+
+def _gaps(case: CaseTables) -> Iterator[Sighting]:
+    """Yield gaps between two stamps of the same process of a log that are unlike the others."""
+    key = [*PLACE_COLUMNS, "part", "pid"]
+    gap = (pl.col("t_local") - pl.col("t_local").shift(1).over(key)).alias("gap")
+    rows = case.scan("logs", [*key, "line_no", "t_local", "text"], pl.col("t_local").is_not_null()).with_columns(
+        gap, pl.col("line_no").shift(1).over(key).alias("before")
+    )
+    known = rows.filter(pl.col("gap").is_between(0, LONGEST_S))
+    middle = known.group_by(key).agg(pl.col("gap").median().alias("middle"), pl.len().alias("n"))
+    far = known.filter(pl.col("gap") >= GAP_S).join(middle, on=key, nulls_equal=True)
+    far = far.filter((pl.col("n") >= REGULAR) & (pl.col("gap") >= TIMES * pl.col("middle"))).top_k(MOST, by="gap")
+    for row in far.collect().sort("gap", descending=True).iter_rows(named=True):
+        a = row["artifact_id"]
+        who = f"process {row['pid']}" if row["pid"] is not None else "the log"
+        yield Sighting(
+            "gap", who, f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} in the middle",
+            "gap_s", row["gap"], "s", (Lines(a, row["before"], row["before"], "before the gap"), Lines(a, row["line_no"], row["line_no"], "after the gap")),
+            **place(row), t_from=row["t_local"] - row["gap"], t_to=row["t_local"], against="the middle gap", against_value=row["middle"],
+            seen=({"seconds": round(row["gap"], 6)},),
+        )  # fmt: skip

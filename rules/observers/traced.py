@@ -1,0 +1,90 @@
+"""System calls with what they were about, for observers: read in batches of whole processes, so that memory is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from rules.derived.derived_table import CaseTables, nanoseconds
+from rules.signatures.signatures import Seen
+from rules.walking.targets import CALL, makers, with_targets
+from rules.walking.threads import DONE_S, OWN_S, TIMED, batches
+
+COLUMNS = list(dict.fromkeys([*TIMED, *CALL, "line_end", "bytes"]))
+KEPT = [
+    "artifact_id",
+    "host",
+    "phase",
+    "clock",
+    "pid",
+    "lwp",
+    "line_no",
+    "line_end",
+    "seq",
+    "name",
+    "kind",
+    "target",
+    "side",
+]
+KEPT += ["path", "err", "ret", "bytes", "args", "own_s", "done_s"]
+
+
+def calls(case: CaseTables, where: pl.Expr) -> Iterator[pl.DataFrame]:
+    """Yield the system calls for which `where` holds, with `kind`, `target`, `side`, `own_s` and `done_s` (s).
+
+    Without stamps the line stands for the time, so that order is kept; `done_s` is NULL then.
+    """
+    made: pl.DataFrame | None = None
+    births = case.derived("proc_tree")
+    for batch in batches(case, where):
+        rows = case.table("syscalls", COLUMNS, where & batch)
+        if rows.is_empty():
+            continue
+        if made is None:
+            made = makers(case)
+        at = pl.coalesce(nanoseconds(DONE_S), pl.col("line_no"))
+        found = with_targets(rows.with_columns(at.alias("done_ns")), made, births)
+        yield found.with_columns(OWN_S.alias("own_s"), DONE_S.alias("done_s")).select(KEPT)
+
+
+def on(row: Mapping[str, Any]) -> str:
+    """Return a call and its target as one subject: `poll on 10.0.0.53:53`."""
+    target = row.get("target")
+    if target and str(target).startswith("lock "):
+        return f"{row['name']} ({target})"
+    return f"{row['name']} on {target}" if target else str(row["name"])
+
+
+def seen(row: Mapping[str, Any], **more: Any) -> tuple[Seen, ...]:
+    """Return the names of a call for signatures, those that belong together first."""
+    target, call = row.get("target"), row["name"]
+    port = str(target).rpartition(":")[2] if target else ""
+    of: dict[str, Any] = {}
+    if port.isdigit() and not str(target).startswith("/"):
+        of = {"port": int(port)}
+    elif target and str(target).startswith("/"):
+        of = {"path": str(target)}
+    forms: list[dict[str, Any]] = [
+        {"call": call, **of, **more},
+        {"call": call, **of},
+        {"call": call, **more},
+        {"call": call},
+    ]
+    unlike = [form for n, form in enumerate(forms) if form not in forms[:n]]
+    return tuple(unlike)  # type: ignore[arg-type]
+
+
+def union(rows: pl.DataFrame) -> float:
+    """Return the seconds that intervals (`done_s` - `own_s` to `done_s`) cover together; their sum if any has no time.
+
+    >>> union(pl.DataFrame({"done_s": [2.0, 3.0], "own_s": [2.0, 2.0]}))
+    3.0
+    """
+    if rows["done_s"].null_count():
+        return float(rows["own_s"].sum())
+    begin = pl.col("done_s") - pl.col("own_s")
+    reach = pl.col("done_s").cum_max().shift(1)
+    own = pl.col("done_s") - pl.max_horizontal(begin, reach)
+    return float(rows.sort(begin).select(own.clip(lower_bound=0).sum()).item() or 0.0)
