@@ -21,7 +21,9 @@ from rules.observers.traced import calls, on, seen, union
 from rules.walking.threads import EXIT_NAMES
 
 OBSERVER = Observer(
-    "failures", "What fails, and what did the caller do next?", ("syscalls", "logs", "syscall_totals", "conn_times")
+    "failures",
+    "What fails, and what did the caller do next?",
+    ("syscalls", "logs", "syscall_totals", "conn_times", "sqlnet"),
 )
 
 AGAIN = 10
@@ -50,7 +52,7 @@ GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
 
 def observe(case: CaseTables) -> Iterable[Sighting]:
     """Yield failures: those that ended a step first, then by time and number."""
-    found = [*_calls(case), *_logs(case), *_totals(case), *_connects(case)]
+    found = [*_calls(case), *_logs(case), *_totals(case), *_connects(case), *_sqlnet(case)]
     yield from sorted(found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
 
 
@@ -165,4 +167,20 @@ def _connects(case: CaseTables) -> Iterator[Sighting]:
             "failure", subject, f"{subject} failed {row['n']:,} times of {row['all']:,}{error}", "errors_count", float(row["n"]), "count",
             tuple(c for n in row["lines"] for c in _line(row["artifact_id"], n, "failed")), **place(row), against="no error",
             against_value=0.0, share=row["n"] / row["all"], n=row["n"], seen=({"code": row["err"]},) if row["err"] else (), failure=True,
+        )  # fmt: skip
+
+
+def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
+    """Yield error codes of Oracle Net traces."""
+    rows = case.scan("sqlnet", [*PLACE_COLUMNS, "line_no", "func", "err"], pl.col("err").is_not_null())
+    groups = rows.group_by(*PLACE_COLUMNS, "err").agg(
+        pl.len().alias("n"), pl.col("line_no").min(), pl.col("func").sort_by("line_no").first()
+    )
+    for row in groups.top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
+        where = f" in {row['func']}" if row["func"] else ""
+        text = f"{row['err']}{where}, {row['n']:,} time{'s' if row['n'] > 1 else ''}"
+        lines = _line(row["artifact_id"], row["line_no"], "first")
+        yield Sighting(
+            "failure", row["err"], text, "errors_count", float(row["n"]), "count", lines, **place(row),
+            against="no error", against_value=0.0, n=row["n"], seen=({"code": row["err"]},),
         )  # fmt: skip
