@@ -169,7 +169,11 @@ def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
             for r in worst.head(3).iter_rows(named=True)
             for c, role in (("line_from", "before the wait"), ("line_to", "after the wait"))
         )
-        more = f", {part.height:,} such waits {figure(part['wait_s'].sum(), 's')} together" if part.height > 1 else ""
+        more = (
+            f", {part.height:,} such waits {figure(float(part['wait_s'].sum()), 's')} together"
+            if part.height > 1
+            else ""
+        )
         yield Sighting(
             "wait", str(first["func"]), f"{first['func']} waited {figure(first['wait_s'], 's')} ({first['kind']}){more}",
             "duration_s", first["wait_s"], "s", lines, **place(first), seconds=float(part["wait_s"].sum()), n=part.height,

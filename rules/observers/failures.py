@@ -1,0 +1,186 @@
+"""What fails, and what the caller did next: errors of system calls by call, target and error; codes in logs; signals.
+
+Stands out: an error whose caller exited or repeated it `AGAIN` times, refusals and time-outs of connections, a signal
+that killed, an error code in a log. Normal: errors that programs expect (`HARMLESS`, and ENOENT or EACCES of a path whose
+file name is found elsewhere in the trace); they are left out.
+`failure` is set where the process exits within `NEXT` of its own calls without another success on that call and target, or repeats
+the failing call `AGAIN` times.
+Worked example: connect to 10.0.0.9:1521 ECONNREFUSED, then write to stderr and exit_group(1): one failure, gave up.
+Cost: the failed calls, and the last calls of each process that has one. Source: intro(2), errno(3), connect(2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.traced import calls, on, seen, union
+from rules.walking.threads import EXIT_NAMES
+
+OBSERVER = Observer(
+    "failures",
+    "What fails, and what did the caller do next?",
+    ("syscalls", "logs", "syscall_totals", "conn_times", "sqlnet"),
+)
+
+AGAIN = 10
+"""Minimum number of like errors that are called a repetition of the failing step."""
+
+NEXT = 12
+"""Maximum number of lines from an error to the exit for which the exit is what the caller did next."""
+
+MANY = 0.05
+"""Minimum part of failed calls of one name in a table of totals."""
+
+HARMLESS = ("EAGAIN", "EWOULDBLOCK", "EINPROGRESS", "EINTR", "ERESTARTSYS", "ERESTARTNOINTR", "ERESTARTNOHAND", "ERESTART_RESTARTBLOCK",
+            "ERESTART", "ECHILD", "ENOTTY", "EEXIST", "EISCONN", "EALREADY", "ENODATA", "ENOATTR", "ERANGE", "ESRCH", "ESPIPE", "ENOSYS")  # fmt: skip
+"""Errors that a program expects: it asks again, polls, or learns that something is absent."""
+
+OPTIONAL = ("ENOENT", "EACCES", "ENOTDIR", "EINVAL", "EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOTSOCK", "ENOTCONN")
+"""Errors of things that are often optional: they count only if the caller then gave up."""
+
+KILLS = "SIGKILL|SIGSEGV|SIGBUS|SIGABRT|SIGILL|SIGFPE|SIGSYS|SIGXCPU|SIGXFSZ"
+
+SEVERE = r"(?i)\b(error|fatal|panic|fail(ed|ure)?|refused|timed out|timeout|denied|killed|out of memory|no space|too many|unreachable|aborted|rejected)\b"
+"""Words by which programs report that something did not work."""
+
+GROUP = [*PLACE_COLUMNS, "name", "kind", "target", "err"]
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield failures: those that ended a step first, then by time and number."""
+    found = [*_calls(case), *_logs(case), *_totals(case), *_connects(case), *_sqlnet(case)]
+    yield from sorted(found, key=lambda s: (not s.failure, -(s.seconds or 0.0), -s.n))
+
+
+def _calls(case: CaseTables) -> Iterator[Sighting]:
+    failed = pl.col("err").is_not_null() & ~pl.col("err").is_in(HARMLESS)
+    # A time-out is how polls and locks end when nothing comes: no failure of theirs.
+    failed &= ~((pl.col("err") == "ETIMEDOUT") & pl.col("name").str.contains("futex|lwp_|cond|sem|umtx"))
+    # Without a local daemon for names, every look-up asks for its socket first and goes on.
+    failed &= ~((pl.col("err") == "ENOENT") & (pl.col("name") == "connect"))
+    parts = list(calls(case, failed))
+    if not parts:
+        return
+    rows = pl.concat(parts)
+    pids = pl.col("pid").is_in(rows["pid"].unique().implode())
+    ends = case.scan("syscalls", ["artifact_id", "pid", "line_no", "args"], pids & pl.col("name").is_in(EXIT_NAMES))
+    bad = ends.filter(~pl.col("args").fill_null("0").str.contains(r"^\s*(0x)?0*\s*$")).collect(engine="streaming")
+    exits = bad.group_by("artifact_id", "pid").agg(pl.col("line_no").max().alias("exit"))
+    rows = rows.join(exits, on=["artifact_id", "pid"], how="left", nulls_equal=True)
+    found = pl.col("exit").is_between(pl.col("line_no"), pl.col("line_no") + NEXT)
+    rows = rows.with_columns(found.fill_null(value=False).alias("gave_up"))
+    # Of several errors before an exit, only the last one of its process can be what ended it.
+    last = pl.col("line_no") == pl.col("line_no").max().over("artifact_id", "pid")
+    rows = rows.with_columns((pl.col("gave_up") & last).alias("gave_up"))
+    groups = (
+        rows.group_by(GROUP)
+        .agg(pl.len().alias("n"), pl.col("gave_up").any())
+        .with_columns(pl.col("err").is_in(OPTIONAL).alias("optional"))
+    )
+    groups = groups.filter(pl.col("gave_up") | ~pl.col("optional") | (pl.col("n") >= AGAIN))
+    for group in groups.sort("gave_up", "optional", "n", descending=[True, False, True]).head(30).iter_rows(named=True):
+        same = rows.filter(*(pl.col(c).eq_missing(pl.lit(group[c], rows.schema[c])) for c in GROUP)).sort("line_no")
+        first = same.filter("gave_up").row(0, named=True) if group["gave_up"] else same.row(0, named=True)
+        again = group["n"] >= AGAIN and not group["optional"]
+        what = (
+            ", then the process exited with an error" if group["gave_up"] else ", tried again" if group["n"] > 1 else ""
+        )
+        times = f"{group['n']:,} times " if group["n"] > 1 else ""
+        lines = list(_line(first["artifact_id"], first["line_no"], "error"))
+        if group["gave_up"]:
+            lines += _line(first["artifact_id"], first["exit"], "exit")
+        elif group["n"] > 1:
+            lines += _line(first["artifact_id"], same["line_no"][-1], "last error")
+        timed = same.filter(pl.col("own_s") >= 0)
+        seconds = union(timed) if timed.height else None
+        took = f", {figure(seconds, 's')} together" if seconds and seconds >= 0.1 else ""
+        yield Sighting(
+            "failure", on(first), f"{on(first)} failed {times}with {first['err']}{what}{took}", "errors_count", float(group["n"]), "count",
+            tuple(lines), **place(first), against="no error", against_value=0.0, seconds=seconds or None, n=group["n"],
+            seen=seen(first, errno=first["err"]), failure=bool(group["gave_up"] or again),
+        )  # fmt: skip
+
+
+def _line(artifact: int, line: int, role: str) -> tuple[Lines, ...]:
+    return (Lines(artifact, line, line, role),)
+
+
+def _logs(case: CaseTables) -> Iterator[Sighting]:
+    """Yield codes of logs, and lines without a code that report a failure, by their words."""
+    shape = pl.col("text").fill_null("").str.replace_all(r"0x[0-9a-fA-F]+|\d+", "#").str.slice(0, 120)
+    bad = (
+        (pl.col("code").is_not_null() & ~pl.col("ok").fill_null(value=False))
+        | ~pl.col("ok")
+        | (pl.col("text").str.contains(SEVERE) | pl.col("text").str.contains(KILLS))
+    )
+    key = [*PLACE_COLUMNS, "code", "shape"]
+    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "line_end", "code", "text"], bad.fill_null(value=False))
+    rows = rows.with_columns(pl.when(pl.col("code").is_null()).then(shape).otherwise(pl.lit("")).alias("shape"))
+    groups = rows.group_by(key).agg(
+        pl.len().alias("n"), pl.col("line_no").min().alias("line_no"), pl.col("line_no").max().alias("last"),
+        pl.col("text").sort_by("line_no").first(),
+    )  # fmt: skip
+    for row in (
+        groups.top_k(20, by="n")
+        .collect(engine="streaming")
+        .sort("n", "line_no", descending=[True, False])
+        .iter_rows(named=True)
+    ):
+        text = (row["text"] or "")[:90]
+        subject = row["code"] or text
+        lines = [*_line(row["artifact_id"], row["line_no"], "first")]
+        if row["n"] > 1:
+            lines += _line(row["artifact_id"], row["last"], "last")
+        yield Sighting(
+            "failure", subject, f"{subject} was logged {row['n']:,} time{'s' if row['n'] > 1 else ''}" + (f": {text}" if row["code"] and text else ""),
+            "errors_count", float(row["n"]), "count", tuple(lines), **place(row), against="no error", against_value=0.0, n=row["n"],
+            seen=(*(({"code": row["code"]},) if row["code"] else ()), *(({"log": row["text"]},) if row["text"] else ())),
+        )  # fmt: skip
+
+
+def _totals(case: CaseTables) -> Iterator[Sighting]:
+    """Yield calls that often fail in a table of totals; which error it was, the table does not say."""
+    rows = case.table("syscall_totals", [*PLACE_COLUMNS, "line_no", "line_end", "name", "n", "errors"])
+    often = (pl.col("errors") >= AGAIN) & (pl.col("n") > 0) & (pl.col("errors") >= MANY * pl.col("n"))
+    for row in rows.filter(often).sort("errors", descending=True).head(5).iter_rows(named=True):
+        yield Sighting(
+            "failure", row["name"], f"{row['name']} failed {row['errors']:,} times in {row['n']:,} calls", "errors_count", float(row["errors"]),
+            "count", lines_of(row, "total"), **place(row), against="no error", against_value=0.0, share=None, n=row["errors"],
+            seen=({"call": row["name"]},),
+        )  # fmt: skip
+
+
+def _connects(case: CaseTables) -> Iterator[Sighting]:
+    """Yield failed connects, pings or commands of a series."""
+    rows = case.scan("conn_times", [*PLACE_COLUMNS, "line_no", "series", "ok", "err"]).group_by(*PLACE_COLUMNS, "series").agg(
+        pl.len().alias("all"), (~pl.col("ok")).sum().alias("n"), pl.col("err").drop_nulls().first(),
+        pl.col("line_no").filter(~pl.col("ok")).head(3).alias("lines"),
+    )  # fmt: skip
+    for row in rows.filter(pl.col("n") > 0).top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
+        subject = row["series"] or "a command"
+        error = f" with {row['err']}" if row["err"] else ""
+        yield Sighting(
+            "failure", subject, f"{subject} failed {row['n']:,} times of {row['all']:,}{error}", "errors_count", float(row["n"]), "count",
+            tuple(c for n in row["lines"] for c in _line(row["artifact_id"], n, "failed")), **place(row), against="no error",
+            against_value=0.0, share=row["n"] / row["all"], n=row["n"], seen=({"code": row["err"]},) if row["err"] else (), failure=True,
+        )  # fmt: skip
+
+
+def _sqlnet(case: CaseTables) -> Iterator[Sighting]:
+    """Yield error codes of Oracle Net traces."""
+    rows = case.scan("sqlnet", [*PLACE_COLUMNS, "line_no", "func", "err"], pl.col("err").is_not_null())
+    groups = rows.group_by(*PLACE_COLUMNS, "err").agg(
+        pl.len().alias("n"), pl.col("line_no").min(), pl.col("func").sort_by("line_no").first()
+    )
+    for row in groups.top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
+        where = f" in {row['func']}" if row["func"] else ""
+        text = f"{row['err']}{where}, {row['n']:,} time{'s' if row['n'] > 1 else ''}"
+        lines = _line(row["artifact_id"], row["line_no"], "first")
+        yield Sighting(
+            "failure", row["err"], text, "errors_count", float(row["n"]), "count", lines, **place(row),
+            against="no error", against_value=0.0, n=row["n"], seen=({"code": row["err"]},),
+        )  # fmt: skip

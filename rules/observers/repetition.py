@@ -1,0 +1,173 @@
+"""What is done again and again: calls of the same kind to the same target, and totals of tracers.
+
+Stands out: at least `MANY` calls of one process (or of all processes, for forks and execs) with the same name and target
+that take `PART` of the trace or `FELT_S` together, or files opened `OPENED` times, or reads and writes of at most
+`SMALL` bytes in the middle. Normal: what one unit of work needs once. Calls that wait for work (accept, polls, a server's
+reads) and waits for children are left out: they are many because the work is.
+Worked example: 4,096 reads of 1 byte from /etc/app.conf that took 0.8 s of 1.0 s: n 4,096, seconds 0.8.
+Cost: one pass over the calls in batches, grouped. Source: Millsap and Holt: time = calls x time of one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import FELT_S, Lines, Observer, Sighting, figure, lines_of, place
+from rules.observers.traced import calls, on, seen
+from rules.walking.targets import ACCEPTS, CHILDREN, OPENS, POLLS
+from rules.walking.threads import FORK_NAME, READ_NAMES, WRITE_NAMES
+
+OBSERVER = Observer("repetition", "What is done again and again?", ("syscalls", "syscall_totals", "logs", "db_calls"))
+
+MANY = 20
+"""Minimum number of like calls: a program start alone makes up to a dozen of most kinds."""
+
+PART = 0.1
+"""Minimum part of the time of the trace that like calls take together."""
+
+OPENED = 10
+"""Minimum number of times that one file is opened to stand out whatever its time."""
+
+SMALL = 16
+"""Maximum bytes of the middle read or write to be called byte-wise: no buffered reader moves so few."""
+
+BYTEWISE = 500
+"""Minimum number of small reads or writes: fewer are counters and wake-up pipes."""
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable time of a call in seconds."""
+
+GROUP = [*PLACE_COLUMNS, "name", "kind", "target"]
+FILES = pl.col("kind") == "file"
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield repeated calls, the largest time first."""
+    found = [*_calls(case), *_totals(case), *_lines(case), *_database(case)]
+    yield from sorted(found, key=lambda s: (-(s.seconds or 0.0), -s.n))
+
+
+def _calls(case: CaseTables) -> Iterator[Sighting]:
+    idle = pl.col("name").is_in([*ACCEPTS, *POLLS, *CHILDREN]) | (pl.col("side").fill_null("") == "server")
+    parts, spans = [], []
+    for rows in calls(case, pl.col("name").is_not_null()):
+        spans.append(
+            rows.group_by("artifact_id").agg(
+                (pl.col("done_s") - pl.col("own_s").fill_null(0)).min().alias("a"), pl.col("done_s").max().alias("b")
+            )
+        )
+        own = pl.when(pl.col("own_s").is_between(0, LONGEST_S)).then("own_s")
+        # An open's target is its path; the thread with the most time stands for the wall time of a group.
+        threads = rows.filter(~idle & ~pl.col("kind").is_in(["lock", "sleep"])).group_by([*GROUP, "pid", "lwp"]).agg(
+            pl.len().alias("n"), own.sum().alias("sum"), own.is_not_null().any().alias("timed"), pl.col("bytes").median().alias("bytes"),
+            pl.col("line_no").min().alias("first"), pl.col("line_no").max().alias("last"),
+            pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
+        )  # fmt: skip
+        parts.append(threads)
+    if not parts:
+        return
+    covers = pl.concat(spans).group_by("artifact_id").agg((pl.col("b").max() - pl.col("a").min()).alias("of"))
+    threads = pl.concat(parts)
+    groups = threads.group_by(GROUP).agg(
+        pl.col("n").sum(), pl.col("sum").max().alias("wall"), pl.col("sum").sum(), pl.col("timed").any(), pl.col("bytes").median(),
+        pl.col("first").min(), pl.col("last").max(), pl.col("worst").sort_by("sum").last(), pl.struct("pid", "lwp").n_unique().alias("threads"),
+    ).join(covers, on="artifact_id", how="left")  # fmt: skip
+    forks = pl.col("name").str.contains(FORK_NAME)
+    # Each of many short-lived processes takes its turn, so times of a group are added up, at most to the whole.
+    wall = pl.when(pl.col("threads") > 1).then(pl.min_horizontal("sum", "of")).otherwise("wall").alias("wall")
+    groups = groups.with_columns(wall)
+    takes = pl.col("timed") & ((pl.col("wall") >= FELT_S) | (pl.col("wall") >= PART * pl.col("of")))
+    opened = pl.col("name").is_in(OPENS) & (pl.col("n") >= OPENED) & pl.col("target").is_not_null()
+    moves = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES])
+    small = moves & (pl.col("bytes") <= SMALL) & (pl.col("n") >= BYTEWISE)
+    untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
+    out = ((pl.col("n") >= MANY) & takes) | opened | small | untimed | (forks & (pl.col("n") >= MANY))
+    for row in groups.filter(out).sort("wall", "n", descending=True).head(40).iter_rows(named=True):
+        each = ""
+        if row["bytes"] is not None and row["name"] in (*READ_NAMES, *WRITE_NAMES):
+            each = f" of {row['bytes']:,.0f} bytes in the middle"
+        took = f", {figure(row['wall'], 's')} together" if row["timed"] else ""
+        whole = f" of {figure(row['of'], 's')}" if took and row["of"] else ""
+        lines = tuple(
+            Lines(row["artifact_id"], n, n, role)
+            for n, role in dict.fromkeys(((row["first"], "first"), (row["worst"], "longest"), (row["last"], "last")))
+            if n is not None
+        )
+        yield Sighting(
+            "repetition", on(row), f"{on(row)}: {row['n']:,} calls{each}{took}{whole}", "calls_count", float(row["n"]), "count", lines,
+            **place(row), against="once per unit of work", against_value=1.0, seconds=row["wall"] if row["timed"] else None,
+            of_s=row["of"] if row["timed"] else None, n=row["n"], seen=seen(row),
+        )  # fmt: skip
+
+
+def _totals(case: CaseTables) -> Iterator[Sighting]:
+    """Yield calls that own a summary table of a tracer."""
+    rows = case.table(
+        "syscall_totals",
+        [*PLACE_COLUMNS, "part", "line_no", "line_end", "section", "pid", "name", "n", "total_s", "total_kind"],
+    )
+    rows = rows.filter(
+        pl.col("section").fill_null("call").is_in(["call", "library"])
+        & ~pl.col("name").fill_null("").is_in([*ACCEPTS, *POLLS, *CHILDREN])
+    )
+    whole = pl.col("total_s").sum().over("artifact_id", "part", "pid", "section").alias("of")
+    rows = rows.with_columns(
+        whole, (pl.col("n") / pl.col("n").sum().over("artifact_id", "part", "pid", "section")).alias("share")
+    )
+    heavy = (pl.col("total_s") >= PART * pl.col("of")) & (pl.col("total_s") > 0)
+    often = (pl.col("share") >= PART) & (pl.col("n") >= BYTEWISE)
+    for row in (
+        rows.filter((pl.col("n") >= MANY) & (heavy | often))
+        .sort("total_s", descending=True)
+        .head(10)
+        .iter_rows(named=True)
+    ):
+        took = f", {figure(row['total_s'], 's')} of {figure(row['of'], 's')} in the table" if row["total_s"] else ""
+        yield Sighting(
+            "repetition", row["name"], f"{row['name']}: {row['n']:,} calls{took}", "calls_count", float(row["n"]), "count",
+            lines_of(row, "total"), **place(row), against="once per unit of work", against_value=1.0,
+            seconds=row["total_s"] if row["total_kind"] == "wall" else None, of_s=row["of"] if row["total_kind"] == "wall" else None,
+            share=row["total_s"] / row["of"] if row["of"] else row["share"], n=row["n"], seen=({"call": row["name"]},),
+        )  # fmt: skip
+
+
+def _lines(case: CaseTables) -> Iterator[Sighting]:
+    """Yield the line of a log that comes most often, its figures left out."""
+    shape = pl.col("text").str.replace_all(r"0x[0-9a-fA-F]+|\d+", "#").str.slice(0, 120).alias("shape")
+    key = [*PLACE_COLUMNS, "shape"]
+    rows = case.scan("logs", [*PLACE_COLUMNS, "line_no", "text"], pl.col("text").is_not_null()).with_columns(shape)
+    found = rows.group_by(key).agg(
+        pl.len().alias("n"),
+        pl.col("line_no").min().alias("first"),
+        pl.col("line_no").max().alias("last"),
+        pl.col("text").first(),
+    )
+    # Lines without a word are figures, no messages.
+    common = found.with_columns((pl.col("n") / pl.col("n").sum().over("artifact_id")).alias("share"))
+    worded = (pl.col("n") >= MANY) & pl.col("shape").str.contains("[A-Za-z]{3}") & (pl.col("share") >= PART)
+    for row in common.filter(worded).top_k(5, by="n").collect(engine="streaming").iter_rows(named=True):
+        text = row["text"][:90]
+        yield Sighting(
+            "repetition", text, f"{row['n']:,} lines, {100 * row['share']:.0f} % of the log, are like: {text}", "lines_count",
+            float(row["n"]), "count", tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["last"], "last"))),
+            **place(row), share=row["share"] / 2, n=row["n"], seen=({"log": row["text"]},),
+        )  # fmt: skip
+
+
+def _database(case: CaseTables) -> Iterator[Sighting]:
+    """Yield calls of one cursor that are made again and again."""
+    key = [*PLACE_COLUMNS, "cursor", "call"]
+    rows = case.scan("db_calls", [*key, "line_no", "elapsed_s"]).group_by(key).agg(
+        pl.len().alias("n"), pl.col("elapsed_s").sum().alias("sum"), pl.col("line_no").min().alias("first"),
+        pl.col("line_no").sort_by("elapsed_s", nulls_last=False).last().alias("worst"),
+    ).filter((pl.col("n") >= MANY) & (pl.col("sum") >= FELT_S))  # fmt: skip
+    for row in rows.top_k(10, by="sum").collect(engine="streaming").iter_rows(named=True):
+        subject = f"{row['call']} of cursor {row['cursor']}"
+        yield Sighting(
+            "repetition", subject, f"{subject}: {row['n']:,} calls, {figure(row['sum'], 's')} together", "calls_count", float(row["n"]), "count",
+            tuple(Lines(row["artifact_id"], n, n, r) for n, r in ((row["first"], "first"), (row["worst"], "longest"))), **place(row),
+            against="once per unit of work", against_value=1.0, seconds=row["sum"], n=row["n"], seen=({"call": str(row["call"])},),
+        )  # fmt: skip

@@ -1,0 +1,67 @@
+"""Which durations crowd at fixed values: timers, whatever the work.
+
+Stands out: system calls of one name and target of at least `LEAST_S` whose durations agree within `NEAR` at least `CROWD`
+times, or a single one within `NEAR` of a timer that a signature knows. Normal: durations that spread with their work.
+Calls that end by their own time-out and sleeps are what this looks for; waits for work (accept) are left out.
+Worked example: 12 polls on 10.0.0.53:53 of 5.004 to 5.009 s: value 5.005, n 12, seconds 60.06.
+Cost: the calls of `LEAST_S` or more. Source: resolver(5), tcp(7): defaults of timers are round and fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from rules.derived.derived_table import PLACE_COLUMNS, CaseTables
+from rules.observers.observer import Lines, Observer, Sighting, figure, place
+from rules.observers.traced import calls, on, seen, union
+from rules.signatures.signatures import recognise
+from rules.walking.threads import OWN_S
+
+OBSERVER = Observer("timer-steps", "Which durations crowd at fixed values?", ("syscalls",))
+
+LEAST_S = 0.5
+"""Minimum duration in seconds: shorter timers are too close together to be told from work."""
+
+LONGEST_S = 30 * 86400.0
+"""Maximum believable duration in seconds."""
+
+NEAR = 0.005
+"""Maximum difference, as part of the duration, between two that one timer ended."""
+
+CROWD = 3
+"""Minimum number of equal durations: two may agree by chance."""
+
+
+def observe(case: CaseTables) -> Iterable[Sighting]:
+    """Yield crowds of equal durations and single known timers, the longest together first."""
+    parts = list(calls(case, OWN_S.is_between(LEAST_S, LONGEST_S)))
+    if not parts:
+        return
+    key = [*PLACE_COLUMNS, "name", "target"]
+    rows = pl.concat(parts).filter(pl.col("kind") != "accept").sort(*key, "own_s")
+    # A new crowd begins where the next duration is further than NEAR from the one before.
+    apart = (pl.col("own_s") > pl.col("own_s").shift(1).over(key) * (1 + NEAR)).fill_null(value=True)
+    rows = rows.with_columns(apart.cum_sum().over(key).alias("crowd"))
+    found = []
+    for _, crowd in rows.group_by(*key, "crowd", maintain_order=True):
+        first, middle = crowd.row(0, named=True), float(crowd["own_s"].median() or 0.0)  # type: ignore[arg-type]
+        wide = float(crowd["own_s"].max()) - first["own_s"] > 2 * NEAR * middle  # type: ignore[arg-type]
+        if wide or (crowd.height < CROWD and not recognise(seconds=round(middle, 6))):
+            continue
+        lines = tuple(Lines(first["artifact_id"], n, n, "same duration") for n in crowd["line_no"].sort().head(4))
+        what = (
+            f"{crowd.height:,} times {figure(middle, 's')} long" if crowd.height > 1 else f"{figure(middle, 's')} long"
+        )
+        text = (
+            f"{on(first)} was {what}, within {100 * NEAR:.1f} % of each other"
+            if crowd.height > 1
+            else f"{on(first)} was {what}"
+        )
+        polls = "timer of a periodic sleep" if first["kind"] == "sleep" and crowd.height == rows.height else None
+        found.append(Sighting(
+            "timer", on(first), text, "duration_s", middle, "s", lines, **place(first), seconds=union(crowd), n=crowd.height,
+            seen=({"seconds": round(middle, 6)}, *seen(first)), idle=polls,
+        ))  # fmt: skip
+    yield from sorted(found, key=lambda s: -(s.seconds or 0.0))

@@ -1,0 +1,51 @@
+"""Failures: errors whose caller gave up or repeated them; expected ones are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rules.case.case import Case
+from rules.observers.failures import AGAIN, NEXT, observe
+from rules.observers.observer import Sighting
+
+
+def calls(*rows: dict[str, Any]) -> list[Sighting]:
+    made = [
+        {"pid": 7, "lwp": 7, "line_no": n, "seq": n, "t_local": float(n), "stamp": "start", "state": "done",
+         "dur_hi_s": 0.001, "contiguous": "proven", **row}
+        for n, row in enumerate(rows, 1)
+    ]  # fmt: skip
+    return list(observe(Case.of_tables({"syscalls": made})))
+
+
+REFUSED = {"name": "connect", "peer_ip": "10.0.0.9", "peer_port": 1521, "fd": 3, "err": "ECONNREFUSED"}
+EXIT = {"name": "exit_group", "args": "1"}
+
+
+def test_a_caller_that_exits_gave_up() -> None:
+    (one,) = calls(REFUSED, EXIT)
+    assert one.failure
+    assert [c.line_from for c in one.lines] == [1, 2]
+    assert not calls(REFUSED, {**EXIT, "args": "0"})[0].failure
+
+
+def test_an_exit_far_away_is_not_what_came_next() -> None:
+    work = {"name": "read"}
+    assert calls(REFUSED, *[work] * (NEXT - 1), EXIT)[0].failure
+    assert not calls(REFUSED, *[work] * NEXT, EXIT)[0].failure
+
+
+def test_a_step_tried_again_and_again_failed() -> None:
+    assert calls(*[REFUSED] * AGAIN)[0].failure
+    assert not calls(*[REFUSED] * (AGAIN - 1))[0].failure
+
+
+def test_expected_errors_are_left_out() -> None:
+    assert calls({"name": "read", "err": "EAGAIN"}, {"name": "open", "path": "/a", "err": "ENOENT"}) == []
+    assert list(observe(Case.of_tables({}))) == []
+
+
+def test_codes_of_logs_are_counted() -> None:
+    rows = [{"line_no": n, "code": "ORA-609", "text": "ORA-609"} for n in (1, 2)]
+    (one,) = observe(Case.of_tables({"logs": rows}))
+    assert (one.subject, one.n, one.failure) == ("ORA-609", 2, False)

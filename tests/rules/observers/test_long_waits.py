@@ -1,0 +1,52 @@
+"""Long waits: what waits long is said with the rest of its kind; waits for work are idle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rules.case.case import Case
+from rules.observers.long_waits import observe
+from rules.observers.observer import Sighting
+
+
+def calls(*rows: tuple[str, float, dict[str, Any]]) -> list[Sighting]:
+    made = [
+        {"pid": 7, "lwp": 7, "line_no": n, "seq": n, "t_local": float(n), "stamp": "start", "state": "done", "name": name,
+         "dur_hi_s": s, "elapsed_s": s, "contiguous": "proven", **more}
+        for n, (name, s, more) in enumerate(rows, 1)
+    ]  # fmt: skip
+    return list(observe(Case.of_tables({"syscalls": made})))
+
+
+def test_a_long_call_is_told_with_the_others_there() -> None:
+    (one,) = calls(("read", 0.002, {"path": "/a"}), ("read", 5.0, {"path": "/a"}), ("read", 0.002, {"path": "/a"}))
+    assert (one.subject, one.value, one.against_value, one.seconds) == ("read on /a", 5.0, 0.002, 5.0)
+    assert one.lines[0].line_from == 2
+
+
+def test_the_bound_is_what_a_person_notices() -> None:
+    assert calls(("read", 0.099, {"path": "/a"})) == []
+    assert len(calls(("read", 0.1, {"path": "/a"}))) == 1
+
+
+def test_a_wait_for_the_next_caller_is_idle() -> None:
+    (one,) = calls(("accept", 30.0, {"ret": 5}))
+    assert one.idle
+
+
+def test_nothing_is_said_of_nothing() -> None:
+    assert list(observe(Case.of_tables({}))) == []
+
+
+def test_a_gap_in_a_log_is_unlike_the_others() -> None:
+    times = [0.0, 1.0, 2.0, 3.0, 18.0]
+    rows = [{"line_no": n, "t_local": t, "text": "step"} for n, t in enumerate(times, 1)]
+    (one,) = observe(Case.of_tables({"logs": rows}))
+    assert (one.kind, one.value, [c.line_from for c in one.lines]) == ("gap", 15.0, [4, 5])
+    assert not list(observe(Case.of_tables({"logs": rows[:4]})))
+
+
+def test_a_figure_in_the_text_of_a_line_is_read() -> None:
+    rows = [{"line_no": 1, "text": "request took 812 ms"}, {"line_no": 2, "text": "request took 12 ms"}]
+    (one,) = observe(Case.of_tables({"logs": rows}))
+    assert one.value == 0.812
