@@ -34,6 +34,9 @@ TIMES = 10.0
 GAP_S = 1.0
 """Minimum gap in seconds between two lines of a log: most logs have stamps of whole seconds."""
 
+MOST_CITED = 10
+"""Maximum number of waits of a group that are cited, the longest first."""
+
 REGULAR = 3
 """Minimum number of gaps of a process before one of them can be called unlike the others."""
 
@@ -85,12 +88,12 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         if rows.height > 1:
             headline += f", {rows.height:,} calls {figure(union(rows), 's')} together"
         if usual is not None:
-            headline += f", the other {n_same:,} there {figure(usual, 's')} in the middle"
+            headline += f", the other {n_same:,} there {figure(usual, 's')} (median)"
         whole = spans.get((first["artifact_id"], first["pid"]))
         seconds = union(rows)
         yield Sighting(
             "wait", on(first), headline, "duration_s", first["own_s"], "s",
-            tuple(c for n, r in enumerate(worst.head(4).iter_rows(named=True)) for c in _row(r, "long wait" if n else "longest wait")),
+            tuple(c for n, r in enumerate(worst.head(MOST_CITED).iter_rows(named=True)) for c in _row(r, "long wait" if n else "longest wait")),
             **place(first), t_from=None if first["done_s"] is None else first["done_s"] - first["own_s"], t_to=first["done_s"],
             against=None if usual is None else "the other calls of the same name and target", against_value=usual,
             seconds=seconds, of_s=max(whole, seconds) if whole else None, n=rows.height,
@@ -100,7 +103,7 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
 
 def _row(row: dict[str, Any], role: str) -> tuple[Lines, ...]:
     one = lines_of(row, role)[0]
-    return (Lines(one.artifact, one.line_from, min(one.line_to, one.line_from + 4), role),)
+    return (Lines(one.artifact, one.line_from, min(one.line_to, one.line_from + 1), role),)
 
 
 def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
@@ -125,7 +128,7 @@ def _idle(case: CaseTables, waits: pl.DataFrame) -> pl.Series:
     worker = (pl.col("threads") > 1) & (pl.col("lwp") != pl.col("pid")) & kind.is_in(["lock", "sleep", "poll"]) & parked
     idle = (
         (kind == "accept")
-        | (reads & (pl.col("side") == "server"))
+        | (reads & (pl.col("side") == "server").fill_null(value=False))
         | (name.is_in(POLLS) & (kind == "poll") & pl.col("pid").is_in(serving))
         | worker
         | (reads & (pl.col("path").fill_null("").str.contains(r"^/dev/(tty|pts)")))
@@ -201,9 +204,7 @@ def _elapsed(case: CaseTables) -> Iterator[Sighting]:
             top = row["worst"][0]
             text = f"{row['name']} took {figure(top['elapsed_s'], 's')}"
             if row["all"] > 1:
-                text += (
-                    f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} in the middle"
-                )
+                text += f", {row['n']:,} of {row['all']:,} took 0.1 s or more, {figure(row['middle'], 's')} (median)"
             yield Sighting(
                 "wait", str(row["name"]), text, "duration_s", top["elapsed_s"], "s",
                 tuple(c for w in row["worst"] for c in _row({**w, "artifact_id": row["artifact_id"]}, "longest")), **place(row),
@@ -245,7 +246,7 @@ def _gaps(case: CaseTables) -> Iterator[Sighting]:
         a = row["artifact_id"]
         who = f"process {row['pid']}" if row["pid"] is not None else "the log"
         yield Sighting(
-            "gap", who, f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} in the middle",
+            "gap", who, f"{who} wrote nothing for {figure(row['gap'], 's')}, between other lines {figure(row['middle'], 's')} (median)",
             "gap_s", row["gap"], "s", (Lines(a, row["before"], row["before"], "before the gap"), Lines(a, row["line_no"], row["line_no"], "after the gap")),
             **place(row), t_from=row["t_local"] - row["gap"], t_to=row["t_local"], against="the middle gap", against_value=row["middle"],
             seen=({"seconds": round(row["gap"], 6)},),

@@ -2,7 +2,7 @@
 
 Stands out: at least `MANY` calls of one process (or of all processes, for forks and execs) with the same name and target
 that take `PART` of the trace or `FELT_S` together, or files opened `OPENED` times, or reads and writes of at most
-`SMALL` bytes in the middle. Normal: what one unit of work needs once. Calls that wait for work (accept, polls, a server's
+`SMALL` bytes (median). Normal: what one unit of work needs once. Calls that wait for work (accept, polls, a server's
 reads) and waits for children are left out: they are many because the work is.
 Worked example: 4,096 reads of 1 byte from /etc/app.conf that took 0.8 s of 1.0 s: n 4,096, seconds 0.8.
 Cost: one pass over the calls in batches, grouped. Source: Millsap and Holt: time = calls x time of one call.
@@ -37,6 +37,20 @@ SMALL = 16
 BYTEWISE = 500
 """Minimum number of small reads or writes: fewer are counters and wake-up pipes."""
 
+FIRST_LINES = 6
+"""Number of first calls of a group that are cited, so that a reader sees the rhythm."""
+
+FEW = 5
+"""Minimum number of like calls that take `LARGE` of the trace: few, but the time is theirs."""
+
+LARGE = 0.2
+
+SEVERAL = r"^\d+ different ones"
+"""Target of a group of one call over all its targets."""
+
+TARGETS = 3
+"""Minimum number of targets of one call that are also told together."""
+
 LONGEST_S = 30 * 86400.0
 """Maximum believable time of a call in seconds."""
 
@@ -51,7 +65,8 @@ def observe(case: CaseTables) -> Iterable[Sighting]:
 
 
 def _calls(case: CaseTables) -> Iterator[Sighting]:
-    idle = pl.col("name").is_in([*ACCEPTS, *POLLS, *CHILDREN]) | (pl.col("side").fill_null("") == "server")
+    served = (pl.col("side") == "server").fill_null(value=False)
+    idle = pl.col("name").is_in([*ACCEPTS, *POLLS, *CHILDREN]) | served
     parts, spans = [], []
     for rows in calls(case, pl.col("name").is_not_null()):
         spans.append(
@@ -61,39 +76,55 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
         )
         own = pl.when(pl.col("own_s").is_between(0, LONGEST_S)).then("own_s")
         # An open's target is its path; the thread with the most time stands for the wall time of a group.
-        threads = rows.filter(~idle & ~pl.col("kind").is_in(["lock", "sleep"])).group_by([*GROUP, "pid", "lwp"]).agg(
+        threads = rows.filter(~idle).group_by([*GROUP, "pid", "lwp"]).agg(
             pl.len().alias("n"), own.sum().alias("sum"), own.is_not_null().any().alias("timed"), pl.col("bytes").median().alias("bytes"),
             pl.col("line_no").min().alias("first"), pl.col("line_no").max().alias("last"),
             pl.col("line_no").sort_by(own, nulls_last=False).last().alias("worst"),
+            pl.col("line_no").sort().head(FIRST_LINES).alias("firsts"), own.max().alias("most"), own.median().alias("each"),
         )  # fmt: skip
         parts.append(threads)
     if not parts:
         return
     covers = pl.concat(spans).group_by("artifact_id").agg((pl.col("b").max() - pl.col("a").min()).alias("of"))
     threads = pl.concat(parts)
-    groups = threads.group_by(GROUP).agg(
-        pl.col("n").sum(), pl.col("sum").max().alias("wall"), pl.col("sum").sum(), pl.col("timed").any(), pl.col("bytes").median(),
-        pl.col("first").min(), pl.col("last").max(), pl.col("worst").sort_by("sum").last(), pl.struct("pid", "lwp").n_unique().alias("threads"),
-    ).join(covers, on="artifact_id", how="left")  # fmt: skip
+    groups = pl.concat([_grouped(threads, GROUP), _together(threads)]).join(covers, on="artifact_id", how="left")
     forks = pl.col("name").str.contains(FORK_NAME)
-    # Each of many short-lived processes takes its turn, so times of a group are added up, at most to the whole.
-    wall = pl.when(pl.col("threads") > 1).then(pl.min_horizontal("sum", "of")).otherwise("wall").alias("wall")
+    # Each of many short-lived processes takes its turn, so times of a group are added up, at most to the whole; threads
+    # that wait for a lock or sleep do so side by side.
+    aside = pl.col("kind").is_in(["lock", "sleep"])
+    wall = (
+        pl.when((pl.col("threads") > 1) & ~aside).then(pl.min_horizontal("sum", "of")).otherwise("wall").alias("wall")
+    )
     groups = groups.with_columns(wall)
     takes = pl.col("timed") & ((pl.col("wall") >= FELT_S) | (pl.col("wall") >= PART * pl.col("of")))
-    opened = pl.col("name").is_in(OPENS) & (pl.col("n") >= OPENED) & pl.col("target").is_not_null()
+    large = (pl.col("n") >= FEW) & pl.col("timed") & (pl.col("wall") >= LARGE * pl.col("of"))
+    opened = (
+        pl.col("name").is_in(OPENS)
+        & (pl.col("n") >= OPENED)
+        & pl.col("target").is_not_null()
+        & ~pl.col("target").str.contains(SEVERAL)
+    )
     moves = pl.col("name").is_in([*READ_NAMES, *WRITE_NAMES])
     small = moves & (pl.col("bytes") <= SMALL) & (pl.col("n") >= BYTEWISE)
     untimed = ~pl.col("timed") & (pl.col("n") >= BYTEWISE)
-    out = ((pl.col("n") >= MANY) & takes) | opened | small | untimed | (forks & (pl.col("n") >= MANY))
+    out = ((pl.col("n") >= MANY) & takes) | large | opened | small | untimed | (forks & (pl.col("n") >= MANY))
     for row in groups.filter(out).sort("wall", "n", descending=True).head(40).iter_rows(named=True):
         each = ""
         if row["bytes"] is not None and row["name"] in (*READ_NAMES, *WRITE_NAMES):
-            each = f" of {row['bytes']:,.0f} bytes in the middle"
+            each = f" of {row['bytes']:,.0f} bytes (median)"
         took = f", {figure(row['wall'], 's')} together" if row["timed"] else ""
+        if row["threads"] > 1 and row["timed"]:
+            took = f", {figure(row['sum'], 's')} together in {row['threads']:,} threads"
         whole = f" of {figure(row['of'], 's')}" if took and row["of"] else ""
+        if row["each"] is not None:
+            whole += f"; {figure(row['each'], 's')} each (median), {figure(row['most'], 's')} at most"
         lines = tuple(
             Lines(row["artifact_id"], n, n, role)
-            for n, role in dict.fromkeys(((row["first"], "first"), (row["worst"], "longest"), (row["last"], "last")))
+            for n, role in {
+                row["worst"]: "longest",
+                row["last"]: "last",
+                **dict.fromkeys(row["firsts"], "first"),
+            }.items()
             if n is not None
         )
         yield Sighting(
@@ -101,6 +132,32 @@ def _calls(case: CaseTables) -> Iterator[Sighting]:
             **place(row), against="once per unit of work", against_value=1.0, seconds=row["wall"] if row["timed"] else None,
             of_s=row["of"] if row["timed"] else None, n=row["n"], seen=seen(row),
         )  # fmt: skip
+
+
+def _grouped(threads: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    return threads.group_by(keys, maintain_order=True).agg(
+        pl.col("n").sum(), pl.col("sum").max().alias("wall"), pl.col("sum").sum(), pl.col("timed").any(), pl.col("bytes").median(),
+        pl.col("first").min(), pl.col("last").max(), pl.col("worst").sort_by("most").last(), pl.struct("pid", "lwp").n_unique().alias("threads"),
+        pl.col("firsts").explode().sort().head(FIRST_LINES), pl.col("most").max(), pl.col("each").median(),
+    )  # fmt: skip
+
+
+def _together(threads: pl.DataFrame) -> pl.DataFrame:
+    """Return the groups of one call over all its targets, where there are at least `TARGETS`: `1,800 files in /spool`."""
+    keys = [*PLACE_COLUMNS, "name", "kind"]
+    many = pl.col("target").n_unique().over(keys) >= TARGETS
+    rows = threads.filter(many)
+    folder = pl.col("target").str.extract(r"^(/.*)/[^/]*$")
+    named = rows.group_by(keys, maintain_order=True).agg(
+        pl.col("target").drop_nulls().n_unique().alias("targets"), folder.drop_nulls().mode().first().alias("folder")
+    )
+    whole = pl.format(
+        "{} targets{}",
+        "targets",
+        pl.when(pl.col("folder").is_not_null()).then(pl.format(", most in {}", "folder")).otherwise(pl.lit("")),
+    )
+    joined = _grouped(rows, keys).join(named, on=keys, nulls_equal=True).with_columns(whole.alias("target"))
+    return joined.select(_grouped(rows.head(0), GROUP).columns)
 
 
 def _totals(case: CaseTables) -> Iterator[Sighting]:
