@@ -72,7 +72,7 @@ class Frame:
         return (base.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() - float(first.get("add") or 0.0)
 
     def add(self, clock: str | None) -> float | None:
-        """Return the seconds to add to a time of `clock` to place it on this axis; None for a clock of another frame."""
+        """Return the seconds to add to a time of `clock` to place it on this axis; None for a foreign clock."""
         return next((float(c.get("add") or 0.0) for c in self.clocks if c["clock"] == clock), None)
 
 

@@ -259,9 +259,9 @@ def _of_names(name: str, lane: Lane, source: ReadOnly) -> list[Series]:
     )
     found = []
     for row in rows:
-        key_values = [row[f"k{n}"] for n in range(len(lane.args))]
+        names = [row[f"k{n}"] for n in range(len(lane.args))]
         unit = f"{row['unit'] or ''}{'/s' if row['mode'] == 'total' else ''}"
-        found.append(Series(f"{name}:{'|'.join(key_values)}", " ".join(filter(None, key_values)), unit, lane.group, _sorted(row["phases"]), row["n"]))  # fmt: skip
+        found.append(Series(f"{name}:{'|'.join(names)}", " ".join(filter(None, names)), unit, lane.group, _sorted(row["phases"]), row["n"]))  # fmt: skip
     return found
 
 

@@ -1,4 +1,4 @@
-"""Questions to the evidence tables: the page, its answers as table, chart and files, and a rule made of one."""
+"""Queries of the evidence tables: the page, its answers as table, chart and files, and a rule made from one."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from rules.model import CaseSpec, Layer
 from rules.writing.from_query import PLACE, CannotBeRule, Span, Wish, is_number
 
 A_PAGE = 20
-#: A link longer than this is cut by mail programs: such a query is saved instead.
+#: Mail programs cut links longer than this many characters; such a query has to be saved instead.
 LONGEST_LINK = 1500
 MOST_CHOSEN = 20
 MOST_SHOWN_ASKED = 10
-#: Texts longer than this are no labels of a chart.
+#: Maximum length of a text that serves as a chart label, in characters.
 LABEL = 80
 
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ class Row:
 @require_http_methods(["GET", "POST"])
 @never_cache
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the page; a POST asks. A link only fills in a query: nobody runs anything by following one."""
+    """Show the page; a POST runs a query. A link only fills in a query: following one never runs it."""
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     if request.method == "GET":
@@ -119,7 +119,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponse:
 
 @require_POST
 def stop(request: HttpRequest, slug: str) -> HttpResponse:
-    """Stop one's own question, wherever on this server it runs."""
+    """Stop one's own query, wherever on this server it runs."""
     access.enter(request.user, slug, Right.ASK)
     queries.stop(int(request.user.pk or 0))
     return HttpResponse(status=204) if is_part(request) else redirect("ask", slug)
@@ -128,7 +128,7 @@ def stop(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 @never_cache
 def rule(request: HttpRequest, slug: str) -> HttpResponse:
-    """Hand out a query as a rule file with tests made of the chosen rows; what is missing is said, and what was typed stays."""
+    """Hand out a query as a rule file with tests made from the chosen rows; errors keep what was typed."""
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     sql = typed(request)
@@ -150,11 +150,11 @@ def rule(request: HttpRequest, slug: str) -> HttpResponse:
     return attached(text, "application/yaml; charset=utf-8", f"{wish.slug}.yaml")
 
 
-# --- asking -------------------------------------------------------------------------------------------------------
+# --- running queries ----------------------------------------------------------------------------------------------
 
 
 def run(room: Room, sql: str, limits: Any) -> Asked:
-    """Ask, and look again whether this person may still see the room before anything of the answer is shown."""
+    """Run a query, and check again that this person may still see the room before any part of the answer is shown."""
     spec, clocks = case_of(room)
     asked = queries.run(spec, store.cache_dir(room.incident.pk), clocks, sql, int(room.user.pk), limits)
     access.again(room).require(Right.ASK)
@@ -177,12 +177,12 @@ def typed(request: HttpRequest) -> str:
 
 
 def result(room: Room, asked: Asked, sql: str) -> Json:
-    """Return what the answer shows: rows with their lines, what was left out, what a chart and a rule can be made of."""
+    """Return what the answer shows: rows with their lines, what was left out, columns for charts and rules."""
     answer, columns = asked.answer, asked.columns
     placed = "artifact_id" in columns and "line_no" in columns
     shown = [_row(room, columns, answer.types, row, placed) for row in answer.rows]
     numbers = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind)]
-    numbers.sort(key=lambda name: name in PLACE)  # what is measured before what says where it stands
+    numbers.sort(key=lambda name: name in PLACE)  # measured values before columns that only say where a row stands
     labels = [name for name, kind in zip(columns, answer.types, strict=True) if is_number(kind) or kind == "VARCHAR"]
     return {
         "asked": asked,
@@ -237,7 +237,7 @@ def _cell(value: Any, kind: str) -> Cell:
 
 
 def _chart_rows(asked: Asked, labels: list[str]) -> Json:
-    """The numbers and short labels of an answer, with the line that each row leads to."""
+    """Return numbers and short labels of an answer, with the line that each row leads to."""
     wanted = [
         name for name in labels if all(not isinstance(row[name], str) or len(row[name]) <= LABEL for row in asked.rows)
     ]
@@ -246,7 +246,7 @@ def _chart_rows(asked: Asked, labels: list[str]) -> Json:
 
 
 def as_csv(asked: Asked) -> str:
-    """Write an answer as CSV in which no cell is taken for a formula."""
+    """Write an answer as CSV in which no cell reads as a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([exports.guarded(name) for name in asked.columns])
@@ -285,7 +285,7 @@ def _spans(chosen: list[str]) -> list[Span]:
 
 
 def filled(request: HttpRequest, room: Room) -> Json:
-    """Return what the form holds: a query from the address, a saved one, one that was asked before, or the last one."""
+    """Return the content of the form: a query from the address, a saved one, an earlier one, or the last one."""
     saved = _saved_of(request, room)
     if "sql" in request.GET:
         return {"sql": request.GET["sql"][: actions.LONGEST_SQL], "linked": True}
@@ -307,7 +307,7 @@ def answered(request: HttpRequest, room: Room, fields: Json, answer: Json, statu
 
 
 def page(request: HttpRequest, room: Room, fields: Json) -> Json:
-    """Return the frame: the form, saved queries, the last ones of this person."""
+    """Return the frame of the page: the form, saved queries, and this person's last queries."""
     gone = Q(deleted_by=room.user, deleted_at__gt=timezone.now() - UNDO_FOR)
     listed = queries.saved(room).filter(Q(deleted_at__isnull=True) | gone).select_related("author", "deleted_by")
     saved = fields.get("saved")
@@ -329,7 +329,7 @@ def page(request: HttpRequest, room: Room, fields: Json) -> Json:
 
 
 def tables(request: HttpRequest, room: Room) -> HttpResponse:
-    """Show which tables the room has, what their columns mean, and questions to begin with."""
+    """Show which tables the room has, what their columns mean, and example queries."""
     spec = analysis.case_of(room.incident, judged=False)
     shelf = Shelf(spec, store.cache_dir(room.incident.pk))
     described = shelf.described()

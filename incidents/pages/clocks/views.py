@@ -1,4 +1,4 @@
-"""The clocks of a room: what each is, what ties it to the others, what was refused; people may state an offset."""
+"""The clocks of a room: what each is, what ties it to others, which ties were refused; people may state an offset."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class OffsetForm(forms.Form):
         return said
 
     def _seconds(self, text: str, ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
-        """Read an offset in seconds; with one clock of day times, the time of the other's zero as well."""
+        """Read an offset in seconds; if one clock shows times of day, also the time of the other's zero."""
         try:
             middle = float(text.replace(",", "."))
         except ValueError:
@@ -86,7 +86,8 @@ class OffsetForm(forms.Form):
 def clocks(request: HttpRequest, slug: str) -> HttpResponse:
     """Show clocks, offsets, jumps; a POST checks or states an offset, or takes one back.
 
-    `?clock=&ref=&at=` moves the slider of one tie (`part=try`: only what that means), `?clock=&ref=&ahead=&err=` fills the form.
+    `?clock=&ref=&at=` moves the slider of one tie (`part=try`: only its result), `?clock=&ref=&ahead=&err=` fills in
+    the form.
     """
     room = access.enter(request.user, slug)
     report = newest_report(room.incident) or {}
@@ -125,7 +126,7 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _moved(request: HttpRequest) -> dict[tuple[str, str], int]:
-    """Return the place of the one slider that an address moves."""
+    """Return the position of the one slider that an address moves."""
     at = request.GET.get("at")
     if at is None:
         return {}
@@ -135,7 +136,7 @@ def _moved(request: HttpRequest) -> dict[tuple[str, str], int]:
 
 
 def _tried(request: HttpRequest, room: Room, report: dict[str, Any], moved: dict[tuple[str, str], int]) -> HttpResponse:
-    """Answer with what the moved slider means; 404 for clocks that nothing ties."""
+    """Answer with the result of the moved slider; 404 for clocks without a tie."""
     found = [(ids, words.tried(report, *ids, at)) for ids, at in moved.items()]
     if not found or found[0][1] is None:
         raise Refused("Nothing ties these two clocks any more.", 404)
@@ -145,7 +146,7 @@ def _tried(request: HttpRequest, room: Room, report: dict[str, Any], moved: dict
 
 
 def _stated(room: Room, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """List the offsets that people stated, in words, with what became of them."""
+    """List the offsets that people stated, in words, and whether they were accepted."""
     names = words.named(report)
     by_id = {clock["clock"]: clock for clock in report.get("clocks", ())}
     refused = {

@@ -1,4 +1,4 @@
-"""A border between two phases: what it would part, made, taken back."""
+"""A border between two phases: show what it would separate, make it, take it back."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BorderForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @never_cache
 def border(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show what a border before a line would part; a POST makes it, or with `do=undo` takes it back."""
+    """Show what a border before a line would separate; a POST makes it, or with `do=undo` takes it back."""
     room = access.enter(request.user, slug, Right.CASE)
     if request.POST.get("do") == "undo":
         made = actions.read_made(request.POST.get("made", "")[:500])

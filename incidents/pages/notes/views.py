@@ -1,4 +1,4 @@
-"""Notes on findings, lines, times, lanes and the room: listed, written, edited, deleted, brought back."""
+"""Notes on findings, lines, times, lanes and the room: list, write, edit, delete, restore."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WHOSE = {"": "anybody's", "mine": "mine", "mentions": "that mention me"}
 
 
 def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[str, Any]:
-    """Return the notes that stand on the room's own page: the newest, and how many came before them.
+    """Return the notes of the room's own page: the newest, and the number of earlier ones.
 
-    With the key of a finding also those that stand beside it; the replies of both lists are one question then.
+    With the key of a finding also the notes beside it; the replies of both lists are then read in one query.
     """
     shown, earlier = discussions.newest(discussions.roots(room))
     beside, earlier_beside = discussions.newest(discussions.on_finding(room, key)) if key else ([], 0)
@@ -41,7 +41,7 @@ def room_section(room: Room, known: Known | None = None, key: str = "") -> dict[
 
 
 def finding_section(room: Room, key: str, known: Known | None = None) -> dict[str, Any]:
-    """Return the notes that stand beside a finding."""
+    """Return the notes beside a finding."""
     shown, earlier = discussions.newest(discussions.on_finding(room, key))
     return _beside(discussions.threads(room, shown, known), earlier, key)
 
@@ -51,7 +51,7 @@ def _beside(listed: list[discussions.Thread], earlier: int, key: str) -> dict[st
 
 
 def lines_section(room: Room, number: int, sha256: str, known: Known | None = None) -> dict[str, Any]:
-    """Return the notes that stand beside the lines of an artifact, in the order of the lines; `known` saves looking things up."""
+    """Return the notes beside the lines of an artifact, in line order; `known` saves look-ups."""
     shown, earlier = discussions.newest(discussions.on_lines(room, sha256), MOST_ON_LINES)
     shown.sort(key=lambda note: (note.line_from or 0, note.pk))
     listed = discussions.threads(room, shown, known)
@@ -66,7 +66,7 @@ def lines_section(room: Room, number: int, sha256: str, known: Known | None = No
 
 @require_http_methods(["GET", "POST"])
 def notes(request: HttpRequest, slug: str) -> HttpResponse:
-    """List the threads; a POST begins one and answers with the part in which it appears."""
+    """List the discussions; a POST begins one and answers with the part in which it appears."""
     room = access.enter(request.user, slug)
     if request.method == "GET":
         if is_part(request) and "section" in request.GET:
@@ -92,7 +92,7 @@ def notes(request: HttpRequest, slug: str) -> HttpResponse:
             )
         except Refused as refused:
             if is_part(request) or refused.status in (403, 404):
-                raise  # htmx leaves the form as it is and says why
+                raise  # htmx leaves the form as it is and shows the reason
             form.add_error(None, refused.message)
         else:
             if not is_part(request):
@@ -131,7 +131,7 @@ def note_new(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Show a note's form, or save what was typed into it. Somebody else's change in between is merged, not overwritten."""
+    """Show a note's form, or save what was typed. A change by somebody else in between is merged, not overwritten."""
     room = access.enter(request.user, slug)
     row = one(room, id)
     if request.method == "GET":
@@ -159,7 +159,7 @@ def note(request: HttpRequest, slug: str, id: int) -> HttpResponse:
 
 @require_POST
 def delete(request: HttpRequest, slug: str, id: int) -> HttpResponse:
-    """Delete a note; the answer offers to undo it."""
+    """Delete a note; the answer offers undo."""
     room = access.enter(request.user, slug, Right.NOTE)
     return _note(request, room, actions.delete(room, id))
 
@@ -183,7 +183,7 @@ def one(room: Room, id: int) -> Note:
 
 
 def _page(request: HttpRequest, room: Room) -> HttpResponse:
-    """All threads of the room, newest first, with a search and filters."""
+    """Show all discussions of the room, newest first, with a search and filters."""
     said = request.GET
     state = said.get("state", "") if said.get("state") in STATES else ""
     whose = said.get("whose", "") if said.get("whose") in WHOSE else ""
@@ -249,7 +249,7 @@ def _edit(request: HttpRequest, room: Room, row: Note, form: NoteEditForm, statu
 
 
 def _merge(request: HttpRequest, room: Room, conflict: actions.Conflict, mine: str) -> HttpResponse:
-    """Show the second writer all that there is: what the other made of the text, what they typed, and both together."""
+    """Show the second writer everything: the other's text, their own text, and both merged."""
     theirs = conflict.note.text
     merged = merging.merge(conflict.base, theirs, mine, conflict.name)
     said = {"text": merged.text, "version": conflict.note.version, "merged": "1"}
@@ -279,7 +279,7 @@ def _note(request: HttpRequest, room: Room, row: Note) -> HttpResponse:
 
 
 def _home(room: Room, note: Note) -> str:
-    """Where a note without scripts leads to once it is written."""
+    """Return the address to go to after a note is written without scripts."""
     held = {}
     if note.sha256:
         artifact = room.incident.artifacts.filter(sha256=note.sha256).first()
@@ -289,7 +289,7 @@ def _home(room: Room, note: Note) -> str:
 
 
 def _words_of(room: Room, said: dict[str, Any]) -> str:
-    """Say in words where a note that is about to be written will hang."""
+    """Say in words what a new note will be about."""
     if said["finding_key"]:
         headline = room.incident.findings.filter(key=said["finding_key"]).values_list(
             "current__content__headline", flat=True

@@ -1,4 +1,4 @@
-"""Members, invitations, and joining by one."""
+"""Members, invitations, and joining with one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def invite(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make an invitation; its link is shown once, and mailed when an address was given."""
+    """Make an invitation; its link is shown once, and mailed if an address was given."""
     room = access.enter(request.user, slug, Right.PEOPLE)
     form = InviteForm(request.POST)
     if not form.is_valid():
@@ -51,7 +51,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     if said["email"]:
         try:
             actions.send_invitation(room, said["email"], link)
-        except OSError:  # smtplib's errors are OSErrors: the link is there, the mail is not
+        except OSError:  # smtplib's errors are OSErrors: the link exists, only the mail failed
             form.add_error("email", "The mail could not be sent. Pass the link on yourself.")
             shown["email"] = None
     answer = render(
@@ -65,7 +65,7 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Let the reader of an invitation in. Newcomers make an account first; the link is used up by the POST only."""
+    """Let the reader of an invitation join. Newcomers make an account first; only the POST uses up the link."""
     invitation = actions.look_at(token, request.META.get("REMOTE_ADDR", ""))
     if not request.user.is_authenticated:
         request.session["invitation"] = token  # opens the sign-up page (config/adapters.py)
@@ -93,7 +93,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def handover(request: HttpRequest, slug: str) -> HttpResponse:
-    """Offer the lead, take the offer back, accept or decline it."""
+    """Offer the lead to somebody, take the offer back, accept or decline it."""
     room = access.enter(request.user, slug)
     what = request.POST.get("do")
     if what == "offer":
@@ -147,7 +147,7 @@ def _context(room: Room) -> dict[str, Any]:
     here = {person.user.pk: person for person in presence.people(room)}
     members = list(room.incident.memberships.select_related("user"))
     for member in members:
-        # For the template alone: where this person is now.
+        # For the template only: the page that this person looks at now.
         member.here = here.get(member.user_id)  # type: ignore[attr-defined]  # no column of the model
     return shell(room, "members") | {
         "members": members,

@@ -1,4 +1,4 @@
-"""The rules: what each needs and says, and where it fired; a finding explained by its rule with the case's values put in."""
+"""The rules: what each needs and says, and where it fired; a finding explained by its rule with values filled in."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _in_state(shown: Shown, state: str) -> bool:
 
 @require_GET
 def rule(request: HttpRequest, id: str) -> HttpResponse:
-    """Show one rule; the rooms in which it fires are those that the person may see."""
+    """Show one rule, with the rooms in which it fires and that the person may see."""
     found = rulebook.rule_of(id)
     if found is None:
         raise Refused("There is no such rule. Rules that a room's older findings name may have been taken out.", 404)
@@ -106,7 +106,7 @@ def rule(request: HttpRequest, id: str) -> HttpResponse:
 
 
 def reference_of(entry: object) -> tuple[str, str, str]:
-    """Return title, note and address of a reference; only https addresses are linked."""
+    """Return title, note and address of a reference; only https addresses become links."""
     if not isinstance(entry, dict):
         return (str(entry), "", "")
     address = str(entry.get("url") or "")
@@ -125,7 +125,7 @@ def _related(entry: object) -> tuple[str, str]:
 
 @require_GET
 def explain(request: HttpRequest, slug: str, key: str) -> HttpResponse:
-    """Explain a finding: its rule with the values of this case put in; a part for the drawer, else a page."""
+    """Explain a finding by its rule with the values of this case filled in; a part for the drawer, else a page."""
     room = access.enter(request.user, slug)
     outlook, _, _ = newest(room)
     claim, _ = claim_of(room, outlook, key)

@@ -1,4 +1,4 @@
-"""The search page: what the database holds by kind, and lines of artifacts by a scan that can be gone on with."""
+"""The search page: what the database holds by kind, and lines of artifacts by a scan that can be continued."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = "line"
 
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
-    """Search what this person may see: everything, one room (`room`, the default of a search begun in one), one kind."""
+    """Search what this person may see: everything, one room (`room`, set by a search begun in one), one kind."""
     typed = request.GET.get("q", "")[: 10 * rooms_search.LONGEST]
     kind = request.GET.get("kind", "")
     kind = kind if kind in (*NAMES, LINES) else ""

@@ -1,4 +1,4 @@
-"""The status of the incident, and closing, opening and archiving its room."""
+"""The status of the incident, and closing, reopening and archiving its room."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORDS = {kind: kind for kind in Moment.values} | {"next_update_at": "next update
 
 @dataclass(frozen=True)
 class Told:
-    """One change of the status: what was set, each to a time or to words."""
+    """One change of the status: the fields that were set, each with a time or a text."""
 
     at: datetime
     who: str
@@ -44,7 +44,7 @@ class Told:
 
 @require_http_methods(["GET", "POST"])
 def status(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show how far the incident is and who said so; a POST sets it. `now`: one of the moments is this very second."""
+    """Show the state of the incident and who set it; a POST sets it. `now`: sets one of the moments to this second."""
     room = access.enter(request.user, slug)
     if request.method == "POST":
         room.require(Right.PLAN)
@@ -54,7 +54,7 @@ def status(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def close(request: HttpRequest, slug: str) -> HttpResponse:
-    """Close, keep open, open again, archive, take out of the archive."""
+    """Close the room, keep it open, reopen it, archive it, or take it out of the archive."""
     room = access.enter(request.user, slug, Right.CLOSE)
     deeds: dict[str, Callable[[Room], Incident]] = {
         "close": rooms.close,

@@ -1,4 +1,4 @@
-"""The timeline for elsewhere: rows as CSV or Parquet, a trace for Perfetto, a picture. All of one window, all for members only."""
+"""Export the timeline: rows as CSV or Parquet, a trace for Perfetto, a picture. For members only."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
 
 
 def _chosen(request: HttpRequest) -> list[windows.Choice]:
-    """The lanes named in the address, else those that a frame shows anyway."""
+    """Return the lanes named in the address, else those shown by default."""
     named = request.GET.getlist("lane")[:MOST_ADDED]
     shown = [name for name, (lane, _) in lanes().items() if lane.shown]
     return [one for name in dict.fromkeys([*(named or shown), *request.GET.getlist("add")[:MOST_ADDED]]) if (one := windows.choice(name))]  # fmt: skip

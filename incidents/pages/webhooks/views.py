@@ -1,4 +1,4 @@
-"""News of the room for other systems: addresses, and the log of what was sent to each."""
+"""Webhooks: addresses of other systems, and the log of what was sent to each."""
 
 from __future__ import annotations
 
