@@ -279,9 +279,7 @@ class AnswerForm(UnknownIsNone):
 
 
 class ReplyForm(UnknownIsNone):
-    """A text alone. `client` is the page's id for it, so that one sent twice is stored once; `again`: it is sent
-    again.
-    """
+    """A text alone. `client`: the page's id for it, so that one sent twice is stored once; `again`: sent again."""
 
     text = WrittenField("Note", 2)
     client = forms.CharField(max_length=36, required=False, widget=forms.HiddenInput)

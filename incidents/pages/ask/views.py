@@ -132,20 +132,20 @@ def rule(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug, Right.ASK)
     queries.switched_on()
     sql = typed(request)
-    said = {
+    fields = {
         name: request.POST.get(name, "").strip()
         for name in ("team", "number", "title", "layer", "subject", "magnitude")
     }
     chosen = request.POST.getlist("row")[:MOST_CHOSEN]
     try:
-        wish = _wish(room, said)
+        wish = _wish(room, fields)
         spec, clocks = case_of(room)
         text = queries.rule_file(
             spec, store.cache_dir(room.incident.pk), clocks, sql, _spans(chosen), wish, int(room.user.pk)
         )
     except (CannotBeRule, NotAnswered) as problem:
         words = problem.words if isinstance(problem, NotAnswered) else str(problem)
-        context = {"rule_problem": words, "rule": said, "chosen": chosen, "layers": get_args(Layer), "asked_sql": sql}
+        context = {"rule_problem": words, "rule": fields, "chosen": chosen, "layers": get_args(Layer), "asked_sql": sql}
         return answered(request, room, {"sql": sql}, context, 422)
     return attached(text, "application/yaml; charset=utf-8", f"{wish.slug}.yaml")
 
@@ -261,18 +261,24 @@ def attached(body: str | bytes, kind: str, name: str) -> HttpResponse:
     return answer
 
 
-def _wish(room: Room, said: Mapping[str, str]) -> Wish:
-    if not re.fullmatch(r"[a-z0-9]{1,20}", said["team"]):
+def _wish(room: Room, fields: Mapping[str, str]) -> Wish:
+    if not re.fullmatch(r"[a-z0-9]{1,20}", fields["team"]):
         raise CannotBeRule("The team's short name has small letters and digits only, as in TEAM-dba-001.")
-    if not re.fullmatch(r"[0-9]{1,3}", said["number"]):
+    if not re.fullmatch(r"[0-9]{1,3}", fields["number"]):
         raise CannotBeRule("The number of the rule is one of 0 to 999.")
-    if not re.search(r"[A-Za-z]", said["title"]) or len(said["title"]) > 100:
+    if not re.search(r"[A-Za-z]", fields["title"]) or len(fields["title"]) > 100:
         raise CannotBeRule("The rule needs a title of at most 100 characters, with letters.")
-    if said["layer"] not in get_args(Layer):
+    if fields["layer"] not in get_args(Layer):
         raise CannotBeRule("Choose a layer from the list.")
-    layer = cast(Layer, said["layer"])
+    layer = cast(Layer, fields["layer"])
     return Wish(
-        said["team"], int(said["number"]), said["title"], layer, said["subject"], said["magnitude"], known_as(room.user)
+        fields["team"],
+        int(fields["number"]),
+        fields["title"],
+        layer,
+        fields["subject"],
+        fields["magnitude"],
+        known_as(room.user),
     )
 
 
@@ -343,13 +349,13 @@ def tables(request: HttpRequest, room: Room) -> HttpResponse:
         for table in held
     ]
     own = ("artifacts", "hosts", "markers", "statements", "notes")
-    told = [row for table, row in zip(held, there, strict=True) if table.name not in own]
+    with_rows = [row for table, row in zip(held, there, strict=True) if table.name not in own]
     context = {
         "room": room,
         "there": there,
-        "examples": [example for row in told for example in cast(list[Any], row["examples"])[:2]][:8],
+        "examples": [example for row in with_rows for example in cast(list[Any], row["examples"])[:2]][:8],
         "empty": [table for table in described if not table.rows],
-        "has_evidence": bool(told),
+        "has_evidence": bool(with_rows),
         "purged": not spec.artifacts and room.incident.artifacts.filter(state=ArtifactState.PURGED).exists(),
         "may": {"upload": room.may(Right.UPLOAD)},
     }

@@ -330,12 +330,12 @@ def _objection(outlook: Outlook, row: Json) -> Objection | None:
         return None
     claim = outlook.claim(str(worst["finding"])) if worst.get("finding") else None
     author, _, reason = str(worst["group"]).removeprefix("said by ").partition(": ")
-    said = worst.get("finding") is None
+    by_person = worst.get("finding") is None
     return Objection(
         Cell(int(worst["decibans"])),
         claim,
-        author if said else "",
-        reason if said else claim.headline if claim else str(worst["group"]),
+        author if by_person else "",
+        reason if by_person else claim.headline if claim else str(worst["group"]),
     )
 
 

@@ -46,21 +46,21 @@ class OffsetForm(forms.Form):
         self.fields["ref"].initial = choices[1][0] if len(choices) > 1 else None
 
     def clean(self) -> dict[str, Any]:
-        said: dict[str, Any] = super().clean() or {}
-        if not {"clock", "ref", "ahead", "err"} <= said.keys():
-            return said
-        if said["clock"] == said["ref"]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if not {"clock", "ref", "ahead", "err"} <= cleaned.keys():
+            return cleaned
+        if cleaned["clock"] == cleaned["ref"]:
             self.add_error("ref", "Choose another clock than the first.")
-            return said
-        ours, theirs = self.clocks[said["clock"]], self.clocks[said["ref"]]
-        middle = self._seconds(said["ahead"].strip(), ours, theirs)
+            return cleaned
+        ours, theirs = self.clocks[cleaned["clock"]], self.clocks[cleaned["ref"]]
+        middle = self._seconds(cleaned["ahead"].strip(), ours, theirs)
         if middle is None:
-            return said
-        said["lo"], said["hi"] = middle - said["err"], middle + said["err"]
-        if is_wall(ours) == is_wall(theirs) and abs(middle) > FAR_S and not said.get("far"):
+            return cleaned
+        cleaned["lo"], cleaned["hi"] = middle - cleaned["err"], middle + cleaned["err"]
+        if is_wall(ours) == is_wall(theirs) and abs(middle) > FAR_S and not cleaned.get("far"):
             days = abs(middle) / FAR_S
             self.add_error("far", f"That is {days:.1f} days. Tick this if it is meant.")
-        return said
+        return cleaned
 
     def _seconds(self, text: str, ours: dict[str, Any], theirs: dict[str, Any]) -> float | None:
         """Read an offset in seconds; if one clock shows times of day, also the time of the other's zero."""
@@ -103,11 +103,11 @@ def clocks(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("clocks", slug)
         form = OffsetForm(report, request.POST)
         if form.is_valid():
-            said = form.cleaned_data
+            fields = form.cleaned_data
             if request.POST.get("do") != "check":
-                actions.put_offset(room, said["clock"], said["ref"], said["lo"], said["hi"], said["text"])
+                actions.put_offset(room, fields["clock"], fields["ref"], fields["lo"], fields["hi"], fields["text"])
                 return redirect("clocks", slug)
-            contradicted = words.against(report, said["clock"], said["ref"], said["lo"], said["hi"])
+            contradicted = words.against(report, fields["clock"], fields["ref"], fields["lo"], fields["hi"])
             checked = True
     found = words.domains(report)
     context = shell(room, "clocks") | {

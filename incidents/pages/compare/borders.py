@@ -60,17 +60,21 @@ def border(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("compare", slug)
     form = BorderForm(request.POST or None, initial=_place(request), auto_id="border_%s")
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
             done = actions.make_border(
-                room, said["artifact"], said["line"], said["first"], said["second"], said["label"], said["changed"].splitlines()
+                room, fields["artifact"], fields["line"], fields["first"], fields["second"], fields["label"], fields["changed"].splitlines()
             )  # fmt: skip
         except Refused as refused:
             if refused.status in (403, 404, 409):
                 raise
             form.add_error(None, refused.message)
         else:
-            sides = {"a": f"phase:{said['first'].strip()}", "b": f"phase:{said['second'].strip()}", "made": done.text}
+            sides = {
+                "a": f"phase:{fields['first'].strip()}",
+                "b": f"phase:{fields['second'].strip()}",
+                "made": done.text,
+            }
             return redirect(f"{reverse('compare', args=[slug])}?{urlencode(sides)}")
     spec = analysis.case_of(room.incident)
     place = form.cleaned_data if form.is_bound and {"artifact", "line"} <= form.cleaned_data.keys() else form.initial

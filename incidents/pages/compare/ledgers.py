@@ -168,20 +168,20 @@ def remaining(incident: Incident, found: Json, *, symptom: bool) -> str:
         return f"not told by this series: the symptom is {visible(incident.symptom_text or 'another quantity')}"
     if side is None:
         return "nothing measured after it"
-    told = []
+    texts = []
     now, sign = side["median"], 1 if bad > normal else -1
     if (now - normal) * sign <= 0:
-        told.append(f"nothing at the median: {amount(now, unit)}, normal is {amount(normal, unit)}")
+        texts.append(f"nothing at the median: {amount(now, unit)}, normal is {amount(normal, unit)}")
     elif (left := (now - normal) / (bad - normal)) > 1:
-        told.append(f"all of it and more: {amount(now, unit)} at the median")
+        texts.append(f"all of it and more: {amount(now, unit)} at the median")
     else:
-        told.append(f"{percent(left)} of the way: {amount(now, unit)} at the median, normal is {amount(normal, unit)}")
+        texts.append(f"{percent(left)} of the way: {amount(now, unit)} at the median, normal is {amount(normal, unit)}")
     tail = found["tail"]
     if tail and tail["tail1"] and bad > tail["limit"]:
         wilson = tail["wilson2"]
         slow = f"the bad value was one of the slow ones: {tail['tail1']} of {found['n1']} before, {tail['tail2']} of {found['n2']} after"
-        told.append(f"{slow} (at most {percent(wilson['hi'])}, 95 %)")
-    return "; ".join(told)
+        texts.append(f"{slow} (at most {percent(wilson['hi'])}, 95 %)")
+    return "; ".join(texts)
 
 
 # --- export -------------------------------------------------------------------------------------------------------

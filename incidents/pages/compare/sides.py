@@ -122,8 +122,8 @@ class Asked:
             return None
         if frame is None or not (math.isfinite(start) and math.isfinite(end) and start < end):
             return None
-        told = f"{start:g} to {end:g}" + ("" if frame.ordered else " s")
-        return Side(text, f"{frames.title(frame, self.report)} {told}", frame=frame, start=start, end=end)
+        range_text = f"{start:g} to {end:g}" + ("" if frame.ordered else " s")
+        return Side(text, f"{frames.title(frame, self.report)} {range_text}", frame=frame, start=start, end=end)
 
     @property
     def ready(self) -> bool:

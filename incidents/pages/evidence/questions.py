@@ -166,8 +166,8 @@ def _zones(room: Room, without: list[tuple[Artifact, PartValues]]) -> list[ZoneQ
         if values["host"] not in zones:
             by_host.setdefault(values["host"], {})[artifact.pk] = artifact
     default = next(iter(zones.values())) if len(set(zones.values())) == 1 else ""
-    told = ", ".join(f"{name} keeps {tz}" for name, tz in sorted(zones.items()))
-    reason = told or "no host of this room has a zone yet"
+    known_zones = ", ".join(f"{name} keeps {tz}" for name, tz in sorted(zones.items()))
+    reason = known_zones or "no host of this room has a zone yet"
     return [ZoneQuestion(host, list(held.values()), default, reason) for host, held in by_host.items()]
 
 
@@ -284,8 +284,8 @@ def _lines(values: PartValues) -> tuple[int, int]:
 def _hints_for(artifact: Artifact, words: dict[str, str]) -> Any:
     """Return people's statements about the whole artifact, overridden by these words."""
     rows: list[Correction] = [row for row in artifact.corrections.all() if row.line_from is None and row.value]
-    told = {row.field: row.value or "" for row in rows}
-    return hints_of(told | words)
+    stated = {row.field: row.value or "" for row in rows}
+    return hints_of(stated | words)
 
 
 def _with(artifact: Artifact, asked: Question, value: str) -> Any:

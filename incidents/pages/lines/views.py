@@ -251,7 +251,7 @@ def lifted_masks(artifact: Artifact, first: int, last: int) -> Lifts:
 
 def _masks(line: Line, lifts: Lifts) -> list[dict[str, Any]]:
     """Describe each mask: its place, what it hides, the length of that, and who lifted it."""
-    said = []
+    entries = []
     for mask in line.masks:
         if mask.begin >= LONGEST_LINE:
             break
@@ -263,8 +263,8 @@ def _masks(line: Line, lifts: Lifts) -> list[dict[str, Any]]:
             "words": mask_words(mask, lifts.get(line.line_no, {}).get(mask.place)),
             "lifted": mask.lifted,
         }
-        said.append(entry)
-    return said
+        entries.append(entry)
+    return entries
 
 
 def mask_words(mask: Mask, lift: LiftedMask | None) -> str:

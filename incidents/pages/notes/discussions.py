@@ -46,9 +46,11 @@ def thread(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     form = ReplyForm(request.POST if request.method == "POST" else None, auto_id=f"reply-{root.pk}-%s")
     if request.method == "POST":
         if form.is_valid():
-            said = form.cleaned_data
+            fields = form.cleaned_data
             try:
-                written = actions.reply(room, root.pk, said["text"], client_id=said["client"], again=said["again"])
+                written = actions.reply(
+                    room, root.pk, fields["text"], client_id=fields["client"], again=fields["again"]
+                )
             except Refused as refused:
                 if is_part(request) or refused.status in (403, 404):
                     raise

@@ -36,9 +36,9 @@ def first_admin(request: HttpRequest, token: str) -> HttpResponse:
     actions.look_at_first(token, request.META.get("REMOTE_ADDR", ""))
     form = FirstAdminForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            user = actions.first_admin(token, said["username"], said["password"], said["email"])
+            user = actions.first_admin(token, fields["username"], fields["password"], fields["email"])
         except NotAMember:
             raise
         except Refused as refused:

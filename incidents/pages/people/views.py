@@ -43,14 +43,14 @@ def invite(request: HttpRequest, slug: str) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
         return render(request, "people/members.html", _context(room) | {"invite_form": form}, status=422)
-    said = form.cleaned_data
-    secret = actions.invite(room, said["role"], said["team"], said["email"])
+    fields = form.cleaned_data
+    secret = actions.invite(room, fields["role"], fields["team"], fields["email"])
     link = request.build_absolute_uri(reverse("join", args=[secret]))
     made = room.incident.invitations.order_by("-pk").first()
-    shown = {"link": link, "email": said["email"], "expires_at": made.expires_at if made else None}
-    if said["email"]:
+    shown = {"link": link, "email": fields["email"], "expires_at": made.expires_at if made else None}
+    if fields["email"]:
         try:
-            actions.send_invitation(room, said["email"], link)
+            actions.send_invitation(room, fields["email"], link)
         except OSError:  # smtplib's errors are OSErrors: the link exists, only the mail failed
             form.add_error("email", "The mail could not be sent. Pass the link on yourself.")
             shown["email"] = None

@@ -159,10 +159,10 @@ def action_done(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     row = _one(room.incident.actions.all(), id, "action")
     form = DoneForm(request.POST or None, initial={"at": timezone.now()}, auto_id="done_%s")
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
-        phases = (said["from_phase"], said["to_phase"]) if said["from_phase"] else None
+        fields = form.cleaned_data
+        phases = (fields["from_phase"], fields["to_phase"]) if fields["from_phase"] else None
         try:
-            actions.finish_action(room, id, said["at"], said["changed"], phases)
+            actions.finish_action(room, id, fields["at"], fields["changed"], phases)
             return redirect(f"{reverse('plan', args=[slug])}#action-{id}")
         except Refused as refused:
             if refused.status in (403, 404, 409):
@@ -218,10 +218,10 @@ def _edit(
     if request.method == "POST":
         status = 422
         if form.is_valid():
-            said = {name: value for name, value in form.cleaned_data.items() if name != "client_id"}
+            fields = {name: value for name, value in form.cleaned_data.items() if name != "client_id"}
             try:
                 done = put(
-                    room, said, row.pk if row else None, form.seen if row else None, form.cleaned_data["client_id"]
+                    room, fields, row.pk if row else None, form.seen if row else None, form.cleaned_data["client_id"]
                 )
                 return redirect(f"{reverse('plan', args=[slug])}#{what}-{done.pk}")
             except Overtaken as beaten:
@@ -316,14 +316,14 @@ def _findings(room: Room, chosen: str | None) -> Choices:
 
 def _phases(room: Room) -> list[str]:
     """Return the phases that the evidence has, for the two fields of a comparison."""
-    told = room.incident.phases.values_list("phase", flat=True).distinct()
+    stated = room.incident.phases.values_list("phase", flat=True).distinct()
     guessed = (
         Part.objects.filter(reading__artifact__incident=room.incident, phase__isnull=False, reading__state="complete")
         .order_by()
         .values_list("phase", flat=True)
         .distinct()
     )
-    return sorted({*told, *(phase for phase in guessed if phase)})[:50]
+    return sorted({*stated, *(phase for phase in guessed if phase)})[:50]
 
 
 def _short(text: str) -> str:

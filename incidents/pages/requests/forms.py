@@ -60,9 +60,9 @@ class RequestForm(UnknownIsNone):
 
     def said(self) -> dict[str, Any]:
         """Return what was typed in the form that the action expects."""
-        said = {name: value for name, value in self.cleaned_data.items() if name not in ("client_id", "ask")}
-        asked = said["asked_of"]
-        return said | {"asked_of": int(asked) if asked and asked != BY_LINK else None}
+        fields = {name: value for name, value in self.cleaned_data.items() if name not in ("client_id", "ask")}
+        asked = fields["asked_of"]
+        return fields | {"asked_of": int(asked) if asked and asked != BY_LINK else None}
 
     @property
     def by_link(self) -> bool:

@@ -320,8 +320,8 @@ def request_link(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         return redirect(reverse("request", args=[slug, id]) + "#by-link")
     form = LinkForm(request.POST, auto_id="link_%s")
     if form.is_valid():
-        said = form.cleaned_data
-        secret = quarantine.make_link(room, id, said["label"] or "", said["hours"], said["most"], said["mib"])
+        fields = form.cleaned_data
+        secret = quarantine.make_link(room, id, fields["label"] or "", fields["hours"], fields["most"], fields["mib"])
         address = request.build_absolute_uri(reverse("give", args=[secret]))
         made: GiveLink | None = row.links.order_by("-pk").first()
         answer = render(request, "requests/request.html", _shown(request, room, row, made=made, address=address))

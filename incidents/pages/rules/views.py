@@ -28,10 +28,10 @@ def rules(request: HttpRequest) -> HttpResponse:
     """List all rules with the number of the person's own rooms in which each fires now."""
     library = rulebook.library()
     counts = rulebook.fired(request.user)
-    said = request.GET
-    query, layer = said.get("q", "").strip()[:200], said.get("layer", "")
-    state = said.get("state", "") if said.get("state") in STATES else ""
-    sort = said.get("sort", "id") if said.get("sort") in SORTS else "id"
+    query_params = request.GET
+    query, layer = query_params.get("q", "").strip()[:200], query_params.get("layer", "")
+    state = query_params.get("state", "") if query_params.get("state") in STATES else ""
+    sort = query_params.get("sort", "id") if query_params.get("sort") in SORTS else "id"
     words = query.casefold().split()
     found = [
         shown
@@ -41,7 +41,7 @@ def rules(request: HttpRequest) -> HttpResponse:
         and _in_state(shown, state)
     ]
     orders = {"id": lambda s: s.id, "title": lambda s: s.title.casefold(), "rooms": lambda s: (-s.rooms, s.id)}
-    paged = Paginator(sorted(found, key=orders[sort]), A_PAGE).get_page(said.get("page"))
+    paged = Paginator(sorted(found, key=orders[sort]), A_PAGE).get_page(query_params.get("page"))
     kept = {"q": query, "layer": layer, "state": state, "sort": sort}
     return render(
         request,

@@ -158,8 +158,8 @@ def _artifacts(rooms: QuerySet[Incident]) -> QuerySet[Artifact]:
 
 
 def _room(row: Incident) -> tuple[str, str, str]:
-    told = [row.symptom_text, row.affected, row.last_change, row.measured_how]
-    return row.title, " · ".join(filter(None, told)), reverse("room", args=[row.slug])
+    texts = [row.symptom_text, row.affected, row.last_change, row.measured_how]
+    return row.title, " · ".join(filter(None, texts)), reverse("room", args=[row.slug])
 
 
 def _finding(row: Any) -> tuple[str, str, str]:

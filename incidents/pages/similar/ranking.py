@@ -129,13 +129,13 @@ def _both(pairs: Sequence[str]) -> set[Feature]:
 def _reasons(features: set[Feature], weights: dict[Feature, float], titles: dict[str, str]) -> list[str]:
     """Say what two rooms share: each rule once, with its host if that is the same, then subjects."""
     hosts = {pair.split("\n")[0]: pair.split("\n")[1] for kind, pair in sorted(features) if kind == "both"}
-    said = []
+    reasons = []
     for kind, value in sorted(features, key=lambda one: (-weights[one], one)):
         if kind == "rule":
-            said.append(f"{titles[value]} on {hosts[value]}" if value in hosts else titles[value])
+            reasons.append(f"{titles[value]} on {hosts[value]}" if value in hosts else titles[value])
         elif kind == "subject":
-            said.append(value)
-    return list(dict.fromkeys(said))[:MOST_REASONS]
+            reasons.append(value)
+    return list(dict.fromkeys(reasons))[:MOST_REASONS]
 
 
 def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
@@ -144,7 +144,7 @@ def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
     actions = Action.objects.filter(incident__in=rooms, state=ActionState.DONE, deleted_at__isnull=True)
     done = list(actions.select_related("marker").order_by("-done_at")[:_MOST_DEEDS])
     markers = Marker.objects.filter(incident__in=rooms, kind=MarkerKind.CHANGE).order_by("-pk")
-    told = {action.marker_id for action in done}
+    of_actions = {action.marker_id for action in done}
     deeds = [
         (action.incident_id, Deed("done", action.text, _effect(rooms[action.incident_id], action.marker)))
         for action in done
@@ -152,7 +152,7 @@ def _deeds(rooms: dict[int, Incident]) -> dict[int, list[Deed]]:
     deeds += [
         (marker.incident_id, Deed("changed", marker.label, _effect(rooms[marker.incident_id], marker)))
         for marker in markers[:_MOST_DEEDS]
-        if marker.pk not in told
+        if marker.pk not in of_actions
     ]
     for id, deed in sorted(deeds, key=lambda entry: not entry[1].effect):
         found[id].append(deed)

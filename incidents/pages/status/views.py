@@ -134,18 +134,18 @@ def _history(incident: Incident) -> list[Told]:
     rows = list(incident.activity.filter(verb="set status").order_by("-seq")[:LATEST])
     ids = {row.detail["next_update_by"] for row in rows if row.detail.get("next_update_by")}
     people = {user.pk: known_as(user) for user in people_named(sorted(ids))}
-    told = []
+    changes = []
     for row in rows:
-        said: list[tuple[str, datetime | None, str]] = []
+        fields: list[tuple[str, datetime | None, str]] = []
         for name, words in WORDS.items():
             if name not in row.detail:
                 continue
             value = row.detail[name]
             if value is None:
-                said.append((words, None, "taken back"))
+                fields.append((words, None, "taken back"))
             elif name == "next_update_by":
-                said.append((words, None, people.get(value, "")))
+                fields.append((words, None, people.get(value, "")))
             else:
-                said.append((words, datetime.fromisoformat(value), ""))
-        told.append(Told(row.at, row.actor_name, row.object, said))
-    return told
+                fields.append((words, datetime.fromisoformat(value), ""))
+        changes.append(Told(row.at, row.actor_name, row.object, fields))
+    return changes

@@ -57,8 +57,8 @@ def links(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         room.require(Right.SHARE)
         return _show(request, room, form, numbers, status=422)
-    said = form.cleaned_data
-    secret = actions.share(room, said["version"], said["label"], said["days"])
+    fields = form.cleaned_data
+    secret = actions.share(room, fields["version"], fields["label"], fields["days"])
     link = request.build_absolute_uri(reverse("shared-summary", args=[secret]))
     answer = _show(request, room, LinkForm(versions=numbers, auto_id="link_%s"), numbers, link=link)
     answer["Referrer-Policy"] = "strict-origin"

@@ -141,11 +141,11 @@ def edit(request: HttpRequest, slug: str, section: str) -> HttpResponse:
     if form.is_valid() and form.cleaned_data["merged"] and merging.undecided(form.cleaned_data["text"] or ""):
         form.add_error("text", "Decide the places marked ⟦ ‖ ⟧ first: keep one side of each, or write your own.")
     if form.is_valid():
-        said = form.cleaned_data
+        fields = form.cleaned_data
         try:
-            actions.put_text(room, section, said["text"] or "", said["way"], said["seen"] or 0)
+            actions.put_text(room, section, fields["text"] or "", fields["way"], fields["seen"] or 0)
         except actions.Conflict as conflict:
-            return _conflict(request, room, section, conflict, said)
+            return _conflict(request, room, section, conflict, fields)
         except Refused as refused:
             if refused.status in (403, 404, 409):
                 raise
@@ -231,11 +231,11 @@ def _earlier(room: Room, section: str) -> list[Earlier]:
     rows: list[SummaryText] = list(
         room.incident.summary_texts.filter(section=section).select_related("author").order_by("-number")[: EARLIER + 1]
     )
-    told = []
+    texts = []
     for i, row in enumerate(rows[:EARLIER]):
         before = rows[i + 1].text if i + 1 < len(rows) else ""
-        told.append(Earlier(row.author, row.made_at, merging.differences(before, row.text)))
-    return told
+        texts.append(Earlier(row.author, row.made_at, merging.differences(before, row.text)))
+    return texts
 
 
 def _in_room(room: Room, content: Json) -> Json:

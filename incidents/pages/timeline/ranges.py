@@ -181,12 +181,12 @@ def bad(request: HttpRequest, slug: str) -> HttpResponse:
         value = float(request.POST["bad"]) if request.POST.get("bad") else None
     except (MultiValueDictKeyError, ValueError):
         raise Refused("A bad range needs a clock, a beginning and an end, and its value must be a number.") from None
-    said = {
+    symptom = {
         "symptom_text": request.POST.get("text", "").strip()[:300],
         "symptom_unit": request.POST.get("unit", "").strip()[:20],
         "symptom_bad": value,
     }
-    actions.mark_bad(room, clock[:60], start, end, said)
+    actions.mark_bad(room, clock[:60], start, end, symptom)
     if is_part(request):
         return render(request, "timeline/_marked.html", {"room": room, "marked": True})
     return redirect("room", slug)
