@@ -126,7 +126,7 @@ def _unsaid(claim: Claim) -> list[str]:
         )
     if claim.withdrawn:
         limits.append("Evidence that it cites was withdrawn.")
-    return limits or ["Nothing was noted against it; it speaks only for the lines above."]
+    return limits or ["Nothing was found against it; it covers only the lines above."]
 
 
 def disputed_words(outlook: Outlook) -> str:
@@ -144,7 +144,7 @@ def _cleared(outlook: Outlook) -> list[str]:
 
 def _untold(outlook: Outlook) -> list[str]:
     asks = [f"{ask.why}: {ask.command}" if ask.command else ask.why for ask in outlook.asks]
-    return [*outlook.verdict.missing, *asks] or ["It speaks only for the lines cited."]
+    return [*outlook.verdict.missing, *asks] or ["It covers only the cited lines."]
 
 
 def _wrap(text: str, indent: str = "") -> list[str]:

@@ -22,9 +22,9 @@ WAIT_S = 20
 
 MISSING = (
     "This server cannot make a PDF: the library Pango is not installed. On Debian: apt install libpango-1.0-0 "
-    "libpangoft2-1.0-0. The page as HTML and as Markdown is there without it."
+    "libpangoft2-1.0-0. You can still export the page as HTML or as Markdown."
 )
-FAILED = "The PDF could not be made of this page. The page as HTML and as Markdown is there without it."
+FAILED = "This page could not be turned into a PDF. You can still export the page as HTML or as Markdown."
 BUSY = "Other PDFs are being made just now. Try again in a minute."
 
 

@@ -337,10 +337,12 @@ class Claim:
         """List what limits the claim: a statement it rests on, lines that may be missing between the quoted ones."""
         cautions = []
         if self.raw.get("by_statement"):
-            cautions.append("Leans on a statement, not on evidence alone.")
+            cautions.append("Rests on a statement, not on evidence alone.")
         # A rule whose own text mentions the assumption needs no second remark.
         if self.raw.get("contiguous") == "assumed" and not any("assumed" in text for text in self.against):
-            cautions.append("Assumes that no line is missing between the quoted ones: the paste carries no mark of it.")
+            cautions.append(
+                "Assumes that no line is missing between the quoted ones; the paste does not show whether one is."
+            )
         if self.raw.get("contiguous") in ("broken", "false"):
             cautions.append("Lines are missing between the quoted ones.")
         if self.raw.get("tier") == "contradicted" and not any("disagrees" in text for text in self.against):

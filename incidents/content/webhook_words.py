@@ -132,7 +132,7 @@ def _dispute(incident: Incident, object: str) -> dict[str, Any] | None:
     rows = incident.disputes.select_related("author").filter(finding__key=object, withdrawn_at__isnull=True)
     row = rows.order_by("-created_at").first()
     if row is None:
-        return {"text": "A dispute was taken back.", "finding": object}
+        return {"text": "A dispute was withdrawn.", "finding": object}
     return {"text": row.reason, "author": _name(row.author), "finding": object}
 
 

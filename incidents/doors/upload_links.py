@@ -41,7 +41,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     except (*AWAY, StoreError) as error:
         log.warning("giving.away", error=str(error))
         answer = Answer(
-            503, {"error": "The server cannot keep files just now. Send it again."}, (("Retry-After", "5"),)
+            503, {"error": "The server cannot store files at the moment. Send it again."}, (("Retry-After", "5"),)
         )
     await gift.send(send, answer)
 
@@ -95,10 +95,10 @@ async def guarded(scope: Scope, receive: Receive, send: Send, pages: object) -> 
         await _page(send, error)
         return
     except AWAY:
-        await _page(send, Refused("The server cannot keep files just now. Send it again.", 503))
+        await _page(send, Refused("The server cannot store files at the moment. Send it again.", 503))
         return
     if announced is None or announced > most:
-        await _page(send, _too_large(link) if announced else Refused("Say how large it is (Content-Length).", 411))
+        await _page(send, _too_large(link) if announced else Refused("Name its size in Content-Length.", 411))
         return
     taken = 0
 

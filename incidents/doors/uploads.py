@@ -128,7 +128,7 @@ class Call:
             case "DELETE":
                 await asked(partial(_give_up, upload))
                 return Answer(204)
-        raise Refused("This address does not take that.", 405)
+        raise Refused("This address does not accept that method.", 405)
 
     # --- sender and origin ------------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class Call:
             except AlreadyHere as error:
                 return Answer(409, {"error": error.message, "artifact": error.number})
             except RoomClosed as error:
-                raise RoomClosed(f"{error.message} The file was on its way meanwhile and was not stored.") from None
+                raise RoomClosed(f"{error.message} The file arrived meanwhile and was not stored.") from None
         finally:
             await asyncio.to_thread(incoming.discard)
         return Answer(201, _of(artifact))
@@ -255,7 +255,7 @@ class Call:
         if upload.artifact_id:
             raise Refused("This upload is complete.", 409)
         if upload.pk in _UNDER_WAY:
-            raise Refused("Another request sends this upload just now.", 423)
+            raise Refused("Another request is sending this upload just now.", 423)
         _UNDER_WAY.add(upload.pk)
         try:
             incoming = await asyncio.to_thread(_go_on, upload)
@@ -264,7 +264,7 @@ class Call:
                     raise Refused(f"The upload stands at {incoming.size}, not at {offset}.", 409)
                 length = self._announced("content-length")
                 if incoming.size + (length or 0) > upload.size:
-                    raise Refused("More bytes than the upload was announced with.", 413)
+                    raise Refused("More bytes arrived than the upload announced.", 413)
                 store.require_space(upload.size - incoming.size)
                 try:
                     await self._take(incoming, length, upload.size)
@@ -292,7 +292,9 @@ class Call:
             number = error.number
             about.append(("Exhibit-Already-Here", "true"))
         except RoomClosed as error:
-            raise RoomClosed(f"{error.message} What arrived is kept for a day, and goes on from there.") from None
+            raise RoomClosed(
+                f"{error.message} What arrived is kept for a day, so that the upload can continue from there."
+            ) from None
         except Refused:
             await asked(partial(_give_up, upload))
             raise
@@ -319,7 +321,7 @@ class Call:
             gathered += message.get("body", b"")
             taken += len(message.get("body", b""))
             if whole is not None and incoming.size + len(gathered) > whole:
-                raise Refused("More bytes than the upload was announced with.", 413)
+                raise Refused("More bytes arrived than the upload announced.", 413)
             self.more = message.get("more_body", False)
             if len(gathered) >= GATHER or not self.more:
                 await asyncio.to_thread(incoming.write, bytes(gathered))

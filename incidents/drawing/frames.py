@@ -115,7 +115,7 @@ def title(frame: Frame, report: Json) -> str:
 def why(frame: Frame, report: Json) -> str:
     """Say why these clocks share an axis, or why this one stands alone; empty if no offset was tried."""
     if frame.ordered:
-        return "places in each list; nothing says which of them were at the same time"
+        return "places in each list; nothing shows which of them happened at the same time"
     ours = {clock["clock"]: clock["host"] or clock["clock"] for clock in frame.clocks}
     tied, refused = [], []
     for row in report.get("clock_map", ()):

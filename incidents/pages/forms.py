@@ -49,7 +49,7 @@ class SymptomForm(UnknownIsNone):
         label="Still going on",
         widget=forms.Select(choices=[("", "not known"), ("true", "yes"), ("false", "no")]),
     )
-    affected = forms.CharField(max_length=200, required=False, label="How many are hit")
+    affected = forms.CharField(max_length=200, required=False, label="How many are affected")
     last_change = forms.CharField(
         required=False, max_length=2000, label="What changed last", widget=forms.Textarea(attrs={"rows": 2})
     )

@@ -112,7 +112,7 @@ class _Page:
 
     def _impact(self) -> Json:
         said = [sentence(told.text, by=told.by, signed_at=told.at) for told in self.people.impact[:2]]
-        return section("impact", said or [sentence("Nobody has said yet whom it hits.", missing=True)])
+        return section("impact", said or [sentence("Nobody has said yet who is affected.", missing=True)])
 
     def _decision(self) -> Json:
         asked = self.people.asked
@@ -167,7 +167,7 @@ class _Page:
                 sentence("That holds for what was collected; it does not say that nothing is wrong.", small=True),
             ]
         elif verdict.state == "cannot tell" or not self.carriers:
-            said.append(sentence(verdict.sentence or "The evidence does not reach to tell a cause.", refs=refs))
+            said.append(sentence(verdict.sentence or "The evidence is not enough to name a cause.", refs=refs))
         else:
             if verdict.state == "undecided":
                 said.append(sentence(f"{verdict.sentence.split(': ', 1)[0].rstrip('.')}.", refs=refs))
@@ -251,7 +251,7 @@ class _Page:
                 break
             said.append(sentence(text, lead="Against it:" if i == 0 else "", refs=[ref], small=i > 0))
         if any(claim.withdrawn for claim in self.carriers):
-            said.append(sentence("Some of the lines cited were withdrawn and can be opened no more.", refs=refs[:1]))
+            said.append(sentence("Some of the cited lines were withdrawn and can no longer be opened.", refs=refs[:1]))
         return section("sure", said)
 
     def _not(self) -> Json:
@@ -290,7 +290,7 @@ class _Page:
             if done:
                 words = "Whether it helped was not measured: there are no values from before and after."
                 return section("effect", [*done, sentence(words, missing=True)])
-            return section("effect", [sentence("Nothing was changed and measured yet.", missing=True)])
+            return section("effect", [sentence("Nothing has been changed and measured yet.", missing=True)])
         made = section("effect", [])
         phases = list(dict.fromkeys(phase for row in rows for phase in (row["from"], row["to"])))
         made["table"] = self._table(rows, phases)
@@ -378,7 +378,9 @@ class _Page:
             sentences.append(sentence(words, lead="Newer evidence:"))
         counts = self.people.counts
         if unread := counts.get("total", 0) - counts.get("read", 0):
-            words = f"{unread} of {counts['total']} files could not be read, or not yet: what they hold is not in this page."
+            words = (
+                f"{unread} of {counts['total']} files could not be read, or not yet: their content is not in this page."
+            )
             sentences.append(sentence(words, missing=True))
         for claim in self._compared_claims():
             if claim.rule == "CMP-002":
@@ -419,7 +421,7 @@ class _Page:
                     small=True,
                 )
             )
-        return section("open", sentences or [sentence("Nothing that the room knows of.", missing=True)])
+        return section("open", sentences or [sentence("Nothing, as far as the room knows.", missing=True)])
 
     def _next(self) -> Json:
         sentences = []
@@ -436,7 +438,7 @@ class _Page:
         if more := len(self.people.steps) - MOST_NEXT:
             sentences += [sentence(f"{more} more in the room’s plan.", small=True)] if more > 0 else []
         if not self.people.steps:
-            sentences.append(sentence("Nobody has taken a step on yet.", missing=True))
+            sentences.append(sentence("Nobody has taken on a next step yet.", missing=True))
             for claim in self.carriers[:1]:
                 for remedy, buts in claim.remedies[:2]:
                     but = f"But: {' '.join(buts)}" if buts else ""

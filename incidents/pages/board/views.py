@@ -78,7 +78,7 @@ def said(request: HttpRequest, slug: str, id: int) -> HttpResponse:
     if row is None:
         raise Refused("There is no such row on the board.", 404)
     if row.author_id != room.user.pk:
-        raise Refused("Only its author changes a row; add one of your own that says otherwise.", 403)
+        raise Refused("Only its author can change a row; add one of your own instead.", 403)
     return _say(request, room, row)
 
 

@@ -50,7 +50,7 @@ class OffsetForm(forms.Form):
         if not {"clock", "ref", "ahead", "err"} <= cleaned.keys():
             return cleaned
         if cleaned["clock"] == cleaned["ref"]:
-            self.add_error("ref", "Choose another clock than the first.")
+            self.add_error("ref", "Choose a clock other than the first.")
             return cleaned
         ours, theirs = self.clocks[cleaned["clock"]], self.clocks[cleaned["ref"]]
         middle = self._seconds(cleaned["ahead"].strip(), ours, theirs)
@@ -131,7 +131,7 @@ def _moved(request: HttpRequest) -> dict[tuple[str, str], int]:
     if at is None:
         return {}
     if not (at.isascii() and at.isdigit() and len(at) < 6):
-        raise Refused("A place of the slider is a whole number.", 400)
+        raise Refused("The position of the slider must be a whole number.", 400)
     return {(request.GET.get("clock", ""), request.GET.get("ref", "")): int(at)}
 
 

@@ -81,7 +81,7 @@ def border(request: HttpRequest, slug: str) -> HttpResponse:
     number_, line = int(place["artifact"]), int(place["line"])
     cut = comparisons.cut_at(Case(spec), number_, line)
     if cut is None:
-        raise Refused("There is no such line, or nothing of the same kind before it that a border could part.", 404)
+        raise Refused("There is no such line, or nothing of the same kind before it that a border could separate.", 404)
     if not form.is_bound:
         form.initial = {**form.initial, "first": cut.first, "second": cut.second}
     quoted = _quoted(room, number_, line)

@@ -125,9 +125,9 @@ def _measured(
     row: Entry, incident: Incident, spec: CaseSpec, ordered: Sequence[str], measure: Measure, symptom: bool
 ) -> Entry:
     if row.between is None:
-        return replace(row, words="It lies between no two phases: name them on the Case page, or make a border.", verdict="–")  # fmt: skip
+        return replace(row, words="It is not between two phases: name them on the Case page, or make a border.", verdict="–")  # fmt: skip
     if any(phase not in ordered for phase in row.between) or row.between[0] == row.between[1]:
-        return replace(row, words="No evidence is of both of its phases.", verdict="–")
+        return replace(row, words="At least one of its phases has no evidence.", verdict="–")
     found = measure(*row.between)
     border = phases.between(spec, ordered, *row.between)
     told = (
@@ -165,7 +165,7 @@ def remaining(incident: Incident, found: Json, *, symptom: bool) -> str:
     if bad is None or normal is None:
         return "unknown: say on the Case page which value is bad and which is normal"
     if not symptom or unit != found["unit"]:
-        return f"not told by this series: the symptom is {visible(incident.symptom_text or 'another quantity')}"
+        return f"this series does not show it: the symptom is {visible(incident.symptom_text or 'another quantity')}"
     if side is None:
         return "nothing measured after it"
     texts = []

@@ -104,12 +104,14 @@ class Asked:
             held = next((a for a in self.spec.artifacts if a.id == int(rest)), None)
             if held is not None:
                 return Side(text, f"artifact {held.id} ({visible(held.file)[:60]})", artifact=held.id)
-            self.faults.append(f"Artifact {int(rest)} is not there to be compared: it was purged, or nobody has read it yet.")  # fmt: skip
+            self.faults.append(f"Artifact {int(rest)} cannot be compared: it was purged, or it has not been read yet.")  # fmt: skip
             return None
         if kind == "range" and (side := self._stretch(text, rest)):
             return side
-        words = f"“{visible(text[:60])}” is no phase, artifact or stretch of time of this room."
-        self.faults.append(f"No evidence is of a phase called “{visible(rest[:60])}”." if kind == "phase" else words)
+        words = f"“{visible(text[:60])}” is not a phase, artifact or range of time of this room."
+        self.faults.append(
+            f"No evidence belongs to a phase called “{visible(rest[:60])}”." if kind == "phase" else words
+        )
         return None
 
     def _stretch(self, text: str, rest: str) -> Side | None:

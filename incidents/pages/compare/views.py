@@ -255,7 +255,7 @@ def table(result: Json) -> list[tuple[str, str, str, str]]:
         if tail["p_zero"] is not None:
             rows.append((f"None in {result['n2']} by chance", "", "", chance(tail["p_zero"])))
         if tail["n_needed"] is not None:
-            rows.append(("Values without one that would prove it gone", "", "", str(tail["n_needed"])))
+            rows.append(("Values needed to prove it gone, if none is above", "", "", str(tail["n_needed"])))
     return rows
 
 

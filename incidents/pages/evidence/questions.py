@@ -79,7 +79,7 @@ class Question:
 
     @property
     def default_words(self) -> str:
-        return ORDERS.get(self.default, self.default) or "nothing: it stays unknown"
+        return ORDERS.get(self.default, self.default) or "nothing: this stays unknown"
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def kind(request: HttpRequest, slug: str, number: int) -> HttpResponse:
             shown = preview(
                 reader, artifact.name, _hints_for(artifact, {"kind": name}), *(_lines(part) if part else ())
             )
-            sides.append(Side(name, name, reasons.get(name, "no claim: you would name it"), shown))
+            sides.append(Side(name, name, reasons.get(name, "no format claims it: you would choose it"), shown))
     near = len(claims) > 1 and claims[0]["strength"] - claims[1]["strength"] < RACE
     now = part.values[CorrectedField.KIND] if part else None
     context = {"artifact": artifact, "part": part, "claims": claims, "kinds": kinds, "sides": sides, "near": near}

@@ -188,7 +188,7 @@ def borders(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         case "merge":
             moving.merge_up(room, number, lines)
         case _:
-            raise Refused("There is nothing of that name to do with lines.")
+            raise Refused("There is no such action for lines.")
     anchor = f"L{lines[0]}" if lines[0] == lines[1] else f"L{lines[0]}-L{lines[1]}"
     return redirect(f"{reverse('lines', args=[slug, number])}?at={lines[0]}#{anchor}")
 

@@ -45,7 +45,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
             case "mail":
                 notices.choose_mail(user, "mentions" in request.POST)
             case _:
-                raise Refused("There is nothing like that to do here.")
+                raise Refused("There is no such action here.")
         return redirect("notifications")
     if is_part(request) and request.GET.get("part") == "bell":
         return render(request, "notifications/_bell.html")

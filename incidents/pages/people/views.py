@@ -111,7 +111,7 @@ def handover(request: HttpRequest, slug: str) -> HttpResponse:
     elif what == "withdraw":
         handovers.withdraw(room)
     else:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     return redirect("members", slug)
 
 
@@ -136,7 +136,7 @@ def _do(request: HttpRequest, room: Room) -> HttpResponse:
             raise Refused("Choose a role and a team from the list.")
         actions.change(room, _id(request, "member"), form.cleaned_data["role"], form.cleaned_data["team"])
     else:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     return redirect("members", room.incident.slug)
 
 

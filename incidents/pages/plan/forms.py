@@ -68,7 +68,7 @@ class SeenForm(UnknownIsNone):
         for name in now:
             theirs = show.get(name) or "nothing"
             if name in self.texts:
-                words = f"{who} changed it meanwhile to: {theirs} — Both texts are laid together above; save it as it should be."
+                words = f"{who} changed it meanwhile to: {theirs} — Both texts are merged above; edit the result and save it."
             else:
                 words = f"{who} changed it meanwhile to: {theirs}. Save again to put yours over it."
             form.add_error(name, words)

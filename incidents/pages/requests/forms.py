@@ -28,7 +28,7 @@ class RequestForm(UnknownIsNone):
         required=False,
         label="Command",
         widget=_area(3, **{"class": "mono", "spellcheck": "false"}),
-        help_text="Fill in the names in capitals. What it costs is said below it once it is saved.",
+        help_text="Fill in the names in capitals. Its cost is shown below it once it is saved.",
     )
     host = forms.CharField(
         max_length=120, required=False, label="On host", widget=forms.TextInput(attrs={"list": "hosts"})

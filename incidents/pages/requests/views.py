@@ -257,7 +257,7 @@ def request_state(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         case "reopen":
             actions.reopen(room, id)
         case _:
-            raise Refused("There is nothing like that to do here.")
+            raise Refused("There is no such action here.")
     return redirect("request", slug, id)
 
 
@@ -276,7 +276,7 @@ def request_answer(request: HttpRequest, slug: str, id: int) -> HttpResponse:
         "artifact": ("artifact_form", ArtifactForm(request.POST, auto_id="artifact_%s")),
     }
     if what not in kinds:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     name, form = kinds[what]
     if form.is_valid():
         try:
@@ -345,7 +345,7 @@ def request_file(request: HttpRequest, slug: str, id: int, file: uuid.UUID) -> H
                 return render(request, "requests/request.html", context, status=422)
             quarantine.refuse(room, id, file, form.cleaned_data["reason"])
         case _:
-            raise Refused("There is nothing like that to do here.")
+            raise Refused("There is no such action here.")
     return redirect("request", slug, id)
 
 

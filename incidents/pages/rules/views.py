@@ -72,7 +72,7 @@ def rule(request: HttpRequest, id: str) -> HttpResponse:
     """Show one rule, with the rooms in which it fires and that the person may see."""
     found = rulebook.rule_of(id)
     if found is None:
-        raise Refused("There is no such rule. Rules that a room's older findings name may have been taken out.", 404)
+        raise Refused("There is no such rule. Rules that older findings name may have been removed.", 404)
     f = found.file
     paged = Paginator(rulebook.rooms_of(request.user, id), ROOMS_A_PAGE).get_page(request.GET.get("page"))
     return render(

@@ -57,7 +57,7 @@ class Place:
             return None
         parts = text.split(".")
         if len(parts) != 3 or not all(part.isdecimal() and len(part) < 16 for part in parts):
-            raise Refused("This link does not say where the search stood. Search again.", 422)
+            raise Refused("This link does not say where the search stopped. Search again.", 422)
         return cls(*map(int, parts))
 
 

@@ -55,9 +55,7 @@ class Query:
         """
         text = text.replace("\x00", " ")
         if len(text) > LONGEST:
-            raise Refused(
-                f"Search for at most {LONGEST} characters; you typed {len(text)}. A piece of it will do.", 422
-            )
+            raise Refused(f"Search for at most {LONGEST} characters; you typed {len(text)}. Part of it is enough.", 422)
         groups: list[list[str]] = [[]]
         without: list[str] = []
         for minus, quoted, word in _TOKEN.findall(text):

@@ -46,7 +46,7 @@ def search(request: HttpRequest) -> HttpResponse:
             query.check()
             context |= {"query": query} | _found(request, room, query, kind)
         elif typed.strip():
-            raise Refused("Name something to be found, too: a search cannot consist of what to leave out.", 422)
+            raise Refused("Also enter something to find: a search cannot consist only of exclusions.", 422)
     except Refused as refused:
         context["refused"], status = refused.message, refused.status
     if is_part(request) and kind == LINES:

@@ -66,10 +66,10 @@ def close(request: HttpRequest, slug: str) -> HttpResponse:
     }
     deed = deeds.get(request.POST.get("do", ""))
     if deed is None:
-        raise Refused("There is nothing like that to do here.")
+        raise Refused("There is no such action here.")
     incident = deed(room)
     if incident.closing_at is not None:
-        messages.info(request, "The room closes by itself as soon as what is under way is through.")
+        messages.info(request, "The room closes by itself as soon as the work under way is finished.")
     return redirect("status", slug)
 
 

@@ -44,7 +44,7 @@ def rows(request: HttpRequest, slug: str, form: str) -> HttpResponseBase:
         sql = exports.table(frame, window, _chosen(request), source, store.cache_dir(room.incident.pk))
         many = source.query(f"select count(*) as n from ({sql})")[0]["n"]
         if many > exports.MOST_ROWS:
-            raise Refused(f"That are {many:,} rows; at most {exports.MOST_ROWS:,} are handed out at once. Select a shorter stretch.", 413)  # fmt: skip
+            raise Refused(f"These are {many:,} rows; at most {exports.MOST_ROWS:,} can be exported at once. Select a shorter range.", 413)  # fmt: skip
         if form == "parquet":
             return _parquet(source, sql, room)
         texts = _csv(source, sql) if form == "csv" else _trace(source, sql, frame, room)

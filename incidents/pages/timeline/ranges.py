@@ -36,7 +36,7 @@ def look(request: HttpRequest, slug: str) -> HttpResponse:
     room = access.enter(request.user, slug)
     report = newest_report(room.incident)
     if report is None or not request.GET.get("frame"):
-        raise Refused("Select a stretch of the timeline first.", 404)
+        raise Refused("Select a range of the timeline first.", 404)
     with opened(room) as source:
         found = asked_frames(request, report, source)
         if not found:
