@@ -50,7 +50,7 @@ class ArgumentForm(UnknownIsNone):
         self.order_fields(["reason", *(f"word_{code}" for code in causes), "finding_key", "lines"])
 
     def clean_lines(self) -> tuple[int, int, int] | None:
-        """Return artifact, first and last line, or an error for an artifact without lines, since a row cites lines."""
+        """Return artifact, first and last line; refuse an artifact without lines, since a row cites lines."""
         typed = self.cleaned_data["lines"]
         if not typed:
             return None

@@ -130,20 +130,20 @@ def _measured(
         return replace(row, words="At least one of its phases has no evidence.", verdict="–")
     found = measure(*row.between)
     border = phases.between(spec, ordered, *row.between)
-    told = (
+    caveats = (
         [f"{len(border.changed)} things at once: their effects cannot be told apart."]
         if len(border.changed) > 1
         else []
     )
     if border.taken_back_by:
-        told.append(f"Taken back afterwards by “{border.taken_back_by}”.")
+        caveats.append(f"Taken back afterwards by “{border.taken_back_by}”.")
     return replace(
         row,
         measured=found,
         words=str(found["headline"]),
         remaining=remaining(incident, found, symptom=symptom),
         verdict=str(found["title"]) + ("; several changes" if len(border.changed) > 1 else ""),
-        caveats=tuple(told),
+        caveats=tuple(caveats),
     )
 
 

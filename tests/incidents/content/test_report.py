@@ -199,7 +199,7 @@ def test_a_copy_says_what_is_not_said():
     assert "it covers only the lines above" in text.replace("\n    ", " ")
     assert "ab" * 32 in text
     statement = citations.claim_text(outlook(report).claims[2], LINK)
-    assert "Leans on a statement" in statement
+    assert "Rests on a statement" in statement
 
 
 def test_a_row_that_clears_nobody_stands_as_no_clearing():

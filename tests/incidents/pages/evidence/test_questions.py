@@ -43,7 +43,7 @@ def kind_of(room, number=1):
 def test_questions_are_counted_and_shown_with_what_was_taken(room):
     text = page(room, "evidence")
     assert "<strong>3 questions</strong>" in text
-    assert "Taken: day first." in text
+    assert "Assumed: day first." in text
     assert "In which time zone are the stamps" in text
 
 
