@@ -105,7 +105,7 @@ def rows_of(lane: Lane, here: str, clock: str = "true", end: str = "null", *, or
 
 
 def wanted(case: Case) -> Iterator[tuple[str, Lane, int]]:
-    """Yield the lanes and artifacts that need an overview: default lanes and lanes of spans or events, over large evidence tables."""
+    """Yield the lanes and artifacts that need an overview: those of large tables, without optional counters."""
     for name, (lane, _) in lanes().items():
         if lane.timed and (lane.shown or lane.kind != "counter") and lane.table not in registry.derived():
             for artifact in case.manifests:
